@@ -25,7 +25,7 @@ MAX_TEXT = 20_000
 MAX_UNREAD = 256 << 20
 """Bytes of output that a listener may leave waiting."""
 EVENT_BYTES = 1000
-"""What an event takes beside its text: many small ones are no less."""
+"""The bytes of an event beside its text: many small ones are no less."""
 WAIT_SECONDS = 30.0
 """How long a call waits for its turn that a server has no room for, or that comes too soon."""
 LOOK_SECONDS = 0.05
@@ -45,9 +45,9 @@ class Asked:
         self.signal = Signal()
         self.over = False
         self.server: Any = None
-        """Where a call over HTTP is made now."""
+        """The server at which a call over HTTP is made now."""
         self.wanted = True
-        """Whether its caller still waits for it to begin."""
+        """True as long as its caller waits for it to begin."""
         self._closed = False
         self._events: list[tuple[str, Any]] = []
         self._unread = 0
@@ -91,7 +91,7 @@ class Asked:
             self.signal.set()
 
     def came(self) -> tuple[list[tuple[str, Any]], bool]:
-        """The events since the last time, and whether the call is over and no event follows them.
+        """Return the events since the last time, and whether the call is over and no event follows them.
 
         One lock holds all of it: an end between a look at `over` and the clearing of the signal would wake nobody.
         """
@@ -132,7 +132,7 @@ class Wire(Alive, Protocol):
         ...
 
     def lose(self, error: Exception, asked: Asked | None = None) -> None:
-        """The server (that of `asked`) cannot be relied on any more: every call there fails with `error`."""
+        """Give up the server (that of `asked`): every call there fails with `error`."""
         ...
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ class Wire(Alive, Protocol):
 
 
 def sent(message: dict[str, Any]) -> bytes:
-    """A call as JSON on one line. What no server would read is refused here, where it hurts only its own call:
+    """Return a call as JSON on one line. What no server would read is refused here, where it hurts only its own call:
     TypeError for what is no JSON, ValueError for half of a character, `SandboxError` for more than `MAX_MESSAGE` bytes.
     """
     data = encoded(json.dumps(message, allow_nan=False, ensure_ascii=False), "the call")
@@ -151,14 +151,14 @@ def sent(message: dict[str, Any]) -> bytes:
 
 
 def raised(kind: object, message: object) -> Exception:
-    """The exception that a server tells of, as its class; one that is not known is a `SandboxError`."""
+    """Return the exception that a server tells of, as its class; one that is not known is a `SandboxError`."""
     text = message[:MAX_TEXT] if isinstance(message, str) else "the server gives no reason"
     known = _ERRORS.get(kind) if isinstance(kind, str) else None
     return known(text) if known is not None else SandboxError(text)
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """An object that a server sent. Raises `ProtocolError` for anything else."""
+    """Return an object that a server sent. Raises `ProtocolError` for anything else."""
     try:
         message = loads(line.decode())
     except ValueError:

@@ -27,7 +27,7 @@ def connect(
     tools: Tools = None,
     approval: Approval | None = None,
 ) -> RemoteSandbox:
-    """A `Sandbox` of a server: what it runs, runs there.
+    """Return a `Sandbox` of a server: what it runs, runs there.
 
         with connect("http://127.0.0.1:8000", token) as sandbox: ...
         with connect(["http://a:8000", "http://b:8000"], token) as sandbox: ...
@@ -65,7 +65,7 @@ def async_connect(
     tools: Tools = None,
     approval: Approval | None = None,
 ) -> AsyncRemoteSandbox:
-    """As `connect`, for event loops: ``async with async_connect(url, token) as sandbox``, or await it."""
+    """Connect as `connect` does, for event loops: ``async with async_connect(url, token) as sandbox``, or await it."""
     return AsyncRemoteSandbox(_reaching(url, token, command, policy, tools, approval), tools)
 
 

@@ -86,7 +86,7 @@ class HttpWire:
         """Raises ValueError for what is no address of a server, and for none at all. Nothing is sent yet."""
         if not urls:
             raise ValueError("connect needs the address of a server, and the list has none")
-        self._servers = [HttpServer(url, token) for url in urls]
+        self._servers = [HttpServer(number, url, token) for number, url in enumerate(urls)]
         self.several = several
         self._sessions: set[str] = set()
         """Those that are counted at their servers, by their identities: a session may be closed twice."""
@@ -99,8 +99,8 @@ class HttpWire:
         return self._lost is None and os.getpid() == self._owner
 
     def ask(self, method: str, params: dict[str, Any]) -> Asked:
-        if self._lost is not None:
-            raise self._lost
+        if not self.alive:
+            raise self._lost or SandboxClosed("this connection was made before the process forked")
         server, given, patience = None, dict(params), WAIT_SECONDS
         if not self.several:
             server, patience = self._servers[0], WAIT_SECONDS if "session" in params else 0.0
@@ -175,7 +175,7 @@ class HttpWire:
         return answer
 
     def _entered(self, server: HttpServer, own: Any) -> str:
-        identity = f"{self._servers.index(server)}-{own}"
+        identity = f"{server.number}-{own}"
         self._count(identity, server, 1)
         return identity
 
@@ -189,11 +189,10 @@ class HttpWire:
     def lose(self, error: Exception, asked: Asked | None = None) -> None:
         """End the connections to the server of `asked`. Of several it is reached anew by later calls."""
         if not self.several:
-            return self._close(error)
-        server = None if asked is None else asked.server
-        if server in self._servers:
-            self._servers[self._servers.index(server)] = server.anew()
-            server.lose(error)
+            self._close(error)
+        elif asked is not None and asked.server is not None:
+            self._servers[asked.server.number] = asked.server.anew()
+            asked.server.lose(error)
 
     def close(self) -> None:
         self._close(SandboxClosed("the connection is closed"))
@@ -230,7 +229,8 @@ def _request(method: str, params: dict[str, Any], patience: float) -> _Request:
 class HttpServer:
     """The connections to one address."""
 
-    def __init__(self, url: str, token: str | None) -> None:
+    def __init__(self, number: int, url: str, token: str | None) -> None:
+        """`number`: its place among the servers of a wire."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{url!r} is no address like http://127.0.0.1:8000")
@@ -242,7 +242,7 @@ class HttpServer:
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
         self._address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-        self._given = url, token
+        self.number, self._given = number, (url, token)
         self.load = 0
         """Our sessions and calls there."""
         self.lost: Exception | None = None
@@ -257,7 +257,7 @@ class HttpServer:
 
     def anew(self) -> HttpServer:
         """Return the same server, without its connections."""
-        server = HttpServer(*self._given)
+        server = HttpServer(self.number, *self._given)
         server.load = self.load
         return server
 
@@ -307,7 +307,7 @@ class HttpServer:
         self._keep(connection)
 
     def _connection(self) -> HTTPConnection:
-        """One that was kept and that the server has not closed meanwhile, or a new one."""
+        """Return one that was kept and that the server has not closed meanwhile, or a new one."""
         with self._lock:
             idle, self._idle = self._idle, []
             found = None

@@ -130,7 +130,7 @@ async def apart(size: int, read: Callable[..., T], *arguments: Any) -> T:
 
 
 async def fitted(name: str, data: bytes | bytearray | msgspec.Raw, shape: type[T]) -> T:
-    """JSON as `shape`. Raises `BadCall`, which says what `name` takes."""
+    """Return JSON as `shape`. Raises `BadCall`, which says what `name` takes."""
     return await apart(memoryview(data).nbytes, _fitted, name, data, shape)
 
 
@@ -214,7 +214,7 @@ class Service:
     """
 
     owned = False
-    """Whether its one client has started it for itself."""
+    """True where its one client has started it for itself."""
 
     def __init__(
         self,
@@ -255,7 +255,7 @@ class Service:
         self._arguments = sandbox | ({} if store is None else {"store": store, "durable": durable})
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._tools: dict[str, list[ToolShape]] = {}
-        """What the client has declared, by the policy's name then. The newest ones are last."""
+        """The tools that the client has declared, by the policy's name then. The newest ones are last."""
         self._calls: dict[tuple[str, int], asyncio.Future[RelayedAnswer]] = {}
         """The tool calls that wait for the client, by session and number."""
         self._numbers = count(1)
@@ -273,7 +273,7 @@ class Service:
             await sandbox.close()
 
     async def call(self, name: str, parameters: bytes | msgspec.Raw, tell: Tell | None = None) -> Answer:
-        """The answer to one call, whose parameters are JSON. Raises and answers as `do`."""
+        """Return the answer to one call, whose parameters are JSON. Raises and answers as `do`."""
         method = METHODS.get(name) or PIPED.get(name)
         if method is None:
             raise BadCall(METHOD, f"there is no method {name[:100]!r}")
@@ -281,7 +281,7 @@ class Service:
         return await self.do(method, msgspec.structs.asdict(given), tell)
 
     async def do(self, method: Method, given: dict[str, Any], tell: Tell | None = None) -> Answer:
-        """The answer to a call with the parameters `given`, as what `json.dumps` takes.
+        """Return the answer to a call with the parameters `given`, as what `json.dumps` takes.
 
         Raises what `problem_of` explains. To cancel the task stops a step that runs, and restores its state.
         """
@@ -304,7 +304,7 @@ class Service:
             held.used = monotonic()
 
     async def sandbox(self, policy: str | None) -> AsyncSandbox:
-        """The open sandbox of a policy that the server offers. Raises `PolicyError` for another."""
+        """Return the open sandbox of a policy that the server offers. Raises `PolicyError` for another."""
         name = self.default if policy is None else policy
         self._policy(name)
         async with self._opening[name]:
@@ -319,8 +319,8 @@ class Service:
         return self.policies[name]
 
     async def with_tools(self, policy: str | None, tools: list[ToolShape]) -> str:
-        """The name of a policy with tools of the client. Raises `PolicyError`, `ToolError`, and `SandboxError` when
-        sessions are open under `MAX_TOOLS` such names.
+        """Return the name of a policy with tools of the client. Raises `PolicyError`, `ToolError`, and `SandboxError`
+        when sessions are open under `MAX_TOOLS` such names.
         """
         name = self.default if policy is None else policy
         found = self._policy(name)
@@ -372,24 +372,24 @@ class Service:
         return [sandbox.stats() for sandbox in self._sandboxes.values()]
 
     def new_sandbox(self, name: str) -> AsyncSandbox:
-        """The sandbox of a policy that is offered, not open yet."""
+        """Make the sandbox of a policy that is offered, not open yet."""
         relayed = self.relayed(name)
         own = self._arguments if relayed is None else {**self._arguments, "tools": relayed, "approval": None}
         return AsyncSandbox(self.policies[name], **own)
 
     def relayed(self, name: str) -> Any:
-        """The tools that the client has declared with a policy."""
+        """Return the tools that the client has declared with a policy."""
         return RelayedTools(self._tools[name], self.policies[name], self._carry) if name in self._tools else None
 
     def recording(self) -> RecordOptions | None:
-        """A new file for the recording of a session, named by the hour."""
+        """Name a new file for the recording of a session, by the hour."""
         if self.record is None:
             return None
         path = os.path.join(self.record, f"{strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}.jsonl")
         return RecordOptions(path=path, total_mb=self.record_mb)
 
     def held(self, identity: str) -> ClientSession:
-        """An open session by its id. Raises `SessionClosed`."""
+        """Return an open session by its id. Raises `SessionClosed`."""
         held = self.sessions.get(identity)
         if held is None:
             there = identity.partition(".")[0] if "." in identity else ""
@@ -434,8 +434,8 @@ class Service:
     async def labelled(
         self, sandbox: AsyncSandbox, label: str, begin: Callable[[], Awaitable[AsyncSession]], **tightened: Any
     ) -> str:
-        """The id of the open session of a label; where there is none, of what `begin` opens for all who ask meanwhile.
-        A sandbox without a store has it.
+        """Return the id of the open session of a label; where there is none, of what `begin` opens for all who ask
+        meanwhile. A sandbox without a store has it.
         """
         key = sandbox, label
         while (begun := self._beginning.get(key)) is not None:
@@ -459,7 +459,7 @@ class Service:
         return self.held(identity)
 
     def open_of(self, labels: Collection[str]) -> list[str]:
-        """The ids of the sessions of the store that are open here by these labels."""
+        """Return the ids of the sessions of the store that are open here by these labels."""
         return [one for (_, label), one in self._stored.items() if label in labels and one in self.sessions]
 
     def hold(self, session: AsyncSession, place: ExitStack, identity: str = "") -> str:
@@ -495,7 +495,8 @@ def packed(answer: type[msgspec.Struct], returned: Any) -> Answer:
 
 
 def strictly(text: str) -> bytes:
-    """JSON of `json.dumps` as every reader takes it: half of a character, which a guest can print, is a question mark.
+    """Return JSON of `json.dumps` as every reader takes it: half of a character, which a guest can print, is a question
+    mark.
 
     It is escaped like all that is not ASCII. Strict readers refuse the whole answer for it.
     """
@@ -508,7 +509,7 @@ _ESCAPES = re.compile(r"(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..|\\.")
 
 
 def encoded(message: Any) -> bytes:
-    """JSON on one line, in ASCII. Raises SandboxError for more than `MAX_MESSAGE` bytes."""
+    """Return JSON on one line, in ASCII. Raises SandboxError for more than `MAX_MESSAGE` bytes."""
     data = bytearray()
     for piece in pieces_of(message):
         data += strictly(piece)
@@ -518,7 +519,7 @@ def encoded(message: Any) -> bytes:
 
 
 async def encoded_apart(message: Any) -> bytes:
-    """The same, in a thread where it may hold the loop."""
+    """Return the same, in a thread where it may hold the loop."""
     return await apart(size_of(message, SMALL), encoded, message)
 
 
@@ -544,7 +545,7 @@ async def _plainly(target: AsyncSandbox | AsyncSession, verb: str, given: Mappin
 
 
 def _answer_of(result: Result, exact: bool) -> Answer:
-    """A result as JSON; with `exact` its value keeps its types (`safeexec.results.marked`)."""
+    """Return a result as JSON; with `exact` its value keeps its types (`safeexec.results.marked`)."""
     answer = replace(result, value=None).to_dict() if exact else result.to_dict()
     if exact:
         answer["value"] = exactly(result.value, MAX_VALUE)
@@ -552,18 +553,18 @@ def _answer_of(result: Result, exact: bool) -> Answer:
 
 
 async def answer_of(result: Result, exact: bool = False) -> Answer:
-    """The same, in a thread where it may hold the loop."""
+    """Return the same, in a thread where it may hold the loop."""
     shown = sum(len(data) for display in result.displays for data in display.values())
     return await apart(shown + size_of(result.value, SMALL), _answer_of, result, exact)
 
 
 def _text(source: str | Bytes) -> str:
-    """A source, which came as its bytes where it is no text. Raises ValueError."""
+    """Return a source, which came as its bytes where it is no text. Raises ValueError."""
     return source.base64.decode("utf-8", "surrogatepass") if isinstance(source, Bytes) else source
 
 
 async def _options(given: dict[str, Any], policy: Policy) -> dict[str, Any]:
-    """The options of a step as the session takes them."""
+    """Return the options of a step as the session takes them."""
     given["source"] = _text(given["source"])
     if isinstance(given["stdin"], Bytes):
         given["stdin"] = given["stdin"].base64
@@ -571,8 +572,8 @@ async def _options(given: dict[str, Any], policy: Policy) -> dict[str, Any]:
 
 
 async def _values(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
-    """Names with the values that a client sent for them. Raises ValueError, and TypeError for one that the policy does
-    not let in.
+    """Return names with the values that a client sent for them. Raises ValueError, and TypeError for one that the
+    policy does not let in.
     """
     return await apart(sum(memoryview(value).nbytes for value in sent.values()), _read, sent, policy)
 
@@ -598,7 +599,7 @@ def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
 async def _opened(
     service: Service, sandbox: AsyncSandbox, given: Mapping[str, str | Bytes], **tightened: Any
 ) -> AsyncSession:
-    """A new session with the files `given` in its workspace."""
+    """Open a session with the files `given` in its workspace."""
     wanted = {name: value for name, value in tightened.items() if value is not None}
     session = await sandbox.session(**wanted, record=service.recording())
     try:
@@ -668,7 +669,7 @@ async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, tru
 
 @asynccontextmanager
 async def _file_of(state: Bytes) -> AsyncIterator[Path]:
-    """A saved state as a file. What is raised about that speaks of what was sent."""
+    """Give a saved state as a file. What is raised about that speaks of what was sent."""
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
         await apart(len(state.base64), path.write_bytes, state.base64)
@@ -766,7 +767,7 @@ async def _told(identity: str, session: AsyncSession) -> Answer | None:
 
 
 def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
-    """Options of `run` that tell a client of its step while it runs."""
+    """Return options of `run` that tell a client of its step while it runs."""
     session = {"session": at.id}
 
     def heard(stream: str) -> Callable[[str], object]:

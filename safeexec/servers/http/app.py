@@ -38,7 +38,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 LINGER_SECONDS = 5.0
 """How long the rest of a body that is too long is read."""
 OPEN = frozenset({"/healthz", "/readyz"})
-"""What needs no token. Nothing of a tenant is told there."""
+"""Paths that need no token. Nothing of a tenant is told there."""
 
 
 def application(tenancy: Tenancy, hosts: Hosts, ages: Ages) -> Guard:
@@ -190,7 +190,7 @@ def _log(error: BaseException) -> None:
 
 
 async def _healthz(_: Request) -> Response:
-    """The process lives."""
+    """Say that the process lives."""
     return answer({"ok": True})
 
 

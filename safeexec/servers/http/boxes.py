@@ -81,7 +81,7 @@ class Context:
         self.environment: dict[str, str] = {}
         """The environment variables that clients have set, as they are now."""
         self.lost = dict(lost or {})
-        """What could not be saved when the sandbox was paused; told with the next cell."""
+        """Variables that could not be saved when the sandbox was paused, and why; told with the next cell."""
 
     async def set_environment(self, tenant: Tenant, wanted: Mapping[str, str]) -> None:
         """Make the variables of clients be these, in a step of its own. Raises `RefusedRequest`."""
@@ -219,7 +219,7 @@ class Boxes:
         self._sweeping = asyncio.create_task(self._sweep())
 
     async def close(self) -> None:
-        """The sessions end with their sandboxes; saved states are removed."""
+        """End all sandboxes with their sessions, and remove saved states."""
         if self._sweeping is not None:
             self._sweeping.cancel()
         ending = [*self._ending.values()]
@@ -231,7 +231,7 @@ class Boxes:
             self._states.cleanup()
 
     def let_in(self, scope: Any, headers: Headers) -> Tenant | None:
-        """Whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
+        """Return whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
         elsewhere. Raises `RefusedRequest`.
         """
         if not has_own_tokens(scope["path"]):
@@ -253,7 +253,9 @@ class Boxes:
         return found.tenant
 
     def find(self, request: Request) -> Box:
-        """The sandbox of a path. Raises `RefusedRequest` for one of another tenant, as for one that is not there."""
+        """Return the sandbox of a path. Raises `RefusedRequest` for one of another tenant, as for one that is not
+        there.
+        """
         box = self._boxes.get(request.path_params["id"])
         if box is None or box.tenant is not request.scope["tenant"]:
             raise RefusedRequest(404, "there is no such sandbox", "NotFound")
@@ -272,7 +274,7 @@ class Boxes:
     # Lives
 
     async def create(self, tenant: Tenant, asked: NewSandbox) -> Box:
-        """A new sandbox, from a snapshot where one is named. Raises `RefusedRequest`."""
+        """Make a new sandbox, from a snapshot where one is named. Raises `RefusedRequest`."""
         self._check_room(tenant)
         snapshot = self.snapshot(tenant, asked.templateID)
         box = Box(tenant, asked, asked.timeout)
@@ -281,7 +283,7 @@ class Boxes:
         return box
 
     async def fork(self, box: Box, count: int, seconds: int) -> list[Box | RefusedRequest]:
-        """Copies of a sandbox as it is now; a refusal for each that there is no room for."""
+        """Make copies of a sandbox as it is now; a refusal for each that there is no room for."""
         async with box.at_rest():
             return [await self._forked(box, seconds) for _ in range(count)]
 
@@ -341,7 +343,7 @@ class Boxes:
             box.paused_place = box.tenant.placed(0)
 
     async def add_context(self, box: Box) -> str:
-        """A further session with copies of the sandbox's files. Raises `RefusedRequest`."""
+        """Open a further session with copies of the sandbox's files. Raises `RefusedRequest`."""
         async with box.at_rest():
             context = await self._context(box, None)
             async with AsyncExitStack() as undo:
@@ -354,9 +356,9 @@ class Boxes:
             return identity
 
     async def restart(self, box: Box, name: str) -> None:
-        """A new session in the place of a context's. What it was running is stopped. Raises `RefusedRequest`: where no
-        CPU time is left, nothing has changed; where no new session opens, the context is removed, and with the default
-        one the whole sandbox.
+        """Open a new session in the place of a context's. What it was running is stopped. Raises `RefusedRequest`:
+        where no CPU time is left, nothing has changed; where no new session opens, the context is removed, and with the
+        default one the whole sandbox.
         """
         async with box.changing:
             context = box.context(name)

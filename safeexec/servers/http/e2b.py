@@ -23,7 +23,7 @@ from safeexec import AsyncSession, WorkspaceError
 from safeexec.servers.http.boxes import MAX_KEPT, Box, Boxes, NewSandbox, Seconds
 from safeexec.servers.http.cells import as_error, as_result, shown
 from safeexec.servers.http.once import digest_of
-from safeexec.servers.http.requests import Large, RefusedRequest, answer, body_of, queries, read, takes
+from safeexec.servers.http.requests import Large, RefusedRequest, answer, body_of, describes, takes
 from safeexec.servers.http.streaming import Piece, Put, Streamed, later, line
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.service import apart
@@ -71,19 +71,19 @@ def routes() -> list[BaseRoute]:
 
 
 def _of_tenants() -> Iterator[BaseRoute]:
-    """The SDKs call some below ``/v2``; all are at both places."""
+    """Yield the routes of tenants. The SDKs call some below ``/v2``; all are at both places."""
     for version in ("", "/v2"):
         one = f"{version}/sandboxes/{{id}}"
-        yield Route(f"{version}/sandboxes", takes(NewSandbox)(create), methods=["POST"])
+        yield Route(f"{version}/sandboxes", create, methods=["POST"])
         yield Route(f"{version}/sandboxes", list_sandboxes, methods=["GET"])
         yield Route(one, detail, methods=["GET"])
         yield Route(one, kill, methods=["DELETE"])
-        yield Route(f"{one}/timeout", takes(Timeout)(set_timeout), methods=["POST"])
-        yield Route(f"{one}/connect", takes(Timeout)(connect), methods=["POST"])
-        yield Route(f"{one}/resume", takes(Timeout)(resume), methods=["POST"])
+        yield Route(f"{one}/timeout", set_timeout, methods=["POST"])
+        yield Route(f"{one}/connect", connect, methods=["POST"])
+        yield Route(f"{one}/resume", resume, methods=["POST"])
         yield Route(f"{one}/pause", pause, methods=["POST"])
-        yield Route(f"{one}/fork", takes(ForkRequest)(fork), methods=["POST"])
-        yield Route(f"{one}/snapshots", takes(SnapshotRequest)(take_snapshot), methods=["POST"])
+        yield Route(f"{one}/fork", fork, methods=["POST"])
+        yield Route(f"{one}/snapshots", take_snapshot, methods=["POST"])
         yield Route(f"{one}/metrics", no_metrics, methods=["GET"])
     yield Route("/snapshots", list_snapshots, methods=["GET"])
     yield Route("/templates/{id}", drop_snapshot, methods=["DELETE"])
@@ -91,16 +91,16 @@ def _of_tenants() -> Iterator[BaseRoute]:
 
 def _of_sandboxes() -> Iterator[BaseRoute]:
     yield Route("/health", health, methods=["GET"])
-    yield Route("/execute", takes(Cell)(execute), methods=["POST"])
+    yield Route("/execute", execute, methods=["POST"])
     yield Route("/contexts", list_contexts, methods=["GET"])
-    yield Route("/contexts", takes(NewContext)(create_context), methods=["POST"])
+    yield Route("/contexts", create_context, methods=["POST"])
     yield Route("/contexts/{name}", remove_context, methods=["DELETE"])
     yield Route("/contexts/{name}/restart", restart_context, methods=["POST"])
     yield Route("/files", read_file, methods=["GET"])
     yield Route("/files", write_files, methods=["POST"])
     yield Route("/process.Process/{method}", not_offered, methods=["POST", "GET"])
-    yield Route("/filesystem.Filesystem/Stat", takes(PathRequest)(stat), methods=["POST"])
-    yield Route("/filesystem.Filesystem/ListDir", takes(PathRequest)(list_directory), methods=["POST"])
+    yield Route("/filesystem.Filesystem/Stat", stat, methods=["POST"])
+    yield Route("/filesystem.Filesystem/ListDir", list_directory, methods=["POST"])
     yield Route("/filesystem.Filesystem/{method}", not_offered, methods=["POST", "GET"])
 
 
@@ -109,9 +109,15 @@ def _boxes(request: Request) -> Boxes:
     return boxes
 
 
-async def create(request: Request) -> Response:
+def _found(request: Request) -> tuple[Boxes, Box]:
+    """Return all sandboxes, and the one of the path. Raises `RefusedRequest`."""
+    boxes = _boxes(request)
+    return boxes, boxes.find(request)
+
+
+@takes(NewSandbox)
+async def create(request: Request, asked: NewSandbox) -> Response:
     """Create a sandbox, or go on from a snapshot."""
-    asked = await read(request, NewSandbox)
     asked.refuse_the_rest()
     tenant: Tenant = request.scope["tenant"]
 
@@ -128,10 +134,10 @@ async def create(request: Request) -> Response:
     return created
 
 
-@queries("metadata", "state", "order", "template", "startedAfter", "limit", "nextToken")
+@describes(queries="metadata state order template startedAfter limit nextToken")
 async def list_sandboxes(request: Request) -> Response:
-    """The tenant's sandboxes, the youngest first; the query may choose some. With a `limit` they come in pages: the
-    header X-Next-Token is the `nextToken` of the next one.
+    """List the tenant's sandboxes, the youngest first; the query may choose some. With a `limit` they come in pages:
+    the header X-Next-Token is the `nextToken` of the next one.
     """
     query = request.query_params
     wanted = {unquote(name): unquote(one[0]) for name, one in parse_qs(query.get("metadata", "")).items()}
@@ -157,7 +163,7 @@ async def list_sandboxes(request: Request) -> Response:
 
 
 def _time(text: str | None) -> datetime | None:
-    """A moment of a query. Raises `RefusedRequest`."""
+    """Return a moment of a query. Raises `RefusedRequest`."""
     if text is None:
         return None
     try:
@@ -168,29 +174,30 @@ def _time(text: str | None) -> datetime | None:
 
 
 async def detail(request: Request) -> Response:
-    """One sandbox."""
-    box = _boxes(request).find(request)
+    """Describe one sandbox."""
+    _, box = _found(request)
     return answer(box.row() | {"domain": None, "allowInternetAccess": False, "envdAccessToken": box.access_token})
 
 
 async def kill(request: Request) -> Response:
     """End a sandbox."""
-    boxes = _boxes(request)
-    await boxes.kill(boxes.find(request))
+    boxes, box = _found(request)
+    await boxes.kill(box)
     return Response(status_code=204)
 
 
-async def set_timeout(request: Request) -> Response:
+@takes(Timeout)
+async def set_timeout(request: Request, asked: Timeout) -> Response:
     """Tell how many seconds a sandbox lives from now on."""
-    box = _boxes(request).find(request)
-    box.live_for((await read(request, Timeout)).timeout)
+    _, box = _found(request)
+    box.live_for(asked.timeout)
     return Response(status_code=204)
 
 
-async def connect(request: Request) -> Response:
-    """The secrets of a sandbox; a paused one is resumed. Its life is only made longer."""
-    boxes = _boxes(request)
-    box, asked = boxes.find(request), await read(request, Timeout)
+@takes(Timeout)
+async def connect(request: Request, asked: Timeout) -> Response:
+    """Return the secrets of a sandbox; a paused one is resumed. Its life is only made longer."""
+    boxes, box = _found(request)
     status = 201 if box.paused else 200
     await boxes.resume(box)
     if box.ends < time.monotonic() + asked.timeout:
@@ -198,10 +205,10 @@ async def connect(request: Request) -> Response:
     return answer(box.as_json(), status)
 
 
-async def resume(request: Request) -> Response:
+@takes(Timeout)
+async def resume(request: Request, asked: Timeout) -> Response:
     """Go on with a paused sandbox."""
-    boxes = _boxes(request)
-    box, asked = boxes.find(request), await read(request, Timeout)
+    boxes, box = _found(request)
     if not box.paused:
         raise RefusedRequest(409, "the sandbox is running", "NotPaused")
     await boxes.resume(box)
@@ -211,15 +218,15 @@ async def resume(request: Request) -> Response:
 
 async def pause(request: Request) -> Response:
     """Save a sandbox and end its processes."""
-    boxes = _boxes(request)
-    await boxes.pause(boxes.find(request))
+    boxes, box = _found(request)
+    await boxes.pause(box)
     return Response(status_code=204)
 
 
-async def fork(request: Request) -> Response:
-    """Copies of a sandbox as it is now."""
-    boxes = _boxes(request)
-    box, asked = boxes.find(request), await read(request, ForkRequest)
+@takes(ForkRequest)
+async def fork(request: Request, asked: ForkRequest) -> Response:
+    """Make copies of a sandbox as it is now."""
+    boxes, box = _found(request)
     made = await boxes.fork(box, asked.count, asked.timeout)
     return answer([_forked(one) for one in made], 201)
 
@@ -230,17 +237,17 @@ def _forked(made: Box | RefusedRequest) -> dict[str, Any]:
     return {"sandbox": made.as_json()}
 
 
-async def take_snapshot(request: Request) -> Response:
+@takes(SnapshotRequest)
+async def take_snapshot(request: Request, asked: SnapshotRequest) -> Response:
     """Keep the state of a sandbox; `templateID` of a new one may name it."""
-    boxes = _boxes(request)
-    box, asked = boxes.find(request), await read(request, SnapshotRequest)
+    boxes, box = _found(request)
     snapshot = await boxes.take_snapshot(box, asked.name[:100])
     return answer({"snapshotID": snapshot.id, "names": snapshot.names}, 201)
 
 
-@queries("sandboxID")
+@describes(queries="sandboxID")
 async def list_snapshots(request: Request) -> Response:
-    """The tenant's snapshots, those of one sandbox where `sandboxID` is given."""
+    """List the tenant's snapshots, those of one sandbox where `sandboxID` is given."""
     source = request.query_params.get("sandboxID")
     found = _boxes(request).snapshots_of(request.scope["tenant"])
     return answer([{"snapshotID": one.id, "names": one.names} for one in found if source in (None, one.source)])
@@ -258,7 +265,7 @@ async def drop_snapshot(request: Request) -> Response:
 
 async def no_metrics(request: Request) -> Response:
     """There are none for one sandbox."""
-    _boxes(request).find(request)
+    _found(request)
     return answer([])
 
 
@@ -266,14 +273,14 @@ async def no_metrics(request: Request) -> Response:
 
 
 async def health(_: Request) -> Response:
-    """The sandbox is there: whoever gets here has been let in."""
+    """Say that the sandbox is there: whoever gets here has been let in."""
     return Response(status_code=204)
 
 
-async def execute(request: Request) -> Response:
+@takes(Cell)
+async def execute(request: Request, asked: Cell) -> Response:
     """Run a cell; its output is sent line by line."""
     box: Box = request.scope["box"]
-    asked = await read(request, Cell)
     _check_language(asked.language)
     context = box.context(asked.context_id)
 
@@ -318,13 +325,13 @@ def _check_language(language: str | None) -> None:
 
 
 async def list_contexts(request: Request) -> Response:
-    """The contexts of a sandbox."""
+    """List the contexts of a sandbox."""
     return answer([_context_row(name) for name in request.scope["box"].contexts])
 
 
-async def create_context(request: Request) -> Response:
-    """A further context, with copies of the sandbox's files."""
-    asked = await read(request, NewContext)
+@takes(NewContext)
+async def create_context(request: Request, asked: NewContext) -> Response:
+    """Open a further context, with copies of the sandbox's files."""
     _check_language(asked.language)
     if asked.cwd is not None and asked.cwd.rstrip("/") != HOME:
         raise RefusedRequest(400, f"another directory than {HOME} is not offered", "NotOffered")
@@ -351,9 +358,9 @@ def _context_row(name: str) -> dict[str, str]:
     return {"id": name, "language": "python", "cwd": HOME}
 
 
-@queries("path")
+@describes(queries="path")
 async def read_file(request: Request) -> Response:
-    """The bytes of a file, from the first context that has it."""
+    """Return the bytes of a file, from the first context that has it."""
     box: Box = request.scope["box"]
     sessions = [context.session for context in box.contexts.values()]
     name = _inside(request.query_params.get("path", ""), sessions)
@@ -363,7 +370,7 @@ async def read_file(request: Request) -> Response:
     raise RefusedRequest(404, f"there is no file {name[:200]!r}", "NotFound")
 
 
-@queries("path")
+@describes(queries="path")
 async def write_files(request: Request) -> Response:
     """Put files into every context: the body, or the files of a form."""
     box: Box = request.scope["box"]
@@ -386,7 +393,7 @@ async def write_files(request: Request) -> Response:
 
 
 def _inside(path: str, sessions: list[AsyncSession]) -> str:
-    """The name in the workspace of what a client calls `path`. Raises `RefusedRequest` and `WorkspaceError`."""
+    """Return the name in the workspace of what a client calls `path`. Raises `RefusedRequest` and `WorkspaceError`."""
     homes = [f"{session.workspace}/" for session in sessions if session.workspace is not None]
     if not homes:
         raise WorkspaceError("the policy of this sandbox gives it no files; data-analysis and confined-python do")
@@ -402,16 +409,17 @@ def _placed(path: str) -> str:
     return os.path.normpath(os.path.join(HOME, rest if home == "~" else path))
 
 
-async def stat(request: Request) -> Response:
+@takes(PathRequest)
+async def stat(request: Request, asked: PathRequest) -> Response:
     """Return what is at a path of the workspace, in Connect's words: a file or a directory, or not_found."""
-    path = _placed((await read(request, PathRequest)).path)
+    path = _placed(asked.path)
     found = (await _entries(request.scope["box"])).get(path)
     return _not_found("file or directory", path) if found is None else answer({"entry": found})
 
 
-async def list_directory(request: Request) -> Response:
+@takes(PathRequest)
+async def list_directory(request: Request, asked: PathRequest) -> Response:
     """Return what is in a directory of the workspace, as many levels down as the client asks for."""
-    asked = await read(request, PathRequest)
     path = _placed(asked.path)
     entries = await _entries(request.scope["box"])
     if path not in entries or entries[path]["type"] != DIRECTORY:

@@ -35,7 +35,7 @@ Amount = Annotated[int, Meta(ge=1)]
 
 
 class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one tenant may use; None: no bound of its own."""
+    """The rights and quotas of one tenant; None: no bound of its own."""
 
     token: Annotated[str, Meta(min_length=MIN_TOKEN, max_length=MAX_TOKEN)]
     policies: tuple[str, ...] | None = None
@@ -47,12 +47,12 @@ class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cpu_seconds_per_hour: Amount | None = None
     requests_per_minute: Amount | None = None
     store_mb: Amount | None = None
-    """What its sessions may take in the server's store, MiB."""
+    """The room of its sessions in the server's store, MiB."""
 
 
 def read_tenants(path: str | os.PathLike[str]) -> dict[str, Grant]:
-    """The tenants of a file, by name; of a file that is one word, one tenant with an empty name. Raises `SandboxError`,
-    which names the mistake and no token, and OSError.
+    """Return the tenants of a file, by name; of a file that is one word, one tenant with an empty name. Raises
+    `SandboxError`, which names the mistake and no token, and OSError.
     """
     tenants = {}
     for name, entry in _entries(path).items():
@@ -98,7 +98,7 @@ def _entries(path: str | os.PathLike[str]) -> Mapping[str, Any]:
 
 
 def read_token(path: str | os.PathLike[str]) -> str:
-    """The token of a file for a server that has one tenant and no quotas. Raises as `read_tenants`."""
+    """Return the token of a file for a server that has one tenant and no quotas. Raises as `read_tenants`."""
     (grant, *more) = read_tenants(path).values()
     if more or grant != Grant(token=grant.token):
         raise SandboxError(f"{os.fspath(path)}: this server has one tenant and no quotas: give a file with one token")
@@ -112,7 +112,7 @@ class Tokens:
         self._entries = [(_digest(token.encode()), owner) for token, owner in entries]
 
     def owner(self, token: bytes) -> Any:
-        """Whose `token` is, or None. One that is longer than any that counts is not looked at."""
+        """Return whose `token` is, or None. One that is longer than any that counts is not looked at."""
         if len(token) > MAX_TOKEN:
             return None
         given, found = _digest(token), None
@@ -140,7 +140,7 @@ class Bucket:
         self._untold = 0.0
 
     def wait(self, now: float) -> float:
-        """Seconds until one unit is left, 0 if it is."""
+        """Return seconds until one unit is left, 0 if it is."""
         self._level = min(self.amount, self._level + (now - self._at) * self._rate)
         self._at = now
         return max(0.0, 1 - self._level) / self._rate

@@ -1,4 +1,4 @@
-"""What the replicas of one server tell each other, so that quotas, health and counters hold over all of them.
+"""Messages between the replicas of one server, so that quotas, health and counters hold over all of them.
 
 Each tells a ledger, twice a second, what it holds and has used since, and hears what the others hold and what is left.
 Between two times each counts for itself: a quota may be exceeded by what the others use in that half second.
@@ -27,7 +27,7 @@ TELL_SECONDS = 5.0
 
 
 class Told(Struct, frozen=True):
-    """What a replica tells."""
+    """The state of a replica, as it tells the ledger."""
 
     ready: bool
     metrics: bytes
@@ -36,7 +36,7 @@ class Told(Struct, frozen=True):
 
 
 class Heard(Struct, frozen=True):
-    """What a replica hears."""
+    """The answer of the ledger to a replica."""
 
     others: Mapping[str, Told]
     shares: Mapping[str, Share]

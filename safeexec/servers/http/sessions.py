@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route
 
 from safeexec import SandboxError
 from safeexec.servers.http.once import digest_of
-from safeexec.servers.http.requests import RefusedRequest, answer_apart, body_of, parsed, refused
+from safeexec.servers.http.requests import Endpoint, RefusedRequest, answer_apart, body_of, describes, parsed, refused
 from safeexec.servers.http.streaming import Put, Streamed, event, later
 from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.methods import METHODS, Method
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 SWEEP_SECONDS = 1.0
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def routes() -> list[BaseRoute]:
@@ -58,9 +57,7 @@ def _endpoint(method: Method) -> Endpoint:
 
     endpoint.__name__ = method.name
     endpoint.__doc__ = method.about
-    endpoint.takes = method.body  # type: ignore[attr-defined]
-    endpoint.gives = method.answer  # type: ignore[attr-defined]
-    return endpoint
+    return describes(method.body, method.answer)(endpoint)
 
 
 async def _answered(tenant: Tenant, method: Method, given: dict[str, Any]) -> Response:

@@ -1,4 +1,4 @@
-"""What one server holds: tenants with their sandboxes and quotas, the work that runs, and how all of it ends."""
+"""The state of one server: tenants with their sandboxes and quotas, the work that runs, and how all of it ends."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Tenant:
         self.body_bytes = 0
         """Of the bodies that are under way: they arrive, or what they ask for is being done."""
         self._untold: WeakKeyDictionary[AsyncSession, float] = WeakKeyDictionary()
-        """What was counted of each session beside its results."""
+        """CPU time that was counted of each session beside its results."""
         self.sessions = self.memory_mb = 0
         """The sessions that have a place, and their memory limits together."""
         now = monotonic()
@@ -103,7 +103,7 @@ class Tenant:
         return result
 
     def count(self, outcome: str, cpu_seconds: float, wall_seconds: float) -> None:
-        """A step has ended."""
+        """Count a step that has ended."""
         self.metrics.step(outcome, cpu_seconds, wall_seconds)
         self.use_cpu(cpu_seconds)
 
@@ -178,7 +178,7 @@ class Tenant:
             self._turns.release()
 
     async def sandbox(self) -> AsyncSandbox:
-        """The tenant's sandbox of its default policy, opened at its first use, and again after its zygote died."""
+        """Return the sandbox of the default policy, opened at its first use, and again after its zygote died."""
         return await self.service.sandbox(None)
 
 
@@ -201,12 +201,12 @@ class Tenancy:
         self.tokens = Tokens((tenant.grant.token, tenant) for tenant in self.tenants)
         self.stopping = False
         self.findings: Findings | None = None
-        """What `doctor` says of the default policy, once it is known."""
+        """The findings of `doctor` about the default policy, once they are known."""
         self._running: set[asyncio.Task[Any]] = set()
 
     @property
     def ready(self) -> bool:
-        """Whether programs can be run."""
+        """True where programs can be run."""
         return self.findings is not None and self.findings.held and not self.stopping
 
     async def open(self) -> None:

@@ -77,7 +77,7 @@ _CONTENTS: dict[str, type[msgspec.Struct]] = {
     "is_complete_request": _OfCode,
     "history_request": _History,
 }
-"""What a request holds. ipykernel answers nothing to one that holds something else, and its front end would wait."""
+"""The contents of each request. To one that holds anything else ipykernel answers nothing: its front end would wait."""
 
 
 class SafeexecKernel(Kernel):
@@ -93,7 +93,7 @@ class SafeexecKernel(Kernel):
     control_msg_types = [*Kernel.msg_types, "usage_request"]
 
     notebook: Notebook
-    """What its cells run in: set before it starts."""
+    """The notebook of its cells: set before it starts."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -250,7 +250,7 @@ class SafeexecKernelApp(IPKernelApp):
     """ipykernel's application with our kernel: it imports nothing beside the notebook; what it prints is its log."""
 
     def init_path(self) -> None:
-        """The notebook's directory stays out of the path."""
+        """Leave the notebook's directory out of the path."""
 
 
 def _tried(look: Callable[[], T], otherwise: T) -> T:
@@ -262,7 +262,7 @@ def _tried(look: Callable[[], T], otherwise: T) -> T:
 
 
 def _newest(cells: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The newest cells that the history has room for, in their order."""
+    """Return the newest cells that the history has room for, in their order."""
     first, room = len(cells), HISTORY_CHARACTERS
     while first > max(0, len(cells) - HISTORY) and (room := room - len(cells[first - 1][1])) >= 0:
         first -= 1

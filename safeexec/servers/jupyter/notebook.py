@@ -99,7 +99,7 @@ class CellFailure(NamedTuple):
 
 
 class Page(Protocol):
-    """Where a notebook shows what its cells do."""
+    """The place where a notebook shows what its cells do."""
 
     def form(self, display: Mapping[str, str | bytes], /) -> Mapping[str, str | bytes]:
         """Return what of a display it may show: `of_display`, where the page runs what it is given."""
@@ -108,7 +108,7 @@ class Page(Protocol):
         """Text of `stdout` or `stderr`."""
 
     def show(self, data: Mapping[str, str | bytes], display_id: str | None = None, update: bool = False) -> None:
-        """A display, or another one in the place of those with its id."""
+        """Show a display, or another one in the place of those with its id."""
 
     def value(self, data: Mapping[str, str | bytes]) -> None:
         """Show what a cell amounts to."""
@@ -117,7 +117,7 @@ class Page(Protocol):
         """Take away all that the cell has shown; with `wait` only when something else is shown."""
 
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
-        """A line of the person's. Raises EOFError where there is nobody, or when it is given up."""
+        """Return a line of the person's. Raises EOFError where there is nobody, or when it is given up."""
 
 
 class Notebook:
@@ -319,7 +319,7 @@ class Notebook:
             self._say(f"{len(calls)} calls of host tools since then cannot be undone")
 
     def _branch(self, name: str) -> None:
-        """A new name: a branch that begins here. Cells go on in the one that is named; without a name in this one."""
+        """Begin a branch here for a new name. Cells go on in the one that is named; without a name in this one."""
         if name and name not in self.branches:
             (self.branches[name],) = self.session.branch()
         self.current = name or self.current
@@ -456,7 +456,7 @@ def _bar(description: str, done: float, total: float | None) -> Bundle:
 
 
 def refused(message: str, hint: str) -> CellFailure:
-    """A cell that asks for what is not here."""
+    """Return the failure of a cell that asks for what is not here."""
     return CellFailure("Refused", message, [f"Refused: {message}", f"hint: {hint}"])
 
 
@@ -467,7 +467,7 @@ def _parts(line: str) -> tuple[str, str, str]:
 
 
 def _loop(options: str, code: str) -> str:
-    """The step that measures `code`, with the options of `%timeit`."""
+    """Return the step that measures `code`, with the options of `%timeit`."""
     given = {name: int(number) for name, number in re.findall(r"-([nr])[ \t]*(\d+)", options)}
     body = indent(f"{code}\npass", " " * 12)
     return _LOOP.format(code=body, number=given.get("n", 0), repeat=max(1, given.get("r", 7)))
@@ -483,7 +483,9 @@ def _is_passed_over(line: str) -> bool:
 
 
 def split(cell: str) -> tuple[list[str], str]:
-    """The magics that a cell begins with, and its code, with blank lines in their place; no code for comments alone."""
+    """Return the magics that a cell begins with, and its code, with blank lines in their place; no code for comments
+    alone.
+    """
     lines = ["" if _is_passed_over(line) else line for line in cell.split("\n")]
     magics: list[str] = []
     for number, line in enumerate(lines):
