@@ -86,7 +86,8 @@ class HttpWire:
         """Raises ValueError for what is no address of a server, and for none at all. Nothing is sent yet."""
         if not urls:
             raise ValueError("connect needs the address of a server, and the list has none")
-        self._servers = [HttpServer(number, url, token) for number, url in enumerate(urls)]
+        servers = [HttpServer(str(number), url, token) for number, url in enumerate(urls)]
+        self._servers = {server.number: server for server in servers}
         self.several = several
         self._sessions: set[str] = set()
         """Those that are counted at their servers, by their identities: a session may be closed twice."""
@@ -103,10 +104,10 @@ class HttpWire:
             raise self._lost or SandboxClosed("this connection was made before the process forked")
         server, given, patience = None, dict(params), WAIT_SECONDS
         if not self.several:
-            server, patience = self._servers[0], WAIT_SECONDS if "session" in params else 0.0
+            server, patience = self._servers["0"], WAIT_SECONDS if "session" in params else 0.0
         elif (identity := params.get("session")) is not None:
             number, _, given["session"] = str(identity).partition("-")
-            server = self._servers[int(number)]
+            server = self._servers[number]
             if method == "session.close":
                 self._count(str(identity), server, -1)
         request, asked = _request(method, given, patience), Asked()
@@ -119,7 +120,7 @@ class HttpWire:
         until = monotonic() + request.patience
         while True:
             pauses = []
-            for server in [pinned] if pinned is not None else sorted(self._servers, key=lambda one: one.load):
+            for server in [pinned] if pinned is not None else sorted(self._servers.values(), key=lambda one: one.load):
                 asked.server = server
                 with self._lock:
                     server.load += 1
@@ -199,7 +200,7 @@ class HttpWire:
 
     def _close(self, error: Exception) -> None:
         self._lost = self._lost or error
-        for server in self._servers:
+        for server in self._servers.values():
             server.lose(self._lost)
 
     def __del__(self) -> None:
@@ -229,7 +230,7 @@ def _request(method: str, params: dict[str, Any], patience: float) -> _Request:
 class HttpServer:
     """The connections to one address."""
 
-    def __init__(self, number: int, url: str, token: str | None) -> None:
+    def __init__(self, number: str, url: str, token: str | None) -> None:
         """`number`: its place among the servers of a wire."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -40,19 +40,19 @@ def test_what_cannot_be_sent_is_said_at_once(wrong: object) -> None:
 
 def test_of_several_servers_one_that_is_given_up_takes_no_other_with_it() -> None:
     wire, asked = http.HttpWire(["http://127.0.0.1:1", "http://127.0.0.1:2"], "t"), Asked()
-    first, second = wire._servers
+    first, second = wire._servers.values()
     assert wire._named(second, {"session": "a-b"}) == {"session": "1-a-b"}
     asked.server = second
     wire.lose(SandboxClosed("late"), asked)
     assert (first.alive, second.alive, wire.alive) == (True, False, True)
-    assert wire._servers[0] is first and wire._servers[1].alive
+    assert wire._servers["0"] is first and wire._servers["1"].alive
     for _ in range(2):  # a session that is closed twice is counted once
         wire.ask("session.close", {"session": "1-a-b"})
     wire.close()
     asked.close()
     with pytest.raises(SandboxClosed, match="the connection is closed"):
         wire.ask("sandbox.policy", {})
-    assert wire._servers[1].load >= 0 and not wire._sessions
+    assert wire._servers["1"].load >= 0 and not wire._sessions
 
 
 TOKEN = "a-token-of-some-length"

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from safeexec import Display, __version__
 from safeexec.servers.http.boxes import has_own_tokens
-from safeexec.servers.http.requests import Described
+from safeexec.servers.http.requests import EndpointShapes
 
 REFERENCE = "#/components/schemas/{name}"
 ERROR = {
@@ -65,8 +65,8 @@ _EVENT: Final = {
 }
 
 
-def _described(route: Route) -> Described:
-    found: Described = getattr(route.endpoint, "described", Described())
+def _described(route: Route) -> EndpointShapes:
+    found: EndpointShapes = getattr(route.endpoint, "described", EndpointShapes())
     return found
 
 

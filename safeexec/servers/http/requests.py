@@ -52,7 +52,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
-class Described(NamedTuple):
+class EndpointShapes(NamedTuple):
     """The shapes of one endpoint's body and answer, and the names that it reads of the query."""
 
     takes: Any = None
@@ -162,7 +162,7 @@ def describes(takes: Any = None, gives: Any = None, *, queries: str = "") -> Cal
     """
 
     def mark(endpoint: E) -> E:
-        endpoint.described = Described(takes, gives, tuple(queries.split()))  # type: ignore[attr-defined]
+        endpoint.described = EndpointShapes(takes, gives, tuple(queries.split()))  # type: ignore[attr-defined]
         return endpoint
 
     return mark
