@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route
 
 from safeexec import SandboxError
 from safeexec.servers.http.once import digest_of
-from safeexec.servers.http.requests import Endpoint, RefusedRequest, answer_apart, body_of, describes, parsed, refused
+from safeexec.servers.http.requests import Endpoint, RefusedRequest, answer_apart, body_of, describes, parsed
 from safeexec.servers.http.streaming import Put, Streamed, event, later
 from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.methods import METHODS, Method
@@ -83,11 +83,6 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tel
             reply = await tenant.service.do(method, given, tell)
     except KeyError as error:
         raise RefusedRequest(404, str(error.args[0]) if error.args else "", "KeyError") from None
-    except Exception as error:
-        known = refused(error)
-        if known is None:
-            raise
-        raise known from None
     if "outcome" in reply and "usage" in reply:
         tenant.count(reply["outcome"], reply["usage"]["cpu_ms"] / 1000, reply["usage"]["wall_ms"] / 1000)
     elif method.name == "session.command":
