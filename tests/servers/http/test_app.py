@@ -149,24 +149,14 @@ def test_what_is_not_there_and_how_it_is_not_called(client: httpx.Client) -> Non
     assert client.get("/run_code/").status_code == 404
 
 
-def test_a_giant_body_is_refused_before_it_is_read(server: Server) -> None:
+def test_a_giant_body_is_refused_and_who_sends_it_to_its_end_reads_that(server: Server, client: httpx.Client) -> None:
     head = f"POST /run_code HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {server.token}\r\n"
-    for length in (str(1 << 40), "9" * 400):
+    for length in (str(1 << 40), "9" * 400):  # before it is read
         assert raw(server, f"{head}Content-Length: {length}\r\n\r\n".encode())[9:12] in (b"413", b"400")
-
-
-def test_a_giant_body_without_a_length_is_refused(client: httpx.Client) -> None:
-    def pieces() -> Iterator[bytes]:
-        for _ in range(65):
-            yield b" " * (1 << 20)
-
-    assert client.post("/run_code", content=pieces()).status_code == 413
-
-
-def test_who_sends_a_giant_body_to_its_end_reads_the_refusal(server: Server) -> None:
     body = b" " * (65 << 20)
-    head = f"POST /run_code HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {server.token}\r\n"
     assert b"TooLarge" in raw(server, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    pieces = (b" " * (1 << 20) for _ in range(65))  # of no length that is told
+    assert client.post("/run_code", content=pieces).status_code == 413
 
 
 def test_an_answer_is_no_longer_than_a_message() -> None:
@@ -342,36 +332,27 @@ seconds, slow = 0.0, Slow()
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("arguments", "text", "complaint"),
     [
-        ("", "empty"),
-        ("alice: {token: a-token-of-many-letters, policies: [nowhere]}", "nowhere"),
-        ("alice: a-token-of-many-letters\nbob: a-token-of-many-letters", "same token"),
+        (("--token-file", "FILE"), "", "empty"),
+        (("--token-file", "FILE"), "alice: {token: a-token-of-many-letters, policies: [nowhere]}", "nowhere"),
+        (("--token-file", "FILE"), "alice: a-token-of-many-letters\nbob: a-token-of-many-letters", "same token"),
+        (("--token-file", "/no/such/file"), "", "/no/such/file"),
+        (("--host", "0.0.0.0"), "", "token-file"),
+        (("--host", "no address"), "", "no address"),
+        (("--policy", "nowhere"), "", "nowhere"),
+        (("--allow-policy", "nowhere"), "", "nowhere"),
     ],
 )
-def test_a_token_file_that_is_wrong_starts_nothing(tmp_path: Path, text: str, complaint: str) -> None:
+def test_options_and_token_files_that_are_wrong_start_nothing(
+    tmp_path: Path, arguments: tuple[str, str], text: str, complaint: str
+) -> None:
     path = tmp_path / "tokens.yaml"
     path.write_text(text)
     with pytest.raises(AssertionError, match=complaint) as raised:
-        start("--token-file", str(path))
+        start(*(word.replace("FILE", str(path)) for word in arguments))
     assert "Traceback" not in str(raised.value)
     assert "a-token-of" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (("--host", "0.0.0.0"), "token-file"),
-        (("--policy", "nowhere"), "nowhere"),
-        (("--allow-policy", "nowhere"), "nowhere"),
-        (("--token-file", "/no/such/file"), "/no/such/file"),
-        (("--host", "no address"), "no address"),
-    ],
-)
-def test_options_that_do_not_fit_start_nothing(arguments: tuple[str, ...], complaint: str) -> None:
-    with pytest.raises(AssertionError, match=complaint) as raised:
-        start(*arguments)
-    assert "Traceback" not in str(raised.value)
 
 
 def test_told_to_stop_it_ends_what_runs() -> None:

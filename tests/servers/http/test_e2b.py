@@ -329,9 +329,9 @@ def test_a_body_that_does_not_fit_is_refused(bob: httpx.Client, body: bytes) -> 
     assert bob.post("/sandboxes", content=body).status_code == 422
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=x", "limit=9999999999", "startedAfter=x", "nextToken=1"])
-def test_a_query_that_does_not_fit_is_refused(bob: httpx.Client, query: str) -> None:
-    assert bob.get(f"/v2/sandboxes?{query}").status_code == 400
+def test_a_query_that_does_not_fit_is_refused(bob: httpx.Client) -> None:
+    for query in ("limit=0", "limit=x", "limit=9999999999", "startedAfter=x", "nextToken=1"):
+        assert bob.get(f"/v2/sandboxes?{query}").status_code == 400
 
 
 def test_a_quota_holds_for_forks_and_contexts(server: Server, eve: httpx.Client) -> None:
