@@ -21,6 +21,7 @@ from math import isfinite
 from pathlib import Path
 from time import monotonic, strftime
 from typing import Any, Literal, NamedTuple, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec.structs import replace
@@ -262,7 +263,7 @@ class Service:
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._labelled: dict[tuple[AsyncSandbox, str], str] = {}
         """The ids of the sessions that are open by a label, and in no store."""
-        self._beginning: dict[tuple[AsyncSandbox, str], asyncio.Event] = {}
+        self._beginning: WeakValueDictionary[tuple[AsyncSandbox, str], asyncio.Lock] = WeakValueDictionary()
 
     async def close(self) -> None:
         """End every sandbox with all its sessions; steps that run are stopped."""
@@ -438,18 +439,13 @@ class Service:
         meanwhile. A sandbox without a store has it.
         """
         key = sandbox, label
-        while (begun := self._beginning.get(key)) is not None:
-            await begun.wait()
-        self._beginning[key] = begun = asyncio.Event()
-        try:
-            await sandbox.session_for(label, new=False, **tightened)
-        except SessionClosed:
-            self.sessions.pop(self._labelled.pop(key, ""), None)
-            self._labelled[key] = self.hold(await begin(), ExitStack())
-        finally:
-            del self._beginning[key]
-            begun.set()
-        return self._labelled[key]
+        async with self._beginning.setdefault(key, asyncio.Lock()):
+            try:
+                await sandbox.session_for(label, new=False, **tightened)
+            except SessionClosed:
+                self.sessions.pop(self._labelled.pop(key, ""), None)
+                self._labelled[key] = self.hold(await begin(), ExitStack())
+            return self._labelled[key]
 
     async def reached(self, identity: str) -> ClientSession:
         """Return a session by its id, from the store where it is not open. Raises `SessionClosed`."""

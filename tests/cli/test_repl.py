@@ -140,11 +140,6 @@ def test_the_history_has_the_steps_that_were_typed(desk: repl.Desk, capsys: pyte
         ["a", "=", "3", "(undone)"],
         ["b", "=", "a"],
     ]
-    desk.enter(":when b")
-    desk.enter(":at 1")
-    desk.enter(":at x")
-    said = capsys.readouterr()
-    assert "b = a" in said.out and "a = 1" in said.out and "'x' is no step" in said.err
 
 
 def test_commands_of_files_states_and_branches(
