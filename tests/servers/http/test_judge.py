@@ -190,7 +190,7 @@ def test_cells_end_when_the_answer_can_hold_no_more(monkeypatch: pytest.MonkeyPa
         asked = judge.RunJupyter(["print('x' * 9000)"] * 2 + ["1"] + ["print('x' * 9000)"] * 20)
         with pytest.raises(SandboxError, match="the cells give more than 20000 bytes"):
             await judge._cells(tenant, asked, {})
-        assert not tenant.places
+        assert not tenant.sessions
         return await judge._cells(tenant, judge.RunJupyter(asked.cells[:3]), {})
 
     told, ran = directly(monkeypatch, cells)
