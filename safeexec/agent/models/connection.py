@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,8 +11,9 @@ from safeexec.agent.errors import ModelUnavailable
 MAX_RESPONSE_BYTES = 64 << 20
 
 
-def bound_to(httpx: Any) -> Callable[[Any], Awaitable[None]]:
-    """A hook for responses of this httpx: plain bytes of UTF-8, and no more than a reply may have."""
+@asynccontextmanager
+async def bounded_client(httpx: Any, tls: Any) -> AsyncIterator[Any]:
+    """A client of `httpx`, which an SDK is built on, for one request. TLS settings are shared: they take long."""
 
     class Bounded(httpx.AsyncByteStream):  # type: ignore[misc]  # the SDK gives it no type
         """A response's bytes, until there are too many."""
@@ -37,13 +38,7 @@ def bound_to(httpx: Any) -> Callable[[Any], Awaitable[None]]:
         response.stream = Bounded(response.stream)
         response.encoding = "utf-8"  # a server may name any codec of Python, and some take quadratic time (punycode)
 
-    return bound
-
-
-@asynccontextmanager
-async def bounded_client(httpx: Any, tls: Any) -> AsyncIterator[Any]:
-    """A client of `httpx`, which an SDK is built on, for one request. TLS settings are shared: they take long."""
-    hooks: Any = {"response": [bound_to(httpx)]}
-    headers = {"accept-encoding": "identity"}
-    async with httpx.AsyncClient(verify=tls, headers=headers, event_hooks=hooks, follow_redirects=False) as client:
+    async with httpx.AsyncClient(
+        verify=tls, headers={"accept-encoding": "identity"}, event_hooks={"response": [bound]}, follow_redirects=False
+    ) as client:
         yield client

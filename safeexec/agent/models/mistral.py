@@ -80,7 +80,7 @@ class MistralModel(ServedModel):
         assembly.streamed = self._stream  # another task may find out meanwhile that streams cannot be read
         request = self._request(assembly.messages, tools)
         if not assembly.streamed:
-            yield assembly.feed_response(await client.complete_async(**request))
+            yield assembly.feed(await client.complete_async(**request), whole=True)
             return
         async with await client.stream_async(**request) as chunks:
             async for event in chunks:
@@ -99,7 +99,7 @@ class MistralModel(ServedModel):
         )
 
     def _unreadable(self, assembly: Assembly) -> Transient:
-        """Return what follows from a reply that the SDK cannot read: from now on none is streamed."""
+        """Return the failure for a reply that the SDK cannot read: from now on none is streamed."""
         if not assembly.streamed:
             return Transient("the server's response is not a chat completion")
         self._stream = False

@@ -5,6 +5,7 @@ The SDKs' own retries are off: they take any Retry-After as it is. So are redire
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from abc import ABC, abstractmethod
@@ -13,11 +14,11 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Any, ClassVar, NoReturn
 
 from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused
-from safeexec.agent.messages import Message, Messages, Reply, ToolSpec
+from safeexec.agent.messages import Message, Messages, Reply, ToolSpec, as_messages
+from safeexec.agent.models.asking import ask_in_thread, out_of_time
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import TRANSIENT_STATUS, RetryRules, Transient, retry_after_seconds
 from safeexec.agent.models.base import NO_EVENTS, ModelEvents
-from safeexec.agent.models.patience import Patience
 from safeexec.common.text import printable
 
 MAX_SAID, SHOWN = 2000, 500
@@ -31,7 +32,7 @@ class ServedModel(ABC):
     """
 
     key_variable: ClassVar[str]
-    """Which variable of the environment has the key, if none is given."""
+    """The variable of the environment that has the key, if none is given."""
     key_advice: ClassVar[str] = ""
     keyless_advice: ClassVar[str] = "name a compatible server of your own, which needs no key, with server_url=…"
 
@@ -45,10 +46,10 @@ class ServedModel(ABC):
         self._name = name
         self._server_url = server_url
         self._timeout = timeout
+        self._retry = retry
         self.__key = key
         # A key that is not empty keeps the SDK from looking for one in the environment.
         self._connect = self._connector(key or "none")
-        self._patience = Patience(name, self._texts, timeout, retry)
 
     def __repr__(self) -> str:
         at = f" at {self._server_url}" if self._server_url else ""
@@ -63,13 +64,47 @@ class ServedModel(ABC):
 
     def complete(self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS) -> Reply:
         """One reply. ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot succeed."""
-        return self._patience.complete(messages, tools, events)
+        # Awaited in a thread, where no loop is running: only a task can be stopped in the middle of a read, and a
+        # server that sends a byte now and then would hold up a blocking reader for ever.
+        return ask_in_thread(
+            lambda inner: asyncio.run(self.complete_async(messages, tools=tools, events=inner)), events
+        )
 
     async def complete_async(
         self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
     ) -> Reply:
         """As `complete`."""
-        return await self._patience.complete_async(messages, tools, events)
+        try:
+            async with asyncio.timeout(events.seconds) as patience:
+                return await self._persist(as_messages(messages), tools, events)
+        except TimeoutError:
+            if not patience.expired():
+                raise
+        raise out_of_time(events.seconds)
+
+    async def _persist(self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents) -> Reply:
+        attempt = 1
+        while True:
+            try:
+                return await self._attempt(messages, tools, events)
+            except Transient as failure:
+                wait = self._retry.wait(failure, attempt, self._name) if failure.counts else 0.0
+                events.on_retry(failure.reason, wait)
+                attempt += failure.counts
+            await asyncio.sleep(wait)
+
+    async def _attempt(self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents) -> Reply:
+        assembly = Assembly(messages)
+        try:
+            async with asyncio.timeout(self._timeout) as patience, aclosing(self._texts(assembly, tools)) as texts:
+                async for text in texts:
+                    if text:
+                        events.on_text(text)
+            return assembly.reply()
+        except TimeoutError:
+            if not patience.expired():
+                raise
+        raise Transient(f"no complete reply within {self._timeout:g} s")
 
     @abstractmethod
     def _connector(self, key: str) -> Callable[[], AbstractAsyncContextManager[Any]]:
@@ -81,7 +116,7 @@ class ServedModel(ABC):
 
     @abstractmethod
     def _meaning(self, error: Any, names: set[str], assembly: Assembly) -> Exception | None:
-        """Return what an exception of this SDK means, of which these are the names of the class and its bases."""
+        """Return the meaning of an exception of this SDK, given the names of its class and of the bases of that."""
 
     async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
         """One attempt. What the SDK raises leaves as what it means."""
@@ -99,7 +134,7 @@ class ServedModel(ABC):
                 del failure  # or exception and frame would hold each other
 
     def _judge(self, error: Exception, assembly: Assembly) -> Exception:
-        """Return what an exception means. It is not kept as a context: it holds the request with the key in it."""
+        """Return the meaning of an exception. It is not kept as a context: it holds the request with the key in it."""
         names = {base.__name__ for base in type(error).__mro__}
         if isinstance(error, (Transient, ModelError)):
             return error
@@ -113,7 +148,7 @@ class ServedModel(ABC):
         return ModelError(f"{self._name}: the request failed {said}")
 
     def _judge_status(self, status: int, headers: Any, said: str) -> Exception:
-        """Return what an answer with this status means, in which the server `said` why."""
+        """Return the meaning of an answer with this status, in which the server `said` why."""
         said = self._scrub(said).strip()[:SHOWN]
         if status in TRANSIENT_STATUS:
             wait = retry_after_seconds(headers.get("retry-after-ms"), headers.get("retry-after"), time.time())
