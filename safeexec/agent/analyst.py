@@ -179,10 +179,10 @@ class DataAnalyst:
         return await drive_async(self._agent, *self._resumed(transcript, question, answer))
 
     def _begun(self, question: str) -> tuple[_Start, bool, Transcript]:
-        agent, kept = self._agent, self._agent.new_transcript()
+        _, _, kept = self._agent.begin(None, None)
 
         def start(session: Any) -> Generator[Request, Any, Analysis]:
-            return self._analysis(question, session, kept, lambda task: agent.loop(session, task, kept))
+            return self._analysis(question, session, kept, lambda task: self._agent.begin(kept, task)[0](session))
 
         return start, True, kept
 

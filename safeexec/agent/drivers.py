@@ -14,6 +14,7 @@ from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.messages import Reply, ToolSpec
 from safeexec.agent.models.asking import answering, ask_in_thread, out_of_time
 from safeexec.agent.models.base import Model, ModelEvents
+from safeexec.agent.outcome import Event, RetryEvent, TextEvent
 from safeexec.agent.requests import AskModel, Confirm, Request, RunApart
 from safeexec.agent.transcript import Transcript
 from safeexec.common.coroutines import at_once, now_or_awaited
@@ -27,20 +28,11 @@ class Driven(Protocol):
     """The agent, as far as its requests need it."""
 
     model: Model
-
-    @property
-    def sandbox(self) -> Any: ...
-
-    @property
-    def opening(self) -> dict[str, Any]: ...
-
-    @property
-    def tool_specs(self) -> tuple[ToolSpec, ...]: ...
-
-    @property
-    def confirm(self) -> Callable[[str], Any] | None: ...
-
-    def model_events(self, seconds: float | None) -> ModelEvents: ...
+    sandbox: Any
+    opening: dict[str, Any]
+    tool_specs: tuple[ToolSpec, ...]
+    confirm: Callable[[str], Any] | None
+    emit: Callable[[Event], None]
 
 
 def drive(
@@ -163,9 +155,17 @@ async def _answer(agent: Driven, session: Any, apart: Apart, request: Request, b
     return await (apart.run(request) if isinstance(request, RunApart) else now_or_awaited(request()))
 
 
+def _events(agent: Driven, seconds: float | None) -> ModelEvents:
+    return ModelEvents(
+        on_text=lambda text: agent.emit(TextEvent(text)),
+        on_retry=lambda reason, wait: agent.emit(RetryEvent(reason, wait)),
+        seconds=seconds,
+    )
+
+
 def _ask(agent: Driven, request: AskModel) -> Reply:
     ask = partial(agent.model.complete, request.messages, tools=agent.tool_specs)
-    with answering(agent.model.name, agent.model_events(request.seconds)) as events:
+    with answering(agent.model.name, _events(agent, request.seconds)) as events:
         return ask(events=events) if request.seconds is None else ask_in_thread(lambda inner: ask(events=inner), events)
 
 
@@ -175,7 +175,7 @@ async def _ask_async(agent: Driven, request: AskModel) -> Reply:
     call = getattr(agent.model, "complete_async", None)
     if call is None:
         return await asyncio.to_thread(_ask, agent, request)
-    with answering(agent.model.name, agent.model_events(request.seconds)) as events:
+    with answering(agent.model.name, _events(agent, request.seconds)) as events:
         asked: Awaitable[Reply] = call(request.messages, tools=agent.tool_specs, events=events)
         if request.seconds is None:
             return await asked
@@ -194,7 +194,7 @@ def _check_kind(given: Any, blocking: bool) -> None:
 
 
 async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: bool) -> tuple[Any, Apart]:
-    """The session of a run, and what opens one apart from it. `stack` closes what is the run's own; on an event loop
+    """Open the session of a run, and sessions apart from it. `stack` closes what is the run's own; on an event loop
     what blocks is opened and closed in a thread.
     """
     given = agent.sandbox

@@ -26,7 +26,7 @@ from safeexec.agent.drivers import drive, drive_async
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.extraction import Extraction, call_source, extract, printed_call
 from safeexec.agent.messages import Reply, ToolCall, ToolSpec
-from safeexec.agent.models.base import Model, ModelEvents
+from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import (
     STOP_REASONS,
     AgentResult,
@@ -38,10 +38,8 @@ from safeexec.agent.outcome import (
     ObservationEvent,
     OutputEvent,
     ReplyEvent,
-    RetryEvent,
     StepEvent,
     Stop,
-    TextEvent,
     as_text,
 )
 from safeexec.agent.requests import AskModel, Confirm, Loop, Request
@@ -76,7 +74,7 @@ Objection = str | None | Generator[Request, Any, str | None]
 Review = Callable[[Any, tuple[AgentStep, ...]], Objection]
 """Judges an answer, given with the steps so far."""
 Conclude = Callable[[str, tuple[AgentStep, ...]], Generator[Request, Any, bool]]
-"""Whether the prose of a reply is the answer, given with the steps so far."""
+"""Judges the prose of a reply, given with the steps so far: True if it is the answer."""
 
 
 def ignore_event(event: Event) -> None:
@@ -171,24 +169,24 @@ class CodeAgent:
             raise TypeError(f"an agent has no keyword {unknown[0]!r}; it takes {known}")
         self.limits = AgentLimits(**limits)
         self.sandbox: Any = sandbox
-        self._tools = tools
-        self._files = files
-        self._approval = approval
+        self.opening: dict[str, Any] = {"tools": tools, "files": files, "approval": approval}
+        """The arguments for a sandbox of one's own."""
         self.native = native
+        self.tool_specs: tuple[ToolSpec, ...] = (prompts.RUN_PYTHON,) if native else ()
         self.images = images
-        self._instructions = instructions
-        self._on_event = on_event
-        self._review = review
+        self.instructions = instructions
+        self.emit = on_event
+        self.review = review
         self.conclude = conclude
         self.verdict: Callable[[], str | None] = lambda: None
-        """What became of what the last step did outside of its session, in a word or two for the transcript."""
+        """Tells what became of what the last step did outside of its session, in a word or two for the transcript."""
         self.confirm = confirm
         self._transcript_path = transcript
 
     def reviewed(self, review: Review, conclude: Conclude) -> CodeAgent:
         """This agent with other judges of its answers."""
         twin = copy(self)
-        twin._review, twin.conclude = review, conclude
+        twin.review, twin.conclude = review, conclude
         return twin
 
     # Sync and async API
@@ -222,10 +220,10 @@ class CodeAgent:
     def begin(
         self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
     ) -> tuple[Callable[[Any], Loop], bool, Transcript]:
-        """For a driver: the loop for a session, whether programs are run apart, and the transcript. Raises
+        """For a driver: the loop for a session, True if programs are run apart, and the transcript. Raises
         `AgentError`.
         """
-        kept = self.new_transcript() if transcript is None else transcript
+        kept = Transcript(path=self._transcript_path) if transcript is None else transcript
         if answer is not UNSET:
             if kept.waiting is None:
                 raise AgentError("the run of this transcript does not wait for an answer")
@@ -236,64 +234,10 @@ class CodeAgent:
                 )
         again = rebuild and answer is UNSET and kept.held is None
         return (
-            lambda session: self.loop(session, task, kept, rebuild=again, answer=answer),
+            lambda session: _Work(self, session, kept, task, again, answer).loop(),
             self.conclude is not None,
             kept,
         )
-
-    def loop(
-        self,
-        session: Any,
-        task: str | None,
-        transcript: Transcript | None = None,
-        *,
-        rebuild: bool = False,
-        answer: Any = UNSET,
-    ) -> Loop:
-        """The run itself, for a driver, or as a part of something larger that is driven."""
-        kept = self.new_transcript() if transcript is None else transcript
-        return _Work(self, session, kept, task, rebuild, answer).loop()
-
-    # What the drivers need
-
-    @property
-    def opening(self) -> dict[str, Any]:
-        """The arguments for a sandbox of one's own."""
-        return {"tools": self._tools, "files": self._files, "approval": self._approval}
-
-    @property
-    def tool_specs(self) -> tuple[ToolSpec, ...]:
-        return (prompts.RUN_PYTHON,) if self.native else ()
-
-    def model_events(self, seconds: float | None) -> ModelEvents:
-        return ModelEvents(
-            on_text=lambda text: self._on_event(TextEvent(text)),
-            on_retry=lambda reason, wait: self._on_event(RetryEvent(reason, wait)),
-            seconds=seconds,
-        )
-
-    def on_output(self, text: str) -> None:
-        self._on_event(OutputEvent(text))
-
-    def emit(self, event: Event) -> None:
-        self._on_event(event)
-
-    def system_of(self, card: str) -> str:
-        """The system prompt for a session with this card."""
-        return prompts.system_prompt(
-            card, native=self.native, images=self.images, extra=self._instructions, files=self.file_names
-        )
-
-    def new_transcript(self) -> Transcript:
-        """An empty transcript, in the file that was named."""
-        return Transcript(path=self._transcript_path)
-
-    @property
-    def file_names(self) -> tuple[str, ...]:
-        return tuple(self._files or ())
-
-    def objection(self, answer: Any, steps: tuple[AgentStep, ...]) -> Objection:
-        return self._review(answer, steps) if self._review is not None else None
 
 
 class _Work:
@@ -310,11 +254,17 @@ class _Work:
         self._rebuild = rebuild
         self._answer_given = answer
         card = session.card()
-        self._system = agent.system_of(card)
+        self._system = prompts.system_prompt(
+            card,
+            native=agent.native,
+            images=agent.images,
+            extra=agent.instructions,
+            files=tuple(agent.opening["files"] or ()),
+        )
         self._has_sql = not agent.native and prompts.has_sql(card)
         self._defined = self._watched = False
         self._marked = False
-        """Whether the model has sent code with tags or fences: then what it sends without them is no code."""
+        """The model has sent code with tags or fences: then what it sends without them is no code."""
         self._host_tools: tuple[str, ...] | None = None
         self._session = session
         self._steps: list[AgentStep] = []
@@ -352,7 +302,7 @@ class _Work:
                 return ended
 
     def _rebuild_session(self) -> Generator[Request, Any, str | None]:
-        """Run the recorded steps again, in a session that has not seen them. What the model is told about it."""
+        """Run the recorded steps again, in a session that has not seen them. Return the notice about it."""
         recorded = self._transcript.kept_steps()
         failed = 0
         for entry in recorded:
@@ -369,11 +319,14 @@ class _Work:
         if not self._defined and "final_answer" in source:
             yield partial(self._session.run, FINAL_ANSWER, timeout=self._timeout())
             self._defined = self._watched = True
-        on_output = self._agent.on_output if shown else None
+        on_output = self._on_output if shown else None
         result: Result = yield partial(self._session.run, source, timeout=self._timeout(), on_output=on_output)
         if result.state != "kept":
             self._defined = False  # gone, where the policy makes no checkpoints
         return result
+
+    def _on_output(self, text: str) -> None:
+        self._agent.emit(OutputEvent(text))
 
     def _left(self) -> float | None:
         """Seconds until the limit of time."""
@@ -419,8 +372,9 @@ class _Work:
         if reply.tool_calls:
             return (yield from self._take_calls(reply))
         found = self._read(reply.text)
-        call = printed_call(found.text) if found.kind == "none" else None
-        if call is not None and (code := self._source_of(*call)) is not None:
+        printed = printed_call(found.text) if found.kind == "none" else None
+        call = ToolCall("", *printed) if printed else None
+        if call is not None and (code := self._source_of(call)) is not None:
             self._marked = True
             return (yield from self._step(code, None))
         if self._is_said(found) and call is None:
@@ -439,15 +393,15 @@ class _Work:
                 return self._end("answer", answer=_plain_answer(found.after))
             return ended
         if call is not None:
-            unknown = prompts.unknown_tool(shorten(call[0], 80), self._tool_names())
+            unknown = prompts.unknown_tool(shorten(call.name, 80), self._tool_names())
             return self._unusable(f"{unknown} {prompts.no_code(found.found, native=self._agent.native)}")
         if found.kind == "none":
             return self._unusable(prompts.no_code(found.found, native=self._agent.native))
         return (yield from self._answer(_plain_answer(found.text), "answer"))
 
     def _read(self, text: str) -> Extraction:
-        """Return what a reply holds. Where there are tables, a fence of SQL is a step; a query that has run, or for
-        which no step is left, is quoted in an answer.
+        """Extract a reply. Where there are tables, a fence of SQL is a step; a query that has run, or for which no step
+        is left, is quoted in an answer.
         """
         found = extract(text, sql=self._has_sql and len(self._steps) < self._limits.max_steps)
         return extract(text) if any(step.source == found.code for step in self._steps) else found
@@ -459,7 +413,7 @@ class _Work:
         before = len(self._steps)
         failed = False
         for call in reply.tool_calls:
-            code = self._call_of(call)
+            code = self._source_of(call)
             if failed:
                 self._unanswered(call.id, prompts.NOT_RUN)
             elif call.name not in (prompts.RUN_PYTHON.name, *self._tool_names()):
@@ -477,7 +431,7 @@ class _Work:
         return self._count_empty() if len(self._steps) == before else None
 
     def _is_said(self, found: Extraction) -> bool:
-        """Return whether a reply that may be Python is meant as words: with native calling always, else once the model
+        """Return True if a reply that may be Python is meant as words: with native calling always, else once the model
         has sent code with markup: `x = 7` and `[1, 2]` are answers then.
         """
         if self._agent.native:
@@ -490,8 +444,8 @@ class _Work:
             self._host_tools = tuple(str(tool["name"]) for tool in loads(self._session.card("json"))["tools"])
         return self._host_tools
 
-    def _call_of(self, call: ToolCall) -> str | None:
-        """The source that a native call stands for; a tool of the host may be called by its own name."""
+    def _source_of(self, call: ToolCall) -> str | None:
+        """The source that a call stands for, native or printed; a tool of the host may be called by its own name."""
         if call.name == prompts.RUN_PYTHON.name or call.name not in self._tool_names():
             return _code_of(call)
         try:
@@ -499,13 +453,6 @@ class _Work:
         except ValueError:
             return None
         return call_source(call.name, arguments) if isinstance(arguments, dict) else None
-
-    def _source_of(self, name: str, arguments: dict[str, Any]) -> str | None:
-        """The source that a call printed as JSON stands for; None where there is no such tool."""
-        if name in self._tool_names():
-            return call_source(name, arguments)
-        code = arguments.get("code")  # of `run_python`, by whatever name a model knows it
-        return code if isinstance(code, str) and code.strip() else None
 
     def _unanswered(self, call: str, text: str) -> None:
         """Tell the model why a native call, by its id, was not run."""
@@ -525,15 +472,13 @@ class _Work:
         return None
 
     def _concludes(self, prose: str) -> Generator[Request, Any, bool]:
-        """Return whether the prose behind the code of a reply is the answer: the model wrote it before it saw the
-        result.
-        """
+        """Return True if the prose behind the code of a reply, written before the result was seen, is the answer."""
         if self._agent.conclude is None or not self._steps or not self._steps[-1].result.ok:
             return False
         return (yield from self._agent.conclude(_plain_answer(prose), tuple(self._steps)))
 
     def _answer(self, answer: Any, stop: Stop) -> Generator[Request, Any, AgentResult | None]:
-        objection = self._agent.objection(answer, tuple(self._steps))
+        objection = self._agent.review(answer, tuple(self._steps)) if self._agent.review is not None else None
         if isinstance(objection, Generator):
             objection = yield from objection
         if objection is None or len(self._steps) >= self._limits.max_steps:
@@ -570,13 +515,13 @@ class _Work:
         source = entry["source"]
         self._defined = self._watched = "final_answer" in source
         self._agent.emit(StepEvent(len(self._steps) + 1, source))
-        result = yield partial(self._session.answer, self._answer_given, on_output=self._agent.on_output)
+        result = yield partial(self._session.answer, self._answer_given, on_output=self._on_output)
         return (yield from self._took(source, entry.get("call"), result, ""))
 
     def _took(
         self, source: str, call: str | None, result: Result, changed: str
     ) -> Generator[Request, Any, AgentResult | None]:
-        """Yield what follows from the result of a step."""
+        """Take the result of a step in; return the end of the run, if it is one."""
         number = len(self._steps) + 1
         observation = changed + result.observation(max_tokens=self._limits.observation_tokens)
         step = AgentStep(number, source, result, observation)
@@ -642,12 +587,12 @@ class _Work:
 
 
 def is_answer(given: Any) -> bool:
-    """Return whether final_answer() left this. Guest code may have bound anything to the name."""
+    """Return True if final_answer() left this. Guest code may have bound anything to the name."""
     return type(given) is list and len(given) == 1
 
 
 def _pictures(result: Result) -> tuple[str, ...]:
-    """Return what a step shows, as ``data:`` URLs: of the newest pictures those that an API takes."""
+    """The pictures of a step as ``data:`` URLs: of the newest those that an API takes."""
     if not result.displays:
         return ()
     blocks = result.observation(format="mistral")
@@ -655,7 +600,7 @@ def _pictures(result: Result) -> tuple[str, ...]:
 
 
 def _failure(result: Result) -> str | None:
-    """Return what went wrong, without what differs from attempt to attempt; None for a step that went well."""
+    """The failure of a step, without the parts that differ from attempt to attempt; None for one that went well."""
     if result.ok:
         return None
     error = result.error
@@ -663,7 +608,7 @@ def _failure(result: Result) -> str | None:
 
 
 def _was_a_sentence(step: AgentStep) -> bool:
-    """Return whether a line without markup that failed was prose: "It is 4." is valid Python with a name `It`."""
+    """Return True if a line without markup that failed was prose: "It is 4." is valid Python with a name `It`."""
     error = step.result.error
     line = step.source.strip()
     return error is not None and error.type == "NameError" and not any(mark in line for mark in "\n(=[{")
