@@ -18,7 +18,7 @@ from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.judges import held_out_paths, is_named, likely_code
 from safeexec.agent.repair.result import RepairResult
 from safeexec.agent.repair.tools import Approval, Bench
-from safeexec.agent.repair.verification import Command, Verifier, commands_of
+from safeexec.agent.repair.verification import Command, Verifier
 
 _INSTRUCTIONS = """\
 You repair a Python repository. Your code calls these host tools and prints what they return; the sandbox itself has \
@@ -76,8 +76,7 @@ class RepairAgent:
     ) -> None:
         self._model = model
         self._repository = Path(repository)
-        self._verifier = Verifier(verify, policy=policy, timeout=timeout, memory_mb=memory_mb)
-        self._held_out = commands_of(held_out, "held_out") if held_out else []
+        self._verifier = Verifier(verify, held_out=held_out, policy=policy, timeout=timeout, memory_mb=memory_mb)
         if isinstance(editable, str):
             raise RepairError("editable must be a list of paths")
         self._editable = None if editable is None else tuple(editable)
@@ -92,7 +91,7 @@ class RepairAgent:
         return {
             "repository": str(copy.original),
             "verify": self._verifier.commands,
-            "held_out": self._held_out,
+            "held_out": self._verifier.held_out,
             "hidden": sorted(copy.hidden),
             "editable": list(copy.editable),
             "files": len(copy.files()),
@@ -123,7 +122,7 @@ class RepairAgent:
 
     def _bench(self) -> Bench:
         """The copy of the repository, verified once."""
-        return Bench(self._copy(), self._verifier, self._approval, self._held_out)
+        return Bench(self._copy(), self._verifier, self._approval)
 
     def _end(self, bench: Bench, run: AgentResult) -> RepairResult:
         bench.finish()
@@ -132,7 +131,7 @@ class RepairAgent:
     def _hide(self, paths: Collection[str], editable: Sequence[str]) -> list[str]:
         """The files of the held-out commands. Raises RepairError where a command has none to hold out."""
         hidden: list[str] = []
-        for command in self._held_out:
+        for command in self._verifier.held_out:
             files = held_out_paths(paths, editable, command, self._verifier.words)
             if not files and "-c" not in command:
                 raise RepairError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from safeexec import Allow, Deny
 from safeexec.agent.errors import RepairError
@@ -33,7 +33,6 @@ class Bench:
         working_copy: WorkingCopy,
         verifier: Verifier,
         approval: Approval | None,
-        held_out: Sequence[list[str]] = (),
     ) -> None:
         self.copy = working_copy
         self.rolled_back: list[str] = []
@@ -48,14 +47,13 @@ class Bench:
         self.first = self.last = verifier.run(working_copy)
         if self.first.ended == "missing":
             raise RepairError(f"verify: {self.first.log}")
-        self._held_out = held_out
         self.held_out = self._hold_out()
         if self.held_out is not None and self.held_out.ended == "missing":
             raise RepairError(f"held_out: {self.held_out.log}")
 
     def _hold_out(self) -> Verification | None:
-        """Return what the held-out commands say, which nothing here shows the model."""
-        return self._verifier.run(self.copy, self._held_out, hidden=True) if self._held_out else None
+        """Run the held-out commands; nothing here shows the model their verdict."""
+        return self._verifier.run(self.copy, held_out=True) if self._verifier.held_out else None
 
     def tools(self) -> list[Callable[..., object]]:
         """The functions that guest code may call."""
