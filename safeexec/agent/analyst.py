@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from safeexec import WorkspaceError
-from safeexec.agent.drivers import drive, drive_async
+from safeexec.agent.drivers import Loop, Request, RunApart, drive, drive_async
 from safeexec.agent.errors import AgentError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, Event, OfRun
 from safeexec.agent.report import html_report, markdown_report, pictures_of
-from safeexec.agent.requests import Loop, Request, RunApart
 from safeexec.agent.survey import SUFFIXES, FileSurvey, survey_of, survey_program
 from safeexec.common.text import printable
 from safeexec.untrusted.saving import NewFiles

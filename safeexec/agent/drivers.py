@@ -1,27 +1,68 @@
-"""Drive the agent loop: answer its requests with a model and a session, open and close what is the run's own."""
+"""Drive the agent loop: answer its requests with a model and a session, open and close those that are the run's own."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import safeexec  # its names load on first use: AsyncSandbox with asyncio
 from safeexec import Policy, Sandbox, WorkspaceError
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
-from safeexec.agent.messages import Reply, ToolSpec
+from safeexec.agent.messages import Message, Reply, ToolSpec
 from safeexec.agent.models.asking import answering, ask_in_thread, out_of_time
 from safeexec.agent.models.base import Model, ModelEvents
-from safeexec.agent.outcome import Event, RetryEvent, TextEvent
-from safeexec.agent.requests import AskModel, Confirm, Request, RunApart
+from safeexec.agent.outcome import AgentResult, Event, RetryEvent, TextEvent
 from safeexec.agent.transcript import Transcript
 from safeexec.common.coroutines import at_once, now_or_awaited
 from safeexec.engine.approvals import decision
 from safeexec.errors import CheckpointError
 
 T = TypeVar("T")
+
+
+# Requests of an agent's generators: a reply, a decision, a program run apart, or a plain call
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """A reply to `messages` within `seconds`. Answered with a `Reply`; raises ModelError or TranscriptError."""
+
+    messages: list[Message]
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """The decision of the caller's `confirm` about a step. Answered with `Allow` or `Deny`."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunApart:
+    """A program in a session of its own: a fresh one, or where a session was given, one that begins as that did before
+    the run. Answered with the `Result` and the value of the variable `name`, if one is named; None where that session
+    cannot be copied.
+    """
+
+    source: str
+    name: str = ""
+    timeout: float | None = None
+
+
+Call = Callable[[], Any]
+"""A call of a method of the session: `partial(session.run, source)`. Answered with what it returns, awaited where the
+session is awaited; raises WorkspaceError.
+"""
+Request = AskModel | Confirm | RunApart | Call
+Loop = Generator[Request, Any, AgentResult]
+
+
+# Their answers
 
 
 class Driven(Protocol):

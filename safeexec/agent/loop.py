@@ -22,7 +22,7 @@ from msgspec import UNSET
 
 from safeexec import Deny, Policy
 from safeexec.agent import prompts
-from safeexec.agent.drivers import drive, drive_async
+from safeexec.agent.drivers import AskModel, Confirm, Loop, Request, drive, drive_async
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.extraction import Extraction, call_source, extract, printed_call
 from safeexec.agent.messages import Reply, ToolCall, ToolSpec
@@ -42,7 +42,6 @@ from safeexec.agent.outcome import (
     Stop,
     as_text,
 )
-from safeexec.agent.requests import AskModel, Confirm, Loop, Request
 from safeexec.agent.snippets import Parser
 from safeexec.agent.transcript import Transcript, conversation
 from safeexec.common.text import shorten

@@ -14,11 +14,11 @@ from msgspec import UNSET
 
 from safeexec import Opaque
 from safeexec.agent import readings
+from safeexec.agent.drivers import Request, RunApart
 from safeexec.agent.evidence import Comparison, Computed, judge, leaves
 from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, Event, OfRun
-from safeexec.agent.requests import Request, RunApart
 from safeexec.agent.snippets import Parser
 from safeexec.common.text import REPR_FAILED, short_repr, shorten
 

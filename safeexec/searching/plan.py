@@ -57,7 +57,7 @@ class TriedProgram:
     score: object = None
     problem: str = ""
     spoiled: bool = False
-    """Whether the session is not in that state any more: the program that scores it has changed it."""
+    """The session is not in that state any more: the program that scores it has changed it."""
 
 
 class Plan:
@@ -91,7 +91,7 @@ class Plan:
         self.seed = seed
         self.goal = goal
 
-    # What is left
+    # The budget
 
     def over(self) -> str | None:
         """Return why the search is over: `goal`, or what of the budget is used up. None while it goes on."""
@@ -112,7 +112,7 @@ class Plan:
         """The same numbers for the same node, whoever asks and when."""
         return Random(f"{self.seed}:{node.id}")
 
-    # What to do
+    # The next step
 
     def untried(self) -> list[SearchNode]:
         """The programs to run next, in order: no more than the budget has steps left."""
@@ -145,10 +145,10 @@ class Plan:
         ahead = [node for level in _levels(ahead) for node in level[: self.width]]
         return list(dict.fromkeys([*([] if best is None else [best]), *ahead]))
 
-    # What came of it
+    # Outcomes
 
     def room(self, node: SearchNode) -> int:
-        """Return how many new programs to take from a call of the proposer."""
+        """The number of new programs to take from a call of the proposer."""
         most = PROPOSALS
         if self.method != "beam" and self.width is not None:
             most = min(most, self.width - len(node.children))

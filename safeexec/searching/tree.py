@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from safeexec.common.text import one_line
 from safeexec.results import Result, in_words
 
 ROOT, UNTRIED, OPEN, FAILED, UNSCORED = "root", "untried", "open", "failed", "unscored"
-"""What a node is: where the search began; a program that has not run yet; a state with a score; a program that failed,
-which was undone; a state whose score could not be told.
+"""Statuses of a node: where the search began; a program that has not run yet; a state with a score; a program that
+failed, which was undone; a state whose score could not be told.
 """
 
 
@@ -32,7 +32,7 @@ class SearchNode:
     """Why there is no score, or why no program could be proposed here."""
 
     expanded: bool = False
-    """Whether programs were proposed that go on from here."""
+    """Programs were proposed that go on from here."""
     children: list[SearchNode] = field(default_factory=list)
     place: tuple[int, ...] = ()
     """Which child of each node on the way it is: the same however often the search was interrupted."""
@@ -92,7 +92,7 @@ class SearchTree:
 
     @property
     def root(self) -> SearchNode:
-        """Return where the search began: no program, no score."""
+        """The state in which the search began: no program, no score."""
         return self.nodes[0]
 
     @property
@@ -119,7 +119,7 @@ class SearchTree:
         return {
             "nodes": [node.to_dict() for node in self.nodes],
             "best": None if best is None else best.id,
-            "spent": {name: getattr(spent, name) for name in ("steps", "seconds", "tokens", "replayed")},
+            "spent": asdict(spent),
         }
 
     def __repr__(self) -> str:

@@ -13,8 +13,7 @@ import pytest
 
 from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused, ModelUnavailable
 from safeexec.agent.messages import Message, ToolCall, ToolSpec
-from safeexec.agent.models import MistralModel, ModelEvents
-from safeexec.agent.models import connection as connection_module
+from safeexec.agent.models import MistralModel, ModelEvents, served
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import RetryRules, retry_after_seconds
 from tests.agent.chat_server import ChatServer, Drip, Raw, Say, Status, chat_server, chunk, whole
@@ -94,7 +93,7 @@ def test_the_caller_s_patience_ends_all_attempts() -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_response_without_end_is_cut(stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_module, "MAX_RESPONSE_BYTES", 1 << 20)
+    monkeypatch.setattr(served, "MAX_RESPONSE_BYTES", 1 << 20)
     endless = Drip(STREAM + b"data: ", b"x" * 65536, pause=0.0)
     with chat_server(endless) as server, pytest.raises(ModelUnavailable, match="more than 1 MB"):
         model_at(server, stream=stream).complete(ASK)

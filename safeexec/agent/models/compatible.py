@@ -13,8 +13,7 @@ from safeexec.agent.errors import AgentError, ModelError
 from safeexec.agent.messages import Message, ToolSpec
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import DEFAULT_RULES, RetryRules, Transient
-from safeexec.agent.models.connection import bounded_client
-from safeexec.agent.models.served import MAX_SAID, SHOWN, ServedModel, chat_message, chat_tools
+from safeexec.agent.models.served import MAX_SAID, SHOWN, ServedModel, bounded_client, chat_message, chat_tools
 from safeexec.untrusted.json_text import loads
 
 _MAX_KIND = 100

@@ -14,8 +14,7 @@ from safeexec.agent.errors import AgentError
 from safeexec.agent.messages import Message, ToolSpec
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import DEFAULT_RULES, RetryRules, Transient
-from safeexec.agent.models.connection import bounded_client
-from safeexec.agent.models.served import ServedModel, chat_message, chat_tools
+from safeexec.agent.models.served import ServedModel, bounded_client, chat_message, chat_tools
 
 DEFAULT_MODEL = "mistral-large-latest"
 KEY_VARIABLE = "MISTRAL_API_KEY"

@@ -9,11 +9,11 @@ import asyncio
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any, ClassVar, NoReturn
 
-from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused
+from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused, ModelUnavailable
 from safeexec.agent.messages import Message, Messages, Reply, ToolSpec, as_messages
 from safeexec.agent.models.asking import ask_in_thread, out_of_time
 from safeexec.agent.models.assembly import Assembly
@@ -21,6 +21,7 @@ from safeexec.agent.models.attempts import TRANSIENT_STATUS, RetryRules, Transie
 from safeexec.agent.models.base import NO_EVENTS, ModelEvents
 from safeexec.common.text import printable
 
+MAX_RESPONSE_BYTES = 64 << 20
 MAX_SAID, SHOWN = 2000, 500
 """Characters of a server's words that are looked at, and that are told."""
 
@@ -163,6 +164,39 @@ class ServedModel(ABC):
     def _scrub(self, text: str) -> str:
         """A server's words as they may be shown: without the key, should it echo it."""
         return printable((text.replace(self.__key, "***") if self.__key else text)[:MAX_SAID])
+
+
+@asynccontextmanager
+async def bounded_client(httpx: Any, tls: Any) -> AsyncIterator[Any]:
+    """A client of `httpx`, which an SDK is built on, for one request. TLS settings are shared: they take long."""
+
+    class Bounded(httpx.AsyncByteStream):  # type: ignore[misc]  # the SDK gives it no type
+        """A response's bytes, until there are too many."""
+
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            received = 0
+            async for data in self._stream:
+                received += len(data)
+                if received > MAX_RESPONSE_BYTES:
+                    raise ModelUnavailable(f"the server sent more than {MAX_RESPONSE_BYTES >> 20} MB for one reply")
+                yield data
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    async def bound(response: Any) -> None:
+        if "content-encoding" in response.headers:  # a few bytes can stand for gigabytes, and none was asked for
+            raise ModelUnavailable("the server sent a compressed reply, which was not asked for")
+        response.stream = Bounded(response.stream)
+        response.encoding = "utf-8"  # a server may name any codec of Python, and some take quadratic time (punycode)
+
+    async with httpx.AsyncClient(
+        verify=tls, headers={"accept-encoding": "identity"}, event_hooks={"response": [bound]}, follow_redirects=False
+    ) as client:
+        yield client
 
 
 def chat_message(message: Message, picture: Callable[[str], Any]) -> dict[str, Any]:

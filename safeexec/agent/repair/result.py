@@ -7,8 +7,7 @@ from typing import Any
 
 from safeexec.agent.errors import RepairError
 from safeexec.agent.outcome import AgentResult, OfRun
-from safeexec.agent.repair.patches import RepairCommit, RepairWarning
-from safeexec.agent.repair.tools import Bench
+from safeexec.agent.repair.tools import Bench, RepairCommit, RepairWarning
 from safeexec.agent.repair.verdicts import Verification
 from safeexec.common.text import printable
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from safeexec import Allow, Deny
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.edits import numbered, replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_named, is_test
-from safeexec.agent.repair.patches import MAX_CHARACTERS, RepairCommit, RepairWarning
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
@@ -19,10 +19,38 @@ from safeexec.common.text import head_and_tail, printable
 Approval = Callable[[str, str], Allow | Deny | bool]
 """Sees an action in words and the diff it would make. True or `Allow()`, and nothing else, lets it happen."""
 
+MAX_CHARACTERS = 64 << 20
+"""Of all diffs of a repair."""
 _MAX_LISTED = 500
 _MAX_FOUND = 100
 _MAX_SHOWN = 20_000
 _MAX_VERIFICATIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RepairCommit:
+    """One accepted patch. `id` is its number in the repair, from 1."""
+
+    id: str
+    message: str
+    files: tuple[str, ...]
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class RepairWarning:
+    """One thing to look at before a patch is applied. `rule` is a stable word; `line` counts from 1 in the file as it
+    is after the patch, and is None for what concerns the whole file.
+    """
+
+    path: str
+    line: int | None
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.message}"
 
 
 class Bench:
