@@ -16,6 +16,7 @@ from safeexec import Opaque
 from safeexec.agent import readings
 from safeexec.agent.drivers import Request, RunApart
 from safeexec.agent.evidence import Comparison, Computed, judge, leaves
+from safeexec.agent.formulas import Exact
 from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, Event, OfRun
@@ -272,7 +273,7 @@ class _Proof:
         known = [leaf for text in texts for leaf in leaves(text, strict=False) or ()]
         known += [leaf for step in steps for leaf in leaves(step.result.value) or ()]
         constants = {value for source in sources for value in _constants(source)}
-        return known + [Computed(Fraction(value), whole=type(value) is int) for value in constants]
+        return known + [Computed(Exact(Fraction(value)), whole=type(value) is int) for value in constants]
 
 
 def _agreed(derived: list[MathAnswer]) -> MathAnswer:
