@@ -63,6 +63,9 @@ def final_answer(answer):
 _ANSWER_NAME = "_final_answer"
 _SHORTEST_STEP = 0.05
 """Seconds that a step gets at least, however little of `max_seconds` is left."""
+_OBSERVATION_TOKENS = 2_000
+_REPEATS = 3
+"""So many failures of one kind in a row change the prompt; one more ends the run."""
 _PICTURES_KEPT = 16 << 20
 """Characters of pictures in one transcript."""
 _VARYING = re.compile(r" \(<step \d+>, line \d+\)| at 0x[0-9a-f]+")
@@ -91,14 +94,10 @@ class AgentLimits:
     """Of the whole run, also while the model thinks."""
     step_timeout: float | None = None
     """Seconds of one step; None: as the policy says."""
-    repeats: int = 3
-    """So many failures of one kind in a row change the prompt; one more ends the run."""
     empty_replies: int = 3
     """So many replies in a row with neither code nor an answer end the run."""
     context_tokens: int = 60_000
     """Of one prompt: in a longer one old observations are shortened, then old entries left out."""
-    observation_tokens: int = 2_000
-    """Of one observation."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -522,7 +521,7 @@ class _Work:
     ) -> Generator[Request, Any, AgentResult | None]:
         """Take the result of a step in; return the end of the run, if it is one."""
         number = len(self._steps) + 1
-        observation = changed + result.observation(max_tokens=self._limits.observation_tokens)
+        observation = changed + result.observation(max_tokens=_OBSERVATION_TOKENS)
         step = AgentStep(number, source, result, observation)
         self._steps.append(step)
         self._usage.steps += 1
@@ -559,11 +558,11 @@ class _Work:
             self._failures.clear()
         if failure is not None:
             self._failures.append((failure, source))
-            if len(self._failures) > self._limits.repeats:
+            if len(self._failures) > _REPEATS:
                 return self._end(
                     "repeated_failure", reason=f"the same failure came {len(self._failures)} times in a row: {failure}"
                 )
-            if len(self._failures) == self._limits.repeats:
+            if len(self._failures) == _REPEATS:
                 self._notice(prompts.repeated(len(self._failures), failure, [source for _, source in self._failures]))
         left = self._limits.max_steps - len(self._steps)
         if left == 1:

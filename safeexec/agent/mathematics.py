@@ -121,18 +121,16 @@ class MathAssistant:
         model: Model,
         sandbox: Sandbox | AsyncSandbox | Session | AsyncSession | Policy | str = "calculator",
         *,
-        policy: Policy | str | None = None,
         ways: int = 1,
         on_event: Callable[[Event], None] = ignore_event,
         **options: Any,
     ) -> None:
-        given = sandbox if policy is None else policy
         if not isinstance(ways, int) or ways < 1:
             raise ValueError(f"ways={ways!r}: a whole number, at least 1")
-        if ways > 1 and hasattr(given, "rollback"):
+        if ways > 1 and hasattr(sandbox, "rollback"):
             raise ValueError("ways= needs a sandbox or a policy: in one session a derivation would see the others")
         self._ways = ways
-        self._assistant = CodeAgent(model, given, instructions=_INSTRUCTIONS, on_event=on_event, **options)
+        self._assistant = CodeAgent(model, sandbox, instructions=_INSTRUCTIONS, on_event=on_event, **options)
 
     def ask(self, question: str) -> MathAnswer:
         """Answer `question`. What the model does wrong is in the answer's `run`."""
@@ -475,35 +473,37 @@ _CONSTRUCTORS = frozenset(
 
 
 def is_stated(program: list[str]) -> bool:
-    """Tell whether the last step gives final_answer() a value that is only written down, there or in a variable, or
+    """Return True if the last step gives final_answer() a value that is only written down, there or in a variable, or
     ends with such a one. Names are followed through plain assignments; whatever else binds one counts as computing.
     """
     module: ast.Module | None = None
     written: dict[str, list[ast.expr | None]] = {}
-    calls: list[ast.Call] = []
+    given: list[ast.expr] = []
     for source in program:
-        module = Parser(len(source)).parse(source)
-        calls = []
+        module, given = Parser(len(source)).parse(source), []
         for node in ast.walk(module) if module is not None else ():
-            if isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets):
-                for target in node.targets:
-                    written.setdefault(cast("ast.Name", target).id, []).append(node.value)
-            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                written.setdefault(node.target.id, []).append(node.value)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "final_answer":
-                calls.append(node)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # numbers.append(…)
-                written.setdefault(_name_of(node.func.value), []).append(None)
-            elif isinstance(node, (ast.AugAssign, ast.NamedExpr)) and isinstance(node.target, ast.Name):
-                written.setdefault(node.target.id, []).append(None)
-            elif isinstance(node, (ast.For, ast.comprehension, ast.AsyncFor)):
-                bound = [name for name in ast.walk(node.target) if isinstance(name, ast.Name)]
-                for name in bound:
-                    written.setdefault(name.id, []).append(None)
-    given = [value for call in calls for value in (*call.args, *(keyword.value for keyword in call.keywords))]
-    if not calls and module is not None and module.body and isinstance(last := module.body[-1], ast.Expr):
-        given = [last.value]
+            for name, value in _bound(node):
+                written.setdefault(name, []).append(value)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "final_answer":
+                given += [*node.args, *(keyword.value for keyword in node.keywords)]
+    if not given and module is not None and module.body and isinstance(last := module.body[-1], ast.Expr):
+        given = [last.value] if not _is_call(last, "final_answer") else []
     return bool(given) and all(_is_stated(value, written) for value in given)
+
+
+def _bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that a node binds, or changes, and the expressions whose values they get; None: it computes."""
+    match node:
+        case ast.Assign(targets=targets, value=value) if all(isinstance(target, ast.Name) for target in targets):
+            yield from ((_name_of(target), value) for target in targets)
+        case ast.AnnAssign(target=ast.Name(id=name), value=stated):
+            yield name, stated
+        case ast.Call(func=ast.Attribute(value=changed)):  # numbers.append(…)
+            yield _name_of(changed), None
+        case ast.AugAssign(target=ast.Name(id=name)) | ast.NamedExpr(target=ast.Name(id=name)):
+            yield name, None
+        case ast.For(target=target) | ast.AsyncFor(target=target) | ast.comprehension(target=target):
+            yield from ((name.id, None) for name in ast.walk(target) if isinstance(name, ast.Name))
 
 
 def _is_stated(expression: ast.expr | None, written: Mapping[str, list[ast.expr | None]]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec import Opaque
@@ -11,8 +11,6 @@ from safeexec.agent.messages import Reply
 from safeexec.common.text import short_repr, shorten
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from safeexec.agent.transcript import Transcript
     from safeexec.results import Display, Result, WaitingCall
 
@@ -250,10 +248,9 @@ class NoticeEvent:
 
 @dataclass(frozen=True, slots=True)
 class EndEvent:
-    """The run has ended. `files` are what the caller of an assistant wrote (reports, pictures)."""
+    """The run has ended."""
 
     result: AgentResult
-    files: tuple[Path, ...] = field(default=())
 
 
 Event = TextEvent | RetryEvent | ReplyEvent | StepEvent | OutputEvent | ObservationEvent | NoticeEvent | EndEvent

@@ -83,12 +83,6 @@ class Transcript:
                 file.write(json.dumps(entry, ensure_ascii=True) + "\n")
         return entry
 
-    def save(self, path: str | Path) -> None:
-        """Write all entries to `path`."""
-        Path(path).write_text(
-            "".join(json.dumps(entry, ensure_ascii=True) + "\n" for entry in self.entries), encoding="utf-8"
-        )
-
     def __len__(self) -> int:
         return len(self.entries)
 

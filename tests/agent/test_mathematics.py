@@ -120,7 +120,7 @@ def test_numbers_of_any_length_are_compared_and_written_out() -> None:
 def test_the_proof_has_the_time_that_the_steps_had() -> None:
     policy = Policy.load("calculator").replace(wall_seconds=0.1)
     source = "total = 0\nfor n in range(5 * 10 ** 6):\n    total += 1\nfinal_answer(total)"
-    answer = MathAssistant(ScriptedModel([code(source)]), policy=policy, step_timeout=60).ask("?")
+    answer = MathAssistant(ScriptedModel([code(source)]), policy, step_timeout=60).ask("?")
     assert (answer.value, answer.verified) == (5 * 10**6, True)
 
 
@@ -134,7 +134,7 @@ def test_a_resumed_run_is_proven_with_the_steps_from_before() -> None:
 @pytest.mark.modules("sympy")
 def test_an_expression_of_sympy_is_the_answer_as_it_is_written() -> None:
     source = "import sympy\nx = sympy.symbols('x')\nfinal_answer(sympy.integrate(x ** 2, x))"
-    answer = MathAssistant(ScriptedModel([code(source)]), policy="data-analysis").ask("?")
+    answer = MathAssistant(ScriptedModel([code(source)]), "data-analysis").ask("?")
     assert (answer.text, answer.verified) == ("x**3/3", True)
 
 

@@ -229,7 +229,7 @@ def test_a_page_of_html_is_no_reply() -> None:
 
 def test_an_empty_reply_is_a_reply() -> None:
     with chat_server(Say("")) as server:
-        assert model_at(server).complete(ASK).empty
+        assert model_at(server).complete(ASK).text == ""
 
 
 def test_tokens_are_estimated_where_the_server_does_not_count() -> None:

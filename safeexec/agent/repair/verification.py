@@ -41,20 +41,6 @@ import importlib.util, json, os, runpy, sys, tarfile, traceback
 os.environ.update(NO_COLOR="1", PYTHONDONTWRITEBYTECODE="1")
 sys.dont_write_bytecode = True
 """
-_PRELOAD = f"""\
-def found(place):
-    return os.listdir(place) if os.path.isdir(place) else ()
-
-known = set(sys.modules)
-try:
-    import pytest
-except ImportError:
-    pass
-names = {{module.partition(".")[0] for module in set(sys.modules) - known}}
-places = [os.path.join({_TREE!r}, part) for part in ("", "src")]
-[name for name in names for place in places if not {{name, name + ".py"}}.isdisjoint(found(place))]
-"""
-"""Imports pytest once for all attempts. Its value: the modules of the tree that would be overlooked then."""
 _CHANGE = f"""\
 for path in gone:
     os.remove(os.path.join({_TREE!r}, path))
@@ -132,7 +118,7 @@ _PYTEST = ("pytest", "py.test")
 _LOG_CHARACTERS = 6000
 """Of what the commands print, for the model."""
 _PREPARE_SECONDS = 120.0
-"""How long it may take to unpack a tree and import pytest. `timeout` is for the command; a busy machine is slow."""
+"""How long it may take to unpack a tree. `timeout` is for the command; a busy machine is slow."""
 _PROCESSES = 64
 """Tests may fork."""
 _TELLING = re.compile(
@@ -263,15 +249,9 @@ class Verifier:
         """The prepared session; made from the files of the first attempt."""
         if self._prepared is not None:
             return self._prepared
-        sandbox = self._opened()
-        preload = any(_runs_pytest(argv) for argv in self.commands)
-        for program in ([_PRELOAD] if preload else []) + [""]:
-            session = sandbox.session()
-            session.run(_BEGIN, timeout=_PREPARE_SECONDS).check()
-            _change(session, [], files)
-            if not session.run(program, timeout=_PREPARE_SECONDS).check().value:
-                break
-            session.close()
+        session = self._opened().session()
+        session.run(_BEGIN, timeout=_PREPARE_SECONDS).check()
+        _change(session, [], files)
         self._prepared, self._tree = session, files
         return session
 
@@ -382,10 +362,6 @@ def _python_command(argv: list[str]) -> list[str] | None:
 
 def _is_python(program: str) -> bool:
     return _python_command([program]) is not None and Path(program).name not in _PYTEST
-
-
-def _runs_pytest(argv: list[str]) -> bool:
-    return (_python_command(argv) or [])[:2] == ["-m", "pytest"]
 
 
 def _runs_tests(argv: list[str]) -> bool:
