@@ -1,28 +1,26 @@
 """`CodeAgent`: a model writes code, the sandbox runs it, the model sees what came of it; until there is an answer or
 a limit.
 
-The loop itself is a generator without I/O: it yields requests and is sent their answers. `run` drives
-it blocking, `run_async` awaiting. The only thing that a reply can cause is a step in the session: there is no way from
-a reply, an observation or a file to the policy.
+The loop is a coroutine, written once: `run` carries it out blocking, `run_async` awaiting. The only thing that a reply
+can cause is a step in the session: there is no way from a reply, an observation or a file to the policy.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
-from functools import partial
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import UNSET
 
 from safeexec import Deny, Policy
 from safeexec.agent import prompts
-from safeexec.agent.drivers import AskModel, Confirm, Loop, Request, drive, drive_async
+from safeexec.agent.drivers import Calls, Start, drive, drive_async
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.extraction import Extraction, call_source, extract, printed_call
 from safeexec.agent.messages import Reply, ToolCall, ToolSpec
@@ -71,12 +69,20 @@ _PICTURES_KEPT = 16 << 20
 _VARYING = re.compile(r" \(<step \d+>, line \d+\)| at 0x[0-9a-f]+")
 """Parts that differ between two messages of the same failure."""
 
-Objection = str | None | Generator[Request, Any, str | None]
-"""Against an answer, in words for the model; None: it is taken. A generator has its requests answered first."""
-Review = Callable[[Any, tuple[AgentStep, ...]], Objection]
-"""Judges an answer, given with the steps so far."""
-Conclude = Callable[[str, tuple[AgentStep, ...]], Generator[Request, Any, bool]]
-"""Judges the prose of a reply, given with the steps so far: True if it is the answer."""
+Review = Callable[[Any, tuple[AgentStep, ...]], str | None]
+"""Judges an answer, given with the steps so far: an objection in words for the model; None: it is taken."""
+
+
+class Judge(Protocol):
+    """Judges answers with the help of programs that are run apart."""
+
+    async def review(self, answer: Any, steps: tuple[AgentStep, ...], calls: Calls) -> str | None:
+        """As a `Review`."""
+        ...
+
+    async def conclude(self, prose: str, steps: tuple[AgentStep, ...], calls: Calls) -> bool:
+        """Return True if the prose behind the code of a reply, once that code has run, is the answer."""
+        ...
 
 
 def ignore_event(event: Event) -> None:
@@ -118,12 +124,11 @@ class CodeAgent:
     instructions  more text for the system prompt
     on_event    gets the events of `outcome`
     review      sees an answer before it is taken, and may return an objection, which the model gets
-    conclude    sees the prose behind the code of a reply, once that code has run, and says whether it is the answer
     confirm     sees the code of each step before it runs. True or `Allow()` runs it, `Allow(source=…)` runs that
                 instead, False or `Deny(reason)` nothing; the model reads the reason. `run_async` awaits it
     transcript  a file in which the run is written down
 
-    `review` and `conclude` may have programs run apart: see `MathAssistant`. Other keywords: `AgentLimits`.
+    Other keywords: `AgentLimits`.
     """
 
     def __init__(
@@ -139,7 +144,6 @@ class CodeAgent:
         instructions: str = "",
         on_event: Callable[[Event], None] = ignore_event,
         review: Review | None = None,
-        conclude: Conclude | None = None,
         confirm: Callable[[str], Decision | Awaitable[Decision]] | None = None,
         transcript: str | Path | None = None,
         **limits: Any,
@@ -175,16 +179,16 @@ class CodeAgent:
         self.instructions = instructions
         self.emit = on_event
         self.review = review
-        self.conclude = conclude
+        self.judge: Judge | None = None
         self.verdict: Callable[[], str | None] = lambda: None
         """Tells what became of what the last step did outside of its session, in a word or two for the transcript."""
         self.confirm = confirm
         self._transcript_path = transcript
 
-    def reviewed(self, review: Review, conclude: Conclude) -> CodeAgent:
-        """This agent with other judges of its answers."""
+    def judged(self, judge: Judge) -> CodeAgent:
+        """This agent with a judge of its answers, in the place of `review`."""
         twin = copy(self)
-        twin.review, twin.conclude = review, conclude
+        twin.judge = judge
         return twin
 
     # Sync and async API
@@ -217,7 +221,7 @@ class CodeAgent:
 
     def begin(
         self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
-    ) -> tuple[Callable[[Any], Loop], bool, Transcript]:
+    ) -> tuple[Start[AgentResult], bool, Transcript]:
         """For a driver: the loop for a session, True if programs are run apart, and the transcript. Raises
         `AgentError`.
         """
@@ -232,8 +236,8 @@ class CodeAgent:
                 )
         again = rebuild and answer is UNSET and kept.held is None
         return (
-            lambda session: _Work(self, session, kept, task, again, answer).loop(),
-            self.conclude is not None,
+            lambda calls: _Work(self, calls, kept, task, again, answer).loop(),
+            self.judge is not None,
             kept,
         )
 
@@ -242,10 +246,12 @@ class _Work:
     """One run of the loop."""
 
     def __init__(
-        self, agent: CodeAgent, session: Session, transcript: Transcript, task: str | None, rebuild: bool, answer: Any
+        self, agent: CodeAgent, calls: Calls, transcript: Transcript, task: str | None, rebuild: bool, answer: Any
     ) -> None:
         self._agent = agent
         self._limits = agent.limits
+        self._calls = calls
+        self._session = session = calls.session
         self._policy = session.policy
         self._transcript = transcript
         self._task = task
@@ -264,7 +270,6 @@ class _Work:
         self._marked = False
         """The model has sent code with tags or fences: then what it sends without them is no code."""
         self._host_tools: tuple[str, ...] | None = None
-        self._session = session
         self._steps: list[AgentStep] = []
         self._usage = AgentUsage()
         self._pictures: dict[int, tuple[str, ...]] = {}
@@ -273,52 +278,52 @@ class _Work:
         self._empty = 0
         self._started = time.monotonic()
 
-    def loop(self) -> Loop:
+    async def loop(self) -> AgentResult:
         if self._task is None and (answered := self._transcript.answered) is not None:
             return self._finish(answered.get("answer"), answered["stop"], answered["reason"])
-        rebuilt = (yield from self._rebuild_session()) if self._rebuild else None
+        rebuilt = await self._rebuild_session() if self._rebuild else None
         pending = self._transcript.pending_reply
         if self._task is not None:
             pending = None
             self._transcript.add("task", task=self._task, model=self._agent.model.name, policy=self._policy.name)
         if rebuilt and pending is None:
             self._notice(rebuilt)
-        if self._answer_given is not UNSET and (ended := (yield from self._go_on())) is not None:
+        if self._answer_given is not UNSET and (ended := await self._go_on()) is not None:
             return ended
         while True:
             if stop := self._exhausted():
                 return self._end(stop)
             try:
-                reply = pending or (yield from self._ask())
+                reply = pending or await self._ask()
             except (ModelError, TranscriptError) as error:
                 if stop := self._exhausted():
                     return self._end(stop)
                 return self._end("model_error", reason=str(error), error=error)
             pending = None
-            ended = yield from self._take(reply)
+            ended = await self._take(reply)
             if ended is not None:
                 return ended
 
-    def _rebuild_session(self) -> Generator[Request, Any, str | None]:
+    async def _rebuild_session(self) -> str | None:
         """Run the recorded steps again, in a session that has not seen them. Return the notice about it."""
         recorded = self._transcript.kept_steps()
         failed = 0
         for entry in recorded:
-            again = yield from self._execute(entry["source"], shown=False)
+            again = await self._execute(entry["source"], shown=False)
             failed += again.outcome != entry["outcome"]
         if self._watched:
-            yield partial(self._session.set, _ANSWER_NAME, None)
+            await self._calls.do(self._session.set, _ANSWER_NAME, None)
         return prompts.resumed(len(recorded), failed) if recorded else None
 
-    def _execute(self, source: str, *, shown: bool = True) -> Generator[Request, Any, Result]:
+    async def _execute(self, source: str, *, shown: bool = True) -> Result:
         """Run a step. final_answer is defined before the first source that names it: until then the steps of the
         session are numbered as the model counts them.
         """
         if not self._defined and "final_answer" in source:
-            yield partial(self._session.run, FINAL_ANSWER, timeout=self._timeout())
+            await self._calls.do(self._session.run, FINAL_ANSWER, timeout=self._timeout())
             self._defined = self._watched = True
         on_output = self._on_output if shown else None
-        result: Result = yield partial(self._session.run, source, timeout=self._timeout(), on_output=on_output)
+        result: Result = await self._calls.do(self._session.run, source, timeout=self._timeout(), on_output=on_output)
         if result.state != "kept":
             self._defined = False  # gone, where the policy makes no checkpoints
         return result
@@ -344,12 +349,12 @@ class _Work:
             return "max_tokens"
         return None
 
-    def _ask(self) -> Generator[Request, Any, Reply]:
+    async def _ask(self) -> Reply:
         messages = conversation(self._transcript.entries, self._system, self._limits.context_tokens, self._pictures)
         usage = self._usage
         began = time.monotonic()
         try:
-            reply: Reply = yield AskModel(messages, self._left())
+            reply = await self._calls.ask(messages, self._left())
         finally:
             usage.model_seconds += time.monotonic() - began
         if not isinstance(reply, Reply):
@@ -364,30 +369,30 @@ class _Work:
 
     # One reply
 
-    def _take(self, reply: Reply) -> Generator[Request, Any, AgentResult | None]:
+    async def _take(self, reply: Reply) -> AgentResult | None:
         if reply.finish == "content_filter":
             return self._end("refused", answer=reply.text.strip() or None)
         if reply.tool_calls:
-            return (yield from self._take_calls(reply))
+            return await self._take_calls(reply)
         found = self._read(reply.text)
         printed = printed_call(found.text) if found.kind == "none" else None
         call = ToolCall("", *printed) if printed else None
         if call is not None and (code := self._source_of(call)) is not None:
             self._marked = True
-            return (yield from self._step(code, None))
+            return await self._step(code, None)
         if self._is_said(found) and call is None:
-            return (yield from self._answer(_plain_answer(found.text), "answer"))
+            return await self._answer(_plain_answer(found.text), "answer")
         self._marked |= found.kind == "code" and not found.bare
         if found.kind == "code" and reply.finish == "length" and not _complete(found.code or ""):
             return self._unusable(prompts.CUT_OFF)
         if found.kind == "code" and not (found.bare and len(self._steps) >= self._limits.max_steps):
             before = len(self._steps)
-            ended = yield from self._step(found.code or "", None)
+            ended = await self._step(found.code or "", None)
             if ended is not None or len(self._steps) == before:
                 return ended
             if found.bare and _was_a_sentence(self._steps[-1]):
-                return (yield from self._answer(_plain_answer(found.text), "answer"))
-            if found.after and (yield from self._concludes(found.after)):
+                return await self._answer(_plain_answer(found.text), "answer")
+            if found.after and await self._concludes(found.after):
                 return self._end("answer", answer=_plain_answer(found.after))
             return ended
         if call is not None:
@@ -395,7 +400,7 @@ class _Work:
             return self._unusable(f"{unknown} {prompts.no_code(found.found, native=self._agent.native)}")
         if found.kind == "none":
             return self._unusable(prompts.no_code(found.found, native=self._agent.native))
-        return (yield from self._answer(_plain_answer(found.text), "answer"))
+        return await self._answer(_plain_answer(found.text), "answer")
 
     def _read(self, text: str) -> Extraction:
         """Extract a reply. Where there are tables, a fence of SQL is a step; a query that has run, or for which no step
@@ -404,7 +409,7 @@ class _Work:
         found = extract(text, sql=self._has_sql and len(self._steps) < self._limits.max_steps)
         return extract(text) if any(step.source == found.code for step in self._steps) else found
 
-    def _take_calls(self, reply: Reply) -> Generator[Request, Any, AgentResult | None]:
+    async def _take_calls(self, reply: Reply) -> AgentResult | None:
         """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written
         without knowing of it.
         """
@@ -422,7 +427,7 @@ class _Work:
                 failed = True
             else:
                 done = len(self._steps)
-                ended = yield from self._step(code, call.id)
+                ended = await self._step(code, call.id)
                 if ended is not None:
                     return ended
                 failed = len(self._steps) == done or not self._steps[-1].result.ok
@@ -469,16 +474,19 @@ class _Work:
             )
         return None
 
-    def _concludes(self, prose: str) -> Generator[Request, Any, bool]:
+    async def _concludes(self, prose: str) -> bool:
         """Return True if the prose behind the code of a reply, written before the result was seen, is the answer."""
-        if self._agent.conclude is None or not self._steps or not self._steps[-1].result.ok:
+        judge = self._agent.judge
+        if judge is None or not self._steps or not self._steps[-1].result.ok:
             return False
-        return (yield from self._agent.conclude(_plain_answer(prose), tuple(self._steps)))
+        return await judge.conclude(_plain_answer(prose), tuple(self._steps), self._calls)
 
-    def _answer(self, answer: Any, stop: Stop) -> Generator[Request, Any, AgentResult | None]:
-        objection = self._agent.review(answer, tuple(self._steps)) if self._agent.review is not None else None
-        if isinstance(objection, Generator):
-            objection = yield from objection
+    async def _answer(self, answer: Any, stop: Stop) -> AgentResult | None:
+        agent, steps = self._agent, tuple(self._steps)
+        if agent.judge is not None:
+            objection = await agent.judge.review(answer, steps, self._calls)
+        else:
+            objection = None if agent.review is None else agent.review(answer, steps)
         if objection is None or len(self._steps) >= self._limits.max_steps:
             return self._end(stop, answer=answer)
         return self._unusable(objection)
@@ -489,36 +497,34 @@ class _Work:
 
     # One step
 
-    def _step(self, source: str, call: str | None) -> Generator[Request, Any, AgentResult | None]:
+    async def _step(self, source: str, call: str | None) -> AgentResult | None:
         if len(self._steps) >= self._limits.max_steps:
             return self._end("max_steps")
         if self._left() == 0.0:
             return self._end("max_seconds")
         changed = ""
         if self._agent.confirm is not None:
-            said = yield Confirm(source)
+            said = await self._calls.confirm(source)
             if isinstance(said, Deny):
                 return self._denied(prompts.denied(said.reason), call)
             if said.source is not None and said.source != source:
                 source, changed = said.source, f"{prompts.edited(said.source)}\n\n"
         self._empty = 0
         self._agent.emit(StepEvent(len(self._steps) + 1, source))
-        result = yield from self._execute(source)
-        return (yield from self._took(source, call, result, changed))
+        result = await self._execute(source)
+        return await self._took(source, call, result, changed)
 
-    def _go_on(self) -> Generator[Request, Any, AgentResult | None]:
+    async def _go_on(self) -> AgentResult | None:
         """Have the step that waits go on with the answer that was given."""
         entry = self._transcript.waiting
         assert entry is not None
         source = entry["source"]
         self._defined = self._watched = "final_answer" in source
         self._agent.emit(StepEvent(len(self._steps) + 1, source))
-        result = yield partial(self._session.answer, self._answer_given, on_output=self._on_output)
-        return (yield from self._took(source, entry.get("call"), result, ""))
+        result = await self._calls.do(self._session.answer, self._answer_given, on_output=self._on_output)
+        return await self._took(source, entry.get("call"), result, "")
 
-    def _took(
-        self, source: str, call: str | None, result: Result, changed: str
-    ) -> Generator[Request, Any, AgentResult | None]:
+    async def _took(self, source: str, call: str | None, result: Result, changed: str) -> AgentResult | None:
         """Take the result of a step in; return the end of the run, if it is one."""
         number = len(self._steps) + 1
         observation = changed + result.observation(max_tokens=_OBSERVATION_TOKENS)
@@ -538,11 +544,11 @@ class _Work:
         self._agent.emit(ObservationEvent(step))
         if result.outcome in ("cancelled", "waiting"):
             return self._end(result.outcome)
-        given = (yield partial(self._session.get, _ANSWER_NAME)) if self._watched else None
+        given = await self._calls.do(self._session.get, _ANSWER_NAME) if self._watched else None
         if given is not None:
-            yield partial(self._session.set, _ANSWER_NAME, None)
+            await self._calls.do(self._session.set, _ANSWER_NAME, None)
             if result.ok and is_answer(given):
-                return (yield from self._answer(given[0], "final_answer"))
+                return await self._answer(given[0], "final_answer")
         return self._judge(result, source)
 
     def _denied(self, text: str, call: str | None) -> AgentResult | None:

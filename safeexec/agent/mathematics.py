@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from safeexec import Opaque
 from safeexec.agent import readings
-from safeexec.agent.drivers import Request, RunApart
+from safeexec.agent.drivers import Calls
 from safeexec.agent.evidence import Comparison, Computed, judge, leaves
 from safeexec.agent.formulas import Exact
 from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event
@@ -156,7 +156,7 @@ class MathAssistant:
 
     def _agent(self, proof: _Proof) -> CodeAgent:
         proof.timeout = self._assistant.limits.step_timeout
-        return self._assistant.reviewed(proof.review, proof.conclude)
+        return self._assistant.judged(proof)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +221,9 @@ class _Proof:
             return f"{judged} {value}, which the code computed"
         return "not verified: the code, run again by itself, did not give this value"
 
-    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, str | None]:
-        """Yield what is to be objected to an answer, None once the model was asked."""
-        self._found = found = yield from self._prove(answer, steps)
+    async def review(self, answer: Any, steps: tuple[AgentStep, ...], calls: Calls) -> str | None:
+        """The objection to an answer, None once the model was asked."""
+        self._found = found = await self._prove(answer, steps, calls)
         self._contradiction = _contradiction(found, answer)
         if (found.verified and not self._contradiction) or self._asked:
             return None
@@ -231,9 +231,9 @@ class _Proof:
         self._asked = objection is not None
         return objection
 
-    def conclude(self, prose: str, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, bool]:
-        """Tell whether prose that was written behind code says what the code then computed."""
-        found = yield from self._prove(prose, steps)
+    async def conclude(self, prose: str, steps: tuple[AgentStep, ...], calls: Calls) -> bool:
+        """Return True if prose that was written behind code says the value that the code then computed."""
+        found = await self._prove(prose, steps, calls)
         if found.verified:
             self._found, self._contradiction = found, ""
         return found.verified
@@ -247,7 +247,7 @@ class _Proof:
             return _PROVE
         return _STATED if is_stated(sources) else None
 
-    def _prove(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, _Found]:
+    async def _prove(self, answer: Any, steps: tuple[AgentStep, ...], calls: Calls) -> _Found:
         """The shortest program that computes the answer: its last step alone, or all its steps."""
         good = [*self._earlier, *(step.source for step in steps if step.result.ok)]
         kept = [*self._earlier, *filter(None, (_kept_part(step) for step in steps))]
@@ -255,7 +255,7 @@ class _Proof:
         percent = bool(_PERCENT.search("\n".join((self._question, *good))[:100_000]))
         best = _Found()
         for program in _programs(good, kept):
-            ran = yield RunApart(program, "answer", self.timeout)
+            ran = await calls.apart(program, "answer", self.timeout)
             if ran is None or not ran[0].ok:
                 continue
             found = _compared(program, ran[1], answer, known, percent=percent, question=self._question)

@@ -754,7 +754,7 @@ def test_a_confirmation_is_awaited_where_the_loop_is(sandbox: Sandbox) -> None:
 
     agent = CodeAgent(scripted(code("6 * 7"), "42"), sandbox, confirm=confirm)
     assert asyncio.run(agent.run_async("t")).steps[0].result.value == 42
-    with pytest.raises(AgentError, match="confirm is awaited: use run_async"):
+    with pytest.raises(AgentError, match="awaited: use run_async"):
         CodeAgent(scripted(code("6 * 7")), sandbox, confirm=confirm).run("t")
 
 
