@@ -39,14 +39,22 @@ class Driven(Protocol):
 
 
 class Calls:
-    """The calls of one run, in its `session`."""
+    """The calls of one run, in its `session`. Programs run apart in sessions that `fresh` opens, or all in `before`, a
+    branch of the session from before the run, which goes back for the next one; without either none is run.
+    """
 
-    def __init__(self, agent: Driven, session: Any, apart: Apart, blocking: bool) -> None:
+    def __init__(self, session: Any, *, fresh: Callable[[], Any] | None = None, before: Any = None) -> None:
         self.session = session
-        self._agent = agent
-        self._apart = apart
-        self._blocking = blocking
-        self._threaded = not blocking and not inspect.iscoroutinefunction(session.run)
+        self._fresh = fresh
+        self._before = before
+        self._used = False
+
+    def serve(self, agent: Driven, blocking: bool) -> Calls:
+        """Take the agent whose calls they are. Raises AgentError for a session that the blocking API cannot await."""
+        _check_kind(self.session, blocking)
+        self._agent, self._blocking = agent, blocking
+        self._threaded = not blocking and not inspect.iscoroutinefunction(self.session.run)
+        return self
 
     async def do(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Call a method of the session, and await it where the session is awaited."""
@@ -61,12 +69,24 @@ class Calls:
         before the run. Return the `Result`, and the value of the variable `name`; None where that session cannot be
         copied.
         """
-        running = self._apart.run(source, name, timeout)
-        if self._threaded:
-            import asyncio
+        if not self._threaded:
+            return await self._run_apart(source, name, timeout)
+        import asyncio
 
-            return await asyncio.to_thread(_finished, running)
-        return await running
+        return await asyncio.to_thread(lambda: _finished(self._run_apart(source, name, timeout)))
+
+    async def _run_apart(self, source: str, name: str, timeout: float | None) -> tuple[Any, Any] | None:
+        if self._fresh is not None:
+            async with AsyncExitStack() as stack:
+                return await _ran(await _entered(stack, self._fresh()), source, name, timeout)
+        if self._before is None:
+            return None
+        if self._used:
+            await now_or_awaited(self._before.rollback())
+        self._used = True
+        ran = await _ran(self._before, source, name, timeout)
+        self._used = ran[0].state == "kept"
+        return ran
 
     async def confirm(self, source: str) -> Allow | Deny:
         """The decision of the caller's `confirm` about a step."""
@@ -129,44 +149,19 @@ async def _drive(agent: Driven, start: Start[T], aparts: bool, hold: Transcript 
     async with AsyncExitStack() as stack:
         held = None if hold is None else hold.held
         if hold is None or held is None:
-            session, apart = await _opened(agent, aparts, stack, blocking)
+            calls = await _opened(agent, aparts, stack, blocking)
         else:
             hold.held = None
-            closing, session, apart = held
+            closing, calls = held
             await stack.enter_async_context(closing)
-            _check_kind(session, blocking)
         waits = held is not None
         try:
-            result = await start(Calls(agent, session, apart, blocking))
+            result = await start(calls.serve(agent, blocking))
             waits = getattr(result, "stop", "") == "waiting"
             return result
         finally:
             if hold is not None and waits:
-                hold.held = stack.pop_all(), session, apart
-
-
-class Apart:
-    """Runs programs apart: each in a session that `fresh` opens, or all in `before`, a branch of the session from
-    before the run, which goes back for the next one. Without either nothing is run.
-    """
-
-    def __init__(self, fresh: Callable[[], Any] | None = None, before: Any = None) -> None:
-        self._fresh = fresh
-        self._before = before
-        self._used = False
-
-    async def run(self, source: str, name: str, timeout: float | None) -> tuple[Any, Any] | None:
-        if self._fresh is not None:
-            async with AsyncExitStack() as stack:
-                return await _ran(await _entered(stack, self._fresh()), source, name, timeout)
-        if self._before is None:
-            return None
-        if self._used:
-            await now_or_awaited(self._before.rollback())
-        self._used = True
-        ran = await _ran(self._before, source, name, timeout)
-        self._used = ran[0].state == "kept"
-        return ran
+                hold.held = stack.pop_all(), calls
 
 
 async def _ran(alone: Any, source: str, name: str, timeout: float | None) -> tuple[Any, Any]:
@@ -187,7 +182,7 @@ def _check_kind(given: Any, blocking: bool) -> None:
         raise AgentError(f"an {type(given).__name__} is awaited: use run_async() or resume_async(), or ask_async()")
 
 
-async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: bool) -> tuple[Any, Apart]:
+async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: bool) -> Calls:
     """Open the session of a run, and sessions apart from it. `stack` closes what is the run's own; on an event loop
     what blocks is opened and closed in a thread.
     """
@@ -204,7 +199,7 @@ async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: 
     _check_kind(given, blocking)
     session = await _entered(stack, given.session()) if hasattr(given, "session") else given
     if session is not given and given.max_sessions is None:
-        return session, Apart(partial(given.session, checkpoints="off"))
+        return Calls(session, fresh=partial(given.session, checkpoints="off"))
     # A branch takes no place of `max_sessions`: runs that each held a place and waited for one more would wait for each
     # other.
     before = None
@@ -212,4 +207,4 @@ async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: 
         with suppress(CheckpointError):
             (branch,) = await now_or_awaited(session.branch(checkpoints="before-step"))
             before = await _entered(stack, branch)
-    return session, Apart(before=before)
+    return Calls(session, before=before)
