@@ -390,19 +390,17 @@ def _exposed(source: str) -> Iterator[str]:
     if calls > 1 or (calls and not _is_call(last, "final_answer")):
         yield f"{FINAL_ANSWER}\n{source}\n\nanswer = _final_answer[0]\nanswer"
         return
-    if isinstance(last, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-        target = last.targets[-1] if isinstance(last, ast.Assign) else last.target
-        if isinstance(target, ast.Name):
-            yield f"{source}\nanswer = {target.id}\nanswer"
-    elif isinstance(last, ast.Expr):
-        given = _given(last.value)
-        for value in (*given, *([ast.Tuple(given, ast.Load())] if len(given) > 1 else ())):
-            text = ", ".join(
-                _text(source, item)
-                for item in (given if isinstance(value, ast.Tuple) and value not in given else [value])
-            )
-            before = _before(source, last)
-            yield f"{before}answer = {text}\nanswer" if text != "answer" else f"{before}answer"
+    match last:
+        case (
+            ast.Assign(targets=[*_, ast.Name(id=name)])
+            | ast.AnnAssign(target=ast.Name(id=name))
+            | ast.AugAssign(target=ast.Name(id=name))
+        ):
+            yield f"{source}\nanswer = {name}\nanswer"
+        case ast.Expr(value=value):
+            before, given = _before(source, last), [_text(source, each) for each in _given(value)]
+            for text in [*given, *([", ".join(given)] if len(given) > 1 else ())]:
+                yield f"{before}answer = {text}\nanswer" if text != "answer" else f"{before}answer"
 
 
 def _is_call(statement: ast.stmt, name: str) -> bool:
@@ -415,9 +413,10 @@ def _is_call(statement: ast.stmt, name: str) -> bool:
 
 def _given(value: ast.expr) -> list[ast.expr]:
     """The expressions whose values are shown."""
-    if not isinstance(value, ast.Call) or _name_of(value.func) not in ("final_answer", "print", "display"):
+    called = _name_of(value.func) if isinstance(value, ast.Call) else ""
+    if not isinstance(value, ast.Call) or called not in ("final_answer", "print", "display"):
         return [value]
-    if _name_of(value.func) == "final_answer":
+    if called == "final_answer":
         return [*value.args, *(keyword.value for keyword in value.keywords)][:1]
     shown: list[ast.expr] = []
     for argument in value.args:
