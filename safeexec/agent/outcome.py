@@ -14,19 +14,10 @@ if TYPE_CHECKING:
     from safeexec.agent.transcript import Transcript
     from safeexec.results import Display, Result, WaitingCall
 
-Stop = Literal[
-    "answer",
-    "final_answer",
-    "max_steps",
-    "max_tokens",
-    "max_seconds",
-    "repeated_failure",
-    "no_code",
-    "refused",
-    "model_error",
-    "cancelled",
-    "waiting",
-]
+Stop = (
+    Literal["answer", "final_answer", "max_steps", "max_tokens", "max_seconds", "repeated_failure", "no_code"]
+    | Literal["refused", "model_error", "cancelled", "waiting"]
+)
 
 STOP_REASONS: dict[str, str] = {
     "answer": "the model answered",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -13,7 +12,7 @@ from safeexec.agent.errors import AgentError, ModelError
 from safeexec.agent.messages import Message, ToolSpec
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import DEFAULT_RULES, RetryRules, Transient
-from safeexec.agent.models.served import MAX_SAID, SHOWN, ServedModel, bounded_client, chat_message, chat_tools
+from safeexec.agent.models.served import MAX_SAID, SHOWN, ServedModel, chat_message, chat_tools
 from safeexec.untrusted.json_text import loads
 
 _MAX_KIND = 100
@@ -40,7 +39,7 @@ class SdkModel(ServedModel):
         self._temperature = temperature
         self._max_tokens = max_reply_tokens
 
-    def _connector(self, key: str) -> Callable[[], AbstractAsyncContextManager[Any]]:
+    def _sdk(self, key: str) -> tuple[Any, Any, Callable[[Any], Any]]:
         kind = type(self).__name__
         try:
             module: Any = import_module(self.sdk)
@@ -52,13 +51,7 @@ class SdkModel(ServedModel):
             raise AgentError(f"{kind} needs the package {self.sdk}: pip install 'safeexec[{self.sdk}]'") from error
         new_client = getattr(module, f"Async{kind.removesuffix('Model')}")
         settings = {"api_key": key, "base_url": self._server_url, "max_retries": 0, "timeout": self._timeout}
-
-        @asynccontextmanager
-        async def connect() -> AsyncIterator[Any]:
-            async with bounded_client(httpx, tls) as http:
-                yield new_client(http_client=http, **settings)
-
-        return connect
+        return httpx, tls, lambda http: new_client(http_client=http, **settings)
 
     @abstractmethod
     def _stream(self, client: Any, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Any:

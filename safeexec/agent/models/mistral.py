@@ -6,15 +6,14 @@ servers send tool-call fragments without a name, which the SDK's types refuse).
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
 from safeexec.agent.errors import AgentError
 from safeexec.agent.messages import Message, ToolSpec
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import DEFAULT_RULES, RetryRules, Transient
-from safeexec.agent.models.served import ServedModel, bounded_client, chat_message, chat_tools
+from safeexec.agent.models.served import ServedModel, chat_message, chat_tools
 
 DEFAULT_MODEL = "mistral-large-latest"
 KEY_VARIABLE = "MISTRAL_API_KEY"
@@ -53,7 +52,7 @@ class MistralModel(ServedModel):
         self._stream = stream
         self._options = {"temperature": temperature, "max_tokens": max_reply_tokens}
 
-    def _connector(self, key: str) -> Callable[[], AbstractAsyncContextManager[Any]]:
+    def _sdk(self, key: str) -> tuple[Any, Any, Callable[[Any], Any]]:
         try:
             from mistralai.client import Mistral
             from mistralai.client.httpclient import httpx  # the very package that this SDK was built on
@@ -67,13 +66,7 @@ class MistralModel(ServedModel):
             "client": httpx.Client(verify=tls),  # the SDK would make one at each request
             "debug_logger": NoOpLogger(),  # under MISTRAL_DEBUG its own writes the Authorization header
         }
-
-        @asynccontextmanager
-        async def connect() -> AsyncIterator[Any]:
-            async with bounded_client(httpx, tls) as http:
-                yield Mistral(async_client=http, **settings).chat
-
-        return connect
+        return httpx, tls, lambda http: Mistral(async_client=http, **settings).chat
 
     async def _replies(self, client: Any, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
         assembly.streamed = self._stream  # another task may find out meanwhile that streams cannot be read

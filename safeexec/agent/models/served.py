@@ -10,7 +10,8 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused, ModelUnavailable
@@ -50,7 +51,8 @@ class ServedModel(ABC):
         self._retry = retry
         self.__key = key
         # A key that is not empty keeps the SDK from looking for one in the environment.
-        self._connect = self._connector(key or "none")
+        httpx, tls, self._client = self._sdk(key or "none")
+        self._connect = partial(bounded_client, httpx, tls)
 
     def __repr__(self) -> str:
         at = f" at {self._server_url}" if self._server_url else ""
@@ -108,8 +110,10 @@ class ServedModel(ABC):
         raise Transient(f"no complete reply within {self._timeout:g} s")
 
     @abstractmethod
-    def _connector(self, key: str) -> Callable[[], AbstractAsyncContextManager[Any]]:
-        """Opens the SDK's client for one request: a client belongs to the event loop that it is used in."""
+    def _sdk(self, key: str) -> tuple[Any, Any, Callable[[Any], Any]]:
+        """The `httpx` that the SDK was built on, TLS settings of it, and what makes the SDK's client of a client of
+        `httpx`: a new one for each request, as it belongs to the event loop that it is used in.
+        """
 
     @abstractmethod
     def _replies(self, client: Any, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
@@ -123,7 +127,7 @@ class ServedModel(ABC):
         """One attempt. What the SDK raises leaves as what it means."""
         failure: Exception | None = None
         try:
-            async with self._connect() as client, aclosing(self._replies(client, assembly, tools)) as texts:
+            async with self._connect() as http, aclosing(self._replies(self._client(http), assembly, tools)) as texts:
                 async for text in texts:
                     yield text
         except Exception as error:

@@ -6,21 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-_CONFIGURATION = frozenset(
-    {
-        "conftest.py",
-        "setup.py",
-        "setup.cfg",
-        "pyproject.toml",
-        "tox.ini",
-        "noxfile.py",
-        "pytest.ini",
-        "pytest.toml",
-        "sitecustomize.py",
-        "usercustomize.py",
-        "makefile",
-    }
-)
+_CONFIGURATION_TEXT = """\
+conftest.py setup.py setup.cfg pyproject.toml tox.ini noxfile.py pytest.ini pytest.toml sitecustomize.py
+usercustomize.py makefile"""
+_CONFIGURATION = frozenset(_CONFIGURATION_TEXT.split())
 _TEST_NAME = re.compile(r"(?:test_.*|.*_test|tests?|conftest)\.py")
 _TEST_DIRECTORIES = frozenset({"test", "tests", "testing"})
 

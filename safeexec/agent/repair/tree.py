@@ -14,19 +14,8 @@ from pathlib import Path, PurePosixPath
 from safeexec.agent.errors import RepairError
 from safeexec.untrusted.below import MAX_DEPTH, Found, directory_below, opened, read_file, walk
 
-LEFT_OUT = frozenset(
-    {
-        "__pycache__",
-        "node_modules",
-        ".tox",
-        ".nox",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".hypothesis",
-        ".eggs",
-    }
-)
+_CACHES = (".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis")
+LEFT_OUT = frozenset({"__pycache__", "node_modules", ".tox", ".nox", ".eggs", *_CACHES})
 MAX_BYTES = 256 << 20
 MAX_FILES = 50_000
 MAX_LINKS = 2_000
