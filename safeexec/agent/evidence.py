@@ -1,4 +1,4 @@
-"""Whether the words of an answer say what code computed.
+"""Judge the words of an answer: do they say the value that code computed?
 
 Pure. A number agrees with a computed one if it is that number, rounded rightly at its last digit and not rounded away:
 two digits at least, or an error below a thousandth. An answer is *matched* if every value that was computed is stated
@@ -31,11 +31,11 @@ _FEW_DIGITS = Fraction(25, 1000)
 _ONE_DIGIT = Fraction(1, 1000)
 _FEW_PAIRS = 3
 _HEDGED = Fraction(5, 100)
-"""How far a number may be off of which the text says that it is about right."""
+"""Part by which a number may be off of which the text says that it is about right."""
 _FLOAT = Fraction(1, 2**50)
 _PERCENT = Fraction(1, 100)
 _LAST_DIGITS = Fraction(1, 10**30)
-"""How far two ways of computing one root may be apart: they have 50 digits."""
+"""Part by which two ways of computing one root may be apart: they have 50 digits."""
 _NOISE = Fraction(1, 10**14)
 """A part of a complex number that is this small beside the other is what is left of 0 by rounding."""
 _GOES_ON = re.compile(r"[\w+\-/^(]")
@@ -67,7 +67,7 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What was found about an answer. `unsupported` are the numbers that it states and nothing supports. `said`: it
+    """The judgement of an answer. `unsupported` are the numbers that it states and nothing supports. `said`: it
     says the value, among words perhaps that are not known; an answer that is matched says it in known ones.
     """
 
@@ -164,7 +164,7 @@ def _compare(
 
 
 def _of_day(answer: str, day: date, known: Collection[Computed]) -> Comparison:
-    """Return whether the last day that the answer names is this one."""
+    """Judge by the last day that the answer names."""
     named = readings.dates(answer)
     if not named:
         return Comparison(False)
@@ -174,22 +174,22 @@ def _of_day(answer: str, day: date, known: Collection[Computed]) -> Comparison:
 
 
 def _is_empty(value: Any) -> bool:
-    """Tell whether a value says that there is none: a list of no solutions, sympy's empty set."""
+    """Return True for a value that says that there is none: a list of no solutions, sympy's empty set."""
     return value in ([], (), set(), {}) or getattr(value, "repr", "") == "EmptySet"
 
 
 def _is_numbers(values: set[Any]) -> bool:
-    """Tell whether each of the values is one number."""
+    """Return True if each of the values is one number."""
     return all(type(one) is not str and len(leaves(one) or ()) == 1 for one in values)
 
 
 def _is_factors(value: dict[Any, Any]) -> bool:
-    """Tell whether a dict may be the powers of a product, as sympy's `factorint` gives them."""
+    """Return True for a dict that may be the powers of a product, as sympy's `factorint` gives them."""
     return all(type(one) is int and one > 0 for one in (*value, *value.values())) and 1 not in value
 
 
 def _of_region(answer: str, wanted: inequalities.Region) -> Comparison:
-    """Tell whether the region that the answer states is the computed one: -2 < x < 2, x ∈ (-2, 2)."""
+    """Judge by the region that the answer states: -2 < x < 2, x ∈ (-2, 2)."""
     said = inequalities.region(answer)
     if said is None or _REFUSED.search(answer):
         return Comparison(False)
@@ -216,7 +216,7 @@ def _formula(value: Any) -> formulas.ReadFormula | None:
 
 
 def _of_formula(answer: str, value: Any, formula: formulas.ReadFormula, known: Collection[Computed]) -> Comparison:
-    """Return whether the last formula that the answer claims is the computed one, however it is written."""
+    """Judge by the last formula that the answer claims, however it is written."""
     if _contains(answer, getattr(value, "repr", value), known):
         return Comparison(True)
     said = formulas.stated(answer, formula.names)
@@ -243,9 +243,9 @@ def _judge(
     labels: set[str] = set()
     denied = last_denied = says_other = False
     named: dict[bool, set[str]] = {True: set(), False: set()}
-    """Whether it is computed → the unknowns that such a number is claimed for."""
+    """Computed or not → the unknowns that such a number is claimed for."""
     before = ""
-    """What the number before is, whose list may go on: a value, a mention, or neither."""
+    """The number before, whose list may go on: a value, a mention, or neither."""
     for numeral, after in zip(stated, (*stated, None)[1:], strict=True):
         agreeing = [agrees(numeral, leaf, percent=percent) for leaf in wanted]
         if not any(agreeing) and _is_followed(numeral, after):
@@ -287,7 +287,7 @@ def _all_stated(fits: list[list[bool]], wanted: int, unordered: bool) -> bool:
 
 
 def _is_followed(numeral: Numeral, after: Numeral | None) -> bool:
-    """Tell whether the number is exact and the next its value, as in "√2 ≈ 1.4142": the text states the next one."""
+    """Return True if the number is exact and the next its value, as in "√2 ≈ 1.4142": the text states the next one."""
     if after is None or not numeral.followed or numeral.value is None or not (numeral.sure and after.lead == "claim"):
         return False
     return agrees(after, _of_numeral(numeral, ""))
@@ -343,7 +343,7 @@ def _is_part(
 
 
 def _ten_of(said: Fraction) -> Fraction:
-    """What one unit of its last digit is that is not 0: 1000 of 8000."""
+    """One unit of its last digit that is not 0: 1000 of 8000."""
     if not said or said.denominator > 1:
         return Fraction(0)
     text = str(abs(said.numerator))
@@ -357,7 +357,7 @@ def _is_known(numeral: Numeral, leaf: Computed) -> bool:
 
 
 def _contains(answer: str, value: Any, known: Collection[Computed]) -> bool:
-    """Return whether the answer has a computed text, a formula say, as it is, and no number besides."""
+    """Return True if the answer has a computed text, a formula say, as it is, and no number besides."""
     wanted, around = "".join(_plain(value).split()) if isinstance(value, str) else "", _plain(answer)
     if not 2 <= len(wanted) <= 1000 or len(answer) > MAX_TEXT:
         return False
@@ -427,7 +427,7 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
 
 
 def _is_long(value: int | Fraction | Decimal) -> bool:
-    """Return whether a number has more digits than prose has room for. A decimal is not made a fraction to tell:
+    """Return True for a number of more digits than prose has room for. A decimal is not made a fraction to tell:
     1E+999999999 is short as it is.
     """
     if isinstance(value, Decimal):

@@ -27,7 +27,7 @@ _DIGITS = Context(prec=50)
 _POINTS = (0.7310585786, 1.6180339887, 2.7951084972, 0.2876820724, -1.2020569032, 3.3598856662, -0.4636476090)
 _SAME = 1e-9
 _ROUNDED = 0.03
-"""How far a formula with decimals may be from one with exact numbers and still be that one, rounded."""
+"""Part by which a formula with decimals may differ from one with exact numbers and still be that one, rounded."""
 _FUNCTIONS: dict[str, Callable[[complex], complex]] = {
     "sqrt": cmath.sqrt, "exp": cmath.exp, "ln": cmath.log, "log": cmath.log, "sin": cmath.sin, "cos": cmath.cos,
     "tan": cmath.tan, "sinh": cmath.sinh, "cosh": cmath.cosh, "tanh": cmath.tanh, "asin": cmath.asin,
@@ -60,7 +60,7 @@ _GOES_ON = _BEGINS | {"times", "power", "raised", "minus", "both", "+", "/"}
 
 Place = dict[str, float]
 _Tree = tuple[Any, ...]
-"""What is done, and with what: ("over", ("number", "1"), ("name", "x"))."""
+"""An operation and its operands: ("over", ("number", "1"), ("name", "x"))."""
 _Token = tuple[str, str, int]
 """Its kind, or the sign itself; its text; where it ends."""
 
@@ -127,7 +127,7 @@ class ReadFormula(NamedTuple):
     names: frozenset[str]
     rounded: bool
     bars: bool
-    """Whether it has an absolute value in bars: `ln|x|` is the integral that others write as log(x)."""
+    """It has an absolute value in bars: `ln|x|` is the integral that others write as log(x)."""
     value: Callable[[Place], complex]
 
 
@@ -247,7 +247,7 @@ class _Reader:
     def __init__(self, tokens: Iterator[_Token], begin: int) -> None:
         self._tokens = tokens
         self.last = begin
-        """Where the last token ended."""
+        """The end of the last token."""
         self.names: set[str] = set()
         self.both = self.unreal = self.rounded = self.bars = False
         self._token = next(tokens, None)

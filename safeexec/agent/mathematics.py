@@ -72,13 +72,13 @@ class MathAnswer(OfRun):
     verified: bool
     run: AgentResult
     reason: str = field()
-    """Why the run ended, and what contradicts the answer."""
+    """The end of the run in words, and what contradicts the answer."""
     contradicted: bool = False
     """The model says a number that the code did not compute, or gives a function, also after it was asked."""
     ways: tuple[MathAnswer, ...] = ()
     """With `ways` more than one: every derivation, in order. This answer is that of most of them."""
     agreement: int = 1
-    """How many derivations came to this answer."""
+    """The number of derivations that came to this answer."""
 
     def __repr__(self) -> str:
         agreed = f", {self.agreement} of {len(self.ways)} agree" if self.ways else ""
@@ -91,12 +91,12 @@ class MathAnswer(OfRun):
         return self.answer
 
     said: bool = True
-    """Where code computed a value and the model answered in words: the words say that value, and no other."""
+    """The words of an answer say the value that code computed, and no other."""
 
     @property
     def ok(self) -> bool:
-        """Return whether there is an answer that nothing contradicts, and, where it is in words, whether these say the
-        value that was computed: what cannot be judged is not ok.
+        """Return True for an answer that nothing contradicts, and whose words, if any, say the value that was computed:
+        one that cannot be judged is not ok.
         """
         return self.run.ok and not self.contradicted and self.said
 
@@ -161,7 +161,7 @@ class MathAssistant:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What came of looking for the program behind an answer."""
+    """The program behind an answer, as far as one was found."""
 
     code: str = ""
     value: Any = None
@@ -203,7 +203,7 @@ class _Proof:
         return MathAnswer(answer, _written(run), code, verified, run, reason, contradicted, said=said)
 
     def _unproven(self, run: AgentResult) -> str:
-        """Return why an answer that nothing contradicts is not verified."""
+        """The reason why an answer that nothing contradicts is not verified."""
         if not run.ok or self._found.verified:
             return ""
         verdict = self._found.verdict
@@ -239,7 +239,7 @@ class _Proof:
         return found.verified
 
     def _objection(self, steps: tuple[AgentStep, ...]) -> str | None:
-        """Return what to object to an answer that is contradicted, or that its programs do not prove. None: nothing."""
+        """The objection to an answer that is contradicted, or that its programs do not prove. None: there is none."""
         sources = [step.source for step in steps]
         if self._contradiction:
             return f"{self._contradiction[0].upper()}{self._contradiction[1:]}. {_PROVE}"
@@ -300,7 +300,7 @@ def _agreed(derived: list[MathAnswer]) -> MathAnswer:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """Return whether two derivations came to one answer: equal values, of numbers whatever their types."""
+    """Return True if two derivations came to one answer: equal values, of numbers whatever their types."""
     numbers = (int, float, Fraction, Decimal, complex)
     return _same(a, b) or (isinstance(a, numbers) and isinstance(b, numbers) and _holds(lambda: a == b))
 
@@ -321,7 +321,7 @@ def _compared(program: str, value: Any, answer: Any, known: list[Computed], *, p
 
 
 def _contradiction(found: _Found, answer: Any) -> str:
-    """Return what keeps this from being an answer; empty where nothing does."""
+    """The reason why this is no answer; empty where it is one."""
     if isinstance(answer, Opaque) and answer.type in _CALLABLES:
         return f"the answer is {shorten(answer.repr, 80)}, a function or a class: call it, and give what it returns"
     if found.verdict is None or not found.verdict.contradicted:
@@ -342,12 +342,12 @@ def _written(run: AgentResult) -> str:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Return whether two answers are the same; nan is."""
+    """Return True if two answers are the same; nan is."""
     return type(a) is type(b) and not _untold(a) and (_holds(lambda: repr(a) == repr(b)) or _holds(lambda: a == b))
 
 
 def _untold(answer: Any) -> bool:
-    """Tell whether a part of it stayed in the sandbox and could not be written there: it may be any object of its
+    """Return True if a part of it stayed in the sandbox and could not be written there: it may be any object of its
     class.
     """
     return _holds(lambda: REPR_FAILED in repr(answer))
@@ -433,14 +433,14 @@ def _text(source: str, expression: ast.expr) -> str:
 
 
 def _before(source: str, statement: ast.stmt) -> str:
-    """Return what stands before a statement."""
+    """The source before a statement."""
     lines = source.encode().splitlines(keepends=True)
     head = b"".join(lines[: statement.lineno - 1]) + lines[statement.lineno - 1][: statement.col_offset]
     return head.decode()
 
 
 def _kept_part(step: AgentStep) -> str:
-    """Return what a step did: all of it, or of one that failed the statements before the one that did."""
+    """The part of a step that was done: all of it, or the statements before the one that failed."""
     if step.result.ok:
         return step.source
     error = step.result.error

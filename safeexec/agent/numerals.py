@@ -42,7 +42,7 @@ class Numeral:
     marked: bool = False
     """The text marks it as the answer: boxed, bold, or behind "answer is"."""
     lead: Lead = "other"
-    """How the words before it take it."""
+    """Its place among the words before it."""
     followed: bool = False
     """Its own value follows it: of "√2 ≈ 1.41" it is the root."""
     sure: bool = True
@@ -160,7 +160,7 @@ def numerals(text: str, vocabulary: Collection[str] | None = ()) -> list[Numeral
     found: list[tuple[int, int, Numeral]] = []
     position = 0
     looked = 0
-    """Where the last look for a closed form ended: none is looked for again before it, so that time is linear."""
+    """End of the last look for a closed form: none is looked for again before it, so that time is linear."""
     while len(found) <= MAX_NUMBERS and (start := _START.search(text, position)):
         begin, numeral = start.start(), None
         is_letter = start.lastgroup == "letter"

@@ -82,7 +82,7 @@ class AgentResult:
 
     @property
     def ok(self) -> bool:
-        """Return whether the run ended with an answer."""
+        """Return True if the run ended with an answer."""
         return self.stop in ("answer", "final_answer")
 
     def __bool__(self) -> bool:
@@ -112,7 +112,7 @@ class OfRun:
 
     @property
     def ok(self) -> bool:
-        """Return whether the run ended with an answer."""
+        """Return True if the run ended with an answer."""
         return self.run.ok
 
     def __bool__(self) -> bool:
@@ -120,12 +120,12 @@ class OfRun:
 
     @property
     def reason(self) -> str:
-        """Return why the run ended."""
+        """The end of the run in words."""
         return self.run.reason
 
     @property
     def answer(self) -> Any:
-        """Return what the run ended with: the value given to final_answer(), else the text of the answer, else None."""
+        """The value given to final_answer(), else the text of the answer, else None."""
         return self.run.answer
 
     @property
@@ -140,12 +140,12 @@ class OfRun:
 
     @property
     def stop(self) -> Stop:
-        """Return what ended the run, as a word."""
+        """The end of the run as a word."""
         return self.run.stop
 
     @property
     def usage(self) -> AgentUsage:
-        """Return what the run took: tokens, calls of the model, steps, seconds."""
+        """The costs of the run: tokens, calls of the model, steps, seconds."""
         return self.run.usage
 
 

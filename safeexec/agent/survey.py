@@ -351,9 +351,9 @@ class FileSurvey(msgspec.Struct, frozen=True):
     width: Count = 0
     """All columns; `columns` holds the first 200."""
     options: dict[Option, Text | Count | Annotated[dict[Text, Text], Meta(max_length=_MAX_PARTS)]] = {}
-    """What pandas.read_csv has to be told to read it."""
+    """Options of pandas.read_csv that read it."""
     notes: Notes = ()
-    """What is odd about it: lines above the header, totals among the rows, dates in two forms, in words."""
+    """Oddities: lines above the header, totals among the rows, dates in two forms, in words."""
     parts: Parts = ()
     """The sheets of a workbook, the tables of a database, in words: the columns are those of the first."""
 
@@ -386,7 +386,7 @@ def survey_program(name: str) -> str:
 
 
 def survey_of(name: str, result: Result | None) -> FileSurvey:
-    """Return what that program found; None: there is no session to run it in."""
+    """The survey from the result of that program; None: there is no session to run it in."""
     if result is None:
         return FileSurvey(name, problem="nobody looked: the session cannot be copied")
     if not result.ok:

@@ -32,7 +32,7 @@ Entry = dict[str, Any]
 
 _LIMITS = ("max_steps", "max_tokens", "max_seconds")
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
-"""What APIs do not take in the name of a tool, at most 64 characters."""
+"""Characters that APIs do not take in the name of a tool, which has 64 at most."""
 _REPLY_CHARACTERS = 32_000  # of one reply, when it goes back to the model
 _OLD_OBSERVATION_CHARACTERS = 400
 _RECENT_ENTRIES = 8
@@ -55,7 +55,7 @@ class Transcript:
         self.held: Any = None
         """The open session of a run that waits, and what closes it: the drivers' own."""
         self._torn_at: int | None = None
-        """Where a last line begins that a dying run has written in part: the next entry takes its place."""
+        """Offset of a last line that a dying run has written in part: the next entry takes its place."""
 
     @classmethod
     def load(cls, path: str | Path) -> Transcript:

@@ -22,7 +22,7 @@ from safeexec.searching.tree import SearchNode, SearchTree
 REPEATS = 100
 """Programs in a row that a proposer has given before, after which it is not asked further."""
 SHORTEST_SECONDS = 0.01
-"""What a step gets although the search is out of time: it ends as late, and is not recorded."""
+"""Limit of a step when the search is out of time: it ends as late, and is not recorded."""
 
 
 @dataclass(frozen=True, slots=True)

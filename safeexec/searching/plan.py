@@ -94,7 +94,7 @@ class Plan:
     # The budget
 
     def over(self) -> str | None:
-        """Return why the search is over: `goal`, or what of the budget is used up. None while it goes on."""
+        """The reason why the search is over: `goal`, or the part of the budget that is used up; None: it is not."""
         best, spent, budget = self.tree.best, self.tree.spent, self.budget
         if self.goal is not None and best is not None and best.score is not None and best.score >= self.goal:
             return "goal"

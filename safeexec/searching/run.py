@@ -28,7 +28,7 @@ DEEPEST = 6
 """Branches of branches, after which a state is made again from the root: each of them keeps copies of those above it,
 and a process has only so many layers of Landlock."""
 STOP_SECONDS = 0.05
-"""How often programs are stopped that nobody waits for any more."""
+"""Seconds between two attempts to stop programs that nobody waits for any more."""
 EXHAUSTED, INTERRUPTED, LOST, REFUSED = "exhausted", "interrupted", "lost", "refused"
 
 
@@ -40,7 +40,7 @@ class SearchResult(Generic[S]):
         """A session in the best state, to go on from; None if no state has a score, or if the sandbox has gone."""
         self.tree = tree
         self.why = why
-        """Why the search is over: ``exhausted`` (nothing left to try), ``goal``, ``steps``, ``seconds`` or ``tokens``
+        """The reason for its end: ``exhausted`` (nothing left to try), ``goal``, ``steps``, ``seconds`` or ``tokens``
         (of the budget), ``interrupted``, ``lost`` (the sandbox has gone), ``refused`` (no branch can be made).
         """
         self.message = message

@@ -29,13 +29,13 @@ class SearchNode:
     score: float | None = None
     """The higher, the better."""
     problem: str = ""
-    """Why there is no score, or why no program could be proposed here."""
+    """The reason why there is no score, or no program could be proposed here."""
 
     expanded: bool = False
     """Programs were proposed that go on from here."""
     children: list[SearchNode] = field(default_factory=list)
     place: tuple[int, ...] = ()
-    """Which child of each node on the way it is: the same however often the search was interrupted."""
+    """The numbers of the children on the way to it: the same however often the search was interrupted."""
 
     @property
     def path(self) -> list[SearchNode]:
@@ -53,7 +53,7 @@ class SearchNode:
 
     @property
     def why_not(self) -> str:
-        """Return why the program led to no score: `problem`, or how it failed."""
+        """The reason why the program led to no score: `problem`, or its failure."""
         if self.problem or self.result is None or self.result.ok:
             return self.problem
         return f"it failed: {self.result.outcome if self.result.error is None else in_words(self.result.error)}"
@@ -63,7 +63,7 @@ class SearchNode:
         return f"<SearchNode {self.id}: {one_line(self.source, 80)!r}: {self.status}, {came}, depth {self.depth}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `json.dumps` takes."""
+        """The node as `json.dumps` takes it."""
         parent = None if self.parent is None else self.parent.id
         fields: dict[str, Any] = {"id": self.id, "parent": parent, "source": self.source, "depth": self.depth}
         fields |= {"status": self.status, "score": _number(self.score), "problem": self.problem}
@@ -114,7 +114,7 @@ class SearchTree:
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `json.dumps` takes: the nodes in order, the number of the best one, what was spent."""
+        """The tree as `json.dumps` takes it: the nodes in order, the number of the best one, the costs."""
         best, spent = self.best, self.spent
         return {
             "nodes": [node.to_dict() for node in self.nodes],

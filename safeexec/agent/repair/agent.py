@@ -86,7 +86,7 @@ class RepairAgent:
         self._options = {"max_steps": 30, **options}
 
     def plan(self) -> dict[str, Any]:
-        """Return what a repair will run, hide and may change, as plain data; nothing runs yet. Raises RepairError."""
+        """Commands, hidden and editable paths of a repair, as plain data; nothing runs yet. Raises RepairError."""
         copy = self._copy()
         return {
             "repository": str(copy.original),

@@ -85,16 +85,8 @@ class Bench:
 
     def tools(self) -> list[Callable[..., object]]:
         """The functions that guest code may call."""
-        return [
-            self.list_files,
-            self.search,
-            self.read_file,
-            self.replace_text,
-            self.write_file,
-            self.delete_file,
-            self.verify,
-            self.undo,
-        ]
+        reading: list[Callable[..., object]] = [self.list_files, self.search, self.read_file]
+        return [*reading, self.replace_text, self.write_file, self.delete_file, self.verify, self.undo]
 
     # Reading
 
@@ -178,9 +170,7 @@ class Bench:
         return f"changed; now call verify()\n{head_and_tail(diff, _MAX_SHOWN)[0]}".encode("utf-8", "replace").decode()
 
     def _risk(self, path: str, text: str | None) -> str:
-        """Return what makes a change one for a person: deleting, tests, and what decides how tests run; empty for
-        others.
-        """
+        """The action that a person has to approve: deleting, changing tests or their configuration; else empty."""
         if text is None:
             return f"delete {path}"
         if is_test(path):
@@ -241,7 +231,7 @@ class Bench:
         return f"{head} COMMITTED: {commit.message}."
 
     def verdict(self) -> str | None:
-        """Return what became of the changes since this was last asked: committed, rolled back, no better, undone."""
+        """The fate of the changes since this was last asked: committed, rolled back, no better, undone."""
         verdict, self._verdict = self._verdict, None
         return verdict
 
@@ -254,11 +244,11 @@ class Bench:
         self.held_out = self._hold_out()
 
     def warnings(self) -> list[RepairWarning]:
-        """Return what a person should look at before the changes are applied."""
+        """The remarks for a person to read before the changes are applied."""
         return [*(warning for path in self.copy.changed for warning in self._of_file(path)), *self._notes]
 
     def _of_file(self, path: str) -> Iterator[RepairWarning]:
-        """Yield what is said of a changed file whatever stands in it."""
+        """The remark about a changed file, whatever its text is."""
         how, line = self._how(path), self._first_line(path)
         if is_configuration(path) or is_named(path, self._verifier.words):
             yield RepairWarning(printable(path), line, "judge-changed", f"{how}; it decides what is run")
@@ -266,7 +256,7 @@ class Bench:
             yield RepairWarning(printable(path), line, "test-changed", f"{how}; it is a test")
 
     def _first_line(self, path: str) -> int | None:
-        """Return where a file begins to differ; None for one that was not there, or is not any more."""
+        """The line at which a file begins to differ; None for one that was not there, or is not any more."""
         before, after = self.copy.was(path), self.copy.read_bytes(path)
         if before is None or after is None:
             return None

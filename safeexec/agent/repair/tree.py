@@ -31,7 +31,7 @@ class Tree:
     files: dict[str, bytes] = field(default_factory=dict)
     modes: dict[str, int] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
-    """What links say, which may lead anywhere."""
+    """Links and their targets, which may be anywhere."""
     directories: set[str] = field(default_factory=set)
 
 
@@ -70,7 +70,7 @@ def _take(tree: Tree, found: Found, room: int) -> int:
 
 
 def is_version_control(name: str) -> bool:
-    """Return whether a file or a directory is git's own, as any file system spells it."""
+    """Return True if a file or a directory is git's own, as any file system spells it."""
     return name.lower() == ".git"
 
 
@@ -116,7 +116,7 @@ def _at_or_below(names: list[str], target: str) -> Iterator[str]:
 
 
 def _resolve(link: str, links: Mapping[str, str]) -> str | None:
-    """Return where a link leads, links on the way followed; None where that is outside the tree, or nowhere."""
+    """The target of a link, links on the way followed; None where that is outside the tree, or nowhere."""
     done: list[str] = []
     ahead, hops = link.split("/")[::-1], 0
     for _ in range(_MAX_PARTS):

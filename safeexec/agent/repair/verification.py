@@ -118,7 +118,7 @@ _PYTEST = ("pytest", "py.test")
 _LOG_CHARACTERS = 6000
 """Of what the commands print, for the model."""
 _PREPARE_SECONDS = 120.0
-"""How long it may take to unpack a tree. `timeout` is for the command; a busy machine is slow."""
+"""Limit for unpacking a tree. `timeout` is for the command; a busy machine is slow."""
 _PROCESSES = 64
 """Tests may fork."""
 _TELLING = re.compile(
