@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from safeexec import WorkspaceError
-from safeexec.agent.drivers import Calls, Start, drive, drive_async
+from safeexec.agent.drivers import RunCalls, Start, drive, drive_async
 from safeexec.agent.errors import AgentError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
@@ -179,7 +179,7 @@ class DataAnalyst:
     def _begun(self, question: str) -> tuple[Start[Analysis], bool, Transcript]:
         _, _, kept = self._agent.begin(None, None)
 
-        def start(calls: Calls) -> Coroutine[Any, Any, Analysis]:
+        def start(calls: RunCalls) -> Coroutine[Any, Any, Analysis]:
             return self._analysis(question, calls, kept, lambda task: self._agent.begin(kept, task)[0](calls))
 
         return start, True, kept
@@ -194,7 +194,7 @@ class DataAnalyst:
         return lambda calls: self._analysis(asked, calls, transcript, lambda _: start(calls)), True, transcript
 
     async def _analysis(
-        self, question: str, calls: Calls, kept: Transcript, run: Callable[[str], Coroutine[Any, Any, AgentResult]]
+        self, question: str, calls: RunCalls, kept: Transcript, run: Callable[[str], Coroutine[Any, Any, AgentResult]]
     ) -> Analysis:
         """Survey, run, collect the files that were written."""
         given: list[str] = await calls.do(calls.session.list_files)
@@ -214,7 +214,7 @@ class DataAnalyst:
         return [name for name in self._files if name in given] + within[:_MAX_SURVEYED]
 
     async def _written(
-        self, calls: Calls, run: AgentResult, untouched: set[str]
+        self, calls: RunCalls, run: AgentResult, untouched: set[str]
     ) -> tuple[dict[str, bytes], tuple[str, ...]]:
         """The files that the steps left in the workspace, as far as they are small enough; the names of the rest."""
         files: dict[str, bytes] = {}

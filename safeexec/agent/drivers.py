@@ -38,7 +38,7 @@ class Driven(Protocol):
     emit: Callable[[Event], None]
 
 
-class Calls:
+class RunCalls:
     """The calls of one run, in its `session`. Programs run apart in sessions that `fresh` opens, or all in `before`, a
     branch of the session from before the run, which goes back for the next one; without either none is run.
     """
@@ -49,7 +49,7 @@ class Calls:
         self._before = before
         self._used = False
 
-    def serve(self, agent: Driven, blocking: bool) -> Calls:
+    def serve(self, agent: Driven, blocking: bool) -> RunCalls:
         """Take the agent whose calls they are. Raises AgentError for a session that the blocking API cannot await."""
         _check_kind(self.session, blocking)
         self._agent, self._blocking = agent, blocking
@@ -125,7 +125,7 @@ class Calls:
         )
 
 
-Start = Callable[[Calls], Coroutine[Any, Any, T]]
+Start = Callable[[RunCalls], Coroutine[Any, Any, T]]
 """Begins a run."""
 
 
@@ -182,7 +182,7 @@ def _check_kind(given: Any, blocking: bool) -> None:
         raise AgentError(f"an {type(given).__name__} is awaited: use run_async() or resume_async(), or ask_async()")
 
 
-async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: bool) -> Calls:
+async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: bool) -> RunCalls:
     """Open the session of a run, and sessions apart from it. `stack` closes what is the run's own; on an event loop
     what blocks is opened and closed in a thread.
     """
@@ -199,7 +199,7 @@ async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: 
     _check_kind(given, blocking)
     session = await _entered(stack, given.session()) if hasattr(given, "session") else given
     if session is not given and given.max_sessions is None:
-        return Calls(session, fresh=partial(given.session, checkpoints="off"))
+        return RunCalls(session, fresh=partial(given.session, checkpoints="off"))
     # A branch takes no place of `max_sessions`: runs that each held a place and waited for one more would wait for each
     # other.
     before = None
@@ -207,4 +207,4 @@ async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: 
         with suppress(CheckpointError):
             (branch,) = await now_or_awaited(session.branch(checkpoints="before-step"))
             before = await _entered(stack, branch)
-    return Calls(session, before=before)
+    return RunCalls(session, before=before)

@@ -20,7 +20,7 @@ from msgspec import UNSET
 
 from safeexec import Deny, Policy
 from safeexec.agent import prompts
-from safeexec.agent.drivers import Calls, Start, drive, drive_async
+from safeexec.agent.drivers import RunCalls, Start, drive, drive_async
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.extraction import Extraction, call_source, extract, printed_call
 from safeexec.agent.messages import Reply, ToolCall, ToolSpec
@@ -73,14 +73,14 @@ Review = Callable[[Any, tuple[AgentStep, ...]], str | None]
 """Judges an answer, given with the steps so far: an objection in words for the model; None: it is taken."""
 
 
-class Judge(Protocol):
+class AnswerJudge(Protocol):
     """Judges answers with the help of programs that are run apart."""
 
-    async def review(self, answer: Any, steps: tuple[AgentStep, ...], calls: Calls) -> str | None:
+    async def review(self, answer: Any, steps: tuple[AgentStep, ...], calls: RunCalls) -> str | None:
         """As a `Review`."""
         ...
 
-    async def conclude(self, prose: str, steps: tuple[AgentStep, ...], calls: Calls) -> bool:
+    async def conclude(self, prose: str, steps: tuple[AgentStep, ...], calls: RunCalls) -> bool:
         """Return True if the prose behind the code of a reply, once that code has run, is the answer."""
         ...
 
@@ -179,13 +179,13 @@ class CodeAgent:
         self.instructions = instructions
         self.emit = on_event
         self.review = review
-        self.judge: Judge | None = None
+        self.judge: AnswerJudge | None = None
         self.verdict: Callable[[], str | None] = lambda: None
         """Tells what became of what the last step did outside of its session, in a word or two for the transcript."""
         self.confirm = confirm
         self._transcript_path = transcript
 
-    def judged(self, judge: Judge) -> CodeAgent:
+    def judged(self, judge: AnswerJudge) -> CodeAgent:
         """This agent with a judge of its answers, in the place of `review`."""
         twin = copy(self)
         twin.judge = judge
@@ -246,7 +246,7 @@ class _Work:
     """One run of the loop."""
 
     def __init__(
-        self, agent: CodeAgent, calls: Calls, transcript: Transcript, task: str | None, rebuild: bool, answer: Any
+        self, agent: CodeAgent, calls: RunCalls, transcript: Transcript, task: str | None, rebuild: bool, answer: Any
     ) -> None:
         self._agent = agent
         self._limits = agent.limits

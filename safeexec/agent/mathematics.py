@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from safeexec import Opaque
 from safeexec.agent import readings
-from safeexec.agent.drivers import Calls
+from safeexec.agent.drivers import RunCalls
 from safeexec.agent.evidence import Comparison, Computed, judge, leaves
 from safeexec.agent.formulas import Exact
 from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event
@@ -221,7 +221,7 @@ class _Proof:
             return f"{judged} {value}, which the code computed"
         return "not verified: the code, run again by itself, did not give this value"
 
-    async def review(self, answer: Any, steps: tuple[AgentStep, ...], calls: Calls) -> str | None:
+    async def review(self, answer: Any, steps: tuple[AgentStep, ...], calls: RunCalls) -> str | None:
         """The objection to an answer, None once the model was asked."""
         self._found = found = await self._prove(answer, steps, calls)
         self._contradiction = _contradiction(found, answer)
@@ -231,7 +231,7 @@ class _Proof:
         self._asked = objection is not None
         return objection
 
-    async def conclude(self, prose: str, steps: tuple[AgentStep, ...], calls: Calls) -> bool:
+    async def conclude(self, prose: str, steps: tuple[AgentStep, ...], calls: RunCalls) -> bool:
         """Return True if prose that was written behind code says the value that the code then computed."""
         found = await self._prove(prose, steps, calls)
         if found.verified:
@@ -247,7 +247,7 @@ class _Proof:
             return _PROVE
         return _STATED if is_stated(sources) else None
 
-    async def _prove(self, answer: Any, steps: tuple[AgentStep, ...], calls: Calls) -> _Found:
+    async def _prove(self, answer: Any, steps: tuple[AgentStep, ...], calls: RunCalls) -> _Found:
         """The shortest program that computes the answer: its last step alone, or all its steps."""
         good = [*self._earlier, *(step.source for step in steps if step.result.ok)]
         kept = [*self._earlier, *filter(None, (_kept_part(step) for step in steps))]
