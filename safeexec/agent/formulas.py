@@ -41,7 +41,8 @@ _SIGNS = dict(zip("αβγδεθλμνρστφωπ", [*_GREEK, "pi"], strict=True
 _CONSTANTS = {"pi": "pi", "E": "e", "e": "e", "I": "I"}
 TAKEN = frozenset(("pi", "E", "I", *_FUNCTIONS))
 """Names that stand for no variable in a formula that code wrote."""
-_PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+VULGAR = {sign: Fraction(numeric(sign)).limit_denominator(10) for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 _TOKENS = (
     r"(?P<number>\d{1,30}+(?>(?:\.\d{1,30}+)?))|(?P<frac>\\[dt]?frac)|(?P<power>\*\*|\^)|(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})"
     r"|(?P<times>[*·×]|\\cdot|\\times)|(?P<minus>[-−])"
@@ -157,7 +158,7 @@ def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
     """The formula that all of `text` is; None where it is none. `names`: those that are one name and no product."""
     for sign, name in _SIGNS.items():
         text = text.replace(sign, f" {name} ")
-    text = re.sub(r"(?<!\d)[½⅓⅔¼¾⅕⅙⅛]", lambda found: "({}/{})".format(*_part(found.group())), text)
+    text = re.sub(rf"(?<!\d)[{''.join(VULGAR)}]", lambda found: f"({VULGAR[found[0]]})", text)
     text = re.sub(r"\\left|\\right|\\[,;! ]", " ", text).strip()
     if not 0 < len(text) <= _MAX_CHARACTERS:
         return None
@@ -169,10 +170,6 @@ def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
     except _NoFormula:
         return None
     return ReadFormula(frozenset(reader.names), reader.rounded, reader.bars, lambda place: _worth(tree, _FLOATS, place))
-
-
-def _part(sign: str) -> tuple[int, int]:
-    return Fraction(numeric(sign)).limit_denominator(10).as_integer_ratio()
 
 
 def compare(said: ReadFormula, computed: ReadFormula) -> Literal["same", "other", "unknown"]:
@@ -295,7 +292,7 @@ class _Reader:
 
     def _exponent(self, depth: int) -> _Tree | None:
         if self.kind() == "raised":
-            return "number", self._take().translate(_PLAIN_DIGITS)
+            return "number", self._take().translate(SUPERSCRIPTS)
         if self.kind() != "power":
             return None
         self._take()

@@ -235,11 +235,7 @@ class CodeAgent:
                     "with the step that waits (Sandbox.restore), or as it is still open"
                 )
         again = rebuild and answer is UNSET and kept.held is None
-        return (
-            lambda calls: _Work(self, calls, kept, task, again, answer).loop(),
-            self.judge is not None,
-            kept,
-        )
+        return lambda calls: _Work(self, calls, kept, task, again, answer).loop(), self.judge is not None, kept
 
 
 class _Work:
@@ -287,7 +283,7 @@ class _Work:
             pending = None
             self._transcript.add("task", task=self._task, model=self._agent.model.name, policy=self._policy.name)
         if rebuilt and pending is None:
-            self._notice(rebuilt)
+            self._tell(rebuilt)
         if self._answer_given is not UNSET and (ended := await self._go_on()) is not None:
             return ended
         while True:
@@ -418,12 +414,12 @@ class _Work:
         for call in reply.tool_calls:
             code = self._source_of(call)
             if failed:
-                self._unanswered(call.id, prompts.NOT_RUN)
+                self._tell(prompts.NOT_RUN, call.id)
             elif call.name not in (prompts.RUN_PYTHON.name, *self._tool_names()):
-                self._unanswered(call.id, prompts.unknown_tool(shorten(call.name, 80), self._tool_names()))
+                self._tell(prompts.unknown_tool(shorten(call.name, 80), self._tool_names()), call.id)
                 failed = True
             elif code is None:
-                self._unanswered(call.id, prompts.CUT_OFF if reply.finish == "length" else prompts.BAD_ARGUMENTS)
+                self._tell(prompts.CUT_OFF if reply.finish == "length" else prompts.BAD_ARGUMENTS, call.id)
                 failed = True
             else:
                 done = len(self._steps)
@@ -457,13 +453,16 @@ class _Work:
             return None
         return call_source(call.name, arguments) if isinstance(arguments, dict) else None
 
-    def _unanswered(self, call: str, text: str) -> None:
-        """Tell the model why a native call, by its id, was not run."""
-        self._transcript.add("unanswered", text=text, call=call)
+    def _tell(self, text: str, call: str | None = None) -> None:
+        """Tell the model something besides an observation, or why a native call, by its id, was not run."""
+        if call is None:
+            self._transcript.add("notice", text=text)
+        else:
+            self._transcript.add("unanswered", text=text, call=call)
         self._agent.emit(NoticeEvent(text))
 
     def _unusable(self, text: str) -> AgentResult | None:
-        self._notice(text)
+        self._tell(text)
         return self._count_empty()
 
     def _count_empty(self) -> AgentResult | None:
@@ -491,10 +490,6 @@ class _Work:
             return self._end(stop, answer=answer)
         return self._unusable(objection)
 
-    def _notice(self, text: str) -> None:
-        self._transcript.add("notice", text=text)
-        self._agent.emit(NoticeEvent(text))
-
     # One step
 
     async def _step(self, source: str, call: str | None) -> AgentResult | None:
@@ -506,7 +501,8 @@ class _Work:
         if self._agent.confirm is not None:
             said = await self._calls.confirm(source)
             if isinstance(said, Deny):
-                return self._denied(prompts.denied(said.reason), call)
+                self._tell(prompts.denied(said.reason), call)
+                return self._count_empty() if call is None else None
             if said.source is not None and said.source != source:
                 source, changed = said.source, f"{prompts.edited(said.source)}\n\n"
         self._empty = 0
@@ -551,12 +547,6 @@ class _Work:
                 return await self._answer(given[0], "final_answer")
         return self._judge(result, source)
 
-    def _denied(self, text: str, call: str | None) -> AgentResult | None:
-        if call is None:
-            return self._unusable(text)
-        self._unanswered(call, text)
-        return None
-
     def _judge(self, result: Result, source: str) -> AgentResult | None:
         """Count failures that repeat, and say when steps run out."""
         failure = _failure(result)
@@ -569,12 +559,12 @@ class _Work:
                     "repeated_failure", reason=f"the same failure came {len(self._failures)} times in a row: {failure}"
                 )
             if len(self._failures) == _REPEATS:
-                self._notice(prompts.repeated(len(self._failures), failure, [source for _, source in self._failures]))
+                self._tell(prompts.repeated(len(self._failures), failure, [source for _, source in self._failures]))
         left = self._limits.max_steps - len(self._steps)
         if left == 1:
-            self._notice(prompts.LAST_STEP)
+            self._tell(prompts.LAST_STEP)
         elif left == 0:
-            self._notice(prompts.OUT_OF_STEPS)
+            self._tell(prompts.OUT_OF_STEPS)
         return None
 
     def _end(

@@ -10,10 +10,9 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from unicodedata import numeric
 
 from safeexec.agent import formulas
-from safeexec.agent.formulas import Exact
+from safeexec.agent.formulas import SUPERSCRIPTS, VULGAR, Exact
 from safeexec.agent.statements import UNITS, Lead, Sentences
 
 MAX_TEXT = 20_000
@@ -59,7 +58,6 @@ _GROUPED = (
     r"|\d{1,3}(?>(?:[\u00a0\u2009\u202f '’_]\d{3})+)|\d{1,9}(?>(?:_\d{3})+)"
 )
 _DIGITS = rf"(?:(?:{_GROUPED})(?!\d)|\d++)(?>(?:\.\d++)?)|\.\d++"
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _EXPONENT = (
     r"(?:\s?(?:\^|\*\*)\s?(?:\{\s?([-+]?\d{1,6})\s?\}|\(\s?([-+]?\d{1,6})\s?\)|([-+]?\d{1,6}))"
     r"|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,6}))"
@@ -86,7 +84,6 @@ _START = re.compile(
 )
 _MIXED = re.compile(r"\s?(?:([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])|\s(\d{1,9})/(\d{1,9})(?![\d/])|\\[dt]?frac\{(\d{1,9})\}\{(\d{1,9})\})")
 _SPACED_MIXED = re.compile(r" (\d{1,9})/(\d{1,9})(?![\d/.])")
-_VULGAR = {sign: Fraction(numeric(sign)).limit_denominator(10) for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 _POWERS_OF_TEN = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "quadrillion": 15, "mn": 6, "bn": 9}
 _POWERS_OF_TEN |= {"tausend": 3, "mille": 3, "millions": 6, "millionen": 6, "mio": 6, "milliards?": 9, "milliarden?": 9}
 _POWERS_OF_TEN |= {"mrd": 9, "billionen": 12, "lakh": 5, "crore": 7, "hundred": 2}
@@ -211,7 +208,7 @@ def _read(text: str, start: re.Match[str]) -> tuple[Numeral, int]:
         value = Fraction(int(start["fraction"]), under) if under else None
         return _finish(text, start.start(), start.end(), _whole(value))
     if kind == "vulgar":
-        return _finish(text, start.start(), start.end(), _whole(_VULGAR[start["vulgar"]]))
+        return _finish(text, start.start(), start.end(), _whole(VULGAR[start["vulgar"]]))
     if kind == "digits":
         return _read_digits(text, start.start())
     return Numeral(start.group(), None), start.end()
@@ -222,7 +219,7 @@ def _read_digits(text: str, begin: int) -> tuple[Numeral, int]:
     assert match is not None  # it begins with digits
     number, end = match["number"], match.end()
     plain = re.sub(r"[^\d.]", "", number)
-    exponent = next((group for group in match.groups()[1:] if group), "0").translate(_SUPERSCRIPTS).replace("−", "-")
+    exponent = next((group for group in match.groups()[1:] if group), "0").translate(SUPERSCRIPTS).replace("−", "-")
     no_group = len(number) > 1 and number[0] == "0" and number[1] not in "0123456789."
     if no_group or len(plain) > _MAX_DIGITS or abs(int(exponent)) > _MAX_EXPONENT:
         return Numeral(text[begin:end], None), end
@@ -249,14 +246,14 @@ def _whole(value: Fraction | None) -> Numeral:
 
 
 def _raised(base: Fraction, exponent: str) -> Fraction | None:
-    power = int(exponent.translate(_SUPERSCRIPTS))
+    power = int(exponent.translate(SUPERSCRIPTS))
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())
     return base**power if base and bits * abs(power) <= 4 * _MAX_DIGITS else None
 
 
 def _and_a_part(whole: Fraction, mixed: re.Match[str]) -> Fraction | None:
-    if mixed[1] in _VULGAR:
-        return whole + _VULGAR[mixed[1]]
+    if mixed[1] in VULGAR:
+        return whole + VULGAR[mixed[1]]
     over, under = (int(group) for group in [group for group in mixed.groups() if group][-2:])
     return whole + Fraction(over, under) if 0 < over < under else None
 

@@ -302,7 +302,6 @@ _POWER = r"\d{1,12}(?:\s?(?:\^\s?\{?\d{1,3}\}?|\*\*\s?\d{1,3}|[⁰¹²³⁴⁵�
 _TIMES = r"\s?(?:[·×*]|\\cdot|\\times)\s?"
 _PRODUCT = re.compile(rf"(?<![\w.^]){_POWER}(?:{_TIMES}{_POWER}){{0,40}}(?![\w^⁰¹²³⁴⁵⁶⁷⁸⁹]|\.\d)")
 _BASE = re.compile(r"(\d+)\s?(?:\^\s?\{?)?([\d⁰¹²³⁴⁵⁶⁷⁸⁹]*)")
-_PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
 def factors(text: str) -> dict[int, int]:
@@ -311,7 +310,7 @@ def factors(text: str) -> dict[int, int]:
     found: dict[int, int] = {}
     for power in re.split(_TIMES, products[-1].replace("**", "^")) if products else ():
         base, exponent = _BASE.findall(power)[0]
-        found[int(base)] = found.get(int(base), 0) + int(exponent.translate(_PLAIN_DIGITS) or 1)
+        found[int(base)] = found.get(int(base), 0) + int(exponent.translate(formulas.SUPERSCRIPTS) or 1)
     return found
 
 

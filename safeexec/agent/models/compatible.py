@@ -53,6 +53,11 @@ class SdkModel(ServedModel):
         settings = {"api_key": key, "base_url": self._server_url, "max_retries": 0, "timeout": self._timeout}
         return httpx, tls, lambda http: new_client(http_client=http, **settings)
 
+    def _request(self, **parts: Any) -> dict[str, Any]:
+        """A request for a stream, with the parts that are not empty."""
+        known = {"model": self._name, "stream": True, "temperature": self._temperature, **parts}
+        return {name: value for name, value in known.items() if value not in (None, [], "")}
+
     @abstractmethod
     def _stream(self, client: Any, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Any:
         """Begin the request. Awaited: the SDK's stream of events."""
@@ -103,17 +108,13 @@ class OpenAIModel(SdkModel):
     key_variable = "OPENAI_API_KEY"
 
     def _stream(self, client: Any, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Any:
-        request: dict[str, Any] = {
-            "model": self._name,
-            "messages": [chat_message(message, lambda url: {"url": url}) for message in messages],
-            "max_tokens" if self._server_url else "max_completion_tokens": self._max_tokens,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
-        if self._temperature is not None:
-            request["temperature"] = self._temperature
-        if tools:
-            request["tools"] = chat_tools(tools)
+        limit = "max_tokens" if self._server_url else "max_completion_tokens"
+        request = self._request(
+            messages=[chat_message(message, lambda url: {"url": url}) for message in messages],
+            tools=chat_tools(tools),
+            stream_options={"include_usage": True},
+            **{limit: self._max_tokens},
+        )
         return client.chat.completions.create(**request)
 
     def _feed(self, assembly: Assembly, event: Any) -> str:
@@ -135,20 +136,12 @@ class AnthropicModel(SdkModel):
     key_variable = "ANTHROPIC_API_KEY"
 
     def _stream(self, client: Any, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Any:
-        request: dict[str, Any] = {
-            "model": self._name,
-            "messages": _turns(messages),
-            "max_tokens": self._max_tokens,
-            "stream": True,
-        }
-        if system := "\n\n".join(message.content for message in messages if message.role == "system"):
-            request["system"] = system
-        if self._temperature is not None:
-            request["temperature"] = self._temperature
-        if tools:
-            request["tools"] = [
-                {"name": t.name, "description": t.description, "input_schema": dict(t.parameters)} for t in tools
-            ]
+        request = self._request(
+            messages=_turns(messages),
+            tools=[{"name": t.name, "description": t.description, "input_schema": dict(t.parameters)} for t in tools],
+            system="\n\n".join(message.content for message in messages if message.role == "system"),
+            max_tokens=self._max_tokens,
+        )
         return client.messages.create(**request)
 
     def _feed(self, assembly: Assembly, event: Any) -> str:
