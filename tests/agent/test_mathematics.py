@@ -290,12 +290,6 @@ def test_assistants_that_fill_a_sandbox_do_not_wait_for_each_other() -> None:
     assert asyncio.run(ask()) == [(n * n, True) for n in range(4)]
 
 
-def test_a_root_before_its_value_is_no_other_number(sandbox: Sandbox) -> None:
-    model = ScriptedModel([code("round(2 ** 0.5, 4)"), "$\\sqrt{2} \\approx 1.4142$"])
-    answer = MathAssistant(model, sandbox).ask("The root of two?")
-    assert (answer.value, answer.verified, answer.reason) == (1.4142, True, answer.run.reason)
-
-
 def test_a_function_is_asked_for_its_value_and_is_no_answer(sandbox: Sandbox) -> None:
     model = ScriptedModel(
         [code("def f(x): return x * 21\nfinal_answer(f)"), code("final_answer(f(2))")], keep_requests=True
