@@ -263,8 +263,7 @@ def _finish(text: str, begin: int, end: int, numeral: Numeral) -> tuple[Numeral,
     scale = 1
     money = _MONEY_SCALE.match(text, end) if _MONEY_BEFORE.search(text, max(0, begin - 8), begin) else None
     if money:
-        scale, end = {"k": 10**3, "B": 10**9, "bn": 10**9}.get(money[1].lower(), 10**6), money.end()
-        scale = 10**9 if money[1] == "B" else scale
+        scale, end = {"k": 10**3, "b": 10**9, "bn": 10**9}.get(money[1].lower(), 10**6), money.end()
     while word := _SCALE.match(text, end):
         scale, end = scale * _FACTORS[(word.lastindex or 0) - 1], word.end()
         if scale > 10**40:

@@ -17,7 +17,6 @@ from safeexec.results import Result
 from safeexec.searching.tree import FAILED, OPEN, UNSCORED, UNTRIED, SearchNode, SearchTree, rank
 
 Method = Literal["best-of-n", "beam"]
-METHODS = ("best-of-n", "beam")
 DEPTH = {"best-of-n": 1, "beam": 8}
 WIDTH = {"best-of-n": None, "beam": 4}
 PROPOSALS = 1000
@@ -74,8 +73,8 @@ class Plan:
         seed: int = 0,
         goal: float | None = None,
     ) -> None:
-        if method not in METHODS:
-            raise ValueError(f"method={method!r}: one of {', '.join(METHODS)}")
+        if method not in DEPTH:
+            raise ValueError(f"method={method!r}: one of {', '.join(DEPTH)}")
         for name, value in (("width", width), ("depth", depth)):
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name}={value!r}: a whole number, at least 1")
@@ -132,18 +131,12 @@ class Plan:
             level = level[: self.width]
         return []
 
-    def _open(self) -> list[SearchNode]:
-        """The states that could be gone on from."""
-        nodes = (self.tree.root, *(node for node in self.tree.nodes if node.status == OPEN))
-        return [node for node in nodes if not node.expanded and node.depth < self.depth]
-
     def worth(self) -> list[SearchNode]:
-        """The nodes whose states will be needed, as far as can be told: the best one first."""
+        """The nodes whose states will be needed, as far as can be told: the best one, and those to go on from next."""
         best = self.tree.best
-        ahead = [node for node in self._open() if node.parent is not None]
-        ahead = [] if self.method == "best-of-n" else sorted(ahead, key=rank)
-        ahead = [node for level in _levels(ahead) for node in level[: self.width]]
-        return list(dict.fromkeys([*([] if best is None else [best]), *ahead]))
+        ahead = [n for n in self.tree.nodes if n.status == OPEN and not n.expanded and n.depth < self.depth]
+        ahead.sort(key=lambda node: (-node.depth, *rank(node)))
+        return list(dict.fromkeys([*([] if best is None else [best]), *ahead[: self.width]]))
 
     # Outcomes
 
@@ -191,11 +184,3 @@ def as_score(value: object) -> tuple[float | None, str]:
             return None, f"the score is no number ({type(error).__name__})"
         return (None, "the score is NaN") if isnan(score) else (score, "")
     return None, f"the score is no number, but {type(value).__name__}"
-
-
-def _levels(nodes: list[SearchNode]) -> list[list[SearchNode]]:
-    """The nodes by depth, the deepest first, each in the order given."""
-    levels: dict[int, list[SearchNode]] = {}
-    for node in nodes:
-        levels.setdefault(node.depth, []).append(node)
-    return [levels[depth] for depth in sorted(levels, reverse=True)]

@@ -13,7 +13,7 @@ from safeexec import Policy
 from safeexec.agent.errors import RepairError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
-from safeexec.agent.outcome import AgentResult, AgentStep, Event
+from safeexec.agent.outcome import AgentResult, Event
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.judges import held_out_paths, is_named, likely_code
 from safeexec.agent.repair.result import RepairResult
@@ -34,7 +34,6 @@ _TOOLS = (
 )
 _NO_FILES = ("open", "pathlib.Path", "os", "subprocess")
 _TASK = "Repair the code, so that the verification passes."
-_ADVICE = "Mend the code for every input, or repeat your answer if that cannot be done."
 
 
 class RepairAgent:
@@ -148,7 +147,7 @@ class RepairAgent:
         )
         agent = CodeAgent(
             self._model, policy, tools=bench.tools(), instructions=_INSTRUCTIONS, on_event=self._on_event,
-            review=_Review(bench).review, **self._options,
+            review=bench.review, **self._options,
         )  # fmt: skip
         agent.verdict = bench.verdict
         return agent
@@ -159,26 +158,3 @@ class RepairAgent:
             f"{task}\n\nEditable: {', '.join(bench.copy.editable)}. Verification: {commands}\n"
             f"It {bench.first.summary()}. Its log:\n\n{bench.first.log}"
         )
-
-
-_MAX_ANSWER = 100_000
-
-
-class _Review:
-    """An answer counts when the verification passes; a model that gives up may do so the second time."""
-
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self._objected = False
-
-    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> str | None:
-        pending = self._bench.copy.pending
-        if self._objected or (self._bench.last.ok and not pending):
-            return None
-        self._objected = True
-        if pending:
-            return f"There are changes that were not committed ({', '.join(pending)}): call verify() first, or undo()."
-        if "\n@@ " in str(answer)[:_MAX_ANSWER]:
-            return "A diff in the text changes nothing: make the changes with replace_text() in a step, then verify()."
-        last = self._bench.last
-        return f"The verification {last.summary()} still. {_ADVICE}\n\n{last.log}"

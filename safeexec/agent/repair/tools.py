@@ -21,6 +21,8 @@ Approval = Callable[[str, str], Allow | Deny | bool]
 
 MAX_CHARACTERS = 64 << 20
 """Of all diffs of a repair."""
+_ADVICE = "Mend the code for every input, or repeat your answer if that cannot be done."
+_MAX_ANSWER = 100_000
 _MAX_LISTED = 500
 _MAX_FOUND = 100
 _MAX_SHOWN = 20_000
@@ -72,6 +74,7 @@ class Bench:
         self._notes: list[RepairWarning] = []
         self._verifications = 0
         self._verdict: str | None = None
+        self._objected = False
         self.first = self.last = verifier.run(working_copy)
         if self.first.ended == "missing":
             raise RepairError(f"verify: {self.first.log}")
@@ -234,6 +237,18 @@ class Bench:
         """The fate of the changes since this was last asked: committed, rolled back, no better, undone."""
         verdict, self._verdict = self._verdict, None
         return verdict
+
+    def review(self, answer: object, steps: object) -> str | None:
+        """Take an answer when the verification passes; a model that gives up may do so the second time."""
+        pending = self.copy.pending
+        if self._objected or (self.last.ok and not pending):
+            return None
+        self._objected = True
+        if pending:
+            return f"There are changes that were not committed ({', '.join(pending)}): call verify() first, or undo()."
+        if "\n@@ " in str(answer)[:_MAX_ANSWER]:
+            return "A diff in the text changes nothing: make the changes with replace_text() in a step, then verify()."
+        return f"The verification {self.last.summary()} still. {_ADVICE}\n\n{self.last.log}"
 
     def finish(self) -> None:
         """At the end: changes that were not verified yet are, and what is not committed then is rolled back."""
