@@ -221,12 +221,15 @@ COLUMN = {"name": "n", "type": "t", "missing": 0, "low": "l", "high": 1, "distin
 LONG_SURVEYS: list[dict[str, object]] = [
     {**SURVEY, "columns": [COLUMN] * 1000}, {**SURVEY, "head": [["c"] * 1000]}, {**SURVEY, "head": [["c"]] * 9},
     {**SURVEY, "columns": [{**COLUMN, "low": "l" * 10**6}]}, {**SURVEY, "notes": ["n" * 10**6]},
+    *({**SURVEY, "columns": [{**COLUMN, **change}]} for change in (
+        {"low": []}, {"low": 10**5000}, {"missing": "many"}, {"examples": None}, {"distinct": float("inf")},
+    )),
     {**SURVEY, "options": {"sep": "s" * 10**6}}, {**SURVEY, "options": {"evil": "s"}}, {**SURVEY, "parts": ["p"] * 99},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("found", LONG_SURVEYS, ids=range(len(LONG_SURVEYS)))
-def test_a_survey_that_is_too_large_is_refused(found: object) -> None:
+def test_a_survey_of_another_shape_or_too_large_is_refused(found: object) -> None:
     result: Any = SimpleNamespace(ok=True, value=found)
     assert survey_of("data.csv", result).problem == "the survey came back damaged"
     result = SimpleNamespace(ok=True, value={**SURVEY, "columns": [COLUMN], "problem": "x", "name": "y"})
