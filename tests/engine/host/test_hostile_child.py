@@ -17,9 +17,7 @@ import msgspec
 import pytest
 
 from safeexec import CheckpointError, SandboxError, Session
-from safeexec.engine.host.session.checkpoints import THAW_SECONDS
 from safeexec.engine.host.session.step import FREEZE_SECONDS
-from safeexec.engine.host.waiting import Core, Wait, drive
 from tests.footprint import until
 from tests.profiles import FORKING
 
@@ -257,49 +255,6 @@ def test_rolling_back_to_a_copy_that_does_not_thaw(session: Session) -> None:
     assert session.run("1 + 1").value == 2
 
 
-NEVER_READY = """
-checkpoints = sys.modules["safeexec.engine.child.process.checkpoints"]
-wait = checkpoints._wait
-def stay(*given):
-    {wakes}
-    time.sleep(3600)
-checkpoints._wait = stay
-"""
-
-
-@pytest.mark.parametrize("wakes", ["pass", "wait(*given)"], ids=["does not thaw", "thaws and is never ready"])
-@pytest.mark.parametrize("ahead", [False, True])
-def test_a_copy_that_takes_its_time_is_waited_for_until_the_deadline_once(
-    session: Session, wakes: str, ahead: bool
-) -> None:
-    """Whatever it fails to do, and although a second process is asked for when one that was asked for ahead is lost."""
-    session.run(OWN + NEVER_READY.format(wakes=wakes)).check()
-    session.checkpoint("hostile")
-    line = session._core.line
-    state, copy = line.history.named["hostile"]
-    if ahead:
-        drive(line.thaw_in_time())
-        assert line._coming is not None
-    deadline = monotonic() + 0.2
-    latest = []
-
-    def noted() -> Core[list[str] | None]:
-        core, answer = line.thaw(state, copy, deadline, []), None
-        while True:
-            try:
-                asked = core.send(answer)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            if isinstance(asked, Wait):
-                latest.append(asked.deadline)
-            answer = yield asked
-
-    assert drive(noted()) is None
-    # A little is added for what the host does to the workspace, which is empty.
-    assert latest and max(latest) < deadline + THAW_SECONDS / 2
-    assert line._coming is None and session.run("1 + 1").value == 2
-
-
 @pytest.mark.profile("standard")
 def test_a_source_that_is_slow_to_search(session: Session) -> None:
     """The names that a lost step would have bound are looked for in its source, which is hostile."""
@@ -324,21 +279,6 @@ def told(session: Session) -> str:
     """Why the next step is ended, or what was running before it has been."""
     result = session.run("import time\ntime.sleep(10)", timeout=SOON)
     return result.error.message if result.error is not None else result.notes[0]
-
-
-@pytest.mark.profile(FORKING)
-def test_memory_of_orphans_counts(open_session: OpenSession) -> None:
-    """A double fork leaves the tree of the runner, not the session."""
-    session = open_session(memory_mb=200)
-    session.run(ORPHANS.format(does=EATS)).check()
-    assert "limits.memory_mb" in told(session)
-
-
-@pytest.mark.profile(FORKING)
-def test_cpu_time_of_orphans_counts(open_session: OpenSession) -> None:
-    session = open_session(cpu_seconds=1)
-    session.run(ORPHANS.format(does="while True: pass")).check()
-    assert "limits.cpu_seconds" in told(session)
 
 
 FILLS_AT_SAVE = """
@@ -522,21 +462,9 @@ def test_files_with_and_without_a_name_have_one_limit_and_pass_it_by_little(open
     assert session.run("import os; os.listdir()").value == []
 
 
-@pytest.mark.profile("confined-python")
-def test_another_sessions_files_cannot_be_named(open_session: OpenSession) -> None:
-    """Landlock judges neither chmod, utime, chdir nor stat, and all sessions of a sandbox are one user."""
-    one, two = open_session(), open_session()
-    assert one.workspace is not None and two.workspace is not None
-    mine, other = Path(one.workspace), Path(two.workspace)
-    assert len(mine.parent.name) > 32 and mine.parent.name[-32:] != other.parent.name[-32:]
-    look = f"import os\nos.listdir({str(mine.parent.parent)!r})"
-    assert one.run(look).outcome == "violation"
-
-
 def store_of(session: Session) -> Path:
     """Where the copies of a session's files lie: beside them, under a name that guest code is not told."""
     workspace = session._core.workspace
-    assert workspace is not None
     return Path(workspace._lineage.store)
 
 
@@ -587,17 +515,6 @@ def test_a_way_that_a_guest_bars_is_open_to_what_comes_after(open_session: OpenS
     assert without.run("while True: pass", timeout=0.1).outcome == "timeout" and without.run("2").value == 2
     bar()
     assert open_session().run("3").value == 3
-
-
-@pytest.mark.parametrize("does", ["os.rename(here, here + '.moved')", "os.unlink('kept'); os.rmdir(here)"])
-def test_a_workspace_that_its_guest_moves(session: Session, does: str) -> None:
-    """Who may not move it keeps it; for who may, the step is undone."""
-    session.run("open('kept', 'w').write('1')").check()
-    result = session.run(f"import os\nhere = os.getcwd()\n{does}")
-    assert result.outcome in ("output", "error", "violation"), result
-    if result.state == "restored":
-        assert session.run("import os\nos.listdir()").value == ["kept"]
-    session.run("open('new', 'w').write('1')").check()
 
 
 def test_copies_of_files_go_with_the_checkpoints_that_need_them(session: Session) -> None:

@@ -98,15 +98,6 @@ def test_steps_and_kills_leave_nothing(profile: str) -> None:
     assert not leaks(before)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_a_thousand_steps_two_hundred_killed(profile: str) -> None:
-    before = footprint()
-    with Sandbox(profile) as sandbox, sandbox.session() as session:
-        live(session, steps=1000, kills=200, seed=3)
-    assert not leaks(before)
-
-
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("steps", "kills"), [(50, 12), pytest.param(1000, 200, marks=pytest.mark.slow)])
 def test_four_branches_at_once(profile: str, steps: int, kills: int) -> None:

@@ -86,7 +86,6 @@ def sleeper(source: str = "") -> subprocess.Popen[bytes]:
 
 
 def go(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin is not None
     process.stdin.write(b"x")
     process.stdin.close()
 

@@ -36,7 +36,6 @@ def test_an_update_takes_the_place_of_what_was_shown() -> None:
     told: list[Any] = []
     shown.tell = lambda display: told.append((display.data["text/plain"], display.display_id, display.update))
     handle = shown.display(1, display_id=True)
-    assert handle is not None
     shown.display("between")
     handle.update(2)
     assert forms(shown) == [{"text/plain": b"2"}, {"text/plain": b"'between'"}]
@@ -49,7 +48,6 @@ def test_an_update_takes_the_place_of_what_was_shown() -> None:
 def test_more_updates_than_displays() -> None:
     shown = Displays()
     handle = shown.display(0, display_id="bar")
-    assert handle is not None
     for number in range(1000):
         handle.update(number)
     assert forms(shown) == [{"text/plain": b"999"}]
@@ -64,7 +62,6 @@ def test_forms_may_be_given_as_they_are() -> None:
         {"application/json": b'{"a": [1]}', "text/plain": b""},
     ]
     handle = shown.display({"text/plain": "old"}, raw=True, display_id="one")
-    assert handle is not None
     handle.update({"image/png": b"p", "text/plain": "new"}, raw=True)
     assert forms(shown) == [{"image/png": b"p", "text/plain": b"new"}]
     with pytest.raises(TypeError, match="a bundle of forms is a dict"):

@@ -16,7 +16,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-import psutil
 import pytest
 
 from safeexec import AsyncSandbox, Policy, Result, Sandbox, SandboxBusy, SandboxClosed, WorkspaceError
@@ -143,7 +142,6 @@ def test_ctrl_c_stops_the_programs_of_a_directory(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "safeexec", "run", "--many", str(tmp_path), "--timeout", "60"]
     root = str(Path(__file__).parents[4])
     with subprocess.Popen([*command, "--workers", "2", "--json"], cwd=root, stdout=subprocess.PIPE) as program:
-        assert program.stdout is not None
         assert json.loads(program.stdout.readline())["file"] == "0.py"
         assert ended_by(signal.SIGINT, program) != 0
 
@@ -167,27 +165,6 @@ def test_the_workers_of_a_map_do_not_wait_for_one_another() -> None:
     with Sandbox("standard", **few) as sandbox:
         results = [*sandbox.map(programs, workers=4), *dict(sandbox.map_as_completed(programs, workers=4)).values()]
     assert [result.outcome for result in results + asyncio.run(main())] == ["ok"] * 12
-
-
-def test_sessions_from_many_threads() -> None:
-    failures: list[BaseException] = []
-
-    def work(sandbox: Sandbox, number: int) -> None:
-        try:
-            for step in range(4):
-                with sandbox.session() as session:
-                    session.run(f"x = {number}").check()
-                    assert session.run(f"x + {step}").check().value == number + step
-        except BaseException as error:
-            failures.append(error)
-
-    with Sandbox("calculator", spare=2) as sandbox:
-        threads = [threading.Thread(target=work, args=(sandbox, number)) for number in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert not failures
 
 
 def test_a_session_outlives_the_thread_that_opened_it() -> None:
@@ -289,29 +266,6 @@ def test_a_temporary_directory_that_cannot_be_written(tmp_path: Path, monkeypatc
         assert sandbox.run("1 + 1").value == 2
     with pytest.raises(WorkspaceError, match=r"missing.*TMPDIR"):
         Sandbox("confined-python").open()
-
-
-def _footprint() -> tuple[int, int, int]:
-    me = psutil.Process()
-    return len(os.listdir("/proc/self/fd")), len(me.children(recursive=True)), me.memory_info().rss
-
-
-def _open_and_close(sandbox: Sandbox, count: int) -> None:
-    for number in range(count):
-        with sandbox.session() as session:
-            assert session.run(f"{number} + 1").value == number + 1
-
-
-@pytest.mark.parametrize("count", [100, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
-def test_sessions_opened_used_and_closed_leave_nothing(count: int) -> None:
-    with Sandbox("calculator") as sandbox:
-        _open_and_close(sandbox, 50)
-        fds, children, memory = _footprint()
-        _open_and_close(sandbox, count)
-        after_fds, after_children, after_memory = _footprint()
-        assert after_fds <= fds + 4
-        assert after_children <= children + 2
-        assert after_memory - memory < 4 << 20
 
 
 def test_the_command_line_runs_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,39 +81,6 @@ def test_policies_without_a_workspace_have_none(open_session: OpenSession) -> No
     assert open_session(profile="calculator").workspace is None
 
 
-def test_branches_have_their_own_files(session: Session) -> None:
-    session.run("open('shared.txt', 'w').write('root')").check()
-    left, right = session.branch(2)
-    with left, right:
-        left.run("open('shared.txt', 'w').write('left')\nopen('left.txt', 'w').write('x')").check()
-        right.run("open('shared.txt', 'a').write(' and right')").check()
-        read = "import os\nsorted(os.listdir()), open('shared.txt').read()"
-        assert left.run(read).value == (["left.txt", "shared.txt"], "left")
-        assert right.run(read).value == (["shared.txt"], "root and right")
-        assert session.run(read).value == (["shared.txt"], "root")
-
-
-def test_an_open_file_of_a_branch_is_the_branchs_own(session: Session) -> None:
-    session.run("f = open('log.txt', 'w')\nf.write('begin ')\nf.flush()").check()
-    (branch,) = session.branch()
-    with branch:
-        branch.run("f.write('branch')\nf.close()").check()
-        session.run("f.write('root')\nf.close()").check()
-        assert session.run("open('log.txt').read()").value == "begin root"
-        assert branch.run("open('log.txt').read()").value == "begin branch"
-
-
-def test_an_absolute_path_that_was_kept_leads_to_what_a_branch_may_not_reach(session: Session) -> None:
-    """Relative paths follow the branch. An absolute one is a value like any other: it names the root's directory."""
-    session.run("import os\nopen('a.txt', 'w').write('root')\npath = os.path.abspath('a.txt')").check()
-    (branch,) = session.branch()
-    with branch:
-        branch.run("open('a.txt', 'w').write('branch')").check()
-        assert branch.run("open('a.txt').read()").value == "branch"
-        assert branch.run("open(path).read()").outcome == "violation"
-        assert session.run("open(path).read()").value == "root"
-
-
 REACHES = """
 import os
 def reach(place):
@@ -387,55 +354,17 @@ def test_links_of_the_guest_lead_the_host_nowhere(session: Session, tmp_path: pa
     assert secret.read_text() == "the secret"
 
 
-def test_nothing_of_a_session_is_left_on_disk(sandbox: Sandbox) -> None:
-    with sandbox.session() as session:
-        session.run("import os\nos.makedirs('d')\nopen('d/f.txt', 'w').write('x')").check()
-        session.checkpoint("a")
-        path = directory(session)
-        assert path.is_dir()
-    assert not path.exists()
-    assert not list(path.parent.parent.glob(path.parent.name + "*"))
-
-
 def test_a_file_that_cannot_be_brought_back_is_told_and_the_others_are(session: Session) -> None:
     """Here its stored copy has gone; a full file system, or another branch at work in the directory, do the same."""
     session.run("for name in ('a.txt', 'b.txt', 'c.txt'): open(name, 'w').write(name)").check()
     session.checkpoint("three")
     snapshot = session._core.line.history.find("three")[0].files
-    assert snapshot is not None
     os.unlink(getattr(snapshot["b.txt"].stored, "path", ""))
     session.run("import os\nfor name in os.listdir(): os.remove(name)").check()
     session.rollback("three")
     result = session.run("import os\nsorted(os.listdir())")
     assert [note for note in result.notes if "b.txt in the workspace could not be brought back" in note], result.notes
     assert session.run("open('a.txt').read() + open('c.txt').read()").value == "a.txtc.txt"
-
-
-def test_who_is_at_work_in_the_directory_ends_no_restore(small: Workspace) -> None:
-    """It moves directories while the host brings files back."""
-    inside = pathlib.Path(small.path)
-    (inside / "d").mkdir()
-    for number in range(20):
-        (inside / "d" / f"{number}").write_text("1")
-    twenty = small.snapshot()
-    with busily(lambda: os.rename(inside / "d", inside / "e"), lambda: os.rename(inside / "e", inside / "d")):
-        for _ in range(50):
-            small.restore(twenty)
-            small.restore({})
-    assert not small.restore(twenty)
-    assert {path.read_text() for path in (inside / "d").iterdir()} == {"1"}
-    assert len(list((inside / "d").iterdir())) == 20
-
-
-def test_going_back_before_the_last_step_keeps_what_the_host_put_there_before_it(session: Session) -> None:
-    """Also where the state that the step began with was itself restored."""
-    session.run("x = 1").check()
-    assert session.run("while True: pass", timeout=0.1).state == "restored"
-    session.write_file("given.txt", b"1")
-    for _ in range(2):
-        session.run("open('given.txt', 'w').write('2')\nopen('made.txt', 'w').close()").check()
-        session.rollback()
-        assert session.read_file("given.txt") == b"1" and session.list_files() == ["given.txt"]
 
 
 def test_only_what_a_dead_host_of_this_user_has_left_is_removed(tmp_path: pathlib.Path) -> None:
@@ -545,18 +474,6 @@ def test_what_the_guest_removes_while_the_host_writes_it_is_not_in_the_state(
     monkeypatch.setattr(workspace_files, "write_file", write_and_lose)
     path, files = small.write("lost", b"2", files)
     assert (path, list(files)) == ("lost", ["kept"])
-
-
-def test_a_file_that_grew_is_the_same_file_with_its_old_contents(small: Workspace) -> None:
-    """So that what has it open goes on with it."""
-    inside = pathlib.Path(small.path)
-    (inside / "log").write_text("begin")
-    kept = small.snapshot()
-    inode = (inside / "log").stat().st_ino
-    with open(inside / "log", "a") as file:
-        file.write(" and more")
-    assert small.restore(kept) == []
-    assert ((inside / "log").read_text(), (inside / "log").stat().st_ino) == ("begin", inode)
 
 
 def test_a_branch_that_cannot_have_all_files_is_none(small: Workspace) -> None:

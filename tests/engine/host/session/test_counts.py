@@ -196,7 +196,6 @@ def first_steps(source: str) -> list[int]:
         for _ in range(len(LATE) + 2 * BUSY):
             with sandbox.session(checkpoints="off") as session:
                 runner = session._core.line.runner
-                assert runner is not None
                 before = faults(runner.pid)
                 session.run(source).check()
                 found.append(faults(runner.pid) - before)

@@ -39,7 +39,6 @@ def box(sandbox: Sandbox) -> Iterator[Sandbox]:
 def kill_copy(box: Sandbox | AsyncSandbox, name: str) -> None:
     """End the process that holds a template, as a machine short of memory does."""
     (template,) = [found for found in box._core._all_templates()._by_name.values() if found.name == name]
-    assert template._copy is not None
     pid = template._copy.pid()
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
@@ -153,7 +152,6 @@ async def test_who_is_cancelled_while_it_is_prepared_may_ask_again() -> None:
         prepared.append(1)
         if len(prepared) == 2:
             this = asyncio.current_task()
-            assert this is not None
             this.cancel()
             await asyncio.sleep(60)
         await session.set("x", len(prepared))
@@ -164,7 +162,6 @@ async def test_who_is_cancelled_while_it_is_prepared_may_ask_again() -> None:
         with pytest.raises(asyncio.CancelledError):
             await sandbox.session(template="t")
         this = asyncio.current_task()
-        assert this is not None
         this.uncancel()
         async with await sandbox.session(template="t") as session:
             assert (await session.run("x")).value == 3

@@ -148,7 +148,6 @@ def test_what_an_approval_answers(session: Session, desk: Desk) -> None:
 def test_a_tool_puts_itself_off(session: Session) -> None:
     program = "room = book('Friday')\nroom"
     waits = session.run(program).waiting_for
-    assert waits is not None
     assert (waits.asked, waits.note) == ("tool", "no rooms on Friday yet")
     assert waits.until - waits.since == timedelta(hours=1)
     assert session.answer({"room": 4}).value == {"room": 4}
@@ -160,7 +159,6 @@ def test_a_tool_puts_itself_off(session: Session) -> None:
     with pytest.raises(TypeError, match="cannot cross"):
         session.answer(object())
     failed = session.answer(Deny("no room for you"))
-    assert failed.error is not None
     assert failed.error.message == "book(): no room for you"
 
 
@@ -179,7 +177,6 @@ def test_a_tool_may_return_later_and_be_asynchronous() -> None:
 def test_a_step_may_wait_several_times(session: Session, desk: Desk) -> None:
     result = session.run("[pay(n) for n in range(3)]")
     for paid in range(3):
-        assert result.waiting_for is not None
         assert result.waiting_for.arguments == {"amount": paid}
         result = session.answer(Allow())
     assert result.value == ["0 to shop", "1 to shop", "2 to shop"]
@@ -226,7 +223,6 @@ def test_a_program_that_asks_otherwise_is_stopped(session: Session, desk: Desk, 
     for _ in range(2):
         result = session.answer(Allow())
         assert (result.outcome, result.state) == ("cancelled", "restored")
-        assert result.error is not None
         assert re.search(differs, result.error.message)
         assert "`cancel_waiting` gives the step up" in result.error.message
         assert desk.done == made
@@ -245,21 +241,11 @@ def behind_its_back(session: Session, name: str, value: Any) -> None:
 
 def test_random_numbers_are_the_same_again(session: Session, desk: Desk) -> None:
     result = session.run("import random\npay(random.randint(1, 10**12))")
-    assert result.waiting_for is not None
     amount = result.waiting_for.arguments["amount"]
     assert session.answer(Allow()).value == f"{amount} to shop"
     second = session.run("pay(random.randint(1, 10**12))").waiting_for
-    assert second is not None
     assert second.arguments["amount"] != amount
     assert session.answer(Allow()).ok
-
-
-def test_two_sessions_have_other_random_numbers(sandbox: Sandbox) -> None:
-    drawn = set()
-    for _ in range(3):
-        with sandbox.session() as session:
-            drawn.add(session.run("import random\nrandom.random()").value)
-    assert len(drawn) == 3
 
 
 @pytest.mark.modules("numpy")
@@ -310,7 +296,6 @@ def test_a_step_is_given_up(session: Session, desk: Desk) -> None:
 def test_what_a_step_was_given_it_is_given_again(session: Session, desk: Desk) -> None:
     program = "import sys\npay(int(input()))\n(sys.argv, input())"
     result = session.run(program, stdin="4\nrest\n", argv=["shop.py", "-v"], timeout=3.0)
-    assert result.waiting_for is not None
     assert result.waiting_for.arguments == {"amount": 4}
     assert session.answer(Allow()).value == (["shop.py", "-v"], "rest")
     assert session.run("x = 1\npay(1)\n1 / 0", atomic=True).outcome == "waiting"
@@ -334,14 +319,12 @@ def test_where_nothing_can_wait_the_call_is_refused(sandbox: Sandbox, session: S
         (session.run("pay(1)", stdin=iter(["a\n"])), "standard input is a stream"),
     ):
         assert (result.outcome, result.tool_calls[0].outcome) == ("error", "refused")
-        assert result.error is not None
         assert result.error.type == "PermissionError"
         assert "pay() was put off, and cannot wait here" in result.error.message
         assert why in result.error.message
     never = POLICY.replace(tools={"wait_days": 0})
     with Sandbox(never, tools=[desk.pay], approval=desk.approval, spare=0) as strict, strict.session() as other:
         refused = other.run("pay(1)")
-        assert refused.error is not None
         assert "tools.wait_days" in refused.error.message
     assert desk.done == []
 
@@ -349,7 +332,6 @@ def test_where_nothing_can_wait_the_call_is_refused(sandbox: Sandbox, session: S
 def test_an_answer_comes_too_late(session: Session, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     session.run("x = 1")
     waits = session.run("x = 2\npay(1)").waiting_for
-    assert waits is not None
     late = waits.until.timestamp() + 1
     monkeypatch.setattr("safeexec.engine.host.session.session.time", lambda: late)
     monkeypatch.setattr("safeexec.engine.host.session.waits.time", lambda: late)
@@ -369,8 +351,6 @@ def test_it_is_in_a_saved_state(sandbox: Sandbox, session: Session, desk: Desk, 
     made = list(desk.done)
     with Sandbox(POLICY, tools=[desk.price, desk.pay], approval=desk.approval, spare=0) as other:
         restored = other.session_for("user-7", restore=tmp_path / "state")
-        assert restored.waiting_for is not None
-        assert waits is not None
         assert (restored.waiting_for.arguments, restored.waiting_for.until) == (waits.arguments, waits.until)
         assert other.waiting() == [restored.waiting_for]
         assert restored.answer(Allow()).value == "107 to shop"
@@ -415,7 +395,6 @@ def test_a_time_that_is_none_is_bounded(
     session.save(tmp_path / "state")
     with sandbox.restore(tmp_path / "state") as restored:
         waits = restored.waiting_for
-        assert waits is not None
         assert waits.until - waits.since == timedelta(days=3650)
         assert len(waits.note) <= 2000
 

@@ -106,7 +106,6 @@ def test_http_get_fetches_from_guest_code(server: str) -> None:
         assert session.run(f"http_get('http://{server}/moved')['url']").check().value.endswith("/here")
         assert session.run(f"http_get('http://{server}/bytes')['content']").check().value == b"\x00\xff"
         result = session.run("http_get('http://example.com/')")
-        assert result.error is not None
         assert result.error.type == "PermissionError"
         assert "secret" not in str(result.to_dict())
 
@@ -142,7 +141,6 @@ def test_libraries_fetch_by_the_tool_of_the_host(server: str) -> None:
         posted = session.run(f"urlopen(Request('http://{server}/', data=b'x'))")
         assert posted.error is not None and "fetches with GET alone" in posted.error.message
         elsewhere = session.run("urlopen('https://example.com/')")
-        assert elsewhere.error is not None
         assert "may not be reached from here; allowed: localhost" in elsewhere.error.message
     with Sandbox("standard", spare=0) as sandbox:
         alone = sandbox.run("from urllib.request import urlopen")

@@ -16,7 +16,7 @@ from safeexec.engine.host.watch.accountant import (
     SHARE,
     Accountant,
 )
-from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS, QUIET_AFTER_SECONDS, QUIET_LOOK_SECONDS
+from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.policy.model import Limits
 from tests.engine.host.watch.scripted import ScriptedMachine
@@ -95,15 +95,6 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_cpu_of_the_runner_and_of_its_forks_counts_together(scene: Scene) -> None:
-    child = scene.machine.fork(scene.runner)
-    scene.look()
-    scene.machine.run(scene.runner, 1.2)
-    assert not scene.look()
-    scene.machine.run(child, 1.2)
-    assert scene.outcome() == "cpu" and child in scene.session.ended and scene.runner not in scene.session.ended
-
-
 def test_a_step_begins_at_nothing(scene: Scene) -> None:
     scene.machine.run(scene.runner, 1.9)
     assert not scene.look()
@@ -111,26 +102,6 @@ def test_a_step_begins_at_nothing(scene: Scene) -> None:
     scene.session.began = Period(1.0, scene.runner, 2.9)
     assert not scene.look() and scene.session.account.cpu_seconds == pytest.approx(0.0)
     scene.machine.run(scene.runner, 2.1)
-    assert scene.outcome() == "cpu"
-
-
-def test_what_has_ended_counts_with_what_the_last_look_saw_of_it(scene: Scene) -> None:
-    for _ in range(6):
-        child = scene.machine.fork(scene.runner)
-        scene.machine.run(child, 0.4)
-        scene.look()
-        scene.machine.end(child)
-    assert scene.outcome() == "cpu"
-
-
-def test_a_control_group_counts_what_lives_between_two_looks() -> None:
-    """A chain of forks, none of which a look sees."""
-    scene = Scene(grouped=True)
-    scene.look()
-    for _ in range(6):
-        child = scene.machine.fork(scene.runner)
-        scene.machine.run(child, 0.4)
-        scene.machine.end(child)
     assert scene.outcome() == "cpu"
 
 
@@ -144,24 +115,6 @@ def test_another_runner_begins_at_nothing(scene: Scene) -> None:
     scene.session.began = Period(1.0)
     scene.machine.run(scene.session.runner, 1.9)
     assert not scene.look() and scene.session.account.cpu_seconds == pytest.approx(1.9)
-
-
-def test_memory_counts_beyond_what_the_first_process_was_born_with(scene: Scene) -> None:
-    scene.machine.living[scene.runner].held += 60 * MIB
-    scene.machine.run(scene.runner, 0.01)
-    assert not scene.look()
-    scene.machine.living[scene.runner].held += 10 * MIB
-    scene.machine.run(scene.runner, 0.01)
-    assert scene.outcome() == "memory"
-
-
-def test_memory_of_a_fork_by_a_thread_counts_and_it_ends_with_the_runner(scene: Scene) -> None:
-    scene.machine.thread(scene.runner)
-    child = scene.machine.fork(scene.runner)
-    scene.look()
-    scene.machine.living[child].held = 300 * MIB
-    scene.machine.run(child, 0.1)
-    assert scene.outcome() == "memory" and scene.session.ended == {child}
 
 
 def test_pages_that_are_shared_count_once_where_the_host_may_ask(scene: Scene) -> None:
@@ -187,14 +140,6 @@ def test_a_copy_that_waits_holds_nothing_and_one_that_grows_does(scene: Scene) -
     scene.machine.run(copy, 0.1)
     assert scene.outcome() == "memory" and scene.session.ended == {copy}
     assert 70 * MIB > GROWTH_BYTES
-
-
-def test_a_copy_that_works_ends_with_the_runner_and_one_that_waits_does_not(scene: Scene) -> None:
-    copies = [scene.machine.fork(scene.runner) for _ in range(2)]
-    scene.session.copies.update(copies)
-    scene.look()
-    scene.machine.run(copies[0], 2.1)
-    assert scene.outcome() == "cpu" and scene.session.ended == {copies[0]}
 
 
 def test_a_process_in_the_making_is_no_guest(scene: Scene) -> None:
@@ -225,38 +170,6 @@ def test_forks_that_the_policy_allows_are_not() -> None:
         child = scene.machine.fork(scene.runner)
         assert not scene.look()
         scene.machine.end(child)
-
-
-def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(scene: Scene) -> None:
-    scene.machine.run(scene.runner, 1.9)
-    scene.look()
-    scene.session.used, scene.session.began = False, Period(1.0)
-    scene.look(0.25)
-    child = scene.machine.fork(scene.runner)
-    scene.machine.run(child, 1.9)
-    assert not scene.look(0.25)
-    scene.machine.run(child, 0.2)
-    assert not scene.look(0.05)
-    assert scene.outcome(0.25) == "cpu" and scene.session.ended == {child}
-
-
-def test_a_session_that_has_long_been_quiet_is_looked_at_once_a_second_until_it_runs(scene: Scene) -> None:
-    scene.session.used = False
-    for _ in range(int(QUIET_AFTER_SECONDS / IDLE_LOOK_SECONDS) + 3):
-        scene.look(IDLE_LOOK_SECONDS)
-    scene.machine.run(scene.runner, 2.5)
-    assert scene.outcome(QUIET_LOOK_SECONDS) == "cpu"
-    scene.session.verdicts.clear()
-    scene.session.began = Period(1.0)
-    scene.machine.run(scene.runner, 2.5)
-    assert scene.outcome(IDLE_LOOK_SECONDS) == "cpu"
-
-
-@pytest.mark.parametrize("used", [True, False], ids=["in use", "idle"])
-def test_a_fork_that_waits_is_a_verdict_at_any_time(scene: Scene, used: bool) -> None:
-    scene.session.used = used
-    scene.session.fork = Verdict("violation", "started a process")
-    assert scene.outcome(0.25) == "violation"
 
 
 def test_who_is_gone_or_removed_is_looked_at_no_more(scene: Scene) -> None:

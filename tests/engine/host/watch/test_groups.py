@@ -79,7 +79,6 @@ def test_a_session_and_its_checkpoints_share_one(sandbox: Sandbox) -> None:
         session.run("x = 1").check()
         session.checkpoint("here")
         group = session._core.line.group
-        assert group is not None
         assert set(session._core.line.pids()) <= set(group.pids())
         session.run("import os; os._exit(1)")
         assert session.run("x").value == 1
@@ -120,7 +119,6 @@ def test_the_kernels_kill_is_told_as_memory(sandbox: Sandbox) -> None:
     with sandbox.session() as session:
         session.run("x = 1").check()
         group = session._core.line.group
-        assert group is not None
         held = int(Path(group.path, "memory.current").read_text())
         group.limit(memory_bytes=held + (16 << 20), processes=100)
         result = session.run("held = bytearray(64 << 20)\nfor i in range(0, len(held), 4096): held[i] = 1")
