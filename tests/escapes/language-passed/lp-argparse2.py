@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: an action of argparse is derived from
 # severity: primitive

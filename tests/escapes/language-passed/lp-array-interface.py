@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: any memory by an attribute that numpy asks an instance for
 # severity: primitive

@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: any memory by an item of array.array whose __index__ makes it shorter
 # severity: primitive

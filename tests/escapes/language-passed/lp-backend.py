@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: a module of the workspace becomes the backend of a library
 # severity: primitive

@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: cached_property writes into a module
 # severity: primitive

@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: an object of another class stands for a package
 # severity: primitive

@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: a module whose class is the program's own
 # severity: primitive

@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: an environment of jinja2 compiles any expression
 # severity: primitive

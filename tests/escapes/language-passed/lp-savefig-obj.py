@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: a backend that is any module
 # severity: primitive

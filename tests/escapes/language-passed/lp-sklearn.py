@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: get_params reads any name of any object
 # severity: primitive

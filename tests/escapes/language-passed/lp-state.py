@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: partialmethod keeps the module builtins
 # severity: primitive

@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: forty ways of the standard library to read a name
 # severity: primitive

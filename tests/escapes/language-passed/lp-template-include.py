@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: a template of a library compiles any text
 # severity: primitive

@@ -1,4 +1,3 @@
-# expect: contained
 # layer: kernel
 # proves: a module is written to through another name
 # severity: primitive
