@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -10,7 +11,8 @@ from typing import Literal
 import pytest
 
 from safeexec import CheckpointError, Sandbox, Session
-from safeexec.engine.host.waiting import drive
+from tests.alone import together
+from tests.engine.host.inside import rests
 
 OpenSession = Callable[..., Session]
 
@@ -103,6 +105,29 @@ def test_a_branch_lists_the_tool_calls_that_it_made_itself(profile: str) -> None
             assert [record.step for record in branch.rollback()] == [4, 4]
 
 
+def test_branches_run_at_the_same_time(session: Session) -> None:
+    """Each waits for the other's start before it ends: both make it only if they really run side by side."""
+    started = [threading.Event(), threading.Event()]
+    branches = session.branch(2)
+    outcomes: dict[int, str] = {}
+
+    def work(number: int) -> None:
+        outcomes[number] = (
+            branches[number]
+            .run(
+                "print('on')\nwhile True: pass",
+                timeout=60,
+                on_output=lambda _: (started[number].set(), started[1 - number].wait(30), branches[number].cancel()),
+            )
+            .outcome
+        )
+
+    together([threading.Thread(target=work, args=(number,)) for number in (0, 1)])
+    for branch in branches:
+        branch.close()
+    assert outcomes == {0: "cancelled", 1: "cancelled"}
+
+
 def test_there_is_a_limit_to_living_branches(open_session: OpenSession) -> None:
     session = open_session(branches=2)
     with pytest.raises(CheckpointError, match=r"^3 branches asked for, 2 allowed by \S+ \(limits\.branches\)"):
@@ -152,8 +177,7 @@ def test_a_chain_of_branches_ends_with_what_to_do(session: Session) -> None:
         for _ in range(20):
             chain[-1].run("x = 1")
             chain += chain[-1].branch()
-            core = chain[-1]._core
-            drive(core.attend(core.rest))
+            rests(chain[-1])
     assert len(chain) >= 8
     chain[4].close()
     chain += chain[-1].branch()

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from safeexec import CheckpointError, Result, Sandbox, SandboxClosed, SandboxError, Session, SessionClosed
+from tests.engine.host.inside import is_alive
 from tests.footprint import footprint, leaks, pause, until
 
 pytestmark = pytest.mark.profile("confined-python")
@@ -197,7 +198,7 @@ def test_when_the_zygote_dies_sessions_end_with_a_clear_error_and_the_sandbox_ca
     session.run("x = 1").check()
     zygote = sandbox._core._zygote
     os.kill(zygote.pid, signal.SIGKILL)
-    until(lambda: not sandbox._core.alive)
+    until(lambda: not is_alive(sandbox))
     with pytest.raises((SessionClosed, SandboxClosed), match="zygote"):
         for _ in range(3):
             session.run("while True: pass", timeout=0.2)

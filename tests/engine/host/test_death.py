@@ -15,6 +15,7 @@ import pytest
 from safeexec import Sandbox, SessionClosed
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.waiting import Core
+from tests.alone import alone
 from tests.footprint import until
 from tests.profiles import FORKING
 
@@ -151,5 +152,5 @@ def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may take a real-time priority")
 def test_a_host_with_a_real_time_priority_keeps_it_to_itself() -> None:
     """On one core with it a guest's loop would never be interrupted."""
-    done = subprocess.run([sys.executable, "-c", REAL_TIME], capture_output=True, text=True, timeout=60)
+    done = alone(REAL_TIME)
     assert done.stdout == "restored 1\n", done.stderr

@@ -17,7 +17,10 @@ import msgspec
 import pytest
 
 from safeexec import CheckpointError, SandboxError, Session
+from safeexec.engine.host.session.checkpoints import THAW_SECONDS
 from safeexec.engine.host.session.step import FREEZE_SECONDS
+from safeexec.engine.host.waiting import Core, Wait, drive
+from tests.engine.host.inside import ended_at_rest, newest_copy
 from tests.footprint import until
 from tests.profiles import FORKING
 
@@ -90,11 +93,7 @@ def test_what_a_child_says_ends_the_step(session: Session, frames: str) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < GROWTH
 
 
-MESSAGES = {
-    "text": "text=b'x' * (60 << 20)",
-    "notes": "notes=['x'] * 60_000_000",
-    "a value": "pending=1 << 40",
-}
+MESSAGES = {"text": "text=b'x' * (60 << 20)", "notes": "notes=['x'] * 60_000_000", "a value": "pending=1 << 40"}
 
 
 @pytest.mark.parametrize("fields", MESSAGES.values(), ids=MESSAGES.keys())
@@ -255,6 +254,49 @@ def test_rolling_back_to_a_copy_that_does_not_thaw(session: Session) -> None:
     assert session.run("1 + 1").value == 2
 
 
+NEVER_READY = """
+checkpoints = sys.modules["safeexec.engine.child.process.checkpoints"]
+wait = checkpoints._wait
+def stay(*given):
+    {wakes}
+    time.sleep(3600)
+checkpoints._wait = stay
+"""
+
+
+@pytest.mark.parametrize("wakes", ["pass", "wait(*given)"], ids=["does not thaw", "thaws and is never ready"])
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_copy_that_takes_its_time_is_waited_for_until_the_deadline_once(
+    session: Session, wakes: str, ahead: bool
+) -> None:
+    """Whatever it fails to do, and although a second process is asked for when one that was asked for ahead is lost."""
+    session.run(OWN + NEVER_READY.format(wakes=wakes)).check()
+    session.checkpoint("hostile")
+    line = session._core.line
+    state, copy = line.history.named["hostile"]
+    if ahead:
+        drive(line.thaw_in_time())
+        assert line._coming is not None
+    deadline = monotonic() + 0.2
+    latest = []
+
+    def noted() -> Core[list[str] | None]:
+        core, answer = line.thaw(state, copy, deadline, []), None
+        while True:
+            try:
+                asked = core.send(answer)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            if isinstance(asked, Wait):
+                latest.append(asked.deadline)
+            answer = yield asked
+
+    assert drive(noted()) is None
+    # A little is added for what the host does to the workspace, which is empty.
+    assert latest and max(latest) < deadline + THAW_SECONDS / 2
+    assert line._coming is None and session.run("1 + 1").value == 2
+
+
 @pytest.mark.profile("standard")
 def test_a_source_that_is_slow_to_search(session: Session) -> None:
     """The names that a lost step would have bound are looked for in its source, which is hostile."""
@@ -369,7 +411,7 @@ def test_what_a_step_leaves_behind_is_ended_when_it_uses_too_much(open_session: 
     for _ in range(3):
         session.run("kept = 1").check()
     session.run(source).check()
-    until(lambda: session._core.supervisor.idle_violation is not None)
+    until(lambda: ended_at_rest(session))
     result = session.run("kept", timeout=SOON)
     assert result.value == 1 and result.notes and "between its steps" in result.notes[0], result
     assert not session.run("kept").notes
@@ -381,8 +423,8 @@ def test_a_copy_that_does_not_wait_is_replaced(open_session: OpenSession) -> Non
     for _ in range(3):
         session.run("kept = 1").check()
     session.run(COPY_THAT_SPINS).check()
-    spins = session._core.line.automatic[-1]
-    until(lambda: session._core.line.automatic[-1] is not spins)
+    spins = newest_copy(session)
+    until(lambda: newest_copy(session) is not spins)
     assert spins.users == 0 and not spins.alive
     assert session.run("kept", timeout=SOON).value == 1
 

@@ -141,7 +141,6 @@ def test_arrays_and_frames_come_as_such_to_who_has_the_library(session: Session)
 @pytest.mark.profile("data-analysis")
 @pytest.mark.modules("numpy", "pandas")
 def test_values_of_every_kind_go_in_and_come_out(session: Session) -> None:
-    """Set by the host, unpacked and packed again by the guest, read by the host."""
     import numpy as np
     import pandas as pd
 

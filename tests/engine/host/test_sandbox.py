@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from time import monotonic
@@ -21,6 +19,7 @@ from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.session.spare import Spare
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.policy.settings import PROTECTIONS
+from tests.alone import alone
 from tests.chaos.faults import children_of, zygote_of
 from tests.footprint import DEADLINE_SECONDS, footprint, leaks, pause
 
@@ -136,7 +135,7 @@ try:
 except ChildProcessError:
     print("no child")
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = alone(program, check=True)
     assert done.stdout.split("\n") == ["0", "no child", ""]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import AsyncSandbox, PolicyError, Sandbox, SandboxBusy, SessionCounts, StateFileError
+from tests.alone import together
 
 
 def test_a_sandbox_tells_its_sessions() -> None:
@@ -64,14 +65,10 @@ def test_a_limit_that_is_asked_for_holds_in_the_session_of_a_label() -> None:
 
 
 def test_one_session_for_each_label() -> None:
-    """However many ask at once; a new one when it was closed, and not one that others opened."""
     with Sandbox("calculator") as sandbox:
         sandbox.session(label="anna")
         threads = [threading.Thread(target=sandbox.session_for, args=("anna",)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        together(threads)
         session = sandbox.session_for("anna")
         session.run("mine = 7")
         assert sandbox.session_for("anna").run("mine").value == 7

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import textwrap
 from typing import Any, ClassVar
 
@@ -13,6 +11,7 @@ import pytest
 from safeexec.engine.child.step import displays
 from safeexec.engine.child.step.displays import Displays
 from safeexec.results.observation import png_size
+from tests.alone import alone
 
 
 def forms(shown: Displays, value: Any = None) -> list[dict[str, bytes]]:
@@ -136,7 +135,7 @@ def test_nothing_is_imported() -> None:
         loaded = {"numpy", "pandas", "matplotlib", "PIL", "sympy"} & set(sys.modules)
         print(sorted(loaded))
     """
-    out = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    out = alone(textwrap.dedent(code), check=True)
     assert out.stdout == "[]\n"
 
 
@@ -162,7 +161,7 @@ class TestMatplotlib:
             def tell(*told): print(json.dumps(told))
         """
         source = textwrap.dedent(start) + textwrap.dedent(code)
-        out = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+        out = alone(source)
         assert out.stderr == ""
         return json.loads(out.stdout)
 
@@ -309,7 +308,7 @@ def charts(*lines: str) -> list[dict[str, str]]:
         " for display in shown.collect(None)]))"
     )
     source = start + "\n".join(lines) + end
-    out = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    out = alone(source, check=True)
     told: list[dict[str, str]] = json.loads(out.stdout)
     return told
 

@@ -267,7 +267,6 @@ async def test_a_tool_that_takes_too_long_is_given_up(on_loop: Any) -> None:
 
 @pytest.mark.parametrize(("sessions", "calls"), [(10, 5), pytest.param(50, 20, marks=pytest.mark.slow)])
 async def test_tool_calls_of_many_sessions_are_in_flight_together(sessions: int, calls: int) -> None:
-    """Every call waits until all sessions have one in flight: nobody's tool waits for anybody else's."""
     arrived = 0
     together = asyncio.Event()
 
@@ -291,7 +290,6 @@ async def test_tool_calls_of_many_sessions_are_in_flight_together(sessions: int,
 
 @both_loops
 async def test_what_is_opened_is_awaited_or_entered(tmp_path: Path) -> None:
-    """Sessions of a label, restored ones and plugins as `session()`; entered, they are closed at the end."""
     async with AsyncSandbox("standard", spare=0) as sandbox:
         async with sandbox.session_for("ada") as session:
             await session.run("kept = 7")
@@ -318,7 +316,6 @@ async def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
 
 
 def test_what_waits_is_awaited() -> None:
-    """Name by name: what drives the core, or reads files, is a coroutine in one API and blocks in the other."""
     at_once = {
         Session: {"card", "cancel", "checkpoints", "drop", "history", "note", "pending", "stream"},
         Sandbox: {"card", "stats", "templates", "plugin", "map", "map_as_completed"}

@@ -16,6 +16,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+import psutil
 import pytest
 
 from safeexec import AsyncSandbox, Policy, Result, Sandbox, SandboxBusy, SandboxClosed, WorkspaceError
@@ -56,7 +57,6 @@ def test_the_queue_is_fair_and_ends_at_the_deadline() -> None:
 
 
 def test_who_stops_waiting_leaves_the_place_to_the_next() -> None:
-    """Before its turn, and after the place was given to it."""
     turnstile = Turnstile(1)
     assert drive(turnstile.enter(0))
     first, second, third = (turnstile.enter(monotonic() + 60) for _ in range(3))
@@ -74,8 +74,7 @@ def test_no_more_sessions_than_allowed() -> None:
     with Sandbox("calculator", max_sessions=2, queue_seconds=0.01) as sandbox:
         first, second = sandbox.session(), sandbox.session()
         with pytest.raises(
-            SandboxBusy,
-            match=r"2 sessions are open \(max_sessions\), 2 of them idle, and none was closed within 0.01",
+            SandboxBusy, match=r"2 sessions are open \(max_sessions\), 2 of them idle, and none was closed within 0.01"
         ):
             sandbox.session()
         with pytest.raises(SandboxBusy, match=r"within 0\.02 s"):
@@ -127,7 +126,6 @@ def test_map_reads_only_a_few_programs_ahead() -> None:
 
 @pytest.mark.parametrize("way", ["map", "map_as_completed"])
 def test_leaving_a_map_stops_what_runs(way: str) -> None:
-    """Nobody waits an hour for programs that nobody wants any more."""
     policy = Policy.load("standard").replace(max_wall_seconds=3600, cpu_seconds=3600)
     with Sandbox(policy) as sandbox:
         results = getattr(sandbox, way)(["1", *["while True: pass"] * 9], workers=2, timeout=3600)
@@ -154,7 +152,6 @@ async def test_map_awaited() -> None:
 
 
 def test_the_workers_of_a_map_do_not_wait_for_one_another() -> None:
-    """A program runs longer than a session may be waited for."""
     programs, few = ["sum(range(10**7))"] * 3, {"max_sessions": 1, "queue_seconds": 0.05}
 
     async def main() -> list[Result]:
@@ -233,7 +230,6 @@ def test_a_sandbox_that_was_opened_before_the_fork() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_sandbox_that_is_made_before_the_fork_and_opened_after_it() -> None:
-    """The way of preforking servers: the application object is made once, each worker opens its own."""
     sandbox = Sandbox("calculator", tools={"add": lambda a, b: a + b})
 
     def worker() -> Any:
@@ -260,12 +256,34 @@ def test_inside_a_running_event_loop() -> None:
 
 
 def test_a_temporary_directory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only a policy with a workspace needs one; it says what is missing."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     with Sandbox("calculator") as sandbox:
         assert sandbox.run("1 + 1").value == 2
     with pytest.raises(WorkspaceError, match=r"missing.*TMPDIR"):
         Sandbox("confined-python").open()
+
+
+def _footprint() -> tuple[int, int, int]:
+    me = psutil.Process()
+    return len(os.listdir("/proc/self/fd")), len(me.children(recursive=True)), me.memory_info().rss
+
+
+def _open_and_close(sandbox: Sandbox, count: int) -> None:
+    for number in range(count):
+        with sandbox.session() as session:
+            assert session.run(f"{number} + 1").value == number + 1
+
+
+@pytest.mark.parametrize("count", [100, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
+def test_sessions_opened_used_and_closed_leave_nothing(count: int) -> None:
+    with Sandbox("calculator") as sandbox:
+        _open_and_close(sandbox, 50)
+        fds, children, memory = _footprint()
+        _open_and_close(sandbox, count)
+        after_fds, after_children, after_memory = _footprint()
+        assert after_fds <= fds + 4
+        assert after_children <= children + 2
+        assert after_memory - memory < 4 << 20
 
 
 def test_the_command_line_runs_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,6 +87,19 @@ def test_contents_come_from_another_file_system(tmp_path: Path) -> None:
     assert (tmp_path / "target").read_bytes() == b"x" * 4000
 
 
+def test_a_directory_that_became_a_link_is_not_entered(top: int, outside: Path, tmp_path: Path) -> None:
+    """Between the look at it and the step into it."""
+    (tmp_path / "inside" / "z").mkdir()
+    (tmp_path / "inside" / "z" / "own").touch()
+    found = []
+    for path, _ in tree.walk(top):
+        found.append(path)
+        if path == "a":
+            (tmp_path / "inside" / "a").rename(tmp_path / "away")
+            (tmp_path / "inside" / "a").symlink_to(outside)
+    assert sorted(found) == ["a", "link", "z", "z/own"]
+
+
 def test_an_ordinary_users_host_counts_and_removes_what_a_guest_has_shut() -> None:
     with ordinary_user() as home:
         region = home / f"{tree.PREFIX}1" / "region"

@@ -7,8 +7,6 @@ import errno
 import fcntl
 import os
 import pathlib
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -19,6 +17,7 @@ import pytest
 from safeexec import Policy, Sandbox, Session, WorkspaceError
 from safeexec.engine.host.files import tree, workspace_files
 from safeexec.engine.host.files.workspace import MAX_BRANCHINGS, Workspace, WorkspaceRoot, remove_orphans
+from tests.alone import alone
 from tests.ordinary import ordinary_user
 
 pytestmark = pytest.mark.profile("data-analysis")
@@ -215,9 +214,7 @@ assert not left, left
 def test_what_cannot_be_made_or_removed_leaves_no_descriptor(tmp_path: pathlib.Path) -> None:
     """In a process of its own, which can be without descriptors."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", LEFT_OPEN], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
-    )
+    done = alone(LEFT_OPEN, env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -242,7 +239,6 @@ def busily(*acts: Callable[[], object]) -> Iterator[None]:
 
 
 def test_a_directory_that_becomes_a_link_leads_nowhere(small: Workspace, tmp_path: pathlib.Path) -> None:
-    """While the host counts, copies, brings back and removes."""
     outside = tmp_path / "outside"
     (outside / "deep").mkdir(parents=True)
     (outside / "deep" / "file").write_bytes(b"x" * (2 << 20))
@@ -365,6 +361,17 @@ def test_a_file_that_cannot_be_brought_back_is_told_and_the_others_are(session: 
     result = session.run("import os\nsorted(os.listdir())")
     assert [note for note in result.notes if "b.txt in the workspace could not be brought back" in note], result.notes
     assert session.run("open('a.txt').read() + open('c.txt').read()").value == "a.txtc.txt"
+
+
+def test_going_back_before_the_last_step_keeps_what_the_host_put_there_before_it(session: Session) -> None:
+    """Also where the state that the step began with was itself restored."""
+    session.run("x = 1").check()
+    assert session.run("while True: pass", timeout=0.1).state == "restored"
+    session.write_file("given.txt", b"1")
+    for _ in range(2):
+        session.run("open('given.txt', 'w').write('2')\nopen('made.txt', 'w').close()").check()
+        session.rollback()
+        assert session.read_file("given.txt") == b"1" and session.list_files() == ["given.txt"]
 
 
 def test_only_what_a_dead_host_of_this_user_has_left_is_removed(tmp_path: pathlib.Path) -> None:
@@ -553,7 +560,6 @@ def test_a_file_system_without_room_is_told_with_the_setting(
 
 @pytest.mark.parametrize("forks", [False, True])
 def test_a_program_that_closes_nothing_leaves_no_workspace(forks: bool) -> None:
-    """Nor does a fork of it take away what it still uses."""
     program = f"""
 import os, sys
 from safeexec import Sandbox
@@ -565,14 +571,13 @@ if {forks}:
     os.wait()
 print(session.run("open('s.csv').read()").value, sandbox._core._root.path)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    done = alone(program, check=True)
     value, path = done.stdout.split()
     assert value == "private" and not os.path.exists(path)
 
 
 @pytest.mark.parametrize("place", ["/home/user", "/mnt/data"])
 def test_the_places_of_other_services_lead_to_the_workspace(place: str) -> None:
-    """Each session's own, those of a branch too."""
     with Sandbox("confined-python") as sandbox, sandbox.session() as session:
         if not any(one.name == "mount-namespace" and one.active for one in session.protection):
             pytest.skip("there is no new root")

@@ -65,9 +65,6 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.mark.parametrize("state", ["keep", "fresh"])
 def test_calls_with_values(sandbox: Sandbox, state: Any) -> None:
-    """By `call` and by name; positions, keywords; generators, coroutines and asynchronous generators; output and
-    usage.
-    """
     with sandbox.plugin(PRICES, state=state, name="prices") as plugin:
         assert plugin.call("price", 10, quantity=2)["total"] == 18
         assert plugin.price(10)["seen"] == (2 if state == "keep" else 1)
@@ -179,9 +176,6 @@ def test_what_a_plugin_says_of_itself_is_told_in_short_and_printable(sandbox: Sa
 
 
 def test_modules_import_one_another(sandbox: Sandbox) -> None:
-    """Absolute and relative, packages and cycles; libraries stay what the policy allows; every module has its own
-    globals.
-    """
     modules = {
         "prices": "import rules\nfrom shop.tax import rate as tax, gross\nimport shop.tax as t\n"
         "from shop import currency\n"
@@ -413,7 +407,6 @@ def wrong():
 
 
 def test_objects_cross_where_the_interface_names_their_class(sandbox: Sandbox) -> None:
-    """In as their fields, back as the host's own; also in lists and from generators."""
     apple = Item("apple", Path("shelf"))
     wanted = {"unit": inspect.signature(lambda unit: unit).replace(return_annotation=Unit), "wrong": None}
     with sandbox.plugin(SHOP, exports=wanted) as plugin:
@@ -462,7 +455,6 @@ def test_what_cannot_cross_is_told_by_type_and_place(sandbox: Sandbox, value: An
 
 
 def test_arrays_and_frames_come_back_as_they_are() -> None:
-    """Returned, from generators, and the size of `value_kb` in both directions."""
     numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
     source = (
         "import numpy, pandas\ndef echo(x: numpy.ndarray): return x\ndef zeros(n): return numpy.zeros(n)\n"
@@ -590,7 +582,6 @@ MODULES = {
 
 
 def test_an_error_names_the_module_that_raised(sandbox: Sandbox) -> None:
-    """Also one that was stopped; modules beside one another may import relatively."""
     with sandbox.plugin(MODULES, name="shop") as plugin:
         assert plugin.f(2) == 0.5
         error = plugin.invoke("f", (0,)).error
@@ -794,7 +785,6 @@ async def test_awaited() -> None:
 
 
 def test_an_error_names_the_file_of_the_host(sandbox: Sandbox, tmp_path: Path) -> None:
-    """The path is one that an editor opens: of a call, of a load that failed, of a plugin that is one file."""
     for name, source in MODULES.items():
         (tmp_path / f"{name}.py").write_text(source)
     with sandbox.plugin(tmp_path, name="shop") as plugin:

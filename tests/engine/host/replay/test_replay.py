@@ -11,17 +11,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import (
-    Policy,
-    RecordingError,
-    RecordOptions,
-    Sandbox,
-    SandboxError,
-    Session,
-    ToolError,
-    replay,
-    tool,
-)
+from safeexec import Policy, RecordingError, RecordOptions, Sandbox, SandboxError, Session, ToolError, replay, tool
 from safeexec.engine.host.replay.replay import recorded_policy
 from safeexec.engine.recordings.format import Heading, Note, StateSaved
 from safeexec.engine.recordings.forms import line_of

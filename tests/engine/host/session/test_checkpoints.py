@@ -11,7 +11,9 @@ import pytest
 
 from safeexec import CheckpointError, Policy, Result, Sandbox, Session
 from safeexec.engine.host.session import step
+from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.waiting import Wait, drive, wait
+from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.results.outcomes import STARTS_EMPTY
 from tests.footprint import DEADLINE_SECONDS, until
@@ -46,6 +48,22 @@ def test_no_session_goes_on_in_a_process_that_was_killed_with_its_group(
     assert result.outcome == "timeout" and STARTS_EMPTY in result.notes[-1]
     assert result.state == "lost" and "State: lost" in str(result.observation()), result.observation()
     assert session.run("2").check().notes == ()
+
+
+def test_a_step_that_ends_for_what_was_done_before_it_says_so() -> None:
+    """A look at the rest before the step comes to its verdict as the step begins."""
+
+    def end() -> None:
+        core = session._core
+        core.supervisor.idle_violation = Verdict("memory", "the session holds 900 MiB; limits.memory_mb is 512")
+        core.line.runner.channel.kill()
+
+    with Sandbox("standard", tools=[end]) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        result = session.run("end()")
+        assert (result.outcome, result.state) == ("memory", "restored")
+        assert result.error is not None and "holds 900 MiB" in result.error.message
+        assert session.run("x").check().notes == ()
 
 
 # What survives
@@ -282,6 +300,33 @@ def test_a_process_is_asked_for_before_the_deadline_and_ends_with_a_step_that_do
         assert session.get("x") == [1, 2]
 
 
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_process_that_was_asked_for_before_the_deadline_goes_on(monkeypatch: pytest.MonkeyPatch, ends: bool) -> None:
+    """If it has ended meanwhile, another one does from the same copy."""
+    monkeypatch.setattr(step, "AHEAD_SECONDS", 60.0)
+    coming: list[Channel] = []
+
+    def seen() -> bool:
+        line = session._core.line
+        coming[:] = [] if line._coming is None else [line._coming[1]]
+        born = {stat.pid for stat in processes.session_members(line.lineage.leader)} - set(line.pids())
+        if ends and coming and born:
+            for pid in born:
+                os.kill(pid, signal.SIGKILL)
+        return bool(coming and born)
+
+    policy = Policy.load("calculator").replace(tools={"max_calls": 1_000_000})
+    with Sandbox(policy, tools={"seen": seen}) as sandbox, sandbox.session() as session:
+        session.run("x = [1]").check()
+        result = session.run("x.append(2)\nwhile not seen():\n    pass\n" + FOREVER, timeout=2.0)
+        assert (result.outcome, result.state) == ("timeout", "restored")
+        assert not any("checkpoint" in note for note in result.notes)
+        runner = session._core.line.runner
+        assert runner is not None
+        assert (runner.channel is coming[0]) is not ends
+        assert session.get("x") == [1]
+
+
 @pytest.mark.profile("standard")
 def test_a_guest_thread_means_no_checkpoint_and_the_result_says_so(session: Session) -> None:
     session.run("import threading\nx = 1").check()
@@ -454,7 +499,6 @@ def test_a_file_of_the_host_belongs_to_the_state_that_it_was_written_to(session:
 
 @pytest.mark.profile("confined-python")
 def test_the_current_directory_follows_a_kill_and_a_branch(session: Session) -> None:
-    """Also when the step has removed it, and what comes back is another directory of that name."""
     session.run(
         "import os\nos.mkdir('sub')\nopen('top', 'w').write('t')\ntop = open('top')\nos.chdir('sub')\n"
         "open('in', 'w').write('i')"

@@ -23,15 +23,15 @@ from tests.footprint import until
 
 PRELUDE = """
 import os, signal, sys
-from safeexec import Later, Sandbox, tool
+from safeexec import Allow, Later, Sandbox, StepWaiting, tool
 store, made = sys.argv[1], sys.argv[2]
 
 def pay(amount: int) -> int:
-    if amount == 7:
+    if amount == 7 and not os.environ.get("DIES"):
         return Later("whoever pays")
     with open(made, "a") as file:
         print("pay", amount, file=file)
-    if amount > 100:
+    if amount > 100 or amount == 7:
         os.kill(os.getpid(), signal.SIGKILL)
     return amount * 2
 
@@ -203,6 +203,27 @@ def test_what_a_step_that_waits_has_deferred_is_its_own(hosts: Hosts, answer: st
     shown = hosts.run(f"print(session.pending(), session.{answer})\nshow(session.run('1'))")
     assert hosts.calls() == calls
     assert shown[0].startswith("[] Result(outcome='ok'" if calls else "[] []")
+
+
+def test_a_step_waits_in_a_store_through_the_death_of_its_host(hosts: Hosts) -> None:
+    draw = "session.run('import random\\ntotal = random.choice([1, 2, 3])')\n"
+    shown = hosts.run(f"{draw}show(session.run('total += 1\\nreceipt = pay(7)\\nreceipt'))\ndie()")
+    assert shown[0].split("|")[1] == "waiting"
+    asked = hosts.run(
+        "call = session.waiting_for; print(call.tool, call.arguments, call.note, call in sandbox.waiting())"
+    )
+    assert asked == ["pay {'amount': 7} whoever pays True"]
+    assert hosts.run("try: session.run('1')\nexcept StepWaiting: print('refused')") == ["refused"]
+    assert hosts.run("show(session.answer(14))")[0].split("|")[1:3] == ["ok", "14"]
+    assert hosts.run("print(session.waiting_for, session.run('receipt').ok)") == ["None True"]
+
+
+def test_a_host_that_dies_as_it_carries_the_call_out_makes_it_once(hosts: Hosts) -> None:
+    hosts.run("session.run('x = pay(7)')\ndie()")
+    hosts.run("session.answer(Allow())", DIES="1")
+    (told,) = hosts.run("print(session.waiting_for, *session.run('1').notes, sep='|')")
+    assert told.startswith("None|") and "pay(7) of step" in told and "nobody knows what became of it" in told
+    assert hosts.calls() == ["pay 7"]
 
 
 def test_an_effect_of_a_lost_step_is_not_repeated(hosts: Hosts) -> None:

@@ -6,8 +6,6 @@ import contextlib
 import io
 import os
 import select
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -15,6 +13,7 @@ import pytest
 from safeexec import Result, Session
 from safeexec.engine.host.session.output import OutputFile
 from safeexec.protocol.printed import PYTHON_AT
+from tests.alone import alone
 from tests.profiles import FORKING
 
 Run = Callable[..., Result]
@@ -128,7 +127,6 @@ def test_long_output_keeps_head_and_tail_and_counts_the_rest(open_session: Calla
 
 @pytest.mark.profile("confined-python")
 def test_streaming_happens_while_the_step_runs(session: Session) -> None:
-    """The step ends only after the host has seen its first line: what it waits for is made when that line arrives."""
     import pathlib
 
     signal = pathlib.Path(str(session.workspace)) / "seen"
@@ -271,5 +269,5 @@ def test_a_host_with_short_files_hears_all_of_it() -> None:
         "    for source in ('print(1)\\nprint(2)', 'print(3)'):\n"
         "        print(session.run(source).check().stdout, end='')\n"
     )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    ended = alone(program)
     assert (ended.stdout, ended.stderr) == ("1\n2\n3\n", "")

@@ -22,6 +22,7 @@ from safeexec import (
     Session,
     StepFailed,
 )
+from tests.alone import together
 from tests.footprint import until
 
 DATA = "rows = [1, 2, 3]"
@@ -120,10 +121,7 @@ def test_it_is_prepared_once_however_many_ask_at_a_time(box: Sandbox) -> None:
             values.append(session.run("x").value)
 
     threads = [threading.Thread(target=ask) for _ in range(10)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    together(threads)
     assert values == [5] * 10 and calls == [1]
 
 
@@ -134,10 +132,7 @@ def test_it_is_prepared_anew_when_it_has_died_and_once(box: Sandbox) -> None:
         kill_copy(box, "data")
         sessions: list[Session] = []
         threads = [threading.Thread(target=lambda: sessions.append(box.session(template="data"))) for _ in range(5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
+        together(threads)
         assert [session.run("rows").value for session in sessions] == [[1, 2, 3]] * 5
         assert box.templates()[0].prepared == 2
         assert before.run("rows").value == [1, 2, 3, 4]

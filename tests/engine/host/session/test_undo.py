@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
 
 from safeexec import AsyncSandbox, CheckpointError, Sandbox, Session
 from safeexec.engine.host.session import session as module
+from tests.alone import alone
+from tests.engine.host.inside import open_sessions, runner_of
 
 OpenSession = Callable[..., Session]
 State = dict[str, int]
@@ -58,13 +58,12 @@ def test_checkpoints_with_a_name_leave_no_descriptor_in_the_process(session: Ses
         session.run(f"x = {number}").check()
         session.checkpoint("p")
         kill(session)
-        counts.add(len(os.listdir(f"/proc/{session._core.line.runner_pid()}/fd")))
+        counts.add(len(os.listdir(f"/proc/{runner_of(session)}/fd")))
     assert max(counts) <= min(counts) + 1, counts
 
 
 @pytest.mark.profile("confined-python")
 def test_files_of_the_host_outlive_a_process_without_checkpoints(open_session: OpenSession) -> None:
-    """The variables are lost, and that is told; what the host handed over is not."""
     session = open_session(checkpoints="off")
     session.run("x = 1").check()
     session.write_file("given.txt", "theirs")
@@ -72,6 +71,8 @@ def test_files_of_the_host_outlive_a_process_without_checkpoints(open_session: O
     result = session.run("import os\nos._exit(3)")
     assert (result.outcome, result.state) == ("crashed", "lost")
     assert result.notes == ("checkpoints are off, so the session starts empty",)
+    lost = session.run("x")
+    assert lost.error.type == "NameError" and "undone" not in str(lost.observation())
     assert session.list_files() == ["given.txt"]
     assert session.read_file("given.txt") == b"theirs"
 
@@ -97,7 +98,7 @@ async def test_a_cancelled_branch_leaves_no_session() -> None:
                     await branch.close()
             except asyncio.CancelledError:
                 pass
-        assert len(sandbox._core.open_sessions()) == 1
+        assert len(open_sessions(sandbox)) == 1
         assert (await session.run("x")).check().value == 1
 
 
@@ -150,7 +151,7 @@ with Sandbox("standard", spare=0) as sandbox, sandbox.session() as session:
 
 def test_an_interruption_at_any_byte_code_of_a_step_leaves_the_session_in_order() -> None:
     """The session is free at once, and in the state before the step or after it; never in another one in silence."""
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120, check=False)
+    done = alone(INTERRUPTED)
     assert done.stdout == "in order True\n", done.stdout + done.stderr
 
 
@@ -166,7 +167,6 @@ def test_what_a_killed_step_printed_is_not_held_against_the_next(open_session: O
 
 
 def test_without_copies_what_the_host_wrote_and_named_is_where_a_kill_leads(sandbox: Sandbox) -> None:
-    """A dropped name leaves where the process began; files of the host outlive both."""
     with sandbox.session(checkpoints="off") as session:
         session.run("x = 1").check()
         session.checkpoint("p")

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +12,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-import safeexec
 from safeexec import (
     Allow,
     AsyncSandbox,
@@ -494,7 +489,7 @@ def test_a_recording_of_it_is_replayed(sandbox: Sandbox, desk: Desk, tmp_path: P
     assert outcomes == ["ok", "waiting", "ok", "waiting", "ok"]
     waited = [record for record in records if isinstance(record, form.Waiting | form.WaitOver)]
     assert [one.became if isinstance(one, form.WaitOver) else one.call.tool for one in waited] == [
-        *("pay", "answered", "pay", "cancelled"),
+        *("pay", "answered", "pay", "cancelled")
     ]
     page = of_recording(records)
     assert [node.outcome for node in page.nodes if node.kind == "step"] == outcomes
@@ -507,79 +502,6 @@ def test_a_recording_of_it_is_replayed(sandbox: Sandbox, desk: Desk, tmp_path: P
 
 
 # In a store
-
-
-class Process:
-    """Programs in processes of their own, which use one store one after the other."""
-
-    PRELUDE = """
-import os, signal, sys
-from safeexec import Allow, Later, Policy, Sandbox, StepWaiting
-
-def note(*words):
-    with open("made", "a") as file:
-        print(*words, file=file)
-
-def price(fruit: str) -> int:
-    note("price", fruit)
-    return len(fruit)
-
-def pay(amount: int) -> str:
-    note("pay", amount)
-    if os.environ.get("DIES") == "in pay":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return f"paid {amount}"
-
-policy = Policy.load("standard").replace(tools={"approval": ["pay"]})
-sandbox = Sandbox(policy, tools=[price, pay], approval=lambda *_: Later("ask Ann"), store="store", durable="step")
-sandbox.open()
-session = sandbox.session_for("ada")
-"""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __call__(self, program: str, **environment: str) -> str:
-        command = [sys.executable, "-c", self.PRELUDE + program]
-        where = {"PYTHONPATH": str(Path(safeexec.__file__).parents[1])}
-        done = subprocess.run(
-            command, cwd=self.folder, env=os.environ | where | environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode in (0, -signal.SIGKILL), done.stderr
-        return done.stdout.strip()
-
-    @property
-    def made(self) -> list[str]:
-        """What the tools really did."""
-        return (self.folder / "made").read_text().splitlines()
-
-
-BUYS = "import random; session.run('import random\\nfruit = random.choice([1, 2, 3])')\n"
-WAITS = "print(session.run('total += price(\"pear\") + fruit\\nreceipt = pay(total)\\nreceipt').outcome)\n"
-DIES = "sys.stdout.flush(); os.kill(os.getpid(), signal.SIGKILL)\n"
-
-
-def test_a_step_waits_in_a_store_through_the_death_of_its_host(tmp_path: Path) -> None:
-    run = Process(tmp_path)
-    assert run(f"session.run('total = 10')\n{BUYS}{WAITS}{DIES}") == "waiting"
-    asked = run("call = session.waiting_for; print(call.tool, call.arguments, call.note, call in sandbox.waiting())")
-    assert asked.startswith("pay {'amount': 1")
-    assert asked.endswith(" ask Ann True")
-    assert run("try: session.run('1')\nexcept StepWaiting as error: print('refused')") == "refused"
-    assert run("result = session.answer(Allow()); print(result.outcome, result.value)").startswith("ok paid 1")
-    assert [made.split()[0] for made in run.made] == ["price", "pay"]
-    assert run("print(session.waiting_for, session.run('receipt').ok)") == "None True"
-
-
-def test_a_host_that_dies_as_it_carries_the_call_out_makes_it_once(tmp_path: Path) -> None:
-    run = Process(tmp_path)
-    run(f"session.run('total = 10; fruit = 0')\n{WAITS}{DIES}")
-    run("session.answer(Allow())", DIES="in pay")
-    told = run("print(session.waiting_for, *session.run('total').notes, sep='|')")
-    assert told.startswith("None|")
-    assert "pay(14) of step" in told
-    assert "nobody knows what became of it" in told
-    assert run.made == ["price pear", "pay 14"]
 
 
 def test_a_session_that_rests_in_its_store_still_waits(desk: Desk, tmp_path: Path) -> None:

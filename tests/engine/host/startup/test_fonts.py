@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from safeexec.engine.host.startup import fonts
+from tests.alone import alone
 
 DRAWS = """
 import os, stat, sys
@@ -39,14 +39,7 @@ def test_a_cache_that_cannot_be_kept_goes_with_the_process(tmp_path: Path) -> No
     (tmp_path / "no directory").touch()
     (tmp_path / "tmp").mkdir()
     places = {"XDG_CACHE_HOME": str(tmp_path / "no directory"), "TMPDIR": str(tmp_path / "tmp")}
-    done = subprocess.run(
-        [sys.executable, "-c", DRAWS],
-        env={**os.environ, **places},
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
+    done = alone(DRAWS, env={**os.environ, **places})
     assert (done.returncode, done.stderr) == (0, "")
     assert not list((tmp_path / "tmp").iterdir())
 

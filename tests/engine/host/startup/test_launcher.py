@@ -56,7 +56,6 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[ZygoteHandle]:
 
 
 def test_requests_that_are_not_read_are_refused_whole(stopped: ZygoteHandle) -> None:
-    """None is there in part: once it goes on, it serves again."""
     with open(os.devnull) as file, pytest.raises(SandboxClosed, match=r"it has not read its requests for [\d.]+ s"):
         while True:
             stopped.spawn(m.Spawn(number=1), (file.fileno(),) * 3)

@@ -132,7 +132,6 @@ def test_a_tool_that_fetches_and_gives_something_else_is_told() -> None:
 
 
 def test_libraries_fetch_by_the_tool_of_the_host(server: str) -> None:
-    """As bytes, whatever their encoding; the tool says no, and what is no GET is refused."""
     tool = toolkit.http_get(allow=[server], private=True)
     with Sandbox("standard", tools=[tool], spare=0) as sandbox, sandbox.session() as session:
         session.run("from urllib.request import Request, urlopen").check()

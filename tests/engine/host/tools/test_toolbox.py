@@ -55,9 +55,6 @@ def told(session: Session, call: str) -> str:
     ],
 )
 def test_calls_with_values(session: Session, call: str, value: Any) -> None:
-    """Positions, keywords, defaults, unpacking; ints of any size; async tools; objects of the host arrive as plain
-    data.
-    """
     assert session.run(call).check().value == value
 
 
@@ -131,10 +128,7 @@ class HostTrouble(Exception):
             "echo('x' * (17 << 20))",
             "ValueError: an argument of echo() is too large or nests too deeply to cross to the host",
         ),
-        (
-            "huge()",
-            "ValueError: huge() returned a value that is too large or nests too deeply to cross",
-        ),
+        ("huge()", "ValueError: huge() returned a value that is too large or nests too deeply to cross"),
         ("machine()", "TypeError: machine() returned an object of type lock that cannot cross into the sandbox"),
         ("fail('key')", "KeyError: \"fail(): 'missing'\""),
         ("fail('own')", "LookupError: fail(): nothing found"),
@@ -213,7 +207,6 @@ def test_no_traceback_of_the_host_crosses(session: Session) -> None:
 
 
 def test_signature_and_docstring_are_visible(session: Session) -> None:
-    """To `help`, to `inspect`, and in the policy's card."""
     shown = session.run("help(price)").check().stdout
     assert "The price of an item." in shown
     assert "Quantities above 100 need a quotation." in shown
@@ -430,9 +423,7 @@ def forging() -> Any:
         yield session
 
 
-def test_a_call_after_the_step_is_refused(forging: Session) -> None:
-    """A thread of the guest that lives on may not call tools while no step runs."""
-    forging.run("gone = note; note()").check()
+def test_a_call_after_the_step_is_refused() -> None:
     source = """
 import threading
 go, told = threading.Event(), []
@@ -492,7 +483,6 @@ def test_a_container_with_an_object_of_the_host_does_not_cross() -> None:
 
 
 def test_a_tool_that_a_variable_hides_comes_back(session: Session) -> None:
-    """As a builtin does: a tool is no variable of the session."""
     session.run("price = price('abc')").check()
     assert session.get("price") == 3.0
     error = session.run("price('abc')").error

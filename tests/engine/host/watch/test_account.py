@@ -16,7 +16,7 @@ from safeexec.engine.host.watch.accountant import (
     SHARE,
     Accountant,
 )
-from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS
+from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS, QUIET_AFTER_SECONDS, QUIET_LOOK_SECONDS
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.policy.model import Limits
 from tests.engine.host.watch.scripted import ScriptedMachine
@@ -117,6 +117,15 @@ def test_another_runner_begins_at_nothing(scene: Scene) -> None:
     assert not scene.look() and scene.session.account.cpu_seconds == pytest.approx(1.9)
 
 
+def test_memory_counts_beyond_what_the_first_process_was_born_with(scene: Scene) -> None:
+    scene.machine.living[scene.runner].held += 60 * MIB
+    scene.machine.run(scene.runner, 0.01)
+    assert not scene.look()
+    scene.machine.living[scene.runner].held += 10 * MIB
+    scene.machine.run(scene.runner, 0.01)
+    assert scene.outcome() == "memory"
+
+
 def test_pages_that_are_shared_count_once_where_the_host_may_ask(scene: Scene) -> None:
     """Each holds 100 MiB, and half of it is its share."""
     for _ in range(2):
@@ -140,6 +149,14 @@ def test_a_copy_that_waits_holds_nothing_and_one_that_grows_does(scene: Scene) -
     scene.machine.run(copy, 0.1)
     assert scene.outcome() == "memory" and scene.session.ended == {copy}
     assert 70 * MIB > GROWTH_BYTES
+
+
+def test_a_copy_that_works_ends_with_the_runner_and_one_that_waits_does_not(scene: Scene) -> None:
+    copies = [scene.machine.fork(scene.runner) for _ in range(2)]
+    scene.session.copies.update(copies)
+    scene.look()
+    scene.machine.run(copies[0], 2.1)
+    assert scene.outcome() == "cpu" and scene.session.ended == {copies[0]}
 
 
 def test_a_process_in_the_making_is_no_guest(scene: Scene) -> None:
@@ -170,6 +187,31 @@ def test_forks_that_the_policy_allows_are_not() -> None:
         child = scene.machine.fork(scene.runner)
         assert not scene.look()
         scene.machine.end(child)
+
+
+def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(scene: Scene) -> None:
+    scene.machine.run(scene.runner, 1.9)
+    scene.look()
+    scene.session.used, scene.session.began = False, Period(1.0)
+    scene.look(0.25)
+    child = scene.machine.fork(scene.runner)
+    scene.machine.run(child, 1.9)
+    assert not scene.look(0.25)
+    scene.machine.run(child, 0.2)
+    assert not scene.look(0.05)
+    assert scene.outcome(0.25) == "cpu" and scene.session.ended == {child}
+
+
+def test_a_session_that_has_long_been_quiet_is_looked_at_once_a_second_until_it_runs(scene: Scene) -> None:
+    scene.session.used = False
+    for _ in range(int(QUIET_AFTER_SECONDS / IDLE_LOOK_SECONDS) + 3):
+        scene.look(IDLE_LOOK_SECONDS)
+    scene.machine.run(scene.runner, 2.5)
+    assert scene.outcome(QUIET_LOOK_SECONDS) == "cpu"
+    scene.session.verdicts.clear()
+    scene.session.began = Period(1.0)
+    scene.machine.run(scene.runner, 2.5)
+    assert scene.outcome(IDLE_LOOK_SECONDS) == "cpu"
 
 
 def test_who_is_gone_or_removed_is_looked_at_no_more(scene: Scene) -> None:

@@ -10,9 +10,9 @@ import re
 
 import pytest
 
-from safeexec import Policy, Sandbox, SandboxError, Session
+from safeexec import Policy, Sandbox, SandboxError
 from safeexec.engine.host.watch.accountant import SOCKET_BYTES
-from safeexec.engine.linux import processes
+from tests.engine.host.inside import ended_at_rest, members
 from tests.footprint import until
 from tests.profiles import FORKING
 
@@ -91,11 +91,6 @@ def forking() -> Policy:
     return Policy.load(FORKING).replace(memory_mb=HELD_MB, cpu_seconds=1)
 
 
-def members(session: Session) -> list[int]:
-    """The processes of a session, of whatever guest code has forked too."""
-    return [stat.pid for leader in session._core.line.leaders() for stat in processes.session_members(leader)]
-
-
 @pytest.mark.parametrize(("source", "outcome"), [(BY_A_THREAD, "memory"), (CHAIN, "cpu")], ids=["thread", "chain"])
 def test_a_step_is_ended_for_what_its_forks_use(forking: Policy, source: str, outcome: str) -> None:
     """Forked by a thread, so that no list of children has them; or one after the other, each but a moment there."""
@@ -112,7 +107,7 @@ def test_what_a_session_uses_between_its_steps_is_ended_and_told(forking: Policy
     with Sandbox(forking, spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
         session.run(source).check()
-        until(lambda: session._core.supervisor.idle_violation is not None)
+        until(lambda: ended_at_rest(session))
         until(lambda: len(members(session)) <= 4)
         result = session.run("x")
         assert result.value == 1 and "between its steps" in result.notes[0] and told in result.notes[0]
@@ -136,7 +131,7 @@ def test_sessions_that_do_not_answer_delay_no_look_at_another(forking: Policy) -
         for session in slow:
             session.run(FREEZES_LATE).check()
         burner.run(BURNS_AT_REST).check()
-        until(lambda: burner._core.supervisor.idle_violation is not None)
+        until(lambda: ended_at_rest(burner))
         assert burner.run("x").value == 1
 
 

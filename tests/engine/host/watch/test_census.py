@@ -109,6 +109,21 @@ def test_parents_that_name_each_other_own_nothing() -> None:
     assert owner_of(circle[2], circle, {9: 0}) is None
 
 
+def test_numbers_that_begin_anew_are_asked_for_without_listing() -> None:
+    machine = ScriptedMachine(last=400)
+    leader = machine.leader()
+    for _ in range(98):
+        machine.end(machine.leader())
+    census = Census(machine)
+    census.watch(leader)
+    census.find(0.0)
+    listed = machine.listed
+    forked = [machine.fork(leader) for _ in range(3)]
+    assert forked[0] > forked[1], "they did not begin anew"
+    census.find(LIST_SECONDS / 2)
+    assert machine.listed == listed and set(census.lineages[leader]) == {leader, *forked}
+
+
 def test_births_are_found_without_listing_and_many_by_listing() -> None:
     machine, leader, census = watched()
     census.find(0.0)

@@ -77,6 +77,30 @@ def test_a_thousand_that_are_quiet_come_in_turn_beside_the_one_in_use() -> None:
     assert len(seen) == 1001
 
 
+def test_who_is_used_again_is_looked_at_with_all_who_share_its_lineage() -> None:
+    watch = Watch()
+    sessions = [Session(1), Session(1, 2), Session(2)] + [Session(number) for number in range(10, 100)]
+    for session in sessions:
+        watch.rotation.enter(session)
+    watch.fall_quiet()
+    sessions[0].use(watch.rotation)
+    lineages = watch.turn(0.0)
+    assert set(lineages) == {1, 2}
+    assert set(lineages[1]) == {sessions[0], sessions[1]} and set(lineages[2]) == {sessions[1], sessions[2]}
+
+
+def test_what_runs_by_itself_is_looked_at_often_again() -> None:
+    watch = Watch()
+    sessions = [Session(number) for number in range(100)]
+    for session in sessions:
+        watch.rotation.enter(session)
+    watch.fall_quiet()
+    while 7 not in watch.turn(running=frozenset({7})):
+        assert watch.now - watch.visits[7] <= 2 * QUIET_LOOK_SECONDS
+    for _ in range(10):
+        assert 7 in watch.turn(IDLE_LOOK_SECONDS, running=frozenset({7}))
+
+
 def test_who_is_removed_or_gone_has_no_turn() -> None:
     watch = Watch()
     sessions = [Session(number) for number in range(3)]
