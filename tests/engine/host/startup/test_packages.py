@@ -308,6 +308,26 @@ def test_the_real_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert sandbox.run("import humanize\nhumanize.naturalsize(10**9)").value == "1.0 GB"
 
 
+def test_a_set_takes_the_first_free_place_and_what_hinders_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        (tmp_path / "fresh").mkdir()
+        assert packages._put(str(tmp_path / "fresh"), str(tmp_path / "key")) == f"{tmp_path}/key-{number}"
+    (tmp_path / "key-1" / "lib").mkdir()
+    (tmp_path / "fresh").mkdir()
+    with monkeypatch.context() as blind:  # both were put there since the look at their names
+        blind.setattr(os.path, "lexists", lambda path: path == f"{tmp_path}/key-0")
+        assert packages._put(str(tmp_path / "fresh"), str(tmp_path / "key")) == f"{tmp_path}/key-2"
+    (tmp_path / "key-2").rmdir()
+    with pytest.raises(FileNotFoundError):  # somebody removed it meanwhile: that is not what a full cache is
+        packages._put(str(tmp_path / "fresh"), str(tmp_path / "key"))
+    for number in range(2, 1000):
+        (tmp_path / f"key-{number}").mkdir()
+    with pytest.raises(PolicyError, match="a thousand sets"):
+        packages._put(str(tmp_path / "fresh"), str(tmp_path / "key"))
+
+
 def test_a_set_that_is_damaged_is_fetched_again(mirror: Path) -> None:
     policy = Policy.load("standard").replace(requirements=["cog"])
     changed, place = packages.fetched(policy)
@@ -315,12 +335,6 @@ def test_a_set_that_is_damaged_is_fetched_again(mirror: Path) -> None:
     assert packages.fetched(policy) == (changed, place)
     (Path(place).parent / "set.json").write_bytes(b'{"modules": 1')
     assert packages.fetched(policy) == (changed, place.replace("-0/lib", "-1/lib"))
-    key = place.removesuffix("-0/lib")
-    (Path(f"{key}-1") / "set.json").write_bytes(b"{")
-    for number in range(2, 1000):
-        os.mkdir(f"{key}-{number}")
-    with pytest.raises(PolicyError, match="a thousand sets"):
-        packages.fetched(policy)
 
 
 @pytest.mark.parametrize(
