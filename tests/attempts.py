@@ -263,9 +263,7 @@ def evidence(case: Case, world: World, source: str, results: list[Result]) -> It
 
 def counts_as_marker(case: Case) -> bool:
     """Whether the word ESCAPED in the output is evidence: without a language layer only where the kernel refuses it."""
-    if case.oracle not in ("marker", "pollution"):
-        return False
-    return case.headers.get("severity") != "primitive" and (case.layer == "kernel" or case.profile != OFF)
+    return case.oracle in ("marker", "pollution") and (case.layer == "kernel" or case.profile != OFF)
 
 
 def host_peak(*, reset: bool = False) -> int:

@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: an action of argparse is derived from
-# severity: primitive
 # oracle: drop
 # then: reach
 

@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: any memory by an attribute that numpy asks an instance for
-# severity: primitive
 # oracle: drop
 # then: reach
 # needs: numpy

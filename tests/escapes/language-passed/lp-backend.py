@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: a module of the workspace becomes the backend of a library
-# severity: primitive
 # oracle: drop
 # then: reach
 # needs: pandas, matplotlib

@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: cached_property writes into a module
-# severity: primitive
 # oracle: drop
 # then: reach
 

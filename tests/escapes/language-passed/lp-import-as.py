@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: an object of another class stands for a package
-# severity: primitive
 # oracle: drop
 # then: reach
 

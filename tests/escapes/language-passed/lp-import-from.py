@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: a module whose class is the program's own
-# severity: primitive
 # oracle: drop
 # then: reach
 

@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: an environment of jinja2 compiles any expression
-# severity: primitive
 # oracle: drop
 # then: reach
 # needs: pandas, jinja2

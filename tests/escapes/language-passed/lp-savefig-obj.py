@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: a backend that is any module
-# severity: primitive
 # oracle: drop
 # then: reach
 # needs: matplotlib

@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: get_params reads any name of any object
-# severity: primitive
 # oracle: drop
 # then: reach
 # needs: sklearn

@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: partialmethod keeps the module builtins
-# severity: primitive
 # oracle: drop
 # then: reach
 

@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: forty ways of the standard library to read a name
-# severity: primitive
 # oracle: drop
 # then: reach
 

@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: a template of a library compiles any text
-# severity: primitive
 # oracle: drop
 # then: reach
 # needs: pandas, jinja2

@@ -1,6 +1,5 @@
 # layer: kernel
 # proves: a module is written to through another name
-# severity: primitive
 # oracle: drop
 # then: reach
 
