@@ -13,6 +13,7 @@ from safeexec import CheckpointError, Policy, Recording, RecordingError, RecordO
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.recordings import format as form
+from safeexec.engine.recordings import writer
 from safeexec.engine.recordings.forms import arguments_of, bytes_of, value_of
 from tests.conftest import OpenSandbox
 from tests.engine.host.inside import open_sessions
@@ -172,7 +173,7 @@ def test_a_session_of_a_template_is_recorded_from_its_preparation_on(recorded: S
 def test_what_could_not_be_recorded_of_a_template_is_told(
     recorded: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("safeexec.engine.recordings.writer.LINE_BYTES", 900)
+    monkeypatch.setattr(writer, "LINE_BYTES", 900)
     recorded.template("long", prepare="'x' * 1000")
     with pytest.raises(RecordingError, match="how the template 'long' was prepared could not be recorded: one line"):
         recorded.session(template="long", record=tmp_path / "r.jsonl")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
@@ -82,5 +83,5 @@ def test_where_nothing_can_be_written_there_is_no_cache(tmp_path: Path, monkeypa
     (tmp_path / "file").touch()
     monkeypatch.setattr(fonts, "version", lambda _: "3")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
     assert fonts.font_cache() is None

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import termios
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -32,14 +33,14 @@ def test_a_python_that_cannot_be_started_leaves_nothing(monkeypatch: pytest.Monk
         ("/no/such/python", "No such file"),
         ("/etc/passwd", "Permission denied for user .* open its folders to others"),
     ):
-        monkeypatch.setattr("sys.executable", python)
+        monkeypatch.setattr(sys, "executable", python)
         with pytest.raises(ProtectionError, match=says):
             Launched({})
     assert os.listdir("/proc/self/fd") == before
 
 
 def test_on_another_system_nothing_is_started_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setenv("PATH", "")  # no container engine
     with pytest.raises(ProtectionError, match="darwin"):
         Sandbox("calculator").open()

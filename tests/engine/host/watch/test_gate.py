@@ -17,8 +17,8 @@ from safeexec.engine.host.session.runner import ANSWER_SECONDS
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.host.watch.gate import NO_GATE, Fork, ForkGate
 from safeexec.engine.linux import notify, processes
-from safeexec.engine.linux.probe import Probe, ProbeAnswer
 from tests.engine.host.inside import ended_at_rest, members, newest_copy, parked, runner_of
+from tests.engine.host.startup.machines import lacking
 from tests.footprint import pause, until
 from tests.profiles import FORKING
 
@@ -361,23 +361,21 @@ def test_a_look_at_what_protects_a_session_takes_no_state_from_it(checkpoints: s
                 assert session.run("x").value == number
 
 
-def test_the_report_says_what_was_tried(session: Session, monkeypatch: pytest.MonkeyPatch, machine: Probe) -> None:
+def test_the_report_says_what_was_tried(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     (row,) = [row for row in session.protection if row.name == "fork-gate"]
     assert row.active and "waited for the host, and was refused (EPERM)" in row.detail
     assert session.run("1 + 1").value == 2
 
-    none = machine._replace(notify=ProbeAnswer(False, "no listener: EBUSY"))
-    monkeypatch.setattr("safeexec.engine.linux.probe._cache", [none])
+    lacking(monkeypatch, "notify", reason="no listener: EBUSY")
     with Sandbox("confined-python") as sandbox, sandbox.session() as without:
         (row,) = [row for row in without.protection if row.name == "fork-gate"]
         assert not row.active and "EBUSY" in row.detail and "a process could be started" in row.detail
 
 
 @pytest.fixture
-def ungated(monkeypatch: pytest.MonkeyPatch, machine: Probe) -> Iterator[Session]:
+def ungated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
     """A session where the kernel lets nobody wait."""
-    none = machine._replace(notify=ProbeAnswer(False, "taken away"))
-    monkeypatch.setattr("safeexec.engine.linux.probe._cache", [none])
+    lacking(monkeypatch, "notify")
     with Sandbox("confined-python") as sandbox, sandbox.session() as session:
         yield session
 
