@@ -104,7 +104,6 @@ def test_check_looks_at_what_changes_nothing(capsys, tmp_path, text, status, fin
 
 
 def test_check_tells_all_mistakes_of_a_file_in_one_round(capsys, tmp_path):
-    """Those of its shape, its names, and the names in modules; as lines, and as JSON for a machine."""
     path = tmp_path / "mine.yaml"
     path.write_text("extends: calculator\nlimits: {memory: 1}\nbuiltins: {add: [opne]}\nimports:\n  math: [squrt]\n")
     status, out, err = run(capsys, "policy", "check", str(path))

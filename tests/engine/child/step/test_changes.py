@@ -43,16 +43,6 @@ def test_a_name_of_any_length_is_told_cut(session: Session) -> None:
     assert max(len(row.name) for row in variables(dict(reversed(session.namespace.items())))) == 100
 
 
-def test_created_rebound_deleted(session: Session) -> None:
-    assert session.told("x = 1; y = [1]; z = 0") == (["x", "y", "z"], [], [])
-    assert session.told("x = x + 1; del z") == ([], ["x"], ["z"])
-    assert session.step("x; len(y); w = 0; del w") is None
-
-
-def test_what_a_step_did_before_it_failed(session: Session) -> None:
-    assert session.told("a = 1; b = 2; 1 / 0; c = 3") == (["a", "b"], [], [])
-
-
 @pytest.mark.parametrize(
     ("made", "mutation"),
     [

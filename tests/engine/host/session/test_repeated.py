@@ -290,7 +290,7 @@ COPIED = {
     ],
     "an address by a percent sign": ["class A: pass", "texts = ['%s' % A() for _ in range(500)]"],
     "a clock by a pattern": [
-        "import datetime as d\nmatch d.datetime:\n    case object(now=f):\n        pass\nt = str(f())",
+        "import datetime as d\nmatch d.datetime:\n    case object(now=f):\n        pass\nt = str(f())"
     ],
     "a clock by its name": ["import datetime as d, operator\nt = str(operator.methodcaller('now')(d.datetime))"],
     "a clock by a template": ["import datetime as d\nt = '{0.datetime.now}'.format(d)"],
@@ -389,11 +389,7 @@ COPIED = {
         "d.update((A(), n) for n in range(20))",
         "x = [d[a] for a in k - {1}]",
     ],
-    "entropy of a class of generators": [
-        "import random",
-        "class R(random.Random):\n    pass",
-        "r = R()",
-    ],
+    "entropy of a class of generators": ["import random", "class R(random.Random):\n    pass", "r = R()"],
     "a seed that was stored": ["import random\nstart = random.seed", "start()"],
     "entropy by a private name": ["import random", "x = random._urandom(4)"],
     "a hash by a text": [
