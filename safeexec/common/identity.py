@@ -40,22 +40,22 @@ read_getset: Callable[[Any, Any], Any] = GetSetDescriptorType.__dict__["__get__"
 
 
 def class_name(kind: type) -> str:
-    """``__name__`` of a class, whatever its metaclass says: a `str`, though it was set to text of another class."""
+    """Return ``__name__`` of a class, whatever its metaclass says: a plain `str`, though it was set to another text."""
     return str.__str__(_name(kind))
 
 
 def qualname_of(kind: type) -> str:
-    """``__qualname__``, in the same way."""
+    """Return ``__qualname__``, in the same way."""
     return str.__str__(_qualname(kind))
 
 
 def exact(name: Any) -> Any:
-    """`name` as an exact `str` if it is a string of any kind; anything else as it is, for CPython's own TypeError."""
+    """Return `name` as an exact `str` if it is any kind of string, else as it is, for CPython's own TypeError."""
     return str.__str__(name) if isinstance(name, str) and type(name) is not str else name
 
 
 def instance_dict(value: Any) -> dict[Any, Any]:
-    """The dict of the object itself, whatever its class or a proxy says is one."""
+    """Return the dict of the object itself, whatever its class or a proxy says is one."""
     for klass in mro_of(type(value)):
         descriptor: Any = dict_of(klass).get("__dict__")
         if type(descriptor) is GetSetDescriptorType:

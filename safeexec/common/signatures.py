@@ -14,7 +14,7 @@ _MODULE = re.compile(r"""'[^']*'|"[^"]*"|\b(?!datetime\.|decimal\.|uuid\.)[^\W\d
 
 
 def shown(annotation: Any) -> str:
-    """A type hint as guest code reads it: without module names, which it cannot import."""
+    """Return a type hint as guest code reads it: without module names, which it cannot import."""
     if not isinstance(annotation, str):
         if typing.get_origin(annotation) is typing.Annotated:
             annotation = typing.get_args(annotation)[0]
@@ -23,7 +23,7 @@ def shown(annotation: Any) -> str:
 
 
 def signature(of: inspect.Signature) -> str:
-    """A signature as guest code reads it."""
+    """Return a signature as guest code reads it."""
     empty = of.empty
     parameters = []
     for one in of.parameters.values():

@@ -47,13 +47,13 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 
 @functools.cache
 def abi() -> int:
-    """The newest ABI of this kernel, 0 where Landlock is missing or off."""
+    """Return the newest ABI of this kernel, 0 where Landlock is missing or off."""
     version: int = raw_syscall(_CREATE_RULESET, 0, 0, 1, 0, 0, 0)
     return max(version, 0)
 
 
 def handled_rights(version: int) -> int:
-    """All file system rights that ABI `version` knows."""
+    """Return all file system rights that ABI `version` knows."""
     if version >= 5:
         return (1 << 16) - 1
     return (1 << (13 if version == 1 else 14 if version == 2 else 15)) - 1

@@ -80,7 +80,7 @@ def give_up() -> None:
 
 
 def probe() -> Probe:
-    """The answers for this process, found once."""
+    """Return the answers for this process, found once."""
     if not _cache:
         trial = None
         with contextlib.suppress(IndexError):  # another thread was first
@@ -187,8 +187,8 @@ def _be_the_probe(descriptor: int, before: Callable[[], None] | None) -> NoRetur
 
 
 def _try_everything(report: _Reporter) -> None:
-    """In few processes, as each fork of a host costs a millisecond or more: an act that takes something away for good
-    stands behind those that need it.
+    """Try every act in few processes, as each fork of a host costs a millisecond or more: an act that takes something
+    away for good stands behind those that need it.
     """
     report.attempt("pidfd", lambda: os.close(os.pidfd_open(os.getpid())))
     report.attempt("notify", functools.partial(_act_notify, report))
@@ -310,9 +310,7 @@ def _cover() -> None:
 
 
 def _shared_namespaces(report: _Reporter) -> None:
-    """Try what a zygote has; its root in a process that is the first of a pid namespace, as ``/proc`` of that shows no
-    other.
-    """
+    """Try what a zygote has; its root in the first process of a pid namespace, whose ``/proc`` shows no other."""
     for kind in ("ipc", "uts", "cgroup", "net"):
         report.attempt(kind, functools.partial(namespaces.unshare, [kind]))
     if not report.attempt("pid", lambda: namespaces.unshare(["pid"])):

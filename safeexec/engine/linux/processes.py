@@ -17,7 +17,7 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from safeexec.engine.linux.libc import Call, make, prctl, prepared, syscall
@@ -94,9 +94,7 @@ def pidfd_info(descriptor: int) -> PidfdInfo | None:
 
 
 def cpu_clock(pid: int) -> int:
-    """Return the clock of `time.clock_gettime` that counts the CPU time of process `pid`, all its threads. Needs no
-    permission on it.
-    """
+    """Return the clock of `time.clock_gettime` for the CPU time of process `pid`, all threads. Needs no permission."""
     return (~pid << 3) | 2
 
 
@@ -345,11 +343,6 @@ def pids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
-def processes() -> Iterator[ProcessStat]:
-    """Yield every process that this ``/proc`` shows, as far as it lives."""
-    return (stat for pid in pids() if (stat := process_stat(pid)) is not None)
-
-
 def session_members(sid: int) -> list[ProcessStat]:
     """Return the processes of one kernel session, without zombies. No member can leave where setsid is refused."""
     found = (process_stat(pid) for pid in pids() if session_of(pid) == sid)
@@ -359,8 +352,9 @@ def session_members(sid: int) -> list[ProcessStat]:
 def descendants(pid: int) -> list[ProcessStat]:
     """Return all processes below `pid`, without zombies. Complete under a subreaper, or while no parent has died."""
     children: dict[int, list[ProcessStat]] = {}
-    for stat in processes():
-        children.setdefault(stat.ppid, []).append(stat)
+    for one in pids():
+        if (stat := process_stat(one)) is not None:
+            children.setdefault(stat.ppid, []).append(stat)
     found, queue = [], [pid]
     while queue:
         for stat in children.get(queue.pop(), ()):

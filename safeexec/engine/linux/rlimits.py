@@ -20,7 +20,7 @@ NAMES: dict[str, int] = {
 
 
 def address_space() -> int:
-    """Bytes of address space of the calling process. Raises OSError where ``/proc`` is missing."""
+    """Return bytes of address space of the calling process. Raises OSError where ``/proc`` is missing."""
     with open("/proc/self/statm", "rb", buffering=0) as file:
         return int(file.read().split(None, 1)[0]) * PAGE
 
@@ -31,7 +31,7 @@ def set_limits(limits: Mapping[int, int]) -> None:
 
 
 def setting_limit(number: int, value: int) -> Call:
-    """The call that sets soft and hard limit of `number`, or the present hard limit again where that one is lower."""
+    """Return the call that sets soft and hard limit of `number`, to the present hard limit where that is lower."""
     hard = resource.getrlimit(number)[1]
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     limit = ctypes.create_string_buffer(struct.pack("=QQ", value, value), 16)

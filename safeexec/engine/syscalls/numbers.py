@@ -87,7 +87,7 @@ MACHINES = {"x86_64": _X86_64 + _COMMON, "aarch64": _AARCH64 + _COMMON}
 
 
 def machine() -> str:
-    """The machine's name as `uname` gives it (``x86_64``); ``arm64`` is spelled ``aarch64``."""
+    """Return the machine's name as `uname` gives it (``x86_64``); ``arm64`` is spelled ``aarch64``."""
     name = os.uname().machine
     return "aarch64" if name == "arm64" else name
 

@@ -102,7 +102,7 @@ def _share_cores() -> None:
 
 
 def _leave_namespaces(plan: ZygoteConfinement) -> None:
-    """All but the mount namespace, which only the zygote needs. A root host owns them; else the user namespace does."""
+    """Leave all but the mount namespace, which the zygote alone needs. A user namespace owns them, or a root host."""
     kinds = [kind for kind in plan.namespaces if kind not in ("user", "mount")]
     if "user" in plan.namespaces:
         uid, gid = os.geteuid(), os.getegid()
@@ -114,7 +114,7 @@ def _leave_namespaces(plan: ZygoteConfinement) -> None:
 
 
 def _new_root(plan: ZygoteConfinement) -> None:
-    """A tmpfs with the planned paths, at their own places; their parents are 0755, whoever's home they lie in."""
+    """Make a tmpfs with the planned paths, at their own places; their parents are 0755, whoever's home they lie in."""
     namespaces.unshare(["mount"])
     namespaces.enter_new_root()
     for path in plan.read:
@@ -133,8 +133,7 @@ def _new_root(plan: ZygoteConfinement) -> None:
 
 
 def _drop_rights(plan: ZygoteConfinement) -> None:
-    capabilities.drop_bounding_set()
-    capabilities.lock_securebits()
+    capabilities.forbid_gains()
     if plan.uid is not None and plan.gid is not None:
         os.setgroups([])
         os.setresgid(plan.gid, plan.gid, plan.gid)
@@ -157,7 +156,7 @@ def _restrict_files(plan: ZygoteConfinement) -> None:
 
 
 def _reap(plan: ZygoteConfinement, host: int | None, inner: int) -> NoReturn:
-    """The reaper's whole life. SIGTERM ends the sandbox, SIGKILL too as far as the kernel carries it on.
+    """Live the reaper's whole life. SIGTERM ends the sandbox, SIGKILL too as far as the kernel carries it on.
 
     Signals are heard through a pipe: one that only interrupted the wait would be lost between Python's last look for
     signals and the system call that waits.
@@ -195,7 +194,7 @@ def _reap(plan: ZygoteConfinement, host: int | None, inner: int) -> NoReturn:
 
 
 def _reap_orphans(inner: int) -> None:
-    """Without a pid namespace a copy whose parent has ended is this process's own: it must not stay as a zombie."""
+    """Reap what has ended: without a pid namespace, a copy whose parent has ended would stay here as a zombie."""
     with contextlib.suppress(ChildProcessError):
         while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             if ended.si_pid == inner:  # whose end is what the poll waits for

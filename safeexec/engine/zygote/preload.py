@@ -32,16 +32,11 @@ ENVIRONMENT = {
     # Process pools need semaphores and programs, and joblib warns at import where it finds none.
     "JOBLIB_MULTIPROCESSING": "0",
     "MPLBACKEND": "Agg",
-    # A BLAS thread does not survive a fork, and a pool that lost its threads hangs. Read when the library is loaded.
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMEXPR_NUM_THREADS": "1",
-    "BLIS_NUM_THREADS": "1",
-    "VECLIB_MAXIMUM_THREADS": "1",
-    # pyarrow's own: threads that a fork loses, and a pool that reserves more address space than a session has.
-    "ARROW_IO_THREADS": "1",
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    # A BLAS thread does not survive a fork, and a pool that lost its threads hangs; nor do pyarrow's own. Read when the
+    # library is loaded.
+    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"),
+    **dict.fromkeys(("BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "ARROW_IO_THREADS"), "1"),
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # its own reserves more address space than a session has
     # DuckDB asks Slurm's variables how large it may become, and else the control group, whose refusal ends its process.
     "SLURM_CPUS_ON_NODE": "1",
 }
@@ -101,9 +96,7 @@ def import_modules(names: Sequence[str]) -> None:
 
 
 def build_server(configure: m.Configure, control: int) -> Server:
-    """Return what serves every session to come, complete but for its control socket, which becomes descriptor
-    `control`.
-    """
+    """Return what serves every session to come, but for its control socket, which becomes descriptor `control`."""
     substitutes.install()
     link = Link(control, seal=configure.seal)
     tools = ToolCaller(link, configure.limits, [tool.name for tool in configure.tools])
@@ -144,9 +137,7 @@ def freeze_heap() -> None:
 
 
 def finish(server: Server) -> None:
-    """Run the paths that every step takes, then take what exists out of the collector's sight: children share it
-    all.
-    """
+    """Run the paths that every step takes, then hide what exists from the collector: children share it all."""
     server.guest.displays.prepare()
     server.guest.progress.prepare()
     server.guest.loop.prepare()

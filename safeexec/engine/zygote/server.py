@@ -39,9 +39,7 @@ COMMAND_FDS = 3
 SPAWN_FDS = 4
 """And the file in which the host reads what Python code prints."""
 IDLE_SECONDS = 0.02
-"""How long no request must come before the zygote goes on with its late imports: a child is never kept waiting for
-one.
-"""
+"""How long no request must come before the zygote goes on with its late imports: no child waits for one."""
 FIRST_IDLE_SECONDS = 0.2
 """The same just after its start: the steps that a sandbox was opened for come now, and may have one core only."""
 BUSY = 8
@@ -79,7 +77,8 @@ class Zygote:
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
         if self.lockdown.plan.files == "none":
-            self._prepare_all()  # no child could import it, where nothing but seccomp holds what is opened
+            while self._late:  # no child could import it, where nothing but seccomp holds what is opened
+                self._prepare(*self._late.pop(0))
         while True:
             self._use_pause()
             request = self.link.receive()
@@ -113,11 +112,6 @@ class Zygote:
             self._warmed = True
             self._try("warm-up", partial(preload.warm, self.server))
             self.lockdown.measure()
-
-    def _prepare_all(self) -> None:
-        """Do all of it before the first child."""
-        while self._late:
-            self._prepare(*self._late.pop(0))
 
     def _prepare(self, what: str, act: Callable[[], object]) -> None:
         self._try(what, act)
@@ -185,7 +179,7 @@ def run(fd: int, began: float) -> NoReturn:
 
 
 def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, took: float) -> None:
-    """With what only this process can give: the descriptors go to the host and nowhere else."""
+    """Say so, with what only this process can give: the descriptors go to the host and nowhere else."""
     sent: dict[Literal["gate", "proc"], int] = {}
     if configure.confinement.fork_gate:
         sent["gate"] = notify.install_listener(notify.fork_gate())
@@ -199,9 +193,7 @@ def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, 
 
 
 def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]]:
-    """Confinement first, so that no library of the policy is imported with more rights than it needs; then the
-    preloading.
-    """
+    """Confine first, so that no library of the policy is imported with more rights than it needs; then preload."""
     preload.prepare_environment(configure)
     mechanisms = enter(configure.confinement)
     if configure.seed is not None:

@@ -162,7 +162,7 @@ class _Clock:
 
 
 def _clock_functions(clock: _Clock, real: Any) -> list[Callable[..., Any]]:
-    """`time.time` and its relatives, and those that take the current time where they are given none."""
+    """Return `time.time` and its relatives, and those that take the current time where they are given none."""
     wall = {real.CLOCK_REALTIME, getattr(real, "CLOCK_TAI", real.CLOCK_REALTIME)}
 
     def now() -> float:

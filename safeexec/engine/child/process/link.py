@@ -35,14 +35,14 @@ class Link:
         """Descriptors that came with the last messages and nobody has taken yet."""
 
     def packed(self, message: msgspec.Struct) -> bytes:
-        """`message` as `send` sends it."""
+        """Return `message` as `send` sends it."""
         return frame(_encode(message), self.seal)
 
     def send(self, message: msgspec.Struct) -> None:
         self.socket.sendall(self.packed(message))
 
     def receive(self) -> Any:
-        """The next message. The end of the socket ends this process: the host has ended, or wants it to end."""
+        """Return the next message. The end of the socket ends this process: the host has ended, or wants it to end."""
         while not self._queue:
             try:
                 data, ancillary, _, _ = self.socket.recvmsg(CHUNK, _ANCILLARY)
@@ -79,15 +79,15 @@ class Link:
         return not self._queue and not select.select([self.socket], [], [], seconds)[0]
 
     def fileno(self) -> int:
-        """The socket's descriptor."""
+        """Return the socket's descriptor."""
         return self.socket.fileno()
 
     def descriptors(self) -> list[int]:
-        """The socket's, and those that nobody has taken."""
+        """Return the socket's, and those that nobody has taken."""
         return [self.fileno(), *self.fds]
 
     def take_fd(self) -> int | None:
-        """The oldest descriptor that the host sent and nobody has taken."""
+        """Return the oldest descriptor that the host sent and nobody has taken."""
         return self.fds.pop(0) if self.fds else None
 
     def deliver(self, payload: bytes) -> m.Done:
@@ -104,7 +104,7 @@ class Link:
         return m.Done()
 
     def become(self, fd: int) -> None:
-        """In a copy of the process: go on over the socket `fd`, under the number of the one that the original has.
+        """Go on, in a copy of the process, over the socket `fd`, under the number of the one that the original has.
 
         The object stays what it is. (To close it and make another one costs a copy 60 pages.)
         """

@@ -64,7 +64,7 @@ class Lockdown:
 
     @classmethod
     def prepare(cls, plan: ChildConfinement, keep_fds: Iterable[int] = ()) -> Lockdown:
-        """In the zygote, after `zygote.confine.enter` and the imports.
+        """Make ready in the zygote, after `zygote.confine.enter` and the imports, what children apply.
 
         `keep_fds`: the descriptors that children keep besides the standard streams. Raises OSError, KeyError (a
         machine without a system call table).
@@ -72,12 +72,12 @@ class Lockdown:
         if plan.threads and hasattr(libc, "mallopt"):  # musl has neither it nor arenas
             # Each malloc arena of a thread reserves 64 MiB of address space, which RLIMIT_AS counts.
             libc.mallopt(_M_ARENA_MAX, _ARENAS)
-        violations.configure(plan)
+        violations.known.rules, violations.known.threads = plan.rules, plan.threads > 0
         seccomp.set_no_new_privs()
         return cls(plan, keep_fds)
 
     def limit(self) -> None:
-        """In the zygote, once it has sent all descriptors that it sends: set the limits that children simply inherit.
+        """Set the limits that children simply inherit, in the zygote, once it has sent all descriptors that it sends.
 
         What descriptors all processes of a user have under way counts against the limit of the one who sends more: with
         the low limit of a child, that was ETOOMANYREFS on a busy machine.
@@ -91,7 +91,7 @@ class Lockdown:
         self._calls = self._sequence(self._ruleset, self._last)
 
     def apply(self, *, workspace: str | None = None, lowered: Iterable[tuple[int, int]] = ()) -> None:
-        """In the child: give everything up but the kept descriptors and `workspace`. Raises OSError.
+        """Give up, in the child, everything but the kept descriptors and `workspace`. Raises OSError.
 
         `lowered`: resource limits of this child alone, and by how much each is less than the plan's.
         The child is the leader of its session and process group already (setsid); afterwards it cannot become one.
@@ -100,7 +100,7 @@ class Lockdown:
             struct.pack_into("=I", self._filter.data, offset, os.getpid())
         calls = self._calls
         if lowered or self._ruleset < 0 or workspace is not None:
-            violations.remember_workspace(workspace)
+            violations.known.workspace = workspace
             is_own = self.plan.landlock and (self._ruleset < 0 or workspace is not None)
             ruleset = self._make_ruleset(workspace) if is_own else self._ruleset
             calls = self._sequence(ruleset, self._last_calls(lowered) if lowered else self._last)
@@ -125,7 +125,7 @@ class Lockdown:
         return [*calls, seccomp.installing(self._filter)]
 
     def _limits(self, lowered: Iterable[tuple[int, int]]) -> Iterable[tuple[int, int]]:
-        """The limits that a child sets itself: what the zygote could not live with, and what is `lowered`."""
+        """Return the limits that a child sets itself: what the zygote could not live with, and what is `lowered`."""
         limits = {resource.RLIMIT_AS: self._address_space + self.plan.memory_bytes}
         if self.plan.processes is not None:
             limits[resource.RLIMIT_NPROC] = self.plan.processes
@@ -136,7 +136,7 @@ class Lockdown:
         return limits.items()
 
     def _enter_user_namespace(self) -> None:
-        """A user namespace with a name in it."""
+        """Enter a user namespace with a name in it."""
         processes.set_dumpable(True)
         namespaces.unshare(("user",))
         namespaces.map_user(self._uid, self._gid, deny_setgroups=not self.plan.setgroups_denied)
@@ -154,7 +154,7 @@ class Lockdown:
 
 
 def _add_proc(ruleset: landlock.Ruleset, proc: str) -> None:
-    """What is told about the process itself. In the host's /proc, nothing of the host: its network, its mounts."""
+    """Grant what is told about the process itself. In the host's /proc, nothing of the host: no network, no mounts."""
     if proc == "/proc":
         ruleset.add_path(proc, landlock.READ)
         return
@@ -165,7 +165,7 @@ def _add_proc(ruleset: landlock.Ruleset, proc: str) -> None:
 
 
 def _compile(plan: ChildConfinement) -> tuple[seccomp.Prepared, list[int]]:
-    """The filter, and where in its bytes the child's own pid belongs."""
+    """Return the filter, and where in its bytes the child's own pid belongs."""
     program = seccomp.build(rules_for(plan))
     places = [index * 8 + 4 for index, instruction in enumerate(program) if instruction.k == OWN_PID]
     return seccomp.prepare(program), places

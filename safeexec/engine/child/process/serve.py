@@ -214,9 +214,7 @@ class Server:
             self._control = control
 
     def _freeze(self, *, hurry: bool) -> bool:
-        """Make the automatic checkpoint that is due. False in a runner that was thawed from it: nothing else is due
-        there.
-        """
+        """Make the automatic checkpoint that is due. False in a runner thawed from it: nothing else is due there."""
         control, self._control, self._due = self._control, None, False
         self._begin_debt()
         problem = self._copy_onto(control)
@@ -285,7 +283,7 @@ class Server:
         return True
 
     def _wake(self, request: m.Wake, notes: list[str]) -> None:
-        """This process is a runner again: say so."""
+        """Say that this process is a runner again."""
         self._pid = os.getpid()
         if request.branch:
             self._idle = request.idle
@@ -309,12 +307,12 @@ class Server:
         return self.tools.is_open and _thread.get_ident() == self._thread and not self.tools.waiting
 
     def _progress(self, description: str, done: float, total: float | None) -> None:
-        """A progress bar of the guest moved."""
+        """Tell that a progress bar of the guest moved."""
         if self._may_tell():
             self.link.send(m.Progress(description, done, total))
 
     def _shown(self, display: m.DisplayData) -> None:
-        """The guest displayed something."""
+        """Tell what the guest displayed."""
         if self._may_tell():
             self.link.send(m.Shown(display, self.guest.streams.position()))
 
@@ -324,7 +322,7 @@ class Server:
         return self._finish(self.guest.step(request))
 
     def _unusual_step(self, request: m.Execute) -> m.StepDone:
-        """A step that has something to read, or arguments, or whose displays are sent as they come."""
+        """Run a step that has something to read, or arguments, or whose displays are sent as they come."""
         given, (fd, self._stdin) = self.guest.input, (self._stdin, None)
         file = program_file(request.argv, self.guest.language.plan.workspace != "none")
         namespace = self.guest.namespace

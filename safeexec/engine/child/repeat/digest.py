@@ -123,7 +123,7 @@ def _short(thing: Any) -> Any:
 
 
 def _inside(thing: Any, kind: type) -> Iterator[Any]:
-    """What an object holds, in an order that hangs on no address."""
+    """Yield what an object holds, in an order that hangs on no address."""
     if issubclass(kind, types.ModuleType):
         return
     if issubclass(kind, type):

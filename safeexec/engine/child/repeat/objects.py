@@ -178,9 +178,7 @@ _CONTAINERS: Final = (list, tuple, set, frozenset)
 
 
 def is_value(item: Any) -> bool:
-    """Tell whether the hash of a thing, or of what it holds, is the same wherever it lies. What is not sure is none.
-    Costs up to 6 us.
-    """
+    """Tell whether the hash of a thing, or of what it holds, is surely the same wherever it lies. Costs up to 6 us."""
     kind = type(item)
     if kind in PLAIN:
         return True

@@ -253,7 +253,7 @@ class Repeatable:
         self._taint()
 
     def assigned(self, value: Any) -> None:
-        """The host has bound a variable."""
+        """Note that the host has bound a variable."""
         if type(value) not in ATOMS:
             self._taint()
             for name in tables.OUTWARD:
@@ -375,7 +375,9 @@ class Repeatable:
             if does.startswith(("STORE", "DELETE")):
                 continue
             if self.seen.random and name in tables.SEEDED:
-                fine = fine and source is not None and _is_seeded_by_numbers(source)
+                # Each generator in the source must be seeded by a number.
+                fine = fine and source is not None
+                fine = fine and tables.SEEDED_OTHERWISE.search(tables.COMMENT.sub("", source or "")) is None
             elif does.startswith(GLOBAL):
                 fine = fine and self._is_pure_global(name, code, source)
             elif does != "IMPORT_NAME":
@@ -497,11 +499,6 @@ class Repeatable:
 
 def _is_of_program(kind: Any) -> bool:
     return issubclass(type(kind), type) and not is_of_library(kind)
-
-
-def _is_seeded_by_numbers(source: str) -> bool:
-    """Tell whether each generator in the source is seeded by a number."""
-    return tables.SEEDED_OTHERWISE.search(tables.COMMENT.sub("", source)) is None
 
 
 _SAMPLE: Final = """

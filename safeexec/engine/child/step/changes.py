@@ -119,7 +119,7 @@ def after_step(namespace: dict[str, Any], before: Before) -> ChangesReport | Non
 
 
 def _is_of_python(name: Any) -> bool:
-    """Names that Python itself adds to a namespace (``__warningregistry__``), and keys that are no names."""
+    """Tell whether Python itself adds a name to a namespace (``__warningregistry__``), or a key is no name."""
     return type(name) is not str or (name.startswith("__") and name.endswith("__"))
 
 
@@ -135,7 +135,7 @@ def _mention_functions(namespace: dict[str, Any], names: set[str]) -> None:
 
 
 def _watched(namespace: dict[str, Any], before: Before) -> tuple[list[str], list[int]]:
-    """Names and identities in a large namespace: those watched, and those that were added at its end."""
+    """Return names and identities in a large namespace: those watched, and those that were added at its end."""
     names = [name for name in before.names if name in namespace]
     added = len(namespace) - before.size + len(before.names) - len(names)
     if added > 0:
@@ -147,7 +147,7 @@ def _watched(namespace: dict[str, Any], before: Before) -> tuple[list[str], list
 def _report(
     namespace: dict[str, Any], created: list[str], changed: list[str], deleted: list[str]
 ) -> ChangesReport | None:
-    """The names that a program could have bound, the living ones with a description; None where there are none."""
+    """Return the names that a program could have bound, the living ones with a description; None where none is."""
     report = ChangesReport()
     descriptions, gone = report.descriptions, report.deleted
     for names, listed in ((created, report.created), (changed, report.changed), (deleted, gone)):
@@ -221,7 +221,7 @@ def _of_dict(value: dict[Any, Any], levels: int) -> tuple[Any, ...]:
 
 
 def _of_object(value: Any, kind: type, levels: int) -> Any:
-    """An array, a frame, another container, or an object with attributes; None for what cannot be looked at."""
+    """Return the fingerprint of an array, a frame, another container or an object; None if it has no inside."""
     package, name = library_of(kind), class_name(kind)
     try:
         if package == "numpy":
@@ -254,7 +254,7 @@ def _checksum(array: Any) -> tuple[Any, ...]:
 
 
 def _of_frame(value: Any) -> Any:
-    """The blocks of a DataFrame or Series, and the identities of its axes."""
+    """Return the blocks of a DataFrame or Series, and the identities of its axes."""
     arrays = [block.values for block in value._mgr.blocks[:_ITEMS]]
     blocks = [_checksum(data) if type(data).__module__ == "numpy" else _of_extension(data) for data in arrays]
     labels = value.columns if value.ndim == 2 else value.name
@@ -262,7 +262,7 @@ def _of_frame(value: Any) -> Any:
 
 
 def _of_extension(data: Any) -> Any:
-    """An extension array: by the arrays it is made of. An Arrow table is immutable, so its identity is enough."""
+    """Return an extension array by the arrays it is made of. An Arrow table is immutable, so its identity is enough."""
     for name in ("_data", "_ndarray", "_codes"):
         inside = getattr(data, name, None)
         if type(inside).__module__ == "numpy":
@@ -275,7 +275,7 @@ def _of_extension(data: Any) -> Any:
 
 
 def describe(value: Any) -> str:
-    """A value in a few words: ``DataFrame 891x12``, ``list of 3``, ``int 42``, ``function area(width, height)``."""
+    """Return a value in a few words: ``DataFrame 891x12``, ``list of 3``, ``int 42``, ``function area(width)``."""
     kind = type(value)
     if kind is float or kind is bool or (kind is int and -_LONG < value < _LONG):
         return f"{kind.__name__} {value!r}"
@@ -306,7 +306,7 @@ def _describe_other(value: Any, kind: type) -> str:
 
 
 def shape_of(value: Any) -> str:
-    """``891x12`` for arrays and frames, the number of items for builtin containers, else nothing."""
+    """Return ``891x12`` for arrays and frames, the number of items for builtin containers, else nothing."""
     kind = type(value)
     if kind in (list, tuple, dict, set, frozenset, str, bytes, bytearray):
         return str(len(value))
@@ -320,7 +320,7 @@ def shape_of(value: Any) -> str:
 
 
 def library_of(kind: type) -> str:
-    """The package that really defines `kind`, if its objects may be asked; a class that only claims so has none."""
+    """Return the package that really defines `kind`, if its objects may be asked; none for one that only claims so."""
     module = module_of(kind)
     if type(module) is not str or module.partition(".")[0] not in _LIBRARIES:
         return ""
@@ -329,7 +329,7 @@ def library_of(kind: type) -> str:
 
 
 def variables(namespace: dict[str, Any]) -> list[VariableData]:
-    """Each name of `namespace` with type, shape, size in bytes and a short repr; at most 1000 names.
+    """Return each name of `namespace` with type, shape, size in bytes and a short repr; at most 1000 names.
 
     The `repr` of guest objects is the guest's own: call this where the guest's limits hold.
     """
@@ -355,7 +355,7 @@ def _text(value: Any) -> bytes:
 
 
 def size_of(value: Any) -> int | None:
-    """Bytes that a value takes: the buffers of arrays and frames, the value and its direct items for containers."""
+    """Return the bytes that a value takes: the buffers of arrays and frames, a container with its direct items."""
     kind = type(value)
     try:
         package = library_of(kind)
@@ -375,6 +375,6 @@ def size_of(value: Any) -> int | None:
 
 
 def _size_of_items(items: Any, count: int) -> int:
-    """The size of all items, reckoned from the first thousand."""
+    """Return the size of all items, reckoned from the first thousand."""
     sampled = [sys.getsizeof(item) for item in islice(items, 1000)]
     return sum(sampled) * count // len(sampled) if sampled else 0

@@ -15,6 +15,7 @@ from typing import Any
 from warnings import warn
 from weakref import WeakKeyDictionary, WeakSet
 
+from safeexec.common.text import short_repr, type_name
 from safeexec.engine.child.process.on_import import after_import
 from safeexec.engine.child.step import rich
 from safeexec.protocol.messages import DisplayData
@@ -52,8 +53,7 @@ class Displays:
         self._pictures: WeakKeyDictionary[Any, bytes] = WeakKeyDictionary()
         """A digest of the picture as which each figure was shown last."""
         self._done: WeakSet[Any] = WeakSet()
-        """The figures that were shown and closed: what the guest draws in one later, by a name that it holds, is shown
-        again."""
+        """The figures that were shown and closed: what the guest draws in one by a name later is shown again."""
         self._has_closed = False
         """Whether there was any."""
         self._drawn: list[Any] = []
@@ -119,7 +119,7 @@ class Displays:
                 self._finished.append(value)
 
     def collect(self, value: Any, text: str | None = None) -> list[DisplayData]:
-        """The displays of the step that ends with `value`, whose repr is `text`; open figures are drawn."""
+        """Return the displays of the step that ends with `value`, whose repr is `text`; open figures are drawn."""
         if "matplotlib._pylab_helpers" in sys.modules:
             self._end_figures(value)
         drawn, self._drawn = self._drawn, []
@@ -143,7 +143,7 @@ class Displays:
         after_import("IPython.core.display_functions", self._take_over_ipython)
 
     def _take_over_ipython(self) -> None:
-        """`from IPython.display import display`, where the library is installed: else it prints the repr."""
+        """Take over `from IPython.display import display`, where the library is installed: else it prints the repr."""
 
         def display(*values: Any, display_id: Any = None, raw: bool = False, **options: Any) -> Any:
             return self.display(*values, display_id=display_id, raw=raw)
@@ -154,7 +154,7 @@ class Displays:
         sys.modules["altair"].TopLevelMixin.show = lambda chart, *arguments, **options: self._show_chart(chart)
 
     def _show_chart(self, chart: Any, *arguments: Any, **options: Any) -> None:
-        """`show` of plotly's figures and altair's charts, which else looks for a browser or a notebook."""
+        """Show plotly's figures and altair's charts, whose `show` else looks for a browser or a notebook."""
         if type(chart) is dict:  # plotly takes the plain form too
             chart = sys.modules["plotly"].graph_objects.Figure(chart)
         self._add(self._drawn_as(chart, ()))
@@ -183,7 +183,7 @@ class Displays:
         pyplot.savefig = savefig
 
     def show_figures(self) -> None:
-        """`plt.show()`: draw all figures that have something new, and close them."""
+        """Draw all figures that have something new, and close them: `plt.show()`."""
         for figure in self._draw_news():
             self._close(figure)
 
@@ -217,7 +217,7 @@ class Displays:
         return is_news
 
     def _close(self, figure: Any) -> None:
-        """A figure that was shown is done: no later line draws in it by accident, as in a notebook."""
+        """End a figure that was shown: no later line draws in it by accident, as in a notebook."""
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is not None:
             pyplot.close(figure)
@@ -242,12 +242,12 @@ class Displays:
         return shown
 
     def _show_value(self, value: Any, text: str | None) -> None:
-        """The value of the step, if it has more than its repr."""
+        """Show the value of the step, if it has more than its repr."""
         try:
             data = rich.rich(value)
             if data and "text/plain" not in data:
                 too_long = text is None or len(text) > rich.TEXT_CHARACTERS
-                data["text/plain"] = rich.plain(value) if too_long else text
+                data["text/plain"] = short_repr(value, rich.TEXT_CHARACTERS) if too_long else text
         except Exception:  # the value still has its repr
             return
         if data:
@@ -257,9 +257,10 @@ class Displays:
         try:
             data = rich.rich(value, include)
             if "text/plain" not in data:
-                data["text/plain"] = rich.plain(value)
+                data["text/plain"] = short_repr(value, rich.TEXT_CHARACTERS)
         except Exception as error:
-            data = {"text/plain": rich.failed(value, error)}
+            why = f"{type_name(type(error))}: {short_repr(str(error), 300)}"
+            data = {"text/plain": f"<{type_name(type(value))}: it could not be shown ({why})>"}
         return data
 
     def _add(

@@ -124,9 +124,7 @@ def report(
 
 
 def _not_imported(exc: BaseException) -> str:
-    """Return what to say of a module that lies below another and that nothing has imported yet. CPython says that the
-    one above has no such attribute.
-    """
+    """Return what to say of a submodule that nothing has imported: CPython says that there is no such attribute."""
     if type(exc) is not AttributeError or type(exc.obj) is not ModuleType or type(exc.name) is not str:
         return ""
     path = vars(exc.obj).get("__path__")
@@ -194,7 +192,7 @@ def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame],
 
 
 def _text_or_empty(make: Callable[[], str]) -> str:
-    """`make()`, or nothing if it fails: a report that lacks a part is better than a child that dies of reporting."""
+    """Return `make()`, or nothing if it fails: a report may lack a part, but no child dies of reporting."""
     try:
         return make()
     except BaseException:  # code of the guest's

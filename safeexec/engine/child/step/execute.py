@@ -40,9 +40,7 @@ if TYPE_CHECKING:
     from safeexec.protocol.plan import LimitsPlan
 
 ARRAY_BYTES = 128 << 10
-"""Of the arrays and frames in a step's value: as plain data they cost the host 2 us per element, with every step that
-ends in one.
-"""
+"""Of the arrays and frames in a step's value: as plain data they cost the host 2 us per element."""
 WARM_UP = "x = x + 1"
 """The source of a warm-up, until there has been a step."""
 WARM_UP_CHARACTERS = 4000
@@ -149,7 +147,7 @@ class Guest:
     def _compiled(
         self, source: str, filename: str, stdin: bool, review: Review | None = None
     ) -> tuple[str, CompiledStep]:
-        """The program in what was sent, and its code. Raises what compiling raises."""
+        """Return the program in what was sent, and its code. Raises what compiling raises."""
         source = without_fence(source)
         try:
             return source, self.language.compile(source, filename, stdin=stdin, review=review)
@@ -160,8 +158,8 @@ class Guest:
         return plain, self.language.compile(plain, filename, stdin=stdin, review=review)
 
     def _watch_exit_functions(self) -> None:
-        """A session has no end at which they could run: its process waits for the next step, and is killed. So the step
-        that registers one is to tell.
+        """Note which step registers a function with atexit. A session has no end at which it could run: its process
+        waits for the next step, and is killed. So the step is to tell.
         """
         register = atexit.register
 
@@ -247,7 +245,7 @@ class Guest:
         return usage.ru_maxrss
 
     def _exited(self, error: SystemExit) -> m.StepDone:
-        """The program has ended itself: with status 0 the step is `ok`, any other is its error."""
+        """Return the answer of a program that has ended itself: `ok` with status 0, any other is its error."""
         code = _EXIT_CODE(error)
         status = exit_status(code)
         if status == 0:
@@ -315,7 +313,7 @@ class Guest:
         return b"", len(payload)
 
     def names(self) -> list[str]:
-        """The names that the guest bound, in order, without those that no text can show."""
+        """Return the names that the guest bound, in order, without those that no text can show."""
         hidden = self.hidden | _FROM_PYTHON
         return [name for name in self.namespace if type(name) is str and name not in hidden and name.isprintable()]
 
@@ -346,7 +344,7 @@ class Guest:
         after_step(self.namespace, before)
 
     def failed(self, error: BaseException) -> m.StepDone:
-        """The answer of a step that raised."""
+        """Return the answer of a step that raised."""
         displays = self.displays.collect(None)
         running = []
         try:
@@ -374,7 +372,7 @@ class Guest:
         return m.StepDone(outcome, error=report, displays=displays, peak_kb=self._peak_kb(), frames=frames)
 
     def refused(self, error: BaseException, filename: str, source: str) -> m.StepDone:
-        """The step did not compile: a policy's refusal, a syntax error, or a limit of the parser."""
+        """Return the answer of a step that did not compile: a refusal, a syntax error, or a limit of the parser."""
         if isinstance(error, Rejection):
             self.streams.end()
             return m.StepDone("rejected", error=rejection_report(error, self._hint))
@@ -408,7 +406,7 @@ _LONG = range(-(1 << 63), 1 << 63)
 
 
 def exit_status(code: object) -> int:
-    """The exit status that CPython on Linux makes of a SystemExit's code: 0 to 255.
+    """Return the exit status that CPython on Linux makes of a SystemExit's code: 0 to 255.
 
     None is 0, a whole number its last eight bits (255 for one that no C long holds), anything else a message and 1.
     """
@@ -421,9 +419,7 @@ def exit_status(code: object) -> int:
 
 
 def _brief_report(error: BaseException) -> m.ErrorReport:
-    """Return type, message and line, without the modules that tell the rest. Asks nothing of the exception's own
-    code.
-    """
+    """Return type, message and line, without the modules that tell the rest. Runs no code of the exception's own."""
     words = " ".join(part for part in args_of(error) if type(part) is str)
     if type(error) is OSError:
         with contextlib.suppress(BaseException):  # what it was made with may be the guest's
@@ -441,9 +437,9 @@ def _workspace_files() -> list[str]:
 
 
 def shown(value: Any, sources: Mapping[str, str]) -> str:
-    """`repr(value)`, or a short one of a value that Python or a library cannot write: an exact number past the digits
-    that `str` allows, whatever class holds it, and what is nested past the recursion limit are values all the same.
-    What code of the guest's raises, a file of `sources`, is the step's error, as at a prompt.
+    """Return `repr(value)`, or a short one of a value that Python or a library cannot write: an exact number past the
+    digits that `str` allows, whatever class holds it, and what is nested past the recursion limit are values all the
+    same. What code of the guest's raises, a file of `sources`, is the step's error, as at a prompt.
     """
     kind = type(value)
     try:
@@ -471,14 +467,14 @@ _SLICED = (str, bytes, list, tuple)
 
 
 def _ends_of(value: Any, kind: type) -> str:
-    """As much of the repr of a long value as is kept of it: half at each end (1 MB of bytes: 0.1 ms instead of 3)."""
+    """Return as much of a long value's repr as is kept: half at each end (1 MB of bytes: 0.1 ms instead of 3)."""
     half = TEXT_CHARACTERS // 2 + 1
     count = half if kind is str or kind is bytes else half // 3 + 2  # an item and what parts it from the next: three
     return repr(value[:count])[:half] + " … " + repr(value[-count:])[-half:]
 
 
 def outcome_of(error: BaseException) -> Any:
-    """The outcome word for an exception that the guest did not catch."""
+    """Return the outcome word for an exception that the guest did not catch."""
     if is_out_of_memory(error):
         return "memory"
     # Any type: a library may say it in its own words, "can't start new thread" or "failed to map segment".
@@ -486,7 +482,7 @@ def outcome_of(error: BaseException) -> Any:
 
 
 def rejection_report(rejection: Rejection, hint_of: Callable[[str, str], str | None]) -> m.ErrorReport:
-    """All diagnostics of a rejection as one report: the first one leads. `hint_of` gives the hint for kind and name."""
+    """Return all diagnostics of a rejection as one report, the first one first. `hint_of`: kind and name to hint."""
 
     def report(d: Diagnostic) -> dict[str, Any]:
         hint = hint_of(d.kind, d.name)

@@ -39,13 +39,13 @@ _PRINTED_AT_ONCE = frozenset({str, int, float, bool, type(None)})
 
 
 def _memory(size: int) -> tuple[mmap.mmap, int]:
-    """A mapping that `_putting_behind` gives a file, and its address. Private: until then it is the zygote's."""
+    """Return a mapping that `_putting_behind` gives a file, and its address. Private: until then it is the zygote's."""
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return memory, ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
 def _putting_behind(address: int, size: int, protection: int, kind: int, offset: int) -> Call:
-    """The call that lets the mapping at `address` show the file behind descriptor 1."""
+    """Return the call that lets the mapping at `address` show the file behind descriptor 1."""
     return prepared("mmap", address, size, protection, kind | _MAP_FIXED, 1, offset)
 
 
@@ -81,9 +81,7 @@ class Log:
             self._shared = True
 
     def attach(self) -> None:
-        """Begin at the start of the files that a child, or a branch, was given; without one that is shared, write to
-        descriptor 1 directly.
-        """
+        """Begin at the start of the files of a child, or a branch; where none is shared, write to descriptor 1."""
         self._file = None
         try:
             info = os.fstat(1)
@@ -95,7 +93,7 @@ class Log:
         self.rewind()
 
     def rewind(self) -> None:
-        """A step begins: the host has emptied the file."""
+        """Begin a step: the host has emptied the file."""
         if self._file is None:
             self.direct()
             return
@@ -112,7 +110,7 @@ class Log:
             self._map[:size] = bytes(size)
 
     def finish(self) -> None:
-        """A step ends. The host takes NULs for memory that nobody wrote to: those that were printed are fenced in."""
+        """End a step. The host takes NULs for memory that nobody wrote to: those that were printed are fenced in."""
         if self._file is None or not (size := self._map.tell()):
             return
         if not self._map[size - 1]:
@@ -179,7 +177,7 @@ class Log:
         self.watched = min(self._raw, RAW_BYTES - 1)
 
     def overflow(self, data: bytes) -> None:
-        """The first area is full: what comes now follows all that is in it."""
+        """Write past the first area, which is full: what comes now follows all that is in it."""
         self.direct()
         self.put(data)
 
@@ -277,7 +275,7 @@ class Streams:
             threading.main_thread()._stderr = self.stderr
 
     def watch_descriptors(self) -> None:
-        """For guests that have `os`: print where descriptor 1 leads after `os.dup2`, and directly in what they fork."""
+        """Print, for guests that have `os`, where descriptor 1 leads after `os.dup2`, and directly in their forks."""
         log, dup2 = self.log, os.dup2
 
         def dup2_and_look(fd: int, fd2: int, inheritable: bool = True) -> int:
@@ -339,7 +337,7 @@ class Streams:
             log.put = _drop
 
     def _make_print(self) -> Callable[..., None]:
-        """`print` for guest code: as the builtin, which it falls back on for all but what is common."""
+        """Return `print` for guest code: as the builtin, which it falls back on for all but what is common."""
         log, streams, slow, at_once = self.log, self, _builtin_print, _PRINTED_AT_ONCE.issuperset
 
         def print(

@@ -32,7 +32,7 @@ _GUARD = {"__name__", "'__main__'"}
 def modules_of(
     guest: Guest, label: str, sources: dict[str, str]
 ) -> tuple[ProgramModules, Callable[[str], ModuleSource]]:
-    """The importer of one plugin's modules, and what finds their sources; the main one, whose namespace is the
+    """Return the importer of one plugin's modules, and what finds their sources; the main one, whose namespace is the
     session's own, is the first of `sources`.
     """
     main = next(iter(sources))
@@ -53,8 +53,9 @@ def modules_of(
 
 
 def as_imported(text: str) -> str:
-    """The text of a main module in which `__name__ == "__main__"` is false: what stands below it is for a run by hand.
-    Lines and columns stay. The name itself is the one by which the language layer knows the program's own classes.
+    """Return the text of a main module in which `__name__ == "__main__"` is false: what stands below it is for a run by
+    hand. Lines and columns stay. The name itself is the one by which the language layer knows the program's own
+    classes.
     """
     if "__main__" not in text:
         return text
@@ -95,7 +96,7 @@ class LoadedPlugin:
 
     @property
     def waits_for_calls(self) -> bool:
-        """Whether a plugin is loaded, and no generator of it is half through."""
+        """Tell whether a plugin is loaded, and no generator of it is half through."""
         return bool(self._exports) and self._items is None
 
     def touch(self) -> None:
@@ -139,7 +140,7 @@ class LoadedPlugin:
         return done
 
     def _public(self) -> list[str]:
-        """The names in `__all__`, where the module has that, else those of its own public functions and classes."""
+        """Return the names in `__all__`, where the module has that, else its own public functions and classes."""
         guest = self._guest
         listed: Any = guest.namespace.get("__all__")
         if type(listed) in (list, tuple) and all(type(name) is str for name in listed):
@@ -153,7 +154,7 @@ class LoadedPlugin:
         ][:_PUBLIC]
 
     def _describe(self, path: str) -> dict[str, Any]:
-        """The fields of an `Export`."""
+        """Return the fields of an `Export`."""
         try:
             value = self._find(path)
         except (AttributeError, KeyError):
@@ -231,7 +232,7 @@ class LoadedPlugin:
         return self._held[number]
 
     def proceed(self, request: m.Proceed) -> m.StepDone:
-        """The next item of the generator, or its end."""
+        """Return the next item of the generator, or its end."""
         guest = self._guest
         guest.streams.begin()
         items = self._items
@@ -257,7 +258,7 @@ class LoadedPlugin:
             return guest.failed(error)
 
     def _done(self, value: Any) -> m.StepDone:
-        """The answer that carries a value; its repr is of no use to the host, who called a function."""
+        """Return the answer that carries a value; its repr is of no use to the host, who called a function."""
         guest = self._guest
         encoded = encode(value, max_bytes=guest.limits.value_bytes, max_depth=guest.limits.value_depth, arrays=True)
         done = m.StepDone("ok", truncated=encoded.truncated)
@@ -296,7 +297,7 @@ class LoadedPlugin:
 
 
 def _described_signature(value: Any) -> dict[str, Any]:
-    """The fields of an `Export` that say how it is called; none where that is not known."""
+    """Return the fields of an `Export` that say how it is called; none where that is not known."""
     from enum import EnumType
     from inspect import Parameter, Signature, signature
 

@@ -59,7 +59,7 @@ _CALLS = {
 
 
 def _needs_no_name_server(arguments: tuple[Any, ...]) -> bool:
-    """No name, or an address in digits, or this machine's own name, which files tell."""
+    """Tell whether it is no name, or an address in digits, or this machine's own name, which files tell."""
     host = arguments[0]
     if isinstance(host, bytes):
         host = host.decode("ascii", "replace")
@@ -104,7 +104,8 @@ def take(error: ErrorReport | None, language: Language) -> list[Refusal]:
         or not error.message.startswith(report.message.partition(b" is refused by ")[0])
     ]
     noted.clear()
-    violations.forget_refused()
+    violations.known.calls.clear()
+    violations.known.tried = None
     return reports[:FEW]
 
 
@@ -156,7 +157,8 @@ def listen(plan: ChildConfinement) -> None:
                 if call in rules and _ALLOWED[event](arguments):
                     return
                 caller = sys._getframe(1)
-                violations.note_call(caller.f_code, caller.f_lasti, call)
+                if len(violations.known.calls) < MOST:
+                    violations.known.calls[caller.f_code, caller.f_lasti] = call
                 _note(violations.of_call(call), frame.f_lineno)
             else:
                 reads = event in _PATHS and not _flags(arguments) & (os.O_ACCMODE | os.O_CREAT)
@@ -179,7 +181,7 @@ def _database(path: Any, line: int) -> None:
     outside = _outside(path, ())
     if outside is not None and (error := _opening(outside, ("", "", os.O_RDWR | os.O_CREAT))):
         _note(violations.of_path(error), line)
-        violations.remember_refused(outside)
+        violations.known.tried = outside
 
 
 def _guest_frame() -> FrameType | None:
@@ -196,7 +198,7 @@ def _flags(arguments: tuple[Any, ...]) -> int:
 
 
 def _outside(path: Any, code: tuple[str, ...]) -> str | None:
-    """The absolute path if it lies outside of the workspace and of what libraries are read from."""
+    """Return the absolute path if it lies outside of the workspace and of what libraries are read from."""
     if isinstance(path, bytes | os.PathLike):
         path = os.fsdecode(path)
     if type(path) is not str:
@@ -206,7 +208,7 @@ def _outside(path: Any, code: tuple[str, ...]) -> str | None:
 
 
 def _opening(path: str, arguments: tuple[Any, ...]) -> OSError | None:
-    """Return what the kernel says to the opening of `path`, without making or emptying a file."""
+    """Allow opening that makes no set-uid file. Before ABI 3 Landlock lets a reader truncate, by O_RDONLY | O_TRUNC."""
     flags = _flags(arguments)
     try:
         os.close(os.open(path, flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC) | os.O_NONBLOCK | os.O_CLOEXEC))

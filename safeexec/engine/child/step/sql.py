@@ -223,7 +223,9 @@ def _explained(failure: QueryFailed, query: str, frames: Mapping[str, Any], file
         at = _offset(statement, int(place[1]), place[2], len(place[3]) - len(f"LINE {place[1]}: "))
         message = message[: place.start()] + message[place.end() :]
     else:
-        at = _place_of_file(message, statement)
+        missing = _MISSING_FILE.search(message)  # DuckDB does not tell where
+        at = statement.find(f"'{missing[1]}'") if missing is not None else -1
+        at = None if at < 0 else at
     candidates = _CANDIDATES.search(message)
     message = _CANDIDATES.sub("", message).strip().replace(os.getcwd() + "/", "")
     hint = failure.hint or _hint(message, frames, files)
@@ -236,9 +238,7 @@ def _explained(failure: QueryFailed, query: str, frames: Mapping[str, Any], file
 
 
 def _offset(statement: str, line: int, shown: str, caret: int) -> int | None:
-    """Return where in the statement a caret points: DuckDB shows a window of a long line, with ``...`` where it is
-    cut.
-    """
+    """Return where in the statement a caret points: DuckDB shows a window of a long line, with ``...`` at a cut."""
     lines = statement.split("\n")
     if line > len(lines):
         return None
@@ -247,13 +247,6 @@ def _offset(statement: str, line: int, shown: str, caret: int) -> int | None:
         return begins + caret
     cut = lines[line - 1].find(shown[3:].removesuffix("..."))
     return None if cut < 0 else begins + cut - 3 + caret
-
-
-def _place_of_file(message: str, statement: str) -> int | None:
-    """Return where the statement names the file that cannot be read; DuckDB does not tell."""
-    missing = _MISSING_FILE.search(message)
-    at = statement.find(f"'{missing[1]}'") if missing is not None else -1
-    return None if at < 0 else at
 
 
 def _hint(message: str, frames: Mapping[str, Any], files: Mapping[str, str]) -> str | None:

@@ -37,11 +37,11 @@ class ToolCaller:
 
     @property
     def waiting(self) -> bool:
-        """Whether a call is under way: the socket is its own until the host has answered."""
+        """Tell whether a call is under way: the socket is its own until the host has answered."""
         return self._lock.locked()
 
     def close(self) -> None:
-        """The step ends: a call that is under way is finished first, later ones are refused."""
+        """End the step: a call that is under way is finished first, later ones are refused."""
         with self._lock:
             self.is_open = False
 
@@ -86,7 +86,7 @@ def _exception(kind: str, message: str) -> Exception:
 
 
 def tool_functions(caller: ToolCaller, signatures: Sequence[m.ToolSignature]) -> dict[str, Callable[..., Any]]:
-    """A function per tool, with the name, signature and docstring of the host's own."""
+    """Return a function per tool, with the name, signature and docstring of the host's own."""
     return {signature.name: _function(caller, signature) for signature in signatures}
 
 

@@ -255,9 +255,7 @@ class TracebackFormatter:
         return shown
 
     def _alone(self, exc: BaseException) -> TracebackException:
-        """Return the last lines of an exception: class, message and notes; of a SyntaxError about a source of the guest
-        its place, too.
-        """
+        """Return the last lines of an exception: class, message, notes; its place, if it is a SyntaxError here."""
         if (where := syntax_position(exc, self._sources)) is None:
             notes = _instance_dict(exc).get("__notes__")
             kept = [note for note in notes[:MAX_GROUP] if type(note) is str] if type(notes) is list else []
@@ -318,9 +316,7 @@ def _written(name: str, module: str = "", message: str = "", notes: Sequence[str
 
 
 def syntax_position(exc: BaseException, sources: Mapping[str, str]) -> tuple[str, Position] | None:
-    """Return file and position that a SyntaxError names, or None if it is of another kind or about a text the guest
-    read.
-    """
+    """Return file and position that a SyntaxError names; None for other kinds, and for a text that the guest read."""
     if not issubclass(type(exc), SyntaxError):
         return None
     filename, line, column, end_line, end_column = (
