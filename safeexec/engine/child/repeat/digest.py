@@ -28,7 +28,7 @@ from safeexec.common.identity import (
     qualname_of,
     read_member,
 )
-from safeexec.engine.child.repeat.objects import ATOMS
+from safeexec.engine.child.repeat.objects import ATOMS, builtins_of
 
 if TYPE_CHECKING:
     from safeexec.protocol.messages import StepDone
@@ -89,25 +89,27 @@ def _left_of(value: Any, items: int) -> int:
 def digest(namespace: dict[str, Any], names: Iterable[str]) -> int:
     """Return the number for what these names are bound to, and for the state of `random`; never 0."""
     number = 1
-    for part in _parts(namespace, [(name, namespace[name]) for name in names]):
+    for part in _parts([namespace, builtins_of(namespace)], [(name, namespace[name]) for name in names]):
         number = crc32(part, number)
     if (random := sys.modules.get("random")) is not None:
         number = crc32(marshal.dumps(random.getstate(), 2), number)
     return number or 1
 
 
-def _parts(namespace: dict[str, Any], root: Any) -> Iterator[bytes]:
-    """Yield what there is to say of an object and all that it leads to; of one that is met again, its place."""
-    met, kept, waiting = {identity(namespace): 0}, [namespace], [root]
+def _parts(known: list[Any], root: Any) -> Iterator[bytes]:
+    """Yield what there is to say of an object and all that it leads to but `known`. An object that is met again is told
+    by its place.
+    """
+    met, kept, waiting = {identity(thing): index for index, thing in enumerate(known)}, known, [root]
     while waiting:
         thing = waiting.pop()
         kind = type(thing)
         if kind in _PLAIN:
             yield marshal.dumps(_short(thing), 2)
             continue
-        known = met.get(identity(thing))
-        yield f"{qualname_of(kind)} {known}".encode("utf-8", "surrogatepass")
-        if known is not None or len(met) > MOST:
+        place = met.get(identity(thing))
+        yield f"{qualname_of(kind)} {place}".encode("utf-8", "surrogatepass")
+        if place is not None or len(met) > MOST:
             continue
         met[identity(thing)] = len(met)
         kept.append(thing)  # or what is made for this look could come to lie where another one lay
@@ -170,10 +172,12 @@ def _contents(thing: Any, kind: type) -> Iterator[Any]:
 
 
 def _memory_of(array: Any) -> Iterator[Any]:
-    """Yield what is in the memory of an array, up to 1 MiB of it; nothing where that holds objects."""
+    """Yield what is in the memory of an array, up to 1 MiB of it; nothing where that holds objects, whose addresses
+    these are, or long doubles, which have six bytes that nobody writes.
+    """
     try:
         with memoryview(array) as memory:
-            if memory.format != "O":
+            if not {"O", "g"} & {*memory.format}:
                 yield from (memory.format, memory.nbytes, crc32(memory.cast("B")[: 1 << 20]))
     except (TypeError, ValueError, BufferError):
         return

@@ -17,13 +17,12 @@ from typing import Any, Final
 
 from safeexec.common.identity import HEAP_TYPE, dict_of, identity, instance_dict, module_of, mro_of
 from safeexec.engine.child.repeat.code import GLOBAL, all_names, named, with_inner
-from safeexec.engine.child.repeat.tables import HASHING, MODULES, NOT_BELOW, OUTWARD
+from safeexec.engine.child.repeat.tables import HASHING, MODULES, NOT_BELOW, OUTWARD, TEXT_CODES
 
 MOST = 3000
 """Objects that one walk looks at."""
 ATOMS: Final = frozenset({int, float, bool, complex, str, bytes, type(None), type(...), CodeType})
 """Types whose instances hold no other object that matters."""
-_TOPS: Final = frozenset(name.lstrip("_") for name in MODULES)
 _looked_at: dict[str, tuple[list[int], frozenset[str], list[str]]] = {}
 """Of each module: the identities of its contents, the attributes that lead out of it, and the modules that it has."""
 
@@ -31,7 +30,9 @@ _looked_at: dict[str, tuple[list[int], frozenset[str], list[str]]] = {}
 def computes(name: str) -> bool:
     """Tell whether a module of that name only computes."""
     parts = name.split(".")
-    return parts[0].lstrip("_") in _TOPS and ".".join(parts[:2]) not in NOT_BELOW
+    top = parts[0]
+    is_known = top in MODULES or (top in sys.stdlib_module_names and top.lstrip("_") in MODULES)  # its part in C
+    return is_known and ".".join(parts[:2]) not in NOT_BELOW
 
 
 def contents_of(module: ModuleType) -> list[int]:
@@ -74,6 +75,8 @@ def is_of_known(thing: Any) -> bool:
     """Tell whether a function or class is of a module that only computes, or of the language."""
     module = getattr(thing, "__module__", None)
     if type(module) is not str:
+        if type(thing) is FunctionType:  # made by `exec` in a dict of its own
+            return False
         owner = type(getattr(thing, "__self__", None))  # of a method that is written in C
         return owner in ATOMS or (type(owner.__module__) is str and computes(owner.__module__))
     return module == "builtins" or computes(module)
@@ -99,11 +102,13 @@ def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
 
 
 def walk(namespace: dict[str, Any], roots: Iterable[Any]) -> Iterator[Any]:
-    """Yield all objects that these lead to, but for those of `ATOMS`; then None if there are more than `MOST`.
+    """Yield all objects that these lead to, but for those of `ATOMS`; then None if there are more than `MOST`,
+    or some that cannot be had.
 
     The namespace itself and its builtins count as no way: code reaches them by names, which are judged.
     """
     seen = {identity(namespace), identity(builtins_of(namespace))}
+    array = getattr(sys.modules.get("numpy"), "ndarray", None)
     waiting = list(roots)
     while waiting:
         thing = waiting.pop()
@@ -111,7 +116,8 @@ def walk(namespace: dict[str, Any], roots: Iterable[Any]) -> Iterator[Any]:
         if kind in ATOMS or (at := identity(thing)) in seen:
             continue
         seen.add(at)
-        if len(seen) > MOST or len(waiting) > 10 * MOST:
+        # The collector is not told of what is in an array of objects.
+        if len(seen) > MOST or len(waiting) > 10 * MOST or (kind is array and thing.dtype.hasobject):
             yield None
             return
         yield thing
@@ -137,10 +143,15 @@ _CHARACTERS: Final = 10_000
 def shows_address(things: Iterable[Any]) -> bool:
     """Tell whether one of these is a string that may show an address."""
     return any(
-        type(thing) is str
-        and (_PART_OF_ADDRESS.search(thing) is not None if len(thing) <= _CHARACTERS else "0x" in thing)
+        issubclass(type(thing), str)
+        and (_PART_OF_ADDRESS.search(thing) is not None if str.__len__(thing) <= _CHARACTERS else has_address(thing))
         for thing in things
     )
+
+
+def has_address(thing: Any) -> bool:
+    """Tell whether it is a string with an address as the default `repr` writes it."""
+    return issubclass(type(thing), str) and str.__contains__(thing, "0x")
 
 
 def is_ordered_by_address(thing: Any) -> bool:
@@ -192,12 +203,23 @@ def is_value(item: Any) -> bool:
 def _uses_values(method: Any, item: Any) -> bool:
     """Tell whether a `__hash__` of the program's computes from values that the object holds, and from nothing else."""
     inside, code = instance_dict(item), method.__code__
+    names, makes_text = _names_in(code)
     return not code.co_freevars and all(
-        (name in HASHING and name not in method.__globals__) if is_global else name in inside and is_value(inside[name])
-        for name, is_global in _names_in(code)
+        (name in HASHING and name not in method.__globals__)
+        if is_global
+        else name in inside and (type(inside[name]) in ATOMS if makes_text else is_value(inside[name]))
+        for name, is_global in names
     )
 
 
 @lru_cache(100)
-def _names_in(code: CodeType) -> list[tuple[str, bool]]:
-    return [(name, does.startswith(GLOBAL)) for one in with_inner(code) for name, does in named(one)]
+def _names_in(code: CodeType) -> tuple[list[tuple[str, bool]], bool]:
+    """Return the names that a method uses, each with whether it is a global one, and whether it makes a string of what
+    they are bound to, by an f-string or `%`.
+    """
+    codes = [*with_inner(code)]
+    makes_text = any(
+        not TEXT_CODES.isdisjoint(one.co_code[::2]) or any(type(text) is str and "%" in text for text in one.co_consts)
+        for one in codes
+    )
+    return [(name, does.startswith(GLOBAL)) for one in codes for name, does in named(one)], makes_text

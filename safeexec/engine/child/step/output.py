@@ -57,6 +57,8 @@ class Log:
         self._file: tuple[int, int] | None = None
         """The file behind descriptor 1, while its areas are in the mappings."""
         self._shared = False
+        self.elsewhere = False
+        """Whether the step has printed an object, and not only text and numbers, to another stream."""
         size = python_bytes(output_bytes)
         self._map, mapped_at = _memory(size)
         self._second, second_at = _memory(RAW_BYTES)
@@ -95,7 +97,7 @@ class Log:
         if self._file is None:
             self.direct()
             return
-        self._raw = 0
+        self._raw, self.elsewhere = 0, False
         self._map.seek(0)
         self.memory: mmap.mmap | bytes = self._second
         self.watched = 0
@@ -118,8 +120,12 @@ class Log:
             self._map[: len(text)] = text
 
     def printed(self) -> bytes | None:
-        """Return what the step that has ended printed, without a system call; None where some of it is elsewhere."""
-        if self._file is None or self.memory is not self._second or self._raw or self.memory[self.watched]:
+        """Return what the step that has ended printed, without a system call; None where some of it is not in the first
+        area, or was an object that was written into a stream of the program's.
+        """
+        if self._file is None or self.elsewhere or self.memory is not self._second or self._raw:
+            return None
+        if self.memory[self.watched]:
             return None
         return self._map[: self._map.tell()]
 
@@ -345,6 +351,8 @@ class Streams:
             **unknown: Any,
         ) -> None:
             if sys.stdout is not streams.stdout or file is not None or unknown:
+                if not at_once(map(type, (value, *values))):
+                    log.elsewhere = True
                 slow(value, *values, sep=sep, end=end, file=file, flush=flush, **unknown)
                 return
             if not values and end is None and sep is None:
