@@ -81,6 +81,7 @@ MODULES: dict[str, Advice] = by_name(
         "numpy numba cupy array_api": {
             "import:numpy": "It is not available; use `import numpy as np`.",
             "import:math import:statistics": "It is not available; use plain lists with `math` and `statistics`: `statistics.mean(values)`, `[x * 2 for x in values]`.",
+            "": "It is not available; use plain lists and `sum(...)`.",
         },
         "scipy scipy.stats scipy.optimize scipy.integrate statsmodels statsmodels.api pingouin": {
             "import:scipy": "It is not available; use `scipy.stats`, `scipy.optimize` or `sklearn.linear_model`.",
