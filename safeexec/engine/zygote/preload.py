@@ -68,7 +68,6 @@ def _accept_read_only(directory: str) -> None:
 
 LATE = (
     "safeexec.engine.child.step.errors",
-    "safeexec.engine.child.step.tracebacks",
     "asttokens",
     "cloudpickle",
 )

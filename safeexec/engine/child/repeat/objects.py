@@ -46,12 +46,8 @@ def look_at(name: str, module: ModuleType) -> tuple[list[int], frozenset[str], l
     Its objects are not touched again where the look is known: a child would copy the page of each function (200 us).
     """
     known = _looked_at.get(name)
-    if known is None or len(known[0]) != len(vars(module)):
-        known = _looked_at[name] = _look_at(name, module)
-    return known
-
-
-def _look_at(name: str, module: ModuleType) -> tuple[list[int], frozenset[str], list[str]]:
+    if known is not None and len(known[0]) == len(vars(module)):
+        return known
     outward, others = set(OUTWARD.get(name, ())), []
     for attribute, value in list(vars(module).items()):
         if isinstance(value, ModuleType):
@@ -62,7 +58,8 @@ def _look_at(name: str, module: ModuleType) -> tuple[list[int], frozenset[str], 
         elif not callable(value) or attribute[:2] == "__" or is_of_known(value):
             continue
         outward.add(attribute)
-    return contents_of(module), frozenset(outward), others
+    _looked_at[name] = known = contents_of(module), frozenset(outward), others
+    return known
 
 
 def look_at_modules() -> None:

@@ -175,12 +175,13 @@ def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame],
     inner = tracebacks.only_member(exc)
     if inner is not None:
         return _hint(inner, tracebacks.message_of(inner), tracebacks.guest_frames(inner, sources), facts)
+    segment, rest = lines.expression(frames[-1]) if frames else ("", "")
     found = advice.runtime_hint(
         (frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
         exc=exc,
         message=message,
-        segment=lines.segment(frames[-1]) if frames else "",
-        rest_of_line=lines.rest(frames[-1]) if frames else "",
+        segment=segment,
+        rest_of_line=rest,
         libraries=tracebacks.library_frames(exc, sources) if frames else [],
         sources=sources,
         namespace=facts.namespace,

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
-from safeexec.common.own import ast, gc
+from safeexec.common.own import ast
 from safeexec.engine.child.step.modules import Find, ProgramModules, forget_source
 from safeexec.protocol.plan import LanguagePlan
 
@@ -96,7 +96,6 @@ def compile_program(
     Raises `Rejection`, SyntaxError as CPython does (also for null bytes and for nesting that exhausts the parser),
     ValueError for text that is no text (lone surrogates).
     """
-    collecting = False
     try:
         step = None if judge is not None and judge.needs_tree() else _compile_text(source, filename, flags)
         codes = () if step is None else tuple(filter(None, (step.body, step.tail)))
@@ -106,9 +105,6 @@ def compile_program(
             rewrite = review(source, codes) if review is not None else None
             if rewrite is None:
                 return step
-        # The tree is young garbage without cycles; a collection in the middle would only traverse it.
-        collecting = gc.isenabled()
-        gc.disable()
         tree = ast.parse(source, filename)
         last = _split_tail(tree, source)
         trees = (tree,) if last is None else (tree, last)
@@ -124,9 +120,6 @@ def compile_program(
         return step
     except (RecursionError, MemoryError):
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _compile_tree(tree: ast.Module, last: ast.Expression | None, filename: str, flags: int) -> CompiledStep:

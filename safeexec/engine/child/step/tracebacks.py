@@ -7,7 +7,6 @@ of the exception and what that calls; one that does not return is ended by the s
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import warnings
 from collections import deque
@@ -25,6 +24,7 @@ from safeexec.common.identity import (
     qualname_of,
     read_getset,
 )
+from safeexec.common.own import contextlib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -183,23 +183,16 @@ class SourceLines:
             None if end_column is None else _characters(self.line(frame.filename, end_line), end_column) + 1,
         )
 
-    def segment(self, frame: GuestFrame) -> str:
-        """Return the source text of the expression that was running; empty if unknown."""
-        where = self.position(frame)
-        if where.column is None or where.end_line is None or where.end_column is None:
-            return ""
-        if where.end_line == where.line:
-            return self.line(frame.filename, where.line)[where.column - 1 : where.end_column - 1]
-        lines = [self.line(frame.filename, number) for number in range(where.line, where.end_line + 1)]
-        lines[0], lines[-1] = lines[0][where.column - 1 :], lines[-1][: where.end_column - 1]
-        return "\n".join(lines)
-
-    def rest(self, frame: GuestFrame) -> str:
-        """Return what follows that expression in its last line."""
-        where = self.position(frame)
-        if where.end_line is None or where.end_column is None:
-            return ""
-        return self.line(frame.filename, where.end_line)[where.end_column - 1 :].strip()
+    def expression(self, frame: GuestFrame) -> tuple[str, str]:
+        """Return the source text of the expression that was running, and what follows it in its last line."""
+        line, column, end_line, end_column = self.position(frame)
+        if column is None or end_line is None or end_column is None:
+            return "", ""
+        lines = [self.line(frame.filename, number) for number in range(line, end_line + 1)]
+        rest = lines[-1][end_column - 1 :].strip()
+        lines[-1] = lines[-1][: end_column - 1]
+        lines[0] = lines[0][column - 1 :]
+        return "\n".join(lines), rest
 
 
 def _characters(line: str, offset: int) -> int:

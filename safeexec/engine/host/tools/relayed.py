@@ -170,6 +170,8 @@ def signature_of(shape: ToolShape) -> m.ToolSignature:
     try:
         if not can_be_name(shape.name):
             raise ValueError("guest code could not call it")
+        if odd := {kind for _, kind, _, _ in shape.parameters} - {*m.PARAMETER_KINDS}:
+            raise ValueError(f"{min(odd)[:100]!r} is no kind of parameter")
         _signature(shape)
     except ValueError as error:
         raise ValueError(f"there is an invalid tool {shape.name[:100]!r}: {error}") from None
