@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -22,14 +23,13 @@ from safeexec.servers.http.requests import (
     RefusedRequest,
     answer,
     answer_apart,
-    from_base64,
     takes,
 )
 from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.methods import MAX_MESSAGE, Arguments, Name
 from safeexec.servers.service import apart, encoded, encoded_apart
 
-Files = Annotated[dict[Name, str | None], Meta(max_length=10_000)]
+Files = Annotated[dict[Name, bytes | None], Meta(max_length=10_000)]
 """Names in the workspace → contents in base64."""
 Several = Annotated[list[str], Meta(max_length=1000)]
 """For each of them a program runs, or a file is read."""
@@ -97,9 +97,8 @@ async def run_code(request: Request, asked: RunCode) -> Response:
     reply |= {"executor_pod_name": os.environ.get("HOSTNAME"), "files": {}}
     if not _is_python(asked.language):
         return answer(reply | {"message": f"the language {asked.language[:100]!r} is not offered; python is"})
-    given = await _decoded(asked.files)
     try:
-        result, files = await tenancy.while_there(request, _program(tenant, asked, given))
+        result, files = await tenancy.while_there(request, _program(tenant, asked))
     except SandboxError as error:
         return answer(reply | {"message": f"{type(error).__name__}: {error}"})
     ran = _ran(result)
@@ -108,7 +107,7 @@ async def run_code(request: Request, asked: RunCode) -> Response:
     return await answer_apart(reply)
 
 
-async def _program(tenant: Tenant, asked: RunCode, given: dict[str, bytes]) -> tuple[Result, dict[str, str]]:
+async def _program(tenant: Tenant, asked: RunCode) -> tuple[Result, dict[str, str]]:
     async with tenant.turn():
         sandbox = await tenant.sandbox()
         limits = sandbox.policy.limits
@@ -117,7 +116,7 @@ async def _program(tenant: Tenant, asked: RunCode, given: dict[str, bytes]) -> t
             tightened["memory_mb"] = max(16, int(asked.memory_limit_MB))
         with tenant.place(sandbox.policy, tightened.get("memory_mb")):
             async with sandbox.session(**tightened) as session:
-                await _put(sandbox, session, given)
+                await _put(sandbox, session, asked.files)
                 result = await session.run(
                     asked.code,
                     timeout=_seconds(asked.run_timeout, limits.max_wall_seconds),
@@ -149,15 +148,14 @@ async def run_jupyter(request: Request, asked: RunJupyter) -> Response:
     reply |= {"executor_pod_name": os.environ.get("HOSTNAME"), "files": {}}
     if not _is_python(asked.kernel):
         return answer(reply | {"message": f"the kernel {asked.kernel[:100]!r} is not offered; python3 is"})
-    given = await _decoded(asked.files)
     try:
-        told = await tenancy.while_there(request, _cells(request.scope["tenant"], asked, given))
+        told = await tenancy.while_there(request, _cells(request.scope["tenant"], asked))
     except SandboxError as error:
         return answer(reply | {"message": f"{type(error).__name__}: {error}"})
     return await answer_apart(reply | told)
 
 
-async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> dict[str, Any]:
+async def _cells(tenant: Tenant, asked: RunJupyter) -> dict[str, Any]:
     """Return what the answer says of the cells. Raises `SandboxError` as soon as it can hold no more: a thousand
     results that were kept until then took 1.5 GB.
     """
@@ -170,7 +168,7 @@ async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> 
         room, seconds, late = MAX_MESSAGE, 0.0, False
         with tenant.place(sandbox.policy):
             async with sandbox.session() as session:
-                await _put(sandbox, session, given)
+                await _put(sandbox, session, asked.files)
                 for cell in asked.cells:
                     left = max(0.001, total - seconds)
                     result = tenant.counted(await session.run(cell, timeout=min(each, left)))
@@ -244,7 +242,7 @@ async def _executions(tenant: Tenant, pairs: list[tuple[str, str]], seconds: flo
 async def _execution(tenant: Tenant, script: str, language: str, seconds: float) -> dict[str, Any]:
     if not _is_python(language):
         return _failed(f"the language {language[:100]!r} is not offered; python is")
-    result, _ = await _program(tenant, RunCode(script, run_timeout=seconds), {})
+    result, _ = await _program(tenant, RunCode(script, run_timeout=seconds))
     if result.outcome in ("timeout", "cpu"):
         return _failed(f"TimeoutError: {result.error.message if result.error else result.outcome}")
     return {"execution": as_execution(result), "exception_str": None}
@@ -265,18 +263,13 @@ def _seconds(asked: float, most: float) -> float:
     return min(asked, most)
 
 
-async def _decoded(files: dict[str, str | None]) -> dict[str, bytes]:
-    size = sum(len(content or "") for content in files.values())
-    return await apart(size, lambda: {name: from_base64(name, content or "") for name, content in files.items()})
-
-
-async def _put(sandbox: AsyncSandbox, session: AsyncSession, files: dict[str, bytes]) -> None:
+async def _put(sandbox: AsyncSandbox, session: AsyncSession, files: Mapping[str, bytes | None]) -> None:
     """Put the files into the session's workspace. Raises `RefusedRequest` for a name that leaves it."""
     if files and sandbox.policy.filesystem.workspace == "none":
         raise SandboxError(f"the policy {sandbox.policy.name!r} gives programs no files")
     for name, data in files.items():
         try:
-            await session.write_file(name, data)
+            await session.write_file(name, data or b"")
         except WorkspaceError as error:
             raise RefusedRequest(422, str(error), "WorkspaceError") from None
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import math
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import wraps
@@ -187,10 +185,3 @@ async def parsed(data: bytes | bytearray, kind: type[T]) -> T:
         return await fitted("the body", data, kind)
     except BadCall as error:
         raise RefusedRequest(422, str(error), "InvalidArguments") from None
-
-
-def from_base64(name: str, text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise RefusedRequest(422, f"the content of {name[:200]!r} is not base64", "InvalidArguments") from None
