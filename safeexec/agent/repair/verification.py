@@ -324,7 +324,7 @@ def _read(
     ended: str = "exit",
     exit_at: str = "",
 ) -> Verification:
-    """The verdict of a run, from the report of the witness, else from the log. A text as `status` names what is missing."""
+    """The verdict of a run, from the reports of tests, else from the log. A `status` of text names what is missing."""
     if isinstance(status, str):
         return Verification(False, head_and_tail(printable(status), room)[0], ended="missing")
     ok = status == 0
