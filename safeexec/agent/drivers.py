@@ -73,18 +73,18 @@ class RunCalls:
             return await self._run_apart(source, name, timeout)
         import asyncio
 
-        return await asyncio.to_thread(lambda: _finished(self._run_apart(source, name, timeout)))
+        return await asyncio.to_thread(lambda: _run_blocking(self._run_apart(source, name, timeout)))
 
     async def _run_apart(self, source: str, name: str, timeout: float | None) -> tuple[Any, Any] | None:
         if self._fresh is not None:
             async with AsyncExitStack() as stack:
-                return await _ran(await _entered(stack, self._fresh()), source, name, timeout)
+                return await _run_in(await _enter(stack, self._fresh()), source, name, timeout)
         if self._before is None:
             return None
         if self._used:
             await now_or_awaited(self._before.rollback())
         self._used = True
-        ran = await _ran(self._before, source, name, timeout)
+        ran = await _run_in(self._before, source, name, timeout)
         self._used = ran[0].state == "kept"
         return ran
 
@@ -133,7 +133,7 @@ def drive(agent: Driven, start: Start[T], aparts: bool, hold: Transcript | None 
     """Carry out a run in this thread. `aparts`: it may have programs run apart. `hold` keeps the session of a run that
     ends to wait, open for the one that goes on.
     """
-    return _finished(_drive(agent, start, aparts, hold, blocking=True))
+    return _run_blocking(_drive(agent, start, aparts, hold, blocking=True))
 
 
 async def drive_async(agent: Driven, start: Start[T], aparts: bool, hold: Transcript | None = None) -> T:
@@ -141,7 +141,7 @@ async def drive_async(agent: Driven, start: Start[T], aparts: bool, hold: Transc
     return await _drive(agent, start, aparts, hold, blocking=False)
 
 
-def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
+def _run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     return at_once(coroutine, AgentError("something is awaited: use run_async() or resume_async(), or ask_async()"))
 
 
@@ -149,7 +149,7 @@ async def _drive(agent: Driven, start: Start[T], aparts: bool, hold: Transcript 
     async with AsyncExitStack() as stack:
         held = None if hold is None else hold.held
         if hold is None or held is None:
-            calls = await _opened(agent, aparts, stack, blocking)
+            calls = await _open(agent, aparts, stack, blocking)
         else:
             hold.held = None
             closing, calls = held
@@ -164,12 +164,12 @@ async def _drive(agent: Driven, start: Start[T], aparts: bool, hold: Transcript 
                 hold.held = stack.pop_all(), calls
 
 
-async def _ran(alone: Any, source: str, name: str, timeout: float | None) -> tuple[Any, Any]:
+async def _run_in(alone: Any, source: str, name: str, timeout: float | None) -> tuple[Any, Any]:
     result = await now_or_awaited(alone.run(source, timeout=timeout))
     return result, await now_or_awaited(alone.get(name)) if name else None
 
 
-async def _entered(stack: AsyncExitStack, manager: Any) -> Any:
+async def _enter(stack: AsyncExitStack, manager: Any) -> Any:
     """Enter a sandbox or a session of either API."""
     # Itself, and not by a generator: that of a session which is held open would end with its event loop.
     if hasattr(manager, "__aenter__"):
@@ -182,22 +182,22 @@ def _check_kind(given: Any, blocking: bool) -> None:
         raise AgentError(f"an {type(given).__name__} is awaited: use run_async() or resume_async(), or ask_async()")
 
 
-async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: bool) -> RunCalls:
+async def _open(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: bool) -> RunCalls:
     """Open the session of a run, and sessions apart from it. `stack` closes what is the run's own; on an event loop
     what blocks is opened and closed in a thread.
     """
     given = agent.sandbox
     if isinstance(given, (str, Policy)):
         kind: Any = Sandbox if blocking else safeexec.AsyncSandbox
-        given = await _entered(stack, kind(given, **agent.opening))
+        given = await _enter(stack, kind(given, **agent.opening))
     elif not blocking and not inspect.iscoroutinefunction(given.run):
         import asyncio
 
         own = AsyncExitStack()
-        stack.push_async_callback(asyncio.to_thread, lambda: _finished(own.aclose()))
-        return await asyncio.to_thread(lambda: _finished(_opened(agent, aparts, own, True)))
+        stack.push_async_callback(asyncio.to_thread, lambda: _run_blocking(own.aclose()))
+        return await asyncio.to_thread(lambda: _run_blocking(_open(agent, aparts, own, True)))
     _check_kind(given, blocking)
-    session = await _entered(stack, given.session()) if hasattr(given, "session") else given
+    session = await _enter(stack, given.session()) if hasattr(given, "session") else given
     if session is not given and given.max_sessions is None:
         return RunCalls(session, fresh=partial(given.session, checkpoints="off"))
     # A branch takes no place of `max_sessions`: runs that each held a place and waited for one more would wait for each
@@ -206,5 +206,5 @@ async def _opened(agent: Driven, aparts: bool, stack: AsyncExitStack, blocking: 
     if aparts:
         with suppress(CheckpointError):
             (branch,) = await now_or_awaited(session.branch(checkpoints="before-step"))
-            before = await _entered(stack, branch)
+            before = await _enter(stack, branch)
     return RunCalls(session, before=before)

@@ -284,7 +284,7 @@ class _Work:
             self._transcript.add("task", task=self._task, model=self._agent.model.name, policy=self._policy.name)
         if rebuilt and pending is None:
             self._tell(rebuilt)
-        if self._answer_given is not UNSET and (ended := await self._go_on()) is not None:
+        if self._answer_given is not UNSET and (ended := await self._answer_waiting()) is not None:
             return ended
         while True:
             if stop := self._exhausted():
@@ -296,7 +296,7 @@ class _Work:
                     return self._end(stop)
                 return self._end("model_error", reason=str(error), error=error)
             pending = None
-            ended = await self._take(reply)
+            ended = await self._handle_reply(reply)
             if ended is not None:
                 return ended
 
@@ -327,19 +327,19 @@ class _Work:
     def _on_output(self, text: str) -> None:
         self._agent.emit(OutputEvent(text))
 
-    def _left(self) -> float | None:
+    def _seconds_left(self) -> float | None:
         """Seconds until the limit of time."""
         limit = self._limits.max_seconds
         return None if limit is None else max(0.0, self._started + limit - time.monotonic())
 
     def _timeout(self) -> float | None:
         """The limit of the next step: the run's own limit of time cuts it too."""
-        left, limit = self._left(), self._limits.step_timeout
+        left, limit = self._seconds_left(), self._limits.step_timeout
         return limit if left is None else max(_SHORTEST_STEP, min(left, limit or self._policy.limits.wall_seconds))
 
     def _exhausted(self) -> Stop | None:
         limits = self._limits
-        if self._left() == 0.0:
+        if self._seconds_left() == 0.0:
             return "max_seconds"
         if limits.max_tokens is not None and self._usage.tokens >= limits.max_tokens:
             return "max_tokens"
@@ -350,7 +350,7 @@ class _Work:
         usage = self._usage
         began = time.monotonic()
         try:
-            reply = await self._calls.ask(messages, self._left())
+            reply = await self._calls.ask(messages, self._seconds_left())
         finally:
             usage.model_seconds += time.monotonic() - began
         if not isinstance(reply, Reply):
@@ -365,18 +365,18 @@ class _Work:
 
     # One reply
 
-    async def _take(self, reply: Reply) -> AgentResult | None:
+    async def _handle_reply(self, reply: Reply) -> AgentResult | None:
         if reply.finish == "content_filter":
             return self._end("refused", answer=reply.text.strip() or None)
         if reply.tool_calls:
-            return await self._take_calls(reply)
+            return await self._handle_calls(reply)
         found = self._read(reply.text)
         printed = printed_call(found.text) if found.kind == "none" else None
         call = ToolCall("", *printed) if printed else None
         if call is not None and (code := self._source_of(call)) is not None:
             self._marked = True
             return await self._step(code, None)
-        if self._is_said(found) and call is None:
+        if self._is_prose(found) and call is None:
             return await self._answer(_plain_answer(found.text), "answer")
         self._marked |= found.kind == "code" and not found.bare
         if found.kind == "code" and reply.finish == "length" and not _complete(found.code or ""):
@@ -386,7 +386,7 @@ class _Work:
             ended = await self._step(found.code or "", None)
             if ended is not None or len(self._steps) == before:
                 return ended
-            if found.bare and _was_a_sentence(self._steps[-1]):
+            if found.bare and _is_failed_sentence(self._steps[-1]):
                 return await self._answer(_plain_answer(found.text), "answer")
             if found.after and await self._concludes(found.after):
                 return self._end("answer", answer=_plain_answer(found.after))
@@ -405,7 +405,7 @@ class _Work:
         found = extract(text, sql=self._has_sql and len(self._steps) < self._limits.max_steps)
         return extract(text) if any(step.source == found.code for step in self._steps) else found
 
-    async def _take_calls(self, reply: Reply) -> AgentResult | None:
+    async def _handle_calls(self, reply: Reply) -> AgentResult | None:
         """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written
         without knowing of it.
         """
@@ -429,7 +429,7 @@ class _Work:
                 failed = len(self._steps) == done or not self._steps[-1].result.ok
         return self._count_empty() if len(self._steps) == before else None
 
-    def _is_said(self, found: Extraction) -> bool:
+    def _is_prose(self, found: Extraction) -> bool:
         """Return True if a reply that may be Python is meant as words: with native calling always, else once the model
         has sent code with markup: `x = 7` and `[1, 2]` are answers then.
         """
@@ -495,7 +495,7 @@ class _Work:
     async def _step(self, source: str, call: str | None) -> AgentResult | None:
         if len(self._steps) >= self._limits.max_steps:
             return self._end("max_steps")
-        if self._left() == 0.0:
+        if self._seconds_left() == 0.0:
             return self._end("max_seconds")
         changed = ""
         if self._agent.confirm is not None:
@@ -508,9 +508,9 @@ class _Work:
         self._empty = 0
         self._agent.emit(StepEvent(len(self._steps) + 1, source))
         result = await self._execute(source)
-        return await self._took(source, call, result, changed)
+        return await self._record_step(source, call, result, changed)
 
-    async def _go_on(self) -> AgentResult | None:
+    async def _answer_waiting(self) -> AgentResult | None:
         """Have the step that waits go on with the answer that was given."""
         entry = self._transcript.waiting
         assert entry is not None
@@ -518,9 +518,9 @@ class _Work:
         self._defined = self._watched = "final_answer" in source
         self._agent.emit(StepEvent(len(self._steps) + 1, source))
         result = await self._calls.do(self._session.answer, self._answer_given, on_output=self._on_output)
-        return await self._took(source, entry.get("call"), result, "")
+        return await self._record_step(source, entry.get("call"), result, "")
 
-    async def _took(self, source: str, call: str | None, result: Result, changed: str) -> AgentResult | None:
+    async def _record_step(self, source: str, call: str | None, result: Result, changed: str) -> AgentResult | None:
         """Take the result of a step in; return the end of the run, if it is one."""
         number = len(self._steps) + 1
         observation = changed + result.observation(max_tokens=_OBSERVATION_TOKENS)
@@ -601,7 +601,7 @@ def _failure(result: Result) -> str | None:
     return _VARYING.sub("", f"{error.type}: {error.message}") if error is not None else result.outcome
 
 
-def _was_a_sentence(step: AgentStep) -> bool:
+def _is_failed_sentence(step: AgentStep) -> bool:
     """Return True if a line without markup that failed was prose: "It is 4." is valid Python with a name `It`."""
     error = step.result.error
     line = step.source.strip()

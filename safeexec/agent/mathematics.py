@@ -200,7 +200,7 @@ class _Proof:
         verified = run.ok and bool(found.code) and found.verified
         answer = found.value if verified and found.verdict is not None else run.answer
         code = found.code if run.ok else ""
-        return MathAnswer(answer, _written(run), code, verified, run, reason, contradicted, said=said)
+        return MathAnswer(answer, _in_full(run), code, verified, run, reason, contradicted, said=said)
 
     def _unproven(self, run: AgentResult) -> str:
         """The reason why an answer that nothing contradicts is not verified."""
@@ -209,7 +209,7 @@ class _Proof:
         verdict = self._found.verdict
         if not any(step.result.ok for step in run.steps):
             return "not verified: no code computed it"
-        if _untold(run.answer):
+        if _is_hidden(run.answer):
             return "not verified: the value stays in the sandbox, and no text tells what it is"
         if is_stated([step.source for step in run.steps]) and (verdict is None or verdict.said):
             return "not verified: the value is written in the code, not computed by it"
@@ -258,7 +258,7 @@ class _Proof:
             ran = await calls.apart(program, "answer", self.timeout)
             if ran is None or not ran[0].ok:
                 continue
-            found = _compared(program, ran[1], answer, known, percent=percent, question=self._question)
+            found = _compare(program, ran[1], answer, known, percent=percent, question=self._question)
             if found.verified:
                 return found
             if not best.code or (best.verdict is not None and found.verdict is None):
@@ -305,7 +305,7 @@ def _equal(a: Any, b: Any) -> bool:
     return _same(a, b) or (isinstance(a, numbers) and isinstance(b, numbers) and _holds(lambda: a == b))
 
 
-def _compared(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, question: str) -> _Found:
+def _compare(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, question: str) -> _Found:
     computed = not is_stated([program])
     if _same(value, answer):
         return _Found(program, value, computed)
@@ -331,7 +331,7 @@ def _contradiction(found: _Found, answer: Any) -> str:
     return f"the answer says {shorten(said, 120)}, the code {does} {short_repr(found.value, 120)}"
 
 
-def _written(run: AgentResult) -> str:
+def _in_full(run: AgentResult) -> str:
     """The answer as text, with all digits."""
     answer = run.answer
     if type(answer) is int or type(answer) is Fraction:
@@ -343,10 +343,10 @@ def _written(run: AgentResult) -> str:
 
 def _same(a: Any, b: Any) -> bool:
     """Return True if two answers are the same; nan is."""
-    return type(a) is type(b) and not _untold(a) and (_holds(lambda: repr(a) == repr(b)) or _holds(lambda: a == b))
+    return type(a) is type(b) and not _is_hidden(a) and (_holds(lambda: repr(a) == repr(b)) or _holds(lambda: a == b))
 
 
-def _untold(answer: Any) -> bool:
+def _is_hidden(answer: Any) -> bool:
     """Return True if a part of it stayed in the sandbox and could not be written there: it may be any object of its
     class.
     """
@@ -398,7 +398,7 @@ def _exposed(source: str) -> Iterator[str]:
         ):
             yield f"{source}\nanswer = {name}\nanswer"
         case ast.Expr(value=value):
-            before, given = _before(source, last), [_text(source, each) for each in _given(value)]
+            before, given = _before(source, last), [_text(source, each) for each in _shown_expressions(value)]
             for text in [*given, *([", ".join(given)] if len(given) > 1 else ())]:
                 yield f"{before}answer = {text}\nanswer" if text != "answer" else f"{before}answer"
 
@@ -411,7 +411,7 @@ def _is_call(statement: ast.stmt, name: str) -> bool:
     )
 
 
-def _given(value: ast.expr) -> list[ast.expr]:
+def _shown_expressions(value: ast.expr) -> list[ast.expr]:
     """The expressions whose values are shown."""
     called = _name_of(value.func) if isinstance(value, ast.Call) else ""
     if not isinstance(value, ast.Call) or called not in ("final_answer", "print", "display"):

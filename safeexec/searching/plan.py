@@ -131,7 +131,7 @@ class Plan:
             level = level[: self.width]
         return []
 
-    def worth(self) -> list[SearchNode]:
+    def needed_states(self) -> list[SearchNode]:
         """The nodes whose states will be needed, as far as can be told: the best one, and those to go on from next."""
         best = self.tree.best
         ahead = [n for n in self.tree.nodes if n.status == OPEN and not n.expanded and n.depth < self.depth]

@@ -150,7 +150,7 @@ class Search:
             self.best = None
             raise
         finally:
-            for session in self._left():
+            for session in self._to_close():
                 with suppress(SandboxError):
                     await now_or_awaited(session.close())
         return SearchResult(self.best, self.tree, self.why, self.message)
@@ -162,7 +162,7 @@ class Search:
         except KeyboardInterrupt:
             self.why, self.message = INTERRUPTED, "the search was interrupted"
         except SandboxError as error:
-            self._ended(error)
+            self._note_end(error)
         self._clock()
         best = self.tree.best
         if best is None and (first := next((node.why_not for node in self.tree.nodes[1:] if node.why_not), "")):
@@ -173,9 +173,9 @@ class Search:
             except KeyboardInterrupt:
                 pass
             except SandboxError as error:
-                self._ended(error)
+                self._note_end(error)
 
-    def _ended(self, error: SandboxError) -> None:
+    def _note_end(self, error: SandboxError) -> None:
         refused = isinstance(error, CheckpointError)
         self.why, self.message = REFUSED if refused else LOST, f"the search could not go on: {error}"
         if not refused:
@@ -184,7 +184,7 @@ class Search:
     async def _keep(self, node: SearchNode) -> None:
         """Have the best state in a session whose steps can be undone as those of the caller's can."""
         self.best = self._live.get(node)
-        await self._close(self._left())
+        await self._close(self._to_close())
         if self.best is None:
             await self._revive([node])
             self.best = self._live.get(node)
@@ -194,7 +194,7 @@ class Search:
                 raise branching.error
             if branching.error is None:
                 (self.best,) = branching.value
-                await self._close(self._left())
+                await self._close(self._to_close())
 
     async def _search(self) -> None:
         plan = self.plan
@@ -293,12 +293,12 @@ class Search:
             over: list[Any] = []
             for (node, session), job in zip(pairs, running, strict=True):
                 lost = lost or (job.error if isinstance(job.error, SessionClosed) else None)
-                over += self._recorded(node, session, job)
+                over += self._record(node, session, job)
         await self._close([*over, *self._trim()])
         if lost is not None:
             raise lost
 
-    def _recorded(self, node: SearchNode, session: Any, job: Job) -> list[Any]:
+    def _record(self, node: SearchNode, session: Any, job: Job) -> list[Any]:
         """Record the outcome of a program. Return the session, if it is over."""
         if job.error is not None and not isinstance(job.error, SessionClosed):
             self.plan.record(node, TriedProgram(None, problem=jobs.in_words(job.error)))
@@ -349,7 +349,7 @@ class Search:
         """
         waiting = {node.parent for node in self.plan.untried()}
         needed = [self.tree.root, *keep, *(node for node in self._live if node in waiting)]
-        kept = {*needed, *self.plan.worth()[: self._room // 2]}
+        kept = {*needed, *self.plan.needed_states()[: self._room // 2]}
         return [self._live.pop(node) for node in list(self._live) if node not in kept]
 
     async def _close(self, sessions: list[Any]) -> None:
@@ -361,7 +361,7 @@ class Search:
             gone = {id(session) for session in sessions}
             self.opened = [session for session in self.opened if id(session) not in gone]
 
-    def _left(self) -> list[Any]:
+    def _to_close(self) -> list[Any]:
         """The sessions to be closed at the end: all but the best one."""
         return [session for session in self.opened if session is not self.best]
 
@@ -415,7 +415,7 @@ def search(
     Raises ValueError and TypeError for arguments that make no sense.
     """
     plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, seed=seed, goal=goal)
-    with ThreadPoolExecutor(_checked(workers), thread_name_prefix="safeexec-search") as pool, _told(progress) as tell:
+    with ThreadPoolExecutor(_checked(workers), "safeexec-search") as pool, _reporting(progress) as tell:
         doing = partial(_in_threads, pool if workers > 1 else None)
         result: SearchResult[S] = _at_once(
             Search(session, propose, score, plan, doing, timeout=timeout, progress=tell).result()
@@ -460,7 +460,7 @@ async def async_search(
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
-    with _told(progress) as tell:
+    with _reporting(progress) as tell:
         return await Search(session, propose, score, plan, doing, timeout=timeout, progress=tell).result()
 
 
@@ -490,7 +490,7 @@ def _stop(futures: list[Future[Any]], search: Search) -> None:
 
 
 @contextmanager
-def _told(progress: bool | Callable[[SearchTree], object]) -> Iterator[Callable[[SearchTree], object]]:
+def _reporting(progress: bool | Callable[[SearchTree], object]) -> Iterator[Callable[[SearchTree], object]]:
     """Tell the progress of a search to a function, or a person: one line of standard error, written anew."""
     if callable(progress) or not progress:
         yield progress or (lambda tree: None)

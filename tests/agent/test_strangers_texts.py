@@ -61,9 +61,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "extract, a printed call": lambda text: extract(f'<tool_call>{{"name": 1, "arguments": {text}'),
     "without thinking": lambda text: without_thinking(f"a</think>{text}"),
     "arguments of a call": lambda text: _code_of(ToolCall("1", "run_python", text)),
-    "the log of a verification": lambda text: read_log(["pytest"], 6000, False, text, {}),
+    "the log of a verification": lambda text: read_log(["pytest"], 6000, 1, text, {}),
     "a name in a log": lambda text: read_log(
-        ["pytest"], 6000, False, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}
+        ["pytest"], 6000, 1, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}
     ),
     "the digest of a log": lambda text: digest(text, 1000),
     "a passage to replace": lambda text: replace_passage(text, text[: len(text) // 2] + "?", "x", "p"),
@@ -124,7 +124,7 @@ def test_nothing_but_an_error_of_safeexec_is_raised(text: str, reader: str) -> N
 
 def test_digits_of_a_log_are_bounded() -> None:
     for log in ("9" * 5000 + " passed", "1" * 64_000, "FAILED x\n" + "8" * 4301 + " failed, 3 passed in 1s"):
-        verdict = read_log(["pytest"], 6000, False, log, {})
+        verdict = read_log(["pytest"], 6000, 1, log, {})
         assert verdict.passed in (None, 3)
 
 
@@ -245,7 +245,7 @@ def test_any_answer_has_words(answer: object) -> None:
 
 
 def test_a_log_is_read_to_a_bound() -> None:
-    verdict = read_log(["pytest"], 6000, False, "x\n" * MAX_LOG + "1 passed", {})
+    verdict = read_log(["pytest"], 6000, 1, "x\n" * MAX_LOG + "1 passed", {})
     assert verdict.passed == 1 and len(verdict.log) < 10_000
     assert json.dumps(verdict.log)
 

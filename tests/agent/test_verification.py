@@ -201,8 +201,8 @@ def test_what_the_code_says_of_its_end_is_a_strangers_word(halves: Path, value: 
     ],
 )
 def test_a_program_that_a_shell_may_not_start_is_explained(log: str) -> None:
-    assert PROGRAMS in _read(["bash"], 6000, False, f"first\n{log}\n", {}).log
-    assert PROGRAMS not in _read(["bash"], 6000, False, "bash: line 1: /root/x: No such file or directory", {}).log
+    assert PROGRAMS in _read(["bash"], 6000, 1, f"first\n{log}\n", {}).log
+    assert PROGRAMS not in _read(["bash"], 6000, 1, "bash: line 1: /root/x: No such file or directory", {}).log
 
 
 class Reports:

@@ -269,30 +269,27 @@ class Verifier:
 
     def _in_session(self, session: Session, argv: list[str], program: str, room: int) -> Verification:
         result = session.run(_IN_SESSION.format(tree=_TREE, program=program), timeout=self._timeout)
-        log, error, witness = result.stdout + result.stderr, result.error, self._witness
+        log, error, outcomes = result.stdout + result.stderr, result.error, self._witness.outcomes
         match result.value:
-            case [str() as missing, _]:
-                return Verification(False, head_and_tail(printable(missing), room)[0], ended="missing")
-            case [int() as status, str() as place]:
-                return _read(argv, room, status == 0, log, witness.outcomes, exit_at=place)
+            case [int() | str() as status, str() as place]:
+                return _read(argv, room, status, log, outcomes, exit_at=place)
         if result.ok:  # code of the tree has changed what the step gives
-            return _read(argv, room, False, f"{log}\nThe program did not say how it ended.", witness.outcomes)
+            return _read(argv, room, 1, f"{log}\nThe program did not say how it ended.", outcomes)
         if result.outcome == "error":
-            return _read(argv, room, False, f"{log}\n{error.traceback if error else ''}", witness.outcomes)
-        running = f"The last test that began is {witness.running}." if witness.running else ""
+            return _read(argv, room, 1, f"{log}\n{error.traceback if error else ''}", outcomes)
+        running = f"The last test that began is {self._witness.running}." if self._witness.running else ""
         log += f"\n{error.type}: {error.message}\n{running}" if error else ""
-        return _read(argv, room, False, log, witness.outcomes, ended=result.outcome)
+        return _read(argv, room, 1, log, outcomes, ended=result.outcome)
 
     def _command(self, session: Session, argv: list[str], words: list[str], room: int) -> Verification:
         """Run a program. `argv` is what was asked for, `words` what is started for it."""
         done = session.command(words, cwd=_TREE, timeout=self._timeout)
         end = self._reported(session) if words is not argv else {}
         log, outcomes = f"{done.stdout}{done.stderr}", self._witness.outcomes
-        if isinstance(end.get("status"), str):
-            return Verification(False, head_and_tail(printable(end["status"]), room)[0], ended="missing")
-        if done.outcome in ("ok", "error"):
-            return _read(argv, room, done.ok, log, outcomes, exit_at=str(end.get("place", "")))
-        return _read(argv, room, False, f"{log}\n{done.message}", outcomes, ended=done.outcome)
+        status = end["status"] if isinstance(end.get("status"), str) else int(not done.ok)
+        if done.outcome in ("ok", "error") or isinstance(status, str):
+            return _read(argv, room, status, log, outcomes, exit_at=str(end.get("place", "")))
+        return _read(argv, room, status, f"{log}\n{done.message}", outcomes, ended=done.outcome)
 
     def _reported(self, session: Session) -> dict[str, Any]:
         """Read what a Python program wrote of its tests, and, last, of its end. It may have written anything."""
@@ -320,14 +317,17 @@ class Verifier:
 def _read(
     argv: list[str],
     room: int,
-    ok: bool,
+    status: int | str,
     log: str,
     outcomes: Mapping[str, str],
     *,
     ended: str = "exit",
     exit_at: str = "",
 ) -> Verification:
-    """The verdict of a run, from what the witness saw; without one from the log."""
+    """The verdict of a run, from the reports of tests, else from the log. A `status` of text names what is missing."""
+    if isinstance(status, str):
+        return Verification(False, head_and_tail(printable(status), room)[0], ended="missing")
+    ok = status == 0
     log = printable(log[-MAX_LOG:])
     if not ok and _REFUSED in log:
         log += f"\n`{_REFUSED}` is what the sandbox answers to network, other programs and signals: there are none."
