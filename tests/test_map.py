@@ -176,7 +176,7 @@ FIRST_RUN = {
         "account accountant bill census clock gate groups idle lineage memory room rotation unnamed verdict watched"
     ),
     "engine/linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
-    "engine/policy": "access kernel model places plans profiles refusals resolved settings",
+    "engine/policy": "access kernel model places plans profiles refusals settings",
     "protocol": "arguments confinement conversation messages plan printed",
     "protocol/values": "decoder encoder format objects reader writer",
     "engine/syscalls": "numbers table",

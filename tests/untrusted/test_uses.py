@@ -137,10 +137,9 @@ WHY = {
     "engine/policy/edit.py": OWN + "writes YAML",
     "engine/policy/kernel.py": OWN + "numbers of a policy that has been read",
     "engine/policy/profiles.py": OWN
-    + "writes the prepared profiles; policies are read by untrusted.below and yaml_text",
+    + "reads and writes the prepared profiles of the installation; policies are read by untrusted.below and yaml_text",
     "engine/policy/requirements.py": BOUND
     + "a line whose length is checked first; classes and counted repeats, each in one pass",
-    "engine/policy/resolved.py": OWN + "the prepared profiles of the installation",
     "engine/policy/schema.py": OWN + "its own source; writes JSON",
     "engine/host/api/aio.py": OWN + "opens a sandbox, and no file",
     "engine/host/api/blocking.py": OWN + "its own module for containers; opens a sandbox",

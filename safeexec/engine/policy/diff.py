@@ -87,17 +87,16 @@ def _compare(old: dict[str, Any], new: dict[str, Any], path: str, policy: Policy
             found.append(Difference(where, one, other, rule, direction_of(where, one, other)))
 
 
-_MORE_IS_LESS = frozenset({"require", "tools.approval", "tools.confirm", "attributes.refused"})
+_MORE_IS_LESS = frozenset({"require", "tools.approval", "attributes.refuse"})
 """Settings that list, or turn on, what holds a program."""
 _RANKED: dict[str, tuple[Any, ...]] = {
     "language.mode": ("restricted", "python"),
     "filesystem.workspace": ("none", "read-only", "read-write"),
-    "filesystem.read": (),
 }
 """Settings of a few words, from the narrowest to the widest."""
 
 
-_NEITHER = ("description", "hints", "determinism", "checkpoints", "on_error", "preload")
+_NEITHER = ("description", "hints", "determinism", "checkpoints", "on_error")
 """Settings that allow no more and no less."""
 
 

@@ -12,15 +12,12 @@ from safeexec.common.matching import suggestion
 from safeexec.engine.policy import requirements
 from safeexec.engine.policy.loader import PolicyFile, checked
 from safeexec.engine.policy.resolve import resolve
-from safeexec.engine.policy.settings import ALL, Limits, P, PolicyData, Selection
+from safeexec.engine.policy.settings import ALL, SETTINGS, Limits, P, PolicyData, Selection
 from safeexec.errors import PolicyError
 from safeexec.untrusted.yaml_text import plain_scalar
 
 WRITTEN_HERE = "replace()"
 """The file name in the rule of a setting that a program changed."""
-
-SETTINGS = tuple(field for field in PolicyData.__struct_fields__ if field not in ("name", "origins", "files"))
-"""What a policy says, in the order of the policy language."""
 
 
 def replaced(policy: P, changes: dict[str, Any]) -> P:

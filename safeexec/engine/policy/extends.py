@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from safeexec.engine.policy import resolved
 from safeexec.engine.policy.diff import differences
 from safeexec.engine.policy.loader import PolicyFile, read, unreadable
 from safeexec.engine.policy.mistakes import fail
@@ -125,8 +124,3 @@ def _beside(child: str, path: str) -> bool:
     """Tell whether a file is in the directory of the profile that extends it, or below, or among those of the user."""
     folders = [os.path.dirname(os.path.realpath(child)), *map(os.path.realpath, directories())]
     return any(os.path.commonpath((folder, os.path.realpath(path))) == folder for folder in folders)
-
-
-def prepared() -> str:
-    """The shipped profiles as `policies/resolved.json` holds them."""
-    return resolved.text(shipped_directory(), lambda path: read_profile(path, PolicyData))
