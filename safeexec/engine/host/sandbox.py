@@ -539,6 +539,8 @@ class SandboxCore:
             descriptors.count(0 if session.rests else -1)
         self._labels.closed(session)
         session.watched.close()
+        if session.effects is not None:
+            session.effects.closed()
         if session.recorder is not None:
             session.recorder.closed(session)
         self._places.closed(session)

@@ -27,9 +27,8 @@ class ToolAnswers(Protocol):
 
 
 class RecordsSession(Protocol):
-    """What follows a session: writes down what is done in it, or has the effects of its tools follow it."""
+    """Writes down what is done in a session."""
 
-    inner: RecordsSession | None
     number: int
     call: int
 
@@ -40,12 +39,6 @@ class RecordsSession(Protocol):
         """Wait until what was told is on the disk, where that is asked for; an `intent` is written in any case, in a
         store to its disk. `written`: it outlives this process.
         """
-
-    def pending(self) -> list[Any]:
-        """The deferred calls that wait."""
-
-    def carry_out(self) -> Core[list[str]]:
-        """Carry them out."""
 
     def follow(
         self, operation: Callable[..., Core[Any]], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -86,7 +79,19 @@ class KeepsSession(Protocol):
 
 
 class HasEffects(Protocol):
-    """The calls of a session's tools that have effects."""
+    """Has the effects of a session's tools follow it."""
+
+    def follow(self, name: str, work: Core[Any]) -> Core[Any]:
+        """Do the operation of this name, then what follows from where the session is."""
+
+    def pending(self) -> list[Any]:
+        """Return the deferred calls that wait."""
+
+    def carry_out(self) -> Core[list[str]]:
+        """Carry them out. Returns what went wrong, in words."""
+
+    def closed(self) -> None:
+        """Drop what waits: the session is over."""
 
     def come_back(self) -> None:
         """The session is what its store has."""

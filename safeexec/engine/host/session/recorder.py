@@ -34,7 +34,7 @@ from safeexec.protocol import messages as m
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.home import RecordsSession, ToolAnswers
+    from safeexec.engine.host.session.home import ToolAnswers
     from safeexec.engine.host.session.session import SessionCore
     from safeexec.results import Result
 
@@ -187,11 +187,7 @@ class SessionRecording:
     def join(self, session: SessionCore) -> int:
         """Record this session, too. Returns its number."""
         number = next(self._numbers)
-        recorder = Recorder(self, number)
-        if session.recorder is None:
-            session.recorder = recorder
-        else:
-            session.recorder.inner = recorder
+        session.recorder = Recorder(self, number)
         self._open += 1
         return number
 
@@ -207,14 +203,13 @@ class SessionRecording:
 class Recorder:
     """What one session tells."""
 
-    __slots__ = ("_stop_noted", "call", "inner", "number", "recording")
+    __slots__ = ("_stop_noted", "call", "number", "recording")
 
     def __init__(self, recording: SessionRecording, number: int) -> None:
         self.recording = recording
         self.number = number
         self.call = 0
         """The number of the tool call that is made."""
-        self.inner: RecordsSession | None = None
         self._stop_noted = False
         """Whether the caller knows that the recording has stopped."""
 
@@ -246,15 +241,6 @@ class Recorder:
     def note(self, session: SessionCore, text: str, score: float | None) -> None:
         """Write down what the host has to say of the session as it is now."""
         self.tell(form.Note(session=self.number, step=session.step, text=text[:2000], score=score))
-
-    def pending(self) -> list[Any]:
-        """No call waits here."""
-        return []
-
-    def carry_out(self) -> Core[list[str]]:
-        """Nothing waits."""
-        yield from ()
-        return []
 
     def secured(self, *, intent: bool = False, written: bool = False) -> Core[None]:
         """Wait until what was told is on the disk, where that is asked for: an `intent` of a stored session always is.

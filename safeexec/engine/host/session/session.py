@@ -157,6 +157,8 @@ def exclusive(
             work = operation(self, *args, **kwargs)
         else:
             work = self.recorder.follow(operation, self, args, kwargs)
+        if self.effects is not None:
+            work = self.effects.follow(operation.__name__, work)
         core = self._in_turn(turn, work)
         turn.core = ref(core)
         return core
@@ -1032,12 +1034,12 @@ class SessionCore:
 
     def pending(self) -> list[PendingCall]:
         """The deferred calls of host tools that have not been carried out, in order."""
-        return [] if self.recorder is None else self.recorder.pending()
+        return [] if self.effects is None else self.effects.pending()
 
     @exclusive
     def carry_out(self) -> Core[list[str]]:
         """Carry them out. Returns what went wrong, in words."""
-        return [] if self.recorder is None else (yield from self.recorder.carry_out())
+        return [] if self.effects is None else (yield from self.effects.carry_out())
 
     def history(self) -> Timeline:
         """Return what the recording says of this session and its branches. Raises `RecordingError` where there is
