@@ -173,7 +173,8 @@ FIRST_RUN = {
     "engine/host/startup": "configuration confinement launch launcher",
     "engine/host/tools": "toolbox",
     "engine/host/watch": (
-        "account accountant bill census clock gate groups idle lineage memory room rotation unnamed verdict watched"
+        "account accountant bill census clock gate groups idle lineage memory room rotation subject unnamed verdict "
+        "watched"
     ),
     "engine/linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "engine/policy": "access kernel model places plans profiles refusals settings",

@@ -23,10 +23,9 @@ from safeexec.engine.host.session.output import OutputFile
 from safeexec.engine.host.session.step import timeout_of
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch import lineage
-from safeexec.engine.host.watch.account import Account, Known, Period
 from safeexec.engine.host.watch.accountant import accountant
 from safeexec.engine.host.watch.clock import Watch
-from safeexec.engine.host.watch.room import Room
+from safeexec.engine.host.watch.subject import Subject
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.errors import PolicyError, ProtectionError, ProtocolError
@@ -198,39 +197,26 @@ def run(
             yield from _end(sandbox, channel)
 
 
-class _Watched:
-    """All processes of a command as the accountant sees them: the program, and what it starts."""
+class _Watched(Subject):
+    """All processes of a command as the accountant sees them: the program, and what it starts. That may fork, and its
+    caller ends it at its deadline.
+    """
 
     def __init__(self, channel: Channel, limits: Limits, workspace: Workspace, group: Group | None) -> None:
-        self.account = Account(limits, forks=True)
-        self.idle = False
+        super().__init__(limits, forks=True)
         self.verdict: Verdict | None = None
         self._channel = channel
-        self.room = Room(limits, lambda: (workspace, self.account.guests()))
+        self._workspace = workspace
         self._group = group
 
     def lineage_leaders(self) -> Collection[int]:
         return () if self._channel.pid is None else (self._channel.pid,)
 
-    def known(self) -> Known:
-        return Known(None, (), 0)
+    def files(self) -> tuple[Workspace | None, Collection[int]]:
+        return self._workspace, self.account.guests()
 
-    def in_use(self) -> bool:
-        return True
-
-    def period(self) -> Period:
-        return Period(None)
-
-    def total_cpu(self) -> float | None:
-        with suppress(OSError):
-            return self._group.cpu_seconds() if self._group is not None else None
-        return None
-
-    def waits(self) -> Verdict | None:
-        return None  # it may fork, and its caller ends it at its deadline
-
-    def beyond(self) -> Verdict | None:
-        return self.room.count()
+    def group(self) -> Group | None:
+        return self._group
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
         """Whoever waits for it ends it, at its next look at the clock."""

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from safeexec.engine.host.watch.account import Account, Known, Period
+from safeexec.engine.host.watch.account import Known, Period
 from safeexec.engine.host.watch.accountant import accountant
-from safeexec.engine.host.watch.room import Room
+from safeexec.engine.host.watch.subject import Subject
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.protocol.plan import OUTPUT_CEILING
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from safeexec.engine.host.files.workspace import Workspace
     from safeexec.engine.host.session.line import Line
+    from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Policy
 
     class Watchable(Protocol):
@@ -68,15 +69,13 @@ class Resting(NamedTuple):
         return Resting(of, spent, self.looks + 1 if spent > self.spent else 0)
 
 
-class WatchedSession:
-    """What `accountant.Subject` asks of a session. It keeps no session alive."""
+class WatchedSession(Subject):
+    """A session, as it is looked at. It keeps no session alive."""
 
     def __init__(self, session: Watchable) -> None:
+        super().__init__(session.policy.limits, session.line.bill)
         self._session = weakref.ref(session)
-        self.account = Account(session.policy.limits, session.line.bill)
-        self.room = Room(session.policy.limits, self._files)
         self.accountant = accountant()
-        self.idle = False
         self._resting = Resting()
 
     def open(self) -> None:
@@ -112,14 +111,9 @@ class WatchedSession:
         session = self._session()
         return Period(None) if session is None else session.period()
 
-    def total_cpu(self) -> float | None:
+    def group(self) -> Group | None:
         session = self._session()
-        if session is None or (group := session.line.group) is None or session.commanding:
-            return None
-        try:
-            return group.cpu_seconds()
-        except OSError:
-            return None
+        return None if session is None or session.commanding else session.line.group
 
     def waits(self) -> Verdict | None:
         session = self._session()
@@ -190,8 +184,7 @@ class WatchedSession:
             return Verdict("output", f"{message}; {ceiling} KiB ({sum_of}) end a step")
         return self.room.count()
 
-    def _files(self) -> tuple[Workspace | None, set[int]]:
-        """The workspace, and all processes that may have something of it open."""
+    def files(self) -> tuple[Workspace | None, Collection[int]]:
         session = self._session()
         runner, copies, _ = self.known()
         pids = {*copies, *self.account.guests(), *([runner] if runner is not None else [])}
