@@ -171,7 +171,7 @@ FIRST_RUN = {
         "given standard_input states step step_calls supervisor tightened tool_log"
     ),
     "engine/host/startup": "configuration confinement launch launcher",
-    "engine/host/tools": "toolbox",
+    "engine/host/tools": "answers toolbox",
     "engine/host/watch": (
         "account accountant bill census clock gate groups idle lineage memory room rotation subject unnamed verdict "
         "watched"

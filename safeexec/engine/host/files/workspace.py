@@ -422,43 +422,36 @@ class Workspace:
         if not isinstance(content, bytes) and os.path.isdir(content):
             self.copy_tree(content, name)
             return
-        with _needs_room(self.home), self._opened() as top:
-            self._put(top, name, content, mode)
+        with _needs_room(self.home), self._opened() as top, self._new_file(top, name, mode) as target:
+            if isinstance(content, bytes):
+                with open(target, "wb", closefd=False) as file:
+                    file.write(content)
+                return
+            source = self._open_of_user(content)
+            try:
+                tree.copy_contents(source, target, os.fstat(source).st_size)
+            finally:
+                os.close(source)
 
     def put_part(self, name: str, source: int, size: int, mode: int) -> None:
         """Copy the next `size` bytes of an open file to `name` in the workspace. Raises `WorkspaceError` when the file
         system is full, or where there are fewer.
         """
-        with _needs_room(self.home), self._opened() as top:
-            self._put(top, name, (source, size), mode)
+        with _needs_room(self.home), self._opened() as top, self._new_file(top, name, mode) as target:
+            if tree.copy_contents(source, target, size):
+                raise WorkspaceError("what was to be copied ended early")
 
-    def _put(
-        self, top: int, name: str, content: str | bytes | os.PathLike[str] | int | tuple[int, int], mode: int
-    ) -> None:
-        """Write `name` below `top`: the bytes, those of the host's file, those behind the descriptor `content`, or of
-        those as many as it says.
-        """
+    @contextlib.contextmanager
+    def _new_file(self, top: int, name: str, mode: int) -> Iterator[int]:
+        """Yield a descriptor to write the file `name` below `top`, which then gets its mode and its owner."""
         tree.make_directories(top, os.path.dirname(name), self.owner)
         target = tree.open_beneath(top, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
-            if isinstance(content, bytes):
-                with open(target, "wb", closefd=False) as file:
-                    file.write(content)
-            elif isinstance(content, int):
-                tree.copy_contents(content, target, os.fstat(content).st_size)
-            elif isinstance(content, tuple):
-                if tree.copy_contents(content[0], target, content[1]):
-                    raise WorkspaceError("what was to be copied ended early")
-            else:
-                source = self._open_of_user(content)
-                try:
-                    tree.copy_contents(source, target, os.fstat(source).st_size)
-                finally:
-                    os.close(source)
+            yield target
             if mode != 0o600:
                 os.fchmod(target, mode & 0o777)
-            if self._lineage.owner is not None:
-                os.fchown(target, *self._lineage.owner)
+            if self.owner is not None:
+                os.fchown(target, *self.owner)
         finally:
             os.close(target)
 
@@ -512,7 +505,8 @@ class Workspace:
         try:
             info = os.fstat(source)
             if stat.S_ISREG(info.st_mode) and info.st_size <= self._lineage.max_bytes:
-                self._put(target, name, source, 0o700 if info.st_mode & 0o100 else 0o600)
+                with self._new_file(target, name, 0o700 if info.st_mode & 0o100 else 0o600) as copy:
+                    tree.copy_contents(source, copy, info.st_size)
         finally:
             os.close(source)
 

@@ -158,7 +158,7 @@ class Line:
         counted by its lineage.
         """
         runner = self.runner
-        if runner is None or not runner.at_rest or not self.repeats or not self.history.needs_no_process():
+        if runner is None or not runner.channel.at_rest or not self.repeats or not self.history.needs_no_process():
             return False
         if self.may_have_changed():
             return False
@@ -689,7 +689,7 @@ class Line:
         """
         if (runner := self.runner) is not None:
             yield from wait_for(self._take_ending())  # one at a time: there is no end to what they hold
-            if not (yield from runner.stop(self)):
+            if not (yield from runner.lineage.end_runner(runner.channel, self)):
                 self._give_up_coming()  # it may have said that it is there, and dies
             self.runner = None
             self._ending = runner.channel.held()

@@ -92,7 +92,8 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.saving import Saving
     from safeexec.engine.host.session.spare import Spare
     from safeexec.engine.host.session.step_calls import AnswersAgain
-    from safeexec.engine.host.tools.toolbox import PendingCall, PutOff
+    from safeexec.engine.host.tools.answers import PutOff
+    from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.engine.host.waiting import First
     from safeexec.engine.policy.model import Policy
     from safeexec.engine.recordings.format import Waiting

@@ -172,7 +172,7 @@ class Supervisor:
         history = line.history
         if self.doing is not None:
             self.doing.close()
-        sent = not runner.at_rest
+        sent = not runner.channel.at_rest
         if history.next is not None and not sent:
             # Answered, or not sent. No child begins a step before it has made the copy of the state before, if one is
             # due.
@@ -352,7 +352,7 @@ class Supervisor:
         line, history = self.line, self.line.history
         automatic = line.automatic
         newest = next((copy for copy in history.copies_of(history.current) if copy in automatic), None)
-        if self.state is not IDLE or line.runner is None or not line.runner.at_rest:
+        if self.state is not IDLE or line.runner is None or not line.runner.channel.at_rest:
             return  # the next user puts it in order
         if newest is None or not newest.seen():
             return

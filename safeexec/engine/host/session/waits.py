@@ -21,8 +21,8 @@ from safeexec.engine.approvals import Allow, Deny, Later, decision
 from safeexec.engine.host.replay.served import Exchange, ServedTools, key_of, recorded_key
 from safeexec.engine.host.session.step import FREEZE_SECONDS
 from safeexec.engine.host.session.step_calls import KEPT_BYTES
+from safeexec.engine.host.tools.answers import Given, PutOff
 from safeexec.engine.host.tools.tool import by_names
-from safeexec.engine.host.tools.toolbox import Given, PutOff
 from safeexec.engine.host.waiting import Core, apart
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.recordings import format as form

@@ -11,11 +11,12 @@ import types
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from safeexec.common.signatures import shown, signature
 from safeexec.common.text import can_be_name, default_text, short_repr, spelt
 from safeexec.engine.approvals import Approval
+from safeexec.engine.host.tools.answers import RelayedAnswer
 from safeexec.engine.host.tools.type_hints import checked, convert, legend
 from safeexec.engine.host.waiting import CallTool
 from safeexec.errors import ToolError
@@ -34,6 +35,7 @@ KINDS = {
 }
 """How the kinds of parameters are called in messages to the child."""
 _MESSAGE = 2000
+Failed = Literal["error", "refused"]
 
 
 class Tool:
@@ -121,7 +123,7 @@ class Tool:
         ask = partial(contained, what, approval, self.name, arguments)
         return CallTool(ask, seconds, is_async=inspect.iscoroutinefunction(approval), owner=owner)
 
-    def failure(self, call: int, error: Exception, *, inside: bool = False) -> m.ToolReply:
+    def failure(self, error: Exception, outcome: Failed = "error", *, inside: bool = False) -> RelayedAnswer:
         """An exception of the host as the guest sees it: its builtin type and its message, never its traceback. One
         that came from `inside` the function is told as one of this tool.
         """
@@ -134,10 +136,10 @@ class Tool:
                 break
             # The Unicode errors cannot be made from a message alone: their base, ValueError, can.
             if getattr(builtins, kind.__name__, None) is kind and not issubclass(kind, UnicodeError):
-                return m.ToolReply(call, error_type=kind.__name__, error=text[:_MESSAGE], inside=inside)
+                return RelayedAnswer(outcome, None, kind.__name__, text[:_MESSAGE], inside)
         if not isinstance(error, ToolError):
             text = f"{self.name}(): {type(error).__name__}: {_text(error)}"
-        return m.ToolReply(call, error_type="ToolError", error=text[:_MESSAGE], inside=inside)
+        return RelayedAnswer(outcome, None, "ToolError", text[:_MESSAGE], inside)
 
     @staticmethod
     def refuses(error: Exception) -> bool:

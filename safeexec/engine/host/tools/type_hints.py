@@ -59,14 +59,8 @@ def checked(name: str, function: Callable[..., Any]) -> dict[str, Any]:
     found = {}
     for parameter, hint in hints.items():
         if hint is not Any and hint is not object:
-            try:
-                msgspec.convert(None, hint, dec_hook=_made)
-            except msgspec.ValidationError:
-                pass
-            except Exception as error:  # NameError where a field of a class is known to type checkers alone
-                raise ToolError(
-                    f"{name}({parameter}): values cannot be checked against its type hint: {error}"
-                ) from None
+            if problem := _unchecked(hint):
+                raise ToolError(f"{name}({parameter}): values cannot be checked against its type hint: {problem}")
             found[parameter] = hint
     return found
 
@@ -196,13 +190,18 @@ def _made(kind: type, given: Any) -> Any:
 
 def can_be_checked(hint: Any) -> bool:
     """Tell whether values can be checked against a type hint."""
+    return not _unchecked(hint)
+
+
+def _unchecked(hint: Any) -> str:
+    """Say why no value can be checked against a type hint; "" where one can."""
     try:
         msgspec.convert(None, hint, dec_hook=_made)
     except msgspec.ValidationError:
         pass
-    except Exception:  # NameError where a field of a class is known to type checkers alone
-        return False
-    return True
+    except Exception as error:  # NameError where a field of a class is known to type checkers alone
+        return str(error) or type_name(type(error))
+    return ""
 
 
 def names_class(hint: Any) -> bool:
