@@ -168,13 +168,12 @@ FIRST_RUN = {
     "engine/host/files": "layers",
     "engine/host/session": (
         "channel checkpoints decode history line listeners output protection runner session spare "
-        "given standard_input states step step_calls supervisor tightened tool_log"
+        "standard_input states step supervisor tightened tool_calls"
     ),
     "engine/host/startup": "configuration confinement launch launcher",
     "engine/host/tools": "answers toolbox",
     "engine/host/watch": (
-        "account accountant bill census clock gate groups idle lineage memory room rotation subject unnamed verdict "
-        "watched"
+        "account accountant bill census clock gate groups idle lineage memory room rotation subject verdict watched"
     ),
     "engine/linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "engine/policy": "access kernel model places plans profiles refusals settings",

@@ -18,9 +18,9 @@ import msgspec
 
 from safeexec.common.text import as_bytes
 from safeexec.engine.approvals import Allow, Approval, Deny, Later
-from safeexec.engine.host.session.given import Given, checked_arguments, encoded, pieces_of
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
-from safeexec.engine.host.session.tool_log import ToolLog
+from safeexec.engine.host.session.standard_input import Given, checked_arguments, encoded, pieces_of
+from safeexec.engine.host.session.tool_calls import ToolLog
 from safeexec.engine.host.stats import SandboxStats, SessionCounts
 from safeexec.engine.host.tools.answers import PutOff
 from safeexec.engine.host.tools.relayed import shapes_of

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from safeexec.common.text import shorten
 from safeexec.engine.host.session.durable import NEVER, Durable
-from safeexec.engine.host.session.given import pieces_of
+from safeexec.engine.host.session.standard_input import pieces_of
 from safeexec.engine.host.startup.launch import environment
 from safeexec.engine.host.waiting import Core, Work, apart, weight
 from safeexec.engine.host.watch.bill import AT_ONCE_BYTES

@@ -33,13 +33,12 @@ from safeexec.engine.host.session.decode import (
     restored,
     variables_of,
 )
-from safeexec.engine.host.session.given import Given, checked_arguments
 from safeexec.engine.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.engine.host.session.line import PARK_SECONDS, Line, wait_for
 from safeexec.engine.host.session.listeners import NOBODY, Listeners, listening
 from safeexec.engine.host.session.protection import as_tried, planned
 from safeexec.engine.host.session.runner import Runner
-from safeexec.engine.host.session.standard_input import StandardInput
+from safeexec.engine.host.session.standard_input import Given, StandardInput, checked_arguments
 from safeexec.engine.host.session.states import ASKING, CLOSED, IDLE, RESTING, STEPPING
 from safeexec.engine.host.session.step import (
     FREEZE_SECONDS,
@@ -49,9 +48,8 @@ from safeexec.engine.host.session.step import (
     checked_source,
     timeout_of,
 )
-from safeexec.engine.host.session.step_calls import StepCalls
 from safeexec.engine.host.session.supervisor import CLOSED_MEANWHILE, Supervisor
-from safeexec.engine.host.session.tool_log import ToolLog
+from safeexec.engine.host.session.tool_calls import StepCalls, ToolLog
 from safeexec.engine.host.waiting import (
     AT_ONCE,
     BRIEF_SECONDS,
@@ -91,7 +89,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.listeners import Callbacks
     from safeexec.engine.host.session.saving import Saving
     from safeexec.engine.host.session.spare import Spare
-    from safeexec.engine.host.session.step_calls import AnswersAgain
+    from safeexec.engine.host.session.tool_calls import AnswersAgain
     from safeexec.engine.host.tools.answers import PutOff
     from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.engine.host.waiting import First

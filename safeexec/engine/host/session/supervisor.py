@@ -16,7 +16,7 @@ from safeexec.engine.host.session.line import PARK_SECONDS, Line
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.states import ASKING, FOLLOWS, IDLE, LOST, NEW, RESTING, STEPPING
 from safeexec.engine.host.session.step import FREEZE_SECONDS, Sources, Step
-from safeexec.engine.host.session.tool_log import ToolLog
+from safeexec.engine.host.session.tool_calls import ToolLog
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError

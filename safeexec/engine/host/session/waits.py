@@ -20,7 +20,7 @@ from safeexec.common.text import one_line, shorten
 from safeexec.engine.approvals import Allow, Deny, Later, decision
 from safeexec.engine.host.replay.served import Exchange, ServedTools, key_of, recorded_key
 from safeexec.engine.host.session.step import FREEZE_SECONDS
-from safeexec.engine.host.session.step_calls import KEPT_BYTES
+from safeexec.engine.host.session.tool_calls import KEPT_BYTES
 from safeexec.engine.host.tools.answers import Given, PutOff
 from safeexec.engine.host.tools.tool import by_names
 from safeexec.engine.host.waiting import Core, apart
@@ -35,7 +35,7 @@ from safeexec.protocol.arguments import encode_arguments
 from safeexec.results import ToolCallRecord, WaitingCall
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.step_calls import StepCalls
+    from safeexec.engine.host.session.tool_calls import StepCalls
     from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.engine.store.interface import StoredSession
 

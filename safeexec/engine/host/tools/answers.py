@@ -17,7 +17,7 @@ from safeexec.results import ToolCallRecord
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from safeexec.engine.host.session.tool_log import ToolLog
+    from safeexec.engine.host.session.tool_calls import ToolLog
     from safeexec.engine.host.watch.bill import Bill
     from safeexec.engine.policy.settings import Tools
 
