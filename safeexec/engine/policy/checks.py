@@ -54,7 +54,7 @@ def check_names(source: PolicyFile) -> list[Mistake]:
 
 
 def _written(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Each name in a list or in an edit, with its path."""
+    """Yield each name in a list or in an edit, with its path."""
     if isinstance(value, list):
         yield from ((f"{path}[{index}]", name) for index, name in enumerate(value))
     elif isinstance(value, dict):
@@ -63,7 +63,7 @@ def _written(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _imports(source: PolicyFile) -> Iterable[Mistake]:
-    """Names that are none, and slips: a module that is not installed, one letter away from one that is."""
+    """Yield names that are none, and slips: a module that is not installed, one letter away from one that is."""
     for module, entry in source.content.get("imports", {}).items():
         path = f"imports.{module}"
         if not all(part.isidentifier() for part in module.split(".")):

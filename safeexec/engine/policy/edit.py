@@ -56,7 +56,7 @@ def _meant(key: str) -> str:
 
 
 def _spelt(value: Any) -> Any:
-    """A value as a policy file spells it."""
+    """Return a value as a policy file spells it."""
     if isinstance(value, Selection):
         return _written(value)
     if isinstance(value, msgspec.Struct):
@@ -67,12 +67,12 @@ def _spelt(value: Any) -> Any:
 
 
 def document(policy: PolicyData) -> dict[str, Any]:
-    """The content of a policy file without `extends` that says all that `policy` says."""
+    """Return the content of a policy file without `extends` that says all that `policy` says."""
     return {setting: _spelt(getattr(policy, setting)) for setting in SETTINGS}
 
 
 def _written(chosen: Selection) -> Any:
-    """A selection in the words of a policy file."""
+    """Return a selection in the words of a policy file."""
     if chosen.names is not None:
         # `none` would take a module away; an empty list leaves it with no names.
         return [name for name in chosen.names if name not in chosen.refused]
@@ -101,7 +101,7 @@ def _beyond(old: Any, new: Any) -> Any:
 
 
 def written(content: dict[str, Any]) -> str:
-    """The content of a policy file as YAML."""
+    """Return the content of a policy file as YAML."""
     import yaml
 
     base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -119,7 +119,7 @@ def _text(dumper: Any, text: str) -> Any:
 
 
 def brought(policy: P, modules: Mapping[str, Iterable[str]]) -> P:
-    """The policy that also opens what came with its requirements: name of a requirement → its modules.
+    """Return the policy that also opens what came with its requirements: name of a requirement → its modules.
 
     Raises `PolicyError` for a requirement that brings none, or would stand in the way of Python's own.
     """

@@ -90,7 +90,7 @@ def _stamp(file: str) -> Stamp:
 
 
 def _cached(path: str, make: type[P]) -> P | None:
-    """A policy that was loaded before, if no file it came from has changed since."""
+    """Return a policy that was loaded before, if no file it came from has changed since."""
     stamps, policy = _loaded.get((path, make), ((), None))
     try:
         return policy if isinstance(policy, make) and all(_stamp(stamp[0]) == stamp for stamp in stamps) else None

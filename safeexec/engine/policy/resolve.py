@@ -21,7 +21,7 @@ NOTHING = Selection(names=())
 
 
 def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P | None = None) -> P:
-    """The policy that the files of `chain`, base first, make together, laid over `start` if there is one.
+    """Return the policy that the files of `chain`, base first, make together, laid over `start` if there is one.
 
     Raises `PolicyError` with the mistakes of all files. Its `draft` is the policy without the settings that are wrong.
     """
@@ -73,7 +73,7 @@ def _without_effect(source: PolicyFile) -> list[Mistake]:
 
 
 def _spelt(names: Any) -> Any:
-    """Names of tools, in a list or an edit, as Python reads them: so it names the functions."""
+    """Return names of tools, in a list or an edit, as Python reads them: so it names the functions."""
     if isinstance(names, dict):
         return {verb: _spelt(listed) for verb, listed in names.items()}
     return [*map(spelt, names)] if isinstance(names, list) else names
@@ -148,7 +148,7 @@ class _Draft:
         self.settings |= {"builtins": (), "attributes": asdict(Attributes())}
 
     def _names(self, inherited: tuple[str, ...], value: Any, path: str, source: PolicyFile) -> tuple[str, ...]:
-        """A plain list replaces; an edit changes."""
+        """Return a list laid over the inherited one: a plain list replaces it, an edit changes it."""
         if isinstance(value, list):
             self._forget(path)
             if "." in path:  # a profile's builtins stand together, and a refused one is in no line

@@ -95,7 +95,7 @@ def _choices() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _choosing(part: Any, choice: dict[str, Any], parts: dict[str, Any]) -> Any:
-    """The schema of a setting with `choice` for each of its names."""
+    """Return the schema of a setting with `choice` for each of its names."""
     if isinstance(part, list):
         return [_choosing(item, choice, parts) for item in part]
     if not isinstance(part, dict):
@@ -108,7 +108,7 @@ def _choosing(part: Any, choice: dict[str, Any], parts: dict[str, Any]) -> Any:
 
 
 def text() -> str:
-    """The file as it is shipped."""
+    """Return the file as it is shipped."""
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
 
 

@@ -242,7 +242,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
     def missing_protection(self, active: Collection[str]) -> tuple[str, ...]:
-        """The entries of `require` that the mechanisms in `active` do not meet."""
+        """Return the entries of `require` that the mechanisms in `active` do not meet."""
         return tuple(entry for entry in self.require if not any(one.strip() in active for one in entry.split(" or ")))
 
     def origin(self, path: str) -> str:

@@ -27,7 +27,9 @@ def path_of(name: str) -> str:
 
 
 def new_name(name: str) -> str:
-    """The same of a file that the host puts there: one that can be printed. Raises `WorkspaceError`, TypeError."""
+    """Return the same of a file that the host puts there: one that can be printed. Raises `WorkspaceError`,
+    TypeError.
+    """
     path = path_of(name)
     if not name.isprintable():
         raise WorkspaceError(f"{shown(name)!r} holds control characters")
@@ -50,7 +52,7 @@ def components(name: str) -> list[str]:
 
 
 def shown(name: str) -> str:
-    """A name for an error message."""
+    """Return a name for an error message."""
     return printable(name)[:300].replace("\n", "\\n").replace("\t", "\\t")
 
 

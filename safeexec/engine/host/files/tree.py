@@ -54,7 +54,7 @@ def size_of(info: os.stat_result) -> int:
 def walk(
     top: int, below: str = "", *, skip: Collection[str] = (), regains: bool = True
 ) -> Iterator[tuple[str, os.stat_result]]:
-    """Every path below an open directory, relative to it, directories before what they hold. No link is followed.
+    """Yield every path below an open directory, relative to it, directories before what they hold. No link is followed.
 
     Entries at the top whose name is in `skip` are left out. `regains`: directories without rights are given some.
     """
@@ -114,7 +114,9 @@ def entries_of(fd: int) -> list[tuple[str, os.stat_result]]:
 
 
 def list_directory(above: int, name: str, *, regains: bool = True) -> int:
-    """A descriptor with which to list a directory, to which a guest may have taken away the rights. Raises OSError."""
+    """Return a descriptor with which to list a directory, to which a guest may have taken away the rights. Raises
+    OSError.
+    """
     try:
         return os.open(name, LISTABLE, dir_fd=above)
     except PermissionError:
@@ -138,8 +140,8 @@ def open_beneath(top: str | int, path: str, flags: int) -> int:
 
 @contextlib.contextmanager
 def parent_of(top: str | int, path: str) -> Iterator[tuple[int, str]]:
-    """The directory that `path` is in, reached without following a link, and the last component. Raises OSError, or
-    `WorkspaceError` for `..`.
+    """Yield the directory that `path` is in, reached without following a link, and the last component. Raises OSError,
+    or `WorkspaceError` for `..`.
     """
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or ".." in parts:

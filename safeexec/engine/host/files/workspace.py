@@ -66,7 +66,7 @@ class Stored:
 
 @contextlib.contextmanager
 def _needs_room(path: str) -> Iterator[None]:
-    """An error of a file system that is full or read-only says so, and what to do."""
+    """Have an error of a file system that is full or read-only say so, and what to do."""
     try:
         yield
     except OSError as error:
@@ -85,7 +85,7 @@ def _as_far_as_possible() -> contextlib.suppress:
 
 @contextlib.contextmanager
 def _noting(problems: list[str], path: str, what: str) -> Iterator[None]:
-    """A file that cannot be restored adds a line to `problems`; the others are restored all the same."""
+    """Have a file that cannot be restored add a line to `problems`; the others are restored all the same."""
     try:
         yield
     except (OSError, WorkspaceError) as error:
@@ -129,7 +129,7 @@ class WorkspaceRoot:
         os.chmod(self.path, 0o711)
 
     def lineage(self, max_bytes: int, max_files: int) -> Workspace:
-        """A directory for a session, which may hold so much. Raises `SandboxBusy` where it is not its turn."""
+        """Return a directory for a session, which may hold so much. Raises `SandboxBusy` where it is not its turn."""
         if self.turns and self._newest is not None and not self._newest.over:
             raise SandboxBusy(
                 "one session with files at a time: without Landlock, and without user and mount namespaces for each "
@@ -235,7 +235,7 @@ class _Region:
         os.fchmod(self.fd, self._mode)
 
     def branch(self) -> _Region:
-        """A region within it. Raises `WorkspaceError` where no process could have another layer."""
+        """Return a region within it. Raises `WorkspaceError` where no process could have another layer."""
         if self.depth >= MAX_BRANCHINGS:
             raise WorkspaceError(
                 f"this session is a branch of a branch, {self.depth} deep, and {MAX_BRANCHINGS} is as deep as branches "
@@ -289,7 +289,7 @@ class Workspace:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int]:
-        """A descriptor of the directory. Raises OSError."""
+        """Yield a descriptor of the directory. Raises OSError."""
         fd = tree.list_directory(self._region.fd, tree.WORKSPACE)
         try:
             yield fd
@@ -322,7 +322,7 @@ class Workspace:
         return tree.free_bytes(self.home)
 
     def taken(self) -> int:
-        """Bytes of its file system that have gone since the session began, whoever took them."""
+        """Return bytes of its file system that have gone since the session began, whoever took them."""
         return self._lineage.free - tree.free_bytes(self._lineage.store)
 
     @contextlib.contextmanager
@@ -345,16 +345,18 @@ class Workspace:
             tree.regain(self.path)
 
     def open(self, path: str, flags: int) -> int:
-        """A descriptor of what lies at `path`, no link followed. Raises OSError, or `WorkspaceError` for `..`."""
+        """Return a descriptor of what lies at `path`, no link followed. Raises OSError, or `WorkspaceError` for
+        `..`.
+        """
         return tree.reached(self.path, partial(tree.open_beneath, path=path, flags=flags))
 
     def names(self) -> list[str]:
-        """The names of the regular files, sorted. Raises `WorkspaceError`."""
+        """Return the names of the regular files, sorted. Raises `WorkspaceError`."""
         with self._of_host() as top:
             return [info.name for info in workspace_files.list_files(top)]
 
     def read(self, name: str, max_bytes: int) -> bytes:
-        """The bytes of a file. Raises `WorkspaceError`."""
+        """Return the bytes of a file. Raises `WorkspaceError`."""
         with self._of_host() as top:
             return workspace_files.read_file(top, name, max_bytes=max_bytes)
 
@@ -389,8 +391,8 @@ class Workspace:
         return held > self._lineage.max_bytes or files > self._lineage.max_files or tree.is_too_deep("/".join(above))
 
     def _with_path(self, top: int, path: str) -> Snapshot:
-        """The files of the last look, with one that the host has written since and the directories that it is in.
-        Raises OSError where it is gone.
+        """Return the files of the last look, with one that the host has written since and the directories that it is
+        in. Raises OSError where it is gone.
         """
         snapshot = dict(self._last)
         held, files = self._held
@@ -412,7 +414,7 @@ class Workspace:
         return snapshot
 
     def changes(self, before: Marks, after: Marks) -> tuple[FileChange, ...]:
-        """The files that were created, changed and deleted between two looks."""
+        """Return the files that were created, changed and deleted between two looks."""
         return workspace_files.changed_since(before, after)
 
     def put(self, name: str, content: str | bytes | os.PathLike[str], mode: int = 0o600) -> None:
@@ -456,7 +458,9 @@ class Workspace:
             os.close(target)
 
     def _open_of_user(self, path: str | os.PathLike[str]) -> int:
-        """A file that the user named, before a byte of it is copied: a regular one that fits into the workspace."""
+        """Return a file that the user named, before a byte of it is copied: a regular one that fits into the
+        workspace.
+        """
         try:
             return open_named(path, max_bytes=self._lineage.max_bytes)
         except OSError as error:
@@ -516,7 +520,9 @@ class Workspace:
             tree.make_directories(top, path, self.owner)
 
     def branch(self, snapshot: Snapshot | None) -> Workspace:
-        """A directory for a branch, with the files of `snapshot`. Raises `WorkspaceError` if not all can be copied."""
+        """Return a directory for a branch, with the files of `snapshot`. Raises `WorkspaceError` if not all can be
+        copied.
+        """
         workspace = Workspace(self._lineage, self._region.branch())
         try:
             if problems := workspace.restore(snapshot or {}):
@@ -527,8 +533,8 @@ class Workspace:
         return workspace
 
     def snapshot(self) -> Snapshot:
-        """The files as they are now. Only what changed since the last snapshot is copied; links and special files
-        are not followed.
+        """Return the files as they are now. Only what changed since the last snapshot is copied; links and special
+        files are not followed.
 
         Raises `WorkspaceError` for more than the workspace may hold: guest code may go on in threads, and nobody
         watches. All is counted before anything is copied, no more is copied than was counted, and what has grown
@@ -557,8 +563,8 @@ class Workspace:
         return snapshot
 
     def _entry(self, top: int, path: str, info: os.stat_result) -> tuple[Entry | None, int]:
-        """One path for a snapshot, and by how many bytes its file has grown since `info`: the one of the last snapshot
-        if it has not changed, else what lies there is copied. None for what is gone, and for special files.
+        """Return one path for a snapshot, and by how many bytes its file has grown since `info`: the one of the last
+        snapshot if it has not changed, else what lies there is copied. None for what is gone, and for special files.
         """
         mark = _mark(info)
         known = self._last.get(path)
@@ -580,7 +586,7 @@ class Workspace:
         return {path: entry.mark for path, entry in self._last.items() if stat.S_ISREG(entry.mode)}
 
     def marks_now(self) -> Marks:
-        """The files as they are, without a snapshot. Raises `WorkspaceError` for more than there may be."""
+        """Return the files as they are, without a snapshot. Raises `WorkspaceError` for more than there may be."""
         if (lost := self._lost()) is not None:
             raise lost
         return {path: _mark(info) for path, info in self.listing().items() if stat.S_ISREG(info.st_mode)}
@@ -638,8 +644,8 @@ class Workspace:
         return restored
 
     def listing(self) -> dict[str, os.stat_result]:
-        """All that there is, by path, directories before what is in them. Raises `WorkspaceError` for more than there
-        may be.
+        """Return all that there is, by path, directories before what is in them. Raises `WorkspaceError` for more than
+        there may be.
         """
         found: list[tuple[str, os.stat_result]] = []
         with self._opened() as top:
@@ -649,7 +655,7 @@ class Workspace:
         return dict(found)
 
     def count(self, max_bytes: int, max_files: int) -> int:
-        """The bytes of all that is in the directory; holes of a file count, as a copy would have them. Raises
+        """Return the bytes of all that is in the directory; holes of a file count, as a copy would have them. Raises
         `WorkspaceError` for more than that.
         """
         if (lost := self._lost()) is not None:
@@ -670,8 +676,8 @@ class Workspace:
         return tree.walk(self._region.fd, skip={tree.WORKSPACE, *self._region.inner})
 
     def snapshot_or_undo(self) -> Snapshot:
-        """The files as they are now. Where that is too much nothing is copied: they become what they were when they
-        were last looked at, and what lies beside them is removed.
+        """Return the files as they are now. Where that is too much nothing is copied: they become what they were when
+        they were last looked at, and what lies beside them is removed.
         """
         try:
             self.count(self._lineage.max_bytes, self._lineage.max_files)

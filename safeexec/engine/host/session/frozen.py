@@ -49,6 +49,6 @@ class FrozenState:
 
 
 def park(core: SessionCore, name: str) -> Core[FrozenState]:
-    """The state as it is now, under a name. The process goes on until it is left."""
+    """Return the state as it is now, under a name. The process goes on until it is left."""
     yield from core.checkpoint(name)
     return FrozenState(core, name, *core.line.history.find(name))

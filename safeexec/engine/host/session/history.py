@@ -204,7 +204,7 @@ class History(Generic[C]):
         return before
 
     def find(self, name: str) -> tuple[State, C]:
-        """The state of that name, and its copy. Raises `CheckpointError`."""
+        """Return the state of that name, and its copy. Raises `CheckpointError`."""
         try:
             return self.named[name]
         except (KeyError, TypeError):
@@ -219,8 +219,8 @@ class History(Generic[C]):
         return [*gone, *self._dropped()]
 
     def expendable(self) -> list[C]:
-        """The copies that could go for want of room: automatic ones, the oldest first, none that the present state is
-        made of.
+        """Return the copies that could go for want of room: automatic ones, the oldest first, none that the present
+        state is made of.
         """
         kept = {copy for _, copy in self.named.values()}
         memory = self.current.memory
@@ -228,16 +228,16 @@ class History(Generic[C]):
         return [copy for copy, state in self._copies.items() if copy not in kept and state.memory not in bases]
 
     def copies(self) -> list[C]:
-        """Every copy that is held, the oldest first; those with a name whose process has ended among them."""
+        """Return every copy that is held, the oldest first; those with a name whose process has ended among them."""
         # Each step is one call of C code: a thread that sweeps a branch of the session may ask at the same time.
         return list(dict.fromkeys((*self._copies, *[copy for _, copy in list(self.named.values())])))
 
     def copies_of(self, state: State) -> list[C]:
-        """The copies of a state's memory: the surest first, and of these the ones with a name."""
+        """Return the copies of a state's memory: the surest first, and of these the ones with a name."""
         return self._of(state.memory)
 
     def copies_below(self, state: State) -> list[C]:
-        """The copies from which the state can be had, if need be by repeating the steps since."""
+        """Return the copies from which the state can be had, if need be by repeating the steps since."""
         base = self._base_of(state.memory)
         return [] if base is None else self._of(base)
 
@@ -257,7 +257,7 @@ class History(Generic[C]):
         return _nearest(memory, {id(of.memory) for of in self._copies.values()})
 
     def _lasting_base_of(self, memory: Memory) -> Memory | None:
-        """The same without the copies that go when their names are dropped."""
+        """Return the same without the copies that go when their names are dropped."""
         names = [copy for _, copy in self.named.values() if copy is not self.base]
         return _nearest(memory, {id(of.memory) for copy, of in self._copies.items() if copy not in names})
 
@@ -280,8 +280,8 @@ class History(Generic[C]):
         return before is not None and (self.current.memory.entry is not None or self.can_be_had(before))
 
     def before_last(self, steps: int = 1) -> State:
-        """The state before the last step that is part of the session, or before so many: never an older one. Raises
-        `CheckpointError`.
+        """Return the state before the last step that is part of the session, or before so many: never an older one.
+        Raises `CheckpointError`.
         """
         state = self.current
         for _ in range(steps):
@@ -312,7 +312,9 @@ class History(Generic[C]):
             state = state.older
 
     def last_resort(self) -> State:
-        """The state of a new child: that of the line, with the files it had, or the one that the session began with."""
+        """Return the state of a new child: that of the line, with the files it had, or the one that the session began
+        with.
+        """
         state: State | None = self.current
         while state is not None and state.memory is not FRESH:
             state = state.older
@@ -330,8 +332,8 @@ class History(Generic[C]):
         return self._dropped()
 
     def branch(self, copy: C, template: str | None = None) -> History[C]:
-        """The history of another session that begins in the state as it is now, with `copy` of it. It has no copies of
-        earlier states. If the state is that of a `template`, there are no earlier ones, and it has that name.
+        """Return the history of another session that begins in the state as it is now, with `copy` of it. It has no
+        copies of earlier states. If the state is that of a `template`, there are no earlier ones, and it has that name.
         """
         now, branch = self.current, History[C](self.root)
         before = now.before if template is None else None
@@ -400,7 +402,9 @@ class History(Generic[C]):
             state = before
 
     def _superfluous(self, kept: list[Memory | None]) -> list[C]:
-        """The copies without a name that are not of the memories `kept`, or of one that has a sure copy already."""
+        """Return the copies without a name that are not of the memories `kept`, or of one that has a sure copy
+        already.
+        """
         names = [copy for _, copy in self.named.values()]
         found: list[C] = []
         have: list[Memory] = []
@@ -432,12 +436,14 @@ class History(Generic[C]):
 
 
 def _nearest(memory: Memory | None, have: set[int]) -> Memory | None:
-    """The nearest one that it is made of, itself included, of those whose identities are in `have`, or `FRESH`."""
+    """Return the nearest one that it is made of, itself included, of those whose identities are in `have`, or
+    `FRESH`.
+    """
     while memory is not None and id(memory) not in have and memory is not FRESH:
         memory = memory.origin
     return memory
 
 
 def _with_files(state: State, files: Any) -> State:
-    """The same state with other files."""
+    """Return the same state with other files."""
     return State(state.step, state.memory, files, state.before, state.older, state.tool_calls)

@@ -62,7 +62,9 @@ class KeepsSession(Protocol):
     """What keeps a session in a store."""
 
     def is_suspended(self, session: Any) -> bool:
-        """Whether the session is left to the store, until it is used again, or has lost what the store still has."""
+        """Tell whether the session is left to the store, until it is used again, or has lost what the store still
+        has.
+        """
 
     @property
     def overdue(self) -> bool:
@@ -100,7 +102,7 @@ class HasEffects(Protocol):
         """A deferred call of an earlier process waits to be carried out."""
 
     def unfinished(self) -> list[Any]:
-        """The deferred calls that wait, as they were written down."""
+        """Return the deferred calls that wait, as they were written down."""
 
 
 class Home(Protocol):
@@ -133,15 +135,15 @@ class Home(Protocol):
         """Its policy and tools, for a model's prompt."""
 
     def spare_for(self, policy: Policy) -> Spare | None:
-        """A child that waits for a session of this policy, if there is one."""
+        """Return a child that waits for a session of this policy, if there is one."""
 
     def new_child(
         self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]
     ) -> Core[tuple[Channel, m.Ready]]:
-        """A locked-down child that waits for its first request."""
+        """Return a locked-down child that waits for its first request."""
 
     def new_workspace(self, policy: Policy) -> Workspace:
-        """An empty directory for the files of a new session."""
+        """Return an empty directory for the files of a new session."""
 
     def fill(self, workspace: Workspace) -> None:
         """Put the files into it that every session begins with."""
@@ -154,7 +156,7 @@ class Home(Protocol):
         """Ask the zygote for a process; `request` gets its number."""
 
     def problem(self, number: int) -> str:
-        """Why process `number` could not be made, in the zygote's words."""
+        """Return why process `number` could not be made, in the zygote's words."""
 
     def steps_lost(self, count: int) -> None:
         """Steps came out otherwise when they were repeated."""

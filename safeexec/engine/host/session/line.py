@@ -257,7 +257,7 @@ class Line:
     # The state to come: by a copy, or by the journal
 
     def begin_state(self, step: int | None = None) -> socket.socket | None:
-        """A step begins, or without a number a change of the host's. Returns the permit for one copy, where the process
+        """Begin a step, or without a number a change of the host's. Returns the permit for one copy, where the process
         has none: the copy's end of the control socket on which a state will park, the caller's to send and to close.
         None if it has one, or the policy makes no copies. Raises `SandboxError`.
         """
@@ -276,7 +276,7 @@ class Line:
         return theirs
 
     def begin_change(self, request: m.Assign | m.Remove | None) -> socket.socket | None:
-        """A change of the host's begins: one that can be repeated, or None. Returns as `begin_state`."""
+        """Begin a change of the host's: one that can be repeated, or None. Returns as `begin_state`."""
         self._change = request if self.policy.checkpoints == "idle" and not self.must_copy() else None
         if self._change is None and request is not None:
             request.copied = True
@@ -372,7 +372,7 @@ class Line:
         return True
 
     def request_copy(self, runner: Runner, seconds: float | None = None) -> Core[Checkpoint]:
-        """A copy of the state as it is now; the caller is its one user. Raises `CheckpointError`, and `Gone` or
+        """Return a copy of the state as it is now; the caller is its one user. Raises `CheckpointError`, and `Gone` or
         `ProtocolError` if the process is lost.
         """
         parent = living(runner.origin)
@@ -415,8 +415,8 @@ class Line:
             )
 
     def _held_by_copies(self, measure: Callable[[int], int]) -> int:
-        """Bytes of all copies by `measure`: with `share_bytes`, pages that only copies share are theirs in full, which
-        they are not by what each holds alone.
+        """Return bytes of all copies by `measure`: with `share_bytes`, pages that only copies share are theirs in full,
+        which they are not by what each holds alone.
         """
         return sum(measure(pid) for copy in self.history.copies() if (pid := copy.pid()) is not None)
 
@@ -572,8 +572,8 @@ class Line:
                 yield from self._wake(channel, copy, None, self.names_lost())
 
     def _thawing(self, copy: Checkpoint, deadline: float) -> Core[Channel | None]:
-        """A process that is thawed from `copy`, and has not said `Ready`: the one that was asked for ahead, or a new
-        one. None if the copy is gone.
+        """Return a process that is thawed from `copy`, and has not said `Ready`: the one that was asked for ahead, or a
+        new one. None if the copy is gone.
 
         Raises `SessionClosed` once the zygote has died: without a pid namespace the copies outlive it and its reaper.
         """
@@ -766,12 +766,12 @@ class Line:
     # What a watcher asks
 
     def copies(self) -> list[Checkpoint]:
-        """Those of the history, and the one that the process may be making. From any thread."""
+        """Return those of the history, and the one that the process may be making. From any thread."""
         permit = self._permit
         return self.history.copies() if permit is None or not self._permit_used else [*self.history.copies(), permit]
 
     def runner_pid(self) -> int | None:
-        """The process that runs steps, if there is one."""
+        """Return the process that runs steps, if there is one."""
         return self.runner.pid if self.runner is not None else None
 
     def pids(self) -> Collection[int]:
@@ -782,7 +782,7 @@ class Line:
         return pids
 
     def leaders(self) -> list[int]:
-        """The first process of each lineage that there are processes of. From any thread."""
+        """Return the first process of each lineage that there are processes of. From any thread."""
         return [lineage.leader for lineage in list(self._lineages)]
 
     def discover_copies(self) -> Core[None]:

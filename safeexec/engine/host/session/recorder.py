@@ -101,7 +101,7 @@ def preparation(session: SessionCore, recording: SessionRecording, name: str) ->
 
 
 def _workspace_files(session: SessionCore) -> dict[str, bytes]:
-    """The files of a session by name; none where its policy gives it no workspace."""
+    """Return the files of a session by name; none where its policy gives it no workspace."""
     try:
         return {name: session.read_file(name) for name in session.list_files()}
     except WorkspaceError:
@@ -181,7 +181,7 @@ class SessionRecording:
         self.writer.add(numbered(form.Opened(session=self.join(session))))
 
     def tools(self, tools: ToolAnswers) -> RecordedTools:
-        """The tools of a session, whose calls are recorded."""
+        """Return the tools of a session, whose calls are recorded."""
         return RecordedTools(tools, self)
 
     def join(self, session: SessionCore) -> int:
@@ -495,7 +495,7 @@ def _size(result: Result) -> int:
 
 
 def _overheard(pieces: Iterator[bytes], heard: list[bytes]) -> Iterator[bytes]:
-    """The pieces of a standard input, as they are read; what a line can hold of them is kept."""
+    """Yield the pieces of a standard input, as they are read; what a line can hold of them is kept."""
     room = forms.CONTENT_BYTES + 1
     for piece in pieces:
         if room > 0:

@@ -25,8 +25,8 @@ def from_file(
     record: Any,
     namespace: Mapping[str, Any],
 ) -> Core[SessionCore]:
-    """The session that `begin` opens, in the state of a file. `policy` is that of the sandbox; the rest is told by
-    `SandboxCore._restored`.
+    """Return the session that `begin` opens, in the state of a file. `policy` is that of the sandbox; the rest is told
+    by `SandboxCore._restored`.
     """
     saved = yield Work(partial(state_file.read, path, policy.limits))
     try:

@@ -94,7 +94,7 @@ class Runner:
         return (yield from self._delivered(size, seconds, lambda fd: os.pread(fd, size, 0)))
 
     def value(self, payload: bytes, *, arrays: bool) -> Core[Any]:
-        """A value that came in an answer. Raises `ProtocolError`."""
+        """Return a value that came in an answer. Raises `ProtocolError`."""
         depth = self._limits.value_depth
         if len(payload) <= SMALL_BYTES:
             self.bill.cpu += SMALL_SECONDS

@@ -72,7 +72,7 @@ class Saving:
             raise StateFileError(f"the session could not be saved: {error}") from None
 
     def _open_file(self, name: str) -> int:
-        """A descriptor of a file of the workspace, to be read."""
+        """Return a descriptor of a file of the workspace, to be read."""
         assert self._line.workspace is not None
         return self._line.workspace.open(name, os.O_RDONLY)
 

@@ -147,7 +147,7 @@ class Turn(Struct, eq=False):
 def exclusive(
     operation: Callable[Concatenate[SessionCore, P], Core[R]],
 ) -> Callable[Concatenate[SessionCore, P], Core[R]]:
-    """An operation that has the session to itself, from its start to its end, however it ends."""
+    """Return an operation that has the session to itself, from its start to its end, however it ends."""
 
     @wraps(operation)
     def begin(self: SessionCore, /, *args: P.args, **kwargs: P.kwargs) -> Core[R]:
@@ -435,7 +435,7 @@ class SessionCore:
         return self.line.workspace
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
-        """The policy and the host's tools, for a model's prompt."""
+        """Return the policy and the host's tools, for a model's prompt."""
         if self.policy is self.sandbox.policy:
             return self.sandbox.card(format)
         return self.policy.card(format, tools=self.sandbox.toolbox.tools.values())
@@ -466,7 +466,7 @@ class SessionCore:
             self.sandbox.session_rests(self)
 
     def next_key(self) -> str:
-        """The key of the call of a tool that comes next."""
+        """Return the key of the call of a tool that comes next."""
         self.identity = self.identity or secrets.token_hex(8)
         return f"{self.identity}-{self.step}-{self.calls_of_step + 1}"
 
@@ -620,7 +620,7 @@ class SessionCore:
         return waits.records_of(waiting)
 
     def _refused(self, text: bytes, refusal: ErrorInfo) -> Core[Result]:
-        """A step that is not sent. It counts, and is told, as any other that the policy rejects."""
+        """Take in a step that is not sent. It counts, and is told, as any other that the policy rejects."""
         if self.supervisor.state is not IDLE:
             yield from self.supervisor.finish_interrupted()
         self.step += 1
@@ -629,7 +629,7 @@ class SessionCore:
         return self._told(text, Result(outcome="rejected", error=refusal, step=self.step))
 
     def _told(self, source: bytes, result: Result) -> Result:
-        """The result of a step, with what happened before it, after the observer has seen it."""
+        """Return the result of a step, with what happened before it, after the observer has seen it."""
         self.told_cpu += result.usage.cpu_ms / 1000
         if self.supervisor.notes_next:
             result = self._with_earlier_notes(result)
@@ -640,7 +640,7 @@ class SessionCore:
     def _fed(
         self, given: StandardInput, request: m.Execute, timeout: float, atomic: bool, listeners: Listeners
     ) -> Core[Result]:
-        """A step that reads what the host gives it."""
+        """Have a step done that reads what the host gives it."""
         try:
             yield from apart(given.size, given.fill)
             result = yield from self._act(request, self.step, timeout, atomic, listeners, given)
@@ -651,7 +651,7 @@ class SessionCore:
         return result
 
     def _with_earlier_notes(self, result: Result) -> Result:
-        """The result with what happened before the step, while nobody used the session."""
+        """Return the result with what happened before the step, while nobody used the session."""
         notes, self.supervisor.notes_next = self.supervisor.notes_next, []
         return replace(result, notes=(*notes, *result.notes))
 
@@ -798,7 +798,7 @@ class SessionCore:
         return None
 
     def _kept(self, result: Result, again: Any = None, did: int = 0) -> Result:
-        """The step is part of the session. `again`: its request, if that can be repeated and will do `did`."""
+        """Make the step part of the session. `again`: its request, if that can be repeated and will do `did`."""
         line, step = self.line, self.supervisor.doing
         assert step is not None
         repeats = line.commit(step.files, self.supervisor.tool_records.total, again, did)
@@ -813,7 +813,7 @@ class SessionCore:
         return result
 
     def _undone(self, result: Result) -> Core[Result]:
-        """A step that failed leaves no trace."""
+        """Undo a step that failed: it leaves no trace."""
         line = self.line
         if self.policy.checkpoints == "off" and next(line.history.ways_back(), None) is None:
             # To go back to nothing would lose more than what the step has done.
@@ -845,7 +845,7 @@ class SessionCore:
         return (yield from self._ended(step, verdict, Place(), calls))
 
     def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
-        """The result of a step that was killed or died, after the state before it has been brought back."""
+        """Return the result of a step that was killed or died, after the state before it has been brought back."""
         before = self.line.history.current.memory
         yield from self.supervisor.stop()
         records = self.supervisor.tool_records.since(calls)
@@ -877,12 +877,12 @@ class SessionCore:
         return False
 
     def overdue(self) -> Verdict | None:
-        """The verdict on a step that is past its deadline, where its caller does not end it. From any thread."""
+        """Return the verdict on a step that is past its deadline, where its caller does not end it. From any thread."""
         step = self.supervisor.doing
         return None if step is None else step.overdue()
 
     def period(self) -> Period:
-        """The step that runs, or else the use or the rest that goes on. From any thread."""
+        """Return the step that runs, or else the use or the rest that goes on. From any thread."""
         step = self.supervisor.doing
         if step is not None and not step.closed:
             return Period(step.watch.started, step.runner_pid, step.watch.cpu_start)
@@ -947,7 +947,7 @@ class SessionCore:
         return since
 
     def _target(self, name: str | None, steps: int) -> tuple[State, list[Checkpoint]]:
-        """The state to go back to, and the copies of it. Raises `CheckpointError`."""
+        """Return the state to go back to, and the copies of it. Raises `CheckpointError`."""
         history = self.line.history
         if name is not None:
             state, copy = history.find(name)
@@ -992,7 +992,7 @@ class SessionCore:
         return branches
 
     def new_branch(self, policy: Policy) -> SessionCore:
-        """A session that is to go on from the state as it is now: `begin_branch` of its line, then `arrive`."""
+        """Return a session that is to go on from the state as it is now: `begin_branch` of its line, then `arrive`."""
         branch = SessionCore(self.sandbox, policy)
         branch.mechanisms = self.mechanisms
         branch.step = self.step
@@ -1032,7 +1032,7 @@ class SessionCore:
         self._recorded().note(self, text, score)
 
     def pending(self) -> list[PendingCall]:
-        """The deferred calls of host tools that have not been carried out, in order."""
+        """Return the deferred calls of host tools that have not been carried out, in order."""
         return [] if self.effects is None else self.effects.pending()
 
     @exclusive
@@ -1119,7 +1119,7 @@ class SessionCore:
         return as_tried(rows, (yield from self.supervisor.ask(self._self_test)))
 
     def _self_test(self, runner: Runner) -> Core[list[Mechanism]]:
-        """One row per forbidden act; `active` where it was refused."""
+        """Return one row per forbidden act; `active` where it was refused."""
         gate = self.sandbox.gate
         if (yield from self.line.secured(monotonic())):
             gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier permit is not the self-test's
@@ -1177,7 +1177,7 @@ class SessionCore:
         return result
 
     def read_file(self, name: str, max_bytes: int | None = None) -> bytes:
-        """The bytes of a file of the workspace. Raises `WorkspaceError`, also for more than `max_bytes`."""
+        """Return the bytes of a file of the workspace. Raises `WorkspaceError`, also for more than `max_bytes`."""
         most = self.policy.limits.workspace_mb << 20
         return self._files().read(name, most if max_bytes is None else min(most, max_bytes))
 
@@ -1212,11 +1212,11 @@ class SessionCore:
         self.supervisor.marks = workspace.marks
 
     def list_files(self) -> list[str]:
-        """The names of the regular files of the workspace, sorted."""
+        """Return the names of the regular files of the workspace, sorted."""
         return self._files().names()
 
     def _files(self) -> Workspace:
-        """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
+        """Return the workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self.supervisor.why_closed is not None:
             raise SessionClosed(self.supervisor.why_closed)
         if self.durable is not None and self.durable.is_suspended(self):

@@ -72,7 +72,7 @@ class Spares:
         return len(self._waiting)
 
     def take(self) -> Spare | None:
-        """One for a session, if there is one."""
+        """Return one for a session, if there is one."""
         try:
             return self._waiting.pop()
         except IndexError:

@@ -48,7 +48,7 @@ class StandardInput:
             self.fd = self._keep(encoded(given, "stdin") if isinstance(given, str) else given)
 
     def _keep(self, data: bytes | bytearray | memoryview) -> int:
-        """A descriptor of a sealed copy of `data`, which `close` empties whoever still holds it."""
+        """Return a descriptor of a sealed copy of `data`, which `close` empties whoever still holds it."""
         self._memory = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         rest = memoryview(data).cast("B")
         while rest:
@@ -68,7 +68,7 @@ class StandardInput:
             os.close(fd)
 
     def close(self) -> str | None:
-        """The step has ended: nothing more is read from what was given. Says why the input ended early, if it did."""
+        """Read nothing more from what was given: the step has ended. Says why the input ended early, if it did."""
         self._give_up_end()
         if self._memory >= 0:
             os.ftruncate(self._memory, 0)
@@ -162,7 +162,7 @@ def encoded(text: str, what: str) -> bytes:
 
 
 def pieces_of(given: Any) -> Iterator[bytes]:
-    """The bytes of a file, or of lines. Raises TypeError at once for anything else."""
+    """Return the bytes of a file, or of lines. Raises TypeError at once for anything else."""
     if hasattr(given, "read"):
         return _of_file(given)
     try:

@@ -76,8 +76,8 @@ UNENDED: Final = Verdict("ok", "")
 
 
 def timeout_of(policy: Policy, timeout: float | None) -> float:
-    """The limit of a step or a command in seconds: what was asked for, or else the policy's own. Raises TypeError,
-    `PolicyError`.
+    """Return the limit of a step or a command in seconds: what was asked for, or else the policy's own. Raises
+    TypeError, `PolicyError`.
     """
     limits = policy.limits
     if timeout is None:
@@ -93,7 +93,7 @@ def timeout_of(policy: Policy, timeout: float | None) -> float:
 
 
 def checked_source(policy: Policy, source: str) -> tuple[bytes, ErrorInfo | None]:
-    """A source as it crosses, and what is wrong with it if the policy allows fewer bytes. Raises TypeError."""
+    """Return a source as it crosses, and what is wrong with it if the policy allows fewer bytes. Raises TypeError."""
     if not isinstance(source, str):
         raise TypeError(f"source must be str, not {type(source).__name__}")
     text, allowed = source.encode("utf-8", "surrogatepass"), policy.limits.step_source_kb
@@ -108,7 +108,7 @@ def checked_source(policy: Policy, source: str) -> tuple[bytes, ErrorInfo | None
 
 
 def arguments_for(path: str, args: tuple[Any, ...], kwargs: dict[str, Any], limits: Limits) -> bytes:
-    """The arguments of a call as they cross. Raises TypeError for those that cannot."""
+    """Return the arguments of a call as they cross. Raises TypeError for those that cannot."""
     payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
     if payload.opaque:
         problem = exceeded(payload, value_kb=limits.value_kb, value_depth=limits.value_depth)
@@ -118,7 +118,7 @@ def arguments_for(path: str, args: tuple[Any, ...], kwargs: dict[str, Any], limi
 
 
 def checked_query(query: str, name: str | None) -> bytes:
-    """A SQL query as it crosses. Raises TypeError, and ValueError where `name` is no variable's."""
+    """Return a SQL query as it crosses. Raises TypeError, and ValueError where `name` is no variable's."""
     if not isinstance(query, str):
         raise TypeError(f"query must be str, not {type(query).__name__}")
     if name is not None and not can_be_name(name):
@@ -150,7 +150,9 @@ class Sources(dict[str, str]):
             self._size -= len(self.pop(oldest))
 
     def bound_last(self) -> list[str]:
-        """Names that the last step seems to bind: when it is undone, a NameError about one can say why that is gone."""
+        """Return names that the last step seems to bind: when it is undone, a NameError about one can say why that is
+        gone.
+        """
         found = _BINDS.findall(self.last[:LOST_SOURCE])
         return list(dict.fromkeys(name for match in found for name in match if name))[:NAMES_LOST]
 
@@ -234,7 +236,7 @@ class Step(Struct, eq=False):
         return done
 
     def _left(self) -> float:
-        """Seconds in which what a step announces must come."""
+        """Return seconds in which what a step announces must come."""
         return max(LEAST_DELIVER_SECONDS, self.watch.deadline - monotonic())
 
     def hand_in(self, verdict: Verdict) -> bool:
@@ -247,7 +249,7 @@ class Step(Struct, eq=False):
         return True
 
     def close(self) -> Verdict | None:
-        """The step is over: no verdict is taken any more. The one that was handed in before."""
+        """Take no verdict any more: the step is over. Returns the one that was handed in before."""
         verdict = self._first_verdict.setdefault(None, UNENDED)
         self.closed = True
         return None if verdict is UNENDED else verdict
@@ -309,7 +311,7 @@ class Step(Struct, eq=False):
         return self._shown_bytes <= SHOWN_BYTES
 
     def _look(self) -> Core[Verdict | None]:
-        """The first limit that the step is over, if any."""
+        """Return the first limit that the step is over, if any."""
         if not self._secured:
             yield from self.secure(0.0)
         verdict = yield from self.watch.looked()
@@ -345,8 +347,8 @@ class Step(Struct, eq=False):
         yield from self._runner.channel.send(reply)
 
     def _clocked(self, answer: Core[m.ToolReply], *, stops: bool) -> Core[m.ToolReply]:
-        """The answer to a call. While a function of the host runs, and only then, the step's clock may stand still: to
-        read what a guest passes is a part of the step.
+        """Return the answer to a call. While a function of the host runs, and only then, the step's clock may stand
+        still: to read what a guest passes is a part of the step.
         """
         try:
             wanted = next(answer)
@@ -387,7 +389,9 @@ class Step(Struct, eq=False):
             self.listening = False
 
     def overdue(self) -> Verdict | None:
-        """The verdict on a step that is past its deadline while a listener runs. From the accountant's thread."""
+        """Return the verdict on a step that is past its deadline while a listener runs. From the accountant's
+        thread.
+        """
         return self.watch.past_deadline() if self.listening else None
 
     def stream_rest(self, printed: tuple[int, int, int] = EVERYWHERE) -> None:

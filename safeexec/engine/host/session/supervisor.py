@@ -75,8 +75,8 @@ class Supervisor:
         return self.state is IDLE and self.idle_violation is None
 
     def ready_runner(self, *, step: bool = False) -> Core[Runner]:
-        """The process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died; and
-        `SandboxError` where the state has diverged, unless it is for a `step`, whose result says so.
+        """Return the process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died;
+        and `SandboxError` where the state has diverged, unless it is for a `step`, whose result says so.
         """
         if not self.sandbox.alive:
             if self.state is IDLE:
@@ -243,30 +243,31 @@ class Supervisor:
         return diverged
 
     def remaining(self) -> tuple[str, ...]:
-        """The names of the variables after a restore."""
+        """Return the names of the variables after a restore."""
         return tuple(name for name in self.line.remaining if name.isidentifier())[:NAMES_REMAINING]
 
     def restore_and_raise(self, error: Exception) -> Core[NoReturn]:
-        """The process died outside a step: restore, and say so."""
-        message, notes = yield from self._died("", error)
-        self.notes_next += notes
-        self.diverged = False
+        """Restore the state, as the process died outside a step, and say so."""
+        message = yield from self._died("", error)
         raise SandboxError(f"{message}; try again") from None
 
-    def _died(self, when: str, error: Exception) -> Core[tuple[str, list[str]]]:
-        """The process died: restore. Returns that in words, with what the host's watch has found too much, or else
-        `error`; and the notes on it.
+    def _died(self, when: str, error: Exception, *, asked: bool = True) -> Core[str]:
+        """Restore the state, as the process died. Returns that in words, with what the host's watch has found too much,
+        or else `error`: for the caller who has `asked`, or else the next result says so.
         """
         yield from self.stop()
         notes = yield from self.restore()
         over, self.idle_violation = self.idle_violation, None
         reason = error if over is None else over.message
-        return f"the session's process died{when} ({reason}); {self.became(notes)}", notes
+        message = f"the session's process died{when} ({reason}); {self.became(notes)}"
+        self.notes_next += notes if asked else [f"between its steps {message}"]
+        self.diverged = self.diverged and not asked
+        return message
 
     # Copies of the state as it is
 
     def new_copy(self) -> Core[Checkpoint]:
-        """A copy of the state as it is now."""
+        """Return a copy of the state as it is now."""
         line = self.line
         runner = yield from self.ready_runner()
         yield from line.make_room()
@@ -275,9 +276,7 @@ class Supervisor:
         try:
             copy = yield from line.request_copy(runner)
         except (Gone, ProtocolError) as error:
-            message, notes = yield from self._died(FREEZING, error)
-            self.notes_next += notes
-            self.diverged = False
+            message = yield from self._died(FREEZING, error)
             raise CheckpointError(message) from None
         except CheckpointError:
             self.transition(IDLE)
@@ -286,7 +285,7 @@ class Supervisor:
         return copy
 
     def shared_copy(self) -> Core[Checkpoint]:
-        """A copy of the state as it is now, for one user more: one that has parked already, or a new one."""
+        """Return a copy of the state as it is now, for one user more: one that has parked already, or a new one."""
         if self.settled:
             history = self.line.history
             for copy in history.copies_of(history.current):
@@ -337,8 +336,7 @@ class Supervisor:
         try:
             memory.digest = (yield from runner.ask(m.ListNames(digest=True), m.Names)).digest
         except (Gone, ProtocolError) as error:
-            message, _ = yield from self._died(" while it rested", error)
-            self.notes_next.append(f"between its steps {message}")
+            yield from self._died(" while it rested", error, asked=False)
             return False
         self.transition(IDLE)
         return True
@@ -367,8 +365,7 @@ class Supervisor:
             self.transition(IDLE)  # the copy that is there does
             return
         except (Gone, ProtocolError) as error:
-            message, _ = yield from self._died(FREEZING, error)
-            self.notes_next.append(f"between its steps {message}")
+            yield from self._died(FREEZING, error, asked=False)
             return
         self.transition(IDLE)
         copy.created = newest.created

@@ -97,7 +97,9 @@ class TemplateCore:
         yield from self._in_turn(self._living())
 
     def begin(self, policy: Policy, label: str | None) -> Core[SessionCore]:
-        """A session that begins there; prepares it anew if it has died. Raises `CheckpointError`, and as `ready`."""
+        """Return a session that begins there; prepares it anew if it has died. Raises `CheckpointError`, and as
+        `ready`.
+        """
         branch, copy = yield from self._in_turn(self._begun(policy, label))
         try:
             yield from branch.arrive(copy)
@@ -141,7 +143,7 @@ class TemplateCore:
             self._turnstile.leave()
 
     def _begun(self, policy: Policy, label: str | None) -> Core[tuple[SessionCore, Checkpoint]]:
-        """A branch whose process was asked for, and the copy that it comes from."""
+        """Return a branch whose process was asked for, and the copy that it comes from."""
         copy = yield from self._living()
         session = self.session
         assert session is not None
@@ -156,7 +158,7 @@ class TemplateCore:
         return branch, copy
 
     def _living(self) -> Core[Checkpoint]:
-        """The copy of its state."""
+        """Return the copy of its state."""
         copy = self._copy
         if copy is None or not (yield from copy.has_frozen(monotonic())):
             yield from self.close()
@@ -252,7 +254,7 @@ class Templates:
         return template.row()
 
     def find(self, name: str) -> TemplateCore:
-        """The template of that name. Raises `CheckpointError`."""
+        """Return the template of that name. Raises `CheckpointError`."""
         try:
             return self._by_name[name]
         except (KeyError, TypeError):
@@ -269,5 +271,5 @@ class Templates:
         return [template.row() for template in list(self._by_name.values())]
 
     def sessions(self) -> list[SessionCore | None]:
-        """Those that hold the states, which nobody else uses."""
+        """Return those that hold the states, which nobody else uses."""
         return [template.session for template in list(self._by_name.values())]

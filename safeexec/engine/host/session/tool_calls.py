@@ -29,10 +29,10 @@ if TYPE_CHECKING:
             """That of the call which is expected next, where it had one."""
 
         def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Any]:
-            """The answer that this call got before, or what is decided about it; neither: it is made."""
+            """Return the answer that this call got before, or what is decided about it; neither: it is made."""
 
         def unmade(self) -> Verdict | None:
-            """The verdict on a step that has ended without the call that waited."""
+            """Return the verdict on a step that has ended without the call that waited."""
 
 
 KEPT_BYTES = 8 << 20
@@ -105,7 +105,7 @@ class ToolLog:
                 self._kept.pop()
 
     def since(self, mark: int) -> tuple[ToolCallRecord, ...]:
-        """The calls after the first `mark` ones, as far as they are kept."""
+        """Return the calls after the first `mark` ones, as far as they are kept."""
         return tuple(islice(self._kept, max(0, mark - (self.total - len(self._kept))), None))
 
     def copy(self) -> Self:

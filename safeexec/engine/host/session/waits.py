@@ -106,7 +106,7 @@ def _left_out(waiting: form.Waiting) -> str:
 
 
 def _values(waiting: form.Waiting) -> Iterator[form.Value]:
-    """The arguments and the answers of its calls."""
+    """Yield the arguments and the answers of its calls."""
     for one in (*waiting.calls, waiting.call):
         value = one.arguments if isinstance(one, form.Called) else one.value
         if value is not None:
@@ -114,7 +114,7 @@ def _values(waiting: form.Waiting) -> Iterator[form.Value]:
 
 
 def size_of(waiting: form.Waiting) -> int:
-    """Bytes of what is in it."""
+    """Return bytes of what is in it."""
     return len(waiting.run.source) + sum(value.size for value in _values(waiting))
 
 
@@ -131,7 +131,7 @@ def in_words(waiting: form.Waiting) -> str:
 
 
 def title(call: form.Called) -> str:
-    """A call as it would be written."""
+    """Return a call as it would be written."""
     return shorten(f"{one_line(call.tool)}({one_line(call.arguments.text, 400)})", 400)
 
 
@@ -140,7 +140,7 @@ def _instant(seconds: float) -> datetime:
 
 
 def call_of(waiting: form.Waiting, toolbox: Toolbox, label: str | None) -> WaitingCall:
-    """The call that waits, for people: its arguments by the names of the tool's parameters."""
+    """Return the call that waits, for people: its arguments by the names of the tool's parameters."""
     arguments = by_names(toolbox.tools.get(waiting.call.tool), *forms.arguments_of(waiting.call.arguments))
     since, until = _instant(waiting.since), _instant(waiting.until)
     return WaitingCall(
@@ -149,8 +149,8 @@ def call_of(waiting: form.Waiting, toolbox: Toolbox, label: str | None) -> Waiti
 
 
 def listed(waiting: form.Waiting) -> bytes:
-    """What a list is to tell of it, as a line that `read` takes: the call alone, without its arguments if they are
-    large.
+    """Return what a list is to tell of it, as a line that `read` takes: the call alone, without its arguments if they
+    are large.
     """
     shown = replace(waiting, calls=[], run=form.Run(step=waiting.step, source=""), entropy="")
     if len(line := forms.line_of(shown)) > WAITS_BYTES:
@@ -160,7 +160,7 @@ def listed(waiting: form.Waiting) -> bytes:
 
 
 def of_rows(rows: Iterable[StoredSession], others: Container[str | None], toolbox: Toolbox) -> list[WaitingCall]:
-    """What stored sessions wait for, but for those of the `others`. Anybody may have written it."""
+    """Return what stored sessions wait for, but for those of the `others`. Anybody may have written it."""
     found = []
     for row in rows:
         if row.waits and row.label not in others:
@@ -171,7 +171,7 @@ def of_rows(rows: Iterable[StoredSession], others: Container[str | None], toolbo
 
 
 def records_of(waiting: form.Waiting) -> list[ToolCallRecord]:
-    """The calls that the step had made before."""
+    """Return the calls that the step had made before."""
     tools = {one.call: one.tool for one in waiting.calls if isinstance(one, form.Called)}
     return [
         ToolCallRecord(tools[one.call], one.step, "error" if one.error_type else "ok", one.error)
@@ -229,7 +229,9 @@ class Again(ServedTools):
         return "" if self.reached else self._expected.call.key
 
     def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Allow | Deny | Given | None]:
-        """The answer that this call got before, or what is decided about the one that waited. Neither: it is made."""
+        """Return the answer that this call got before, or what is decided about the one that waited. Neither: it is
+        made.
+        """
         if self.reached:
             return None, None
         expected = self._expected
@@ -252,7 +254,7 @@ class Again(ServedTools):
         return reply, None
 
     def unmade(self) -> Verdict | None:
-        """The verdict on a step that has ended without the call that waited."""
+        """Return the verdict on a step that has ended without the call that waited."""
         return None if self.reached else self._verdict("it ended without its call")
 
     def _differ(self, what: str, session: Any) -> None:
@@ -292,12 +294,12 @@ def _decided(waiting: form.Waiting, answer: object, toolbox: Toolbox) -> Allow |
 
 
 def written(waiting: form.Waiting) -> bytes:
-    """The record as one line."""
+    """Return the record as one line."""
     return forms.line_of(waiting)
 
 
 def read(line: bytes) -> form.Waiting:
-    """A record that a stranger may have written. Raises `RecordingError`."""
+    """Return a record that a stranger may have written. Raises `RecordingError`."""
     found = parse(line, "the step that waits")
     if not isinstance(found, form.Waiting):
         raise RecordingError("the step that waits is not whole")
@@ -305,7 +307,7 @@ def read(line: bytes) -> form.Waiting:
 
 
 def checked(found: form.Waiting) -> form.Waiting:
-    """The same, of a line that was read already."""
+    """Return the same, of a line that was read already."""
     if large := _left_out(found):
         raise RecordingError(f"the step that waits is not whole: {large} not in it")
     try:

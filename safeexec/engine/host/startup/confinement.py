@@ -83,7 +83,8 @@ class Confinement(NamedTuple):
 def plan(
     policy: Policy, *, workspaces: str | None = None, libraries: Iterable[str] = (), facts: Probe | None = None
 ) -> Confinement:
-    """The two plans for one sandbox. `workspaces` is an existing directory; the caller gives it to `user` afterwards.
+    """Return the two plans for one sandbox. `workspaces` is an existing directory; the caller gives it to `user`
+    afterwards.
 
     `libraries` are further paths that the zygote needs (prepared caches, editable installs). Raises `ProtectionError`
     where seccomp is missing: without it nothing holds.
@@ -204,7 +205,8 @@ def _tasks_of(uid: int) -> int:
 
 
 def unprivileged_user() -> User:
-    """A uid and gid that nobody has: of this sandbox alone, so that not even the same user is shared with another.
+    """Return a uid and gid that nobody has: of this sandbox alone, so that not even the same user is shared with
+    another.
 
     Taken from far above the ranges that systems hand out, or from the end of what a container maps. A host that has
     opened hundreds comes round to the first ones: those that have a process are passed over.
@@ -238,7 +240,9 @@ def _mapped(path: str, wish: int) -> int:
 
 
 def _unreadable(paths: Iterable[str], new_root: bool) -> str | None:
-    """The first of `paths` that a user without rights could not read. In a new root the parents do not matter."""
+    """Return the first of `paths` that a user without rights could not read. In a new root the parents do not
+    matter.
+    """
     for path in paths:
         if path in _SYSTEM_DATA:
             continue
@@ -325,7 +329,7 @@ def _site_paths() -> Iterator[str]:
 
 
 def _loader_libraries() -> Iterator[str]:
-    """The shared libraries in the folders of LD_LIBRARY_PATH, and not what lies beside them."""
+    """Yield the shared libraries in the folders of LD_LIBRARY_PATH, and not what lies beside them."""
     for folder in loader_folders():
         libraries = (name for name in _list(folder) if name.rstrip(".0123456789").endswith(".so"))  # libz.so.1.3 too
         yield from filter(os.path.isfile, (os.path.join(folder, name) for name in libraries))

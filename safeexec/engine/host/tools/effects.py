@@ -210,7 +210,9 @@ class Effects:
         return True
 
     def unfinished(self) -> list[form.Called]:
-        """The deferred calls that wait, as they were written down, for a part of a store that does not have them."""
+        """Return the deferred calls that wait, as they were written down, for a part of a store that does not have
+        them.
+        """
         limits, found = self._session.policy.limits, []
         most = {"max_bytes": limits.value_kb << 10, "max_depth": limits.value_depth}
         for entry in self._entries:
@@ -227,7 +229,7 @@ class Effects:
         return {"session": self._session.recorder.number, "step": entry.step, "call": entry.call}
 
     def pending(self) -> list[PendingCall]:
-        """The deferred calls that wait, in order."""
+        """Return the deferred calls that wait, in order."""
         waiting = [entry for entry in self._entries if entry.state == "pending"]
         return [PendingCall(entry.tool.name, entry.arguments(), entry.step, entry.key) for entry in waiting]
 
@@ -393,7 +395,7 @@ class Effects:
             return None, f"{type(error).__name__}: {error}"[:500]
 
     def _refusal(self, waiting: list[_Entry]) -> Core[str]:
-        """Why the deferred calls may not be carried out; "" if they may. An approval sees them all at once."""
+        """Return why the deferred calls may not be carried out; "" if they may. An approval sees them all at once."""
         rules, approval = self._session.policy.tools, self._toolbox.approval
         if not any(rules.needs_approval(entry.tool.name) for entry in waiting):
             return ""

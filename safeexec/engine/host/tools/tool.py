@@ -70,7 +70,7 @@ class Tool:
         """
 
     def described(self) -> m.ToolSignature:
-        """The tool as guest code sees it."""
+        """Return the tool as guest code sees it."""
         empty = inspect.Parameter.empty
         return m.ToolSignature(
             self.name,
@@ -89,11 +89,13 @@ class Tool:
         )
 
     def legend(self) -> str:
-        """The classes of the host that its hints name, a line each."""
+        """Return the classes of the host that its hints name, a line each."""
         return legend(self._hints.values())
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
-        """The arguments, checked and converted. A TypeError names the parameter, what was expected and what came."""
+        """Return the arguments, checked and converted. A TypeError names the parameter, what was expected and what
+        came.
+        """
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -118,14 +120,14 @@ class Tool:
         return contained(f"{self.name}()", self.function, *args, **kwargs)
 
     def asks(self, approval: Approval, arguments: dict[str, Any], seconds: float, owner: object) -> CallTool:
-        """The wish to ask `approval` about a call."""
+        """Return what has `approval` asked about a call, by whoever drives the core."""
         what = f"the approval of {self.name}()"
         ask = partial(contained, what, approval, self.name, arguments)
         return CallTool(ask, seconds, is_async=inspect.iscoroutinefunction(approval), owner=owner)
 
     def failure(self, error: Exception, outcome: Failed = "error", *, inside: bool = False) -> RelayedAnswer:
-        """An exception of the host as the guest sees it: its builtin type and its message, never its traceback. One
-        that came from `inside` the function is told as one of this tool.
+        """Return an exception of the host as the guest sees it: its builtin type and its message, never its traceback.
+        One that came from `inside` the function is told as one of this tool.
         """
         is_key = isinstance(error, KeyError) and len(error.args) == 1
         text = _text(short_repr(error.args[0], _MESSAGE) if is_key else error)
@@ -155,7 +157,7 @@ class Tool:
         return ": ".join(filter(None, (type(error).__name__, _text(error))))
 
     def parameter(self, index: int) -> str:
-        """The name of the parameter that a positional argument lands in, for messages."""
+        """Return the name of the parameter that a positional argument lands in, for messages."""
         names = [
             name
             for name, one in self.signature.parameters.items()
@@ -165,7 +167,7 @@ class Tool:
 
 
 def tools_from(tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None) -> dict[str, Tool]:
-    """The tools that a caller gave, by name. Raises `ToolError`."""
+    """Return the tools that a caller gave, by name. Raises `ToolError`."""
     if not tools:
         return {}
     if isinstance(tools, Mapping):

@@ -74,7 +74,7 @@ class Toolbox(AnswersCalls):
         self._max_depth = policy.limits.value_depth
 
     def with_tools(self, tools: dict[str, Tool]) -> Toolbox:
-        """The same rules for other tools, of the same owner."""
+        """Return the same rules for other tools, of the same owner."""
         import copy  # for tools with effects
 
         other = copy.copy(self)

@@ -115,7 +115,7 @@ class Accountant:
         self._last = now
 
     def pause(self) -> float:
-        """Seconds until the next look."""
+        """Return seconds until the next look."""
         return max(IDLE_LOOK_SECONDS if self.idle else LOOK_SECONDS, min(SHARE * self._took, LONGEST_SECONDS))
 
     def _judge(self, subject: Subject, members: list[Process], now: float) -> Verdict | None:
@@ -217,7 +217,7 @@ _accountants: dict[int, Accountant] = {}
 
 
 def accountant() -> Accountant:
-    """The one of this process; a process forked from it has its own."""
+    """Return the one of this process; a process forked from it has its own."""
     pid = os.getpid()
     if pid not in _accountants:
         _accountants.clear()

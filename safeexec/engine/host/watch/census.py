@@ -154,7 +154,9 @@ class Census:
 
 
 def owner_of(process: Process, members: dict[int, Process], known: dict[int, int]) -> int | None:
-    """Whose a process is; `known`: the owners of those that the host asked for. None for an orphan of ended parents."""
+    """Return whose a process is; `known`: the owners of those that the host asked for. None for an orphan of ended
+    parents.
+    """
     pid = process.pid
     for _ in range(len(members) + 1):
         if pid in known:

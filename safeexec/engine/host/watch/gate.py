@@ -88,7 +88,7 @@ class ForkGate:
 
     @contextlib.contextmanager
     def stopping(self, lineage: int) -> Iterator[None]:
-        """The host stops a kernel session and continues it."""
+        """Note that the host stops a kernel session and continues it."""
         self._stopped.append(lineage)
         try:
             yield
@@ -118,7 +118,7 @@ class ForkGate:
 
     @contextlib.contextmanager
     def refusing(self, process: int | None) -> Iterator[None]:
-        """A fork of this process that was not announced fails (EPERM): for a self-test, which tries one."""
+        """Have a fork of this process that was not announced fail (EPERM): for a self-test, which tries one."""
         assert process is not None
         self._refused.add(process)
         try:
@@ -140,8 +140,9 @@ class ForkGate:
         self._allowances.pop(lineage, None)
 
     def waiting(self, lineage: int) -> list[Fork]:
-        """The forks of a kernel session that nobody announced. Those whose process has gone are dropped. None while the
-        host stops the session: forks that it had announced ask again, and `interrupted` has not been called yet.
+        """Return the forks of a kernel session that nobody announced. Those whose process has gone are dropped. None
+        while the host stops the session: forks that it had announced ask again, and `interrupted` has not been called
+        yet.
         """
         if not self._waiting or lineage in self._stopped:
             return []
@@ -244,7 +245,7 @@ class ForkGate:
         return True
 
     def _of(self, process: int | None) -> Fork | None:
-        """The fork with which the main thread of a process waits. The lock is held."""
+        """Return the fork with which the main thread of a process waits. The lock is held."""
         return next((fork for fork in self._waiting.values() if fork.thread == process), None)
 
 

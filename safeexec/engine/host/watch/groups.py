@@ -89,7 +89,7 @@ def mechanisms() -> list[Mechanism]:
 
 
 def new_group(policy: Policy) -> cgroups.Group | None:
-    """A group for one session of `policy`, or None where there are none, or none is needed."""
+    """Return a group for one session of `policy`, or None where there are none, or none is needed."""
     if not _may_exist():
         return None
     parent = _parent()

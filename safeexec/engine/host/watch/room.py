@@ -63,7 +63,7 @@ class Room:
         self.due = monotonic() + self._left / RATE
 
     def look(self) -> Core[Verdict | None]:
-        """The verdict, if it may have changed."""
+        """Return the verdict, if it may have changed."""
         if monotonic() < self.due:
             return None
         workspace, _ = self._held()
@@ -75,7 +75,7 @@ class Room:
         return (yield Work(self.count))  # type: ignore[no-any-return]
 
     def count(self) -> Verdict | None:
-        """The verdict on what is held now."""
+        """Return the verdict on what is held now."""
         began = thread_time()
         workspace, pids = self._held()
         try:

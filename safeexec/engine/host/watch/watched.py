@@ -122,8 +122,8 @@ class WatchedSession(Subject):
         return self._unrequested_fork(session) or session.overdue() or self._goes_on(session)
 
     def _goes_on(self, session: Watchable) -> Verdict | None:
-        """The verdict on a process that works though it has answered: its first thread does nothing but wait then, and
-        for the threads that guest code may leave there is `limits.cpu_seconds`.
+        """Return the verdict on a process that works though it has answered: its first thread does nothing but wait
+        then, and for the threads that guest code may leave there is `limits.cpu_seconds`.
         """
         runner, limits = session.line.runner, session.policy.limits
         key, _, _ = session.period()
@@ -141,8 +141,8 @@ class WatchedSession(Subject):
         )
 
     def _unrequested_fork(self, session: Watchable) -> Verdict | None:
-        """The verdict on a fork that waits and that the host has not asked for. A process that is none of the lineage's
-        own, or only a parked copy, is ended instead.
+        """Return the verdict on a fork that waits and that the host has not asked for. A process that is none of the
+        lineage's own, or only a parked copy, is ended instead.
 
         The main thread of a runner that has answered makes the checkpoint of it. Whoever uses the session announces
         that fork as soon as the answer is read.
