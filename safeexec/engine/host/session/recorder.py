@@ -370,29 +370,11 @@ class Recorder:
             where = self._where(session) | known
             self.recording.writer.add(lambda n, at: make(n=n, at=at, **where), size)
 
-    def _change(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        (request,) = args
-        if isinstance(request, m.Remove):
-            with self._line(session, partial(form.Deleted, name=request.name)):
-                return (yield from operation(session, *args, **kwargs))
-
-        if self.recording.durable is not None and len(request.value) > forms.VALUE_BYTES:
+    def _plain(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+        make, size = LINES[operation.__name__](*args)
+        if self.recording.durable is not None and operation.__name__ == "_change" and size > forms.VALUE_BYTES:
             self.recording.durable.begin("", NEVER, 0)
-
-        def bound(**fields: Any) -> form.Set:
-            data = request.value
-            return form.Set(name=request.name, value=forms.packed(data, forms.short_text(data)), **fields)
-
-        with self._line(session, bound, len(request.value)):
-            return (yield from operation(session, *args, **kwargs))
-
-    def _file(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        name, data = args[0], bytes(args[1])
-
-        def written(**fields: Any) -> form.Written:
-            return form.Written(name=name, content=forms.content(data), **fields)
-
-        with self._line(session, written, len(data)):
+        with self._line(session, make, size):
             return (yield from operation(session, *args, **kwargs))
 
     def _files(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
@@ -416,15 +398,6 @@ class Recorder:
             known |= {"status": result.returncode, "stdout": result.stdout, "stderr": result.stderr}
         return result
 
-    def _by_name(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        with self._line(session, partial(NAMED[operation.__name__], name=args[0])):
-            return (yield from operation(session, *args, **kwargs))
-
-    def _rollback(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        name, steps = args
-        with self._line(session, partial(form.RolledBack, name=name, steps=steps)):
-            return (yield from operation(session, *args, **kwargs))
-
     def _branch(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         with self._line(session, form.Branched) as known:
             branches = yield from operation(session, *args, **kwargs)
@@ -437,21 +410,41 @@ Follow = Callable[[Recorder, Operation, "SessionCore", Any, dict[str, Any]], Cor
 OPERATIONS: dict[str, Follow] = {
     "run": Recorder._run,
     "perform": Recorder._perform,
-    "_change": Recorder._change,
-    "_write_file": Recorder._file,
+    "_change": Recorder._plain,
+    "_write_file": Recorder._plain,
     "put_files": Recorder._files,
     "save": Recorder._save,
     "command": Recorder._command,
-    "checkpoint": Recorder._by_name,
-    "rollback": Recorder._rollback,
-    "_drop": Recorder._by_name,
+    "checkpoint": Recorder._plain,
+    "rollback": Recorder._plain,
+    "_drop": Recorder._plain,
     "branch": Recorder._branch,
 }
 """Operation of `SessionCore` → how it is written down."""
-NAMED: dict[str, Callable[..., form.Record]] = {
-    "checkpoint": form.Named,
-    "_drop": form.Dropped,
+
+
+def _changed(request: m.Assign | m.Remove) -> RecordLine:
+    if isinstance(request, m.Remove):
+        return partial(form.Deleted, name=request.name), 0
+    name, data = request.name, request.value
+    return lambda **at: form.Set(name=name, value=forms.packed(data, forms.short_text(data)), **at), len(data)
+
+
+def _written(name: str, given: Any) -> RecordLine:
+    data = bytes(given)
+    return lambda **at: form.Written(name=name, content=forms.content(data), **at), len(data)
+
+
+RecordLine = tuple[Callable[..., form.Record], int]
+"""What makes a record of what is known at the end, and how many bytes it holds till then."""
+LINES: dict[str, Callable[..., RecordLine]] = {
+    "_change": _changed,
+    "_write_file": _written,
+    "checkpoint": lambda name: (partial(form.Named, name=name), 0),
+    "_drop": lambda name: (partial(form.Dropped, name=name), 0),
+    "rollback": lambda name, steps: (partial(form.RolledBack, name=name, steps=steps), 0),
 }
+"""Operation that is one line of the recording → that line, by its arguments."""
 
 
 def _begun(request: Any, where: dict[str, Any]) -> form.Begun:

@@ -1058,12 +1058,11 @@ class SessionCore:
         """Tell whether there is such a variable, and its value."""
         if not may_be_bound(name):
             return False, None
-        answer, value = yield from self.supervisor.ask(partial(self._fetched, name, arrays))
-        if not answer.found and name != spelt(name):
-            answer, value = yield from self.supervisor.ask(partial(self._fetched, spelt(name), arrays))
-        if not answer.found:
-            return False, None
-        return True, value
+        for spelling in dict.fromkeys((name, spelt(name))):
+            answer, value = yield from self.supervisor.ask(partial(self._fetched, spelling, arrays))
+            if answer.found:
+                return True, value
+        return False, None
 
     def _fetched(self, name: str, arrays: bool, runner: Runner) -> Core[tuple[m.Fetched, Any]]:
         answer = yield from runner.ask(m.Fetch(name, arrays), m.Fetched)
