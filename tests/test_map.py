@@ -167,7 +167,7 @@ FIRST_RUN = {
     "engine/host/api": "blocking",
     "engine/host/files": "layers",
     "engine/host/session": (
-        "channel checkpoints decode history line listeners output protection runner session spare "
+        "channel checkpoints decode history listeners output processes protection runner session spare "
         "standard_input states step supervisor tightened tool_calls"
     ),
     "engine/host/startup": "configuration confinement launch launcher",

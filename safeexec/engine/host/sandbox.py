@@ -386,7 +386,7 @@ class SandboxCore:
                 return session
             given = {name: tightened.pop(name) for name in _AT_THE_BEGINNING if name in tightened}
             session = SessionCore(self, self._tightened.of(tightened))
-            session.line.close()
+            session.processes.close()
             session.label, session.durable = label, durable
             if self.toolbox.has_effects:
                 from safeexec.engine.host.tools import effects  # with the modules of recordings

@@ -53,7 +53,7 @@ def signalled() -> str:
     The signal is sent again until the guest is gone. One that comes between Python's last look for signals and the
     system call that waits interrupts nothing: its handler would run at the answer, which waits for its death.
     """
-    pid = victims[-1]._core.line.runner_pid()
+    pid = victims[-1]._core.processes.runner_pid()
     assert pid is not None
     while runs(pid) and not survived(pid):
         with contextlib.suppress(ProcessLookupError):
@@ -193,7 +193,7 @@ def runs(pid: int) -> bool:
 def test_a_parked_checkpoint_that_was_killed(victim: Session) -> None:
     victim.run("steps = 1").check()
     victim.checkpoint("here")
-    pids = {pid for pid in victim._core.line.pids() if pid != victim._core.line.runner_pid()}
+    pids = {pid for pid in victim._core.processes.pids() if pid != victim._core.processes.runner_pid()}
     assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
@@ -205,7 +205,7 @@ def test_a_parked_checkpoint_that_was_killed(victim: Session) -> None:
 
 def test_the_runner_that_was_killed_between_steps(victim: Session) -> None:
     victim.run("steps = 1").check()
-    pid = victim._core.line.runner_pid()
+    pid = victim._core.processes.runner_pid()
     assert pid is not None
     victim.run("1").check()
     victim.checkpoint("now")

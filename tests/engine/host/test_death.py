@@ -106,7 +106,7 @@ def test_strays_go_with_a_kill_and_checkpoints_stay(session, profile: str) -> No
 
 def group(session) -> list[int]:  # type: ignore[no-untyped-def]
     """Every living process of the session's process group, as the kernel tells."""
-    leader = session._core.line.lineage.leader
+    leader = session._core.processes.lineage.leader
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -157,7 +157,7 @@ def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch
         sessions += sessions[0].branch()
         for session in sessions:
             session.run("x = 1").check()
-        members = [psutil.Process(session._core.line.runner.pid) for session in sessions]  # type: ignore[union-attr]
+        members = [psutil.Process(session._core.processes.runner.pid) for session in sessions]  # type: ignore[union-attr]
         monkeypatch.setattr(SessionCore, "_end_and_wait", end)
         sandbox.close()
     assert dead == [True] * 4

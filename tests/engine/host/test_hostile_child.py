@@ -275,7 +275,7 @@ def test_a_copy_that_takes_its_time_is_waited_for_until_the_deadline_once(
     """Whatever it fails to do, and although a second process is asked for when one that was asked for ahead is lost."""
     session.run(OWN + NEVER_READY.format(wakes=wakes)).check()
     session.checkpoint("hostile")
-    line = session._core.line
+    line = session._core.processes
     state, copy = line.history.named["hostile"]
     if ahead:
         drive(line.thaw_in_time())
@@ -441,8 +441,8 @@ def test_a_copy_that_does_not_wait_is_replaced(open_session: OpenSession) -> Non
     for _ in range(3):
         session.run("kept = 1").check()
     session.run(COPY_THAT_SPINS).check()
-    spins = session._core.line.automatic[-1]
-    until(lambda: session._core.line.automatic[-1] is not spins)
+    spins = session._core.processes.automatic[-1]
+    until(lambda: session._core.processes.automatic[-1] is not spins)
     assert spins.users == 0 and not spins.alive
     assert session.run("kept", timeout=SOON).value == 1
 

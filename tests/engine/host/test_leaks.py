@@ -47,7 +47,7 @@ def by_the_host(session: Session, step: str) -> str:
     return session.run(
         f"{step}\nprint('on')\nwhile True: pass",
         timeout=60,
-        on_output=lambda _: os.kill(session._core.line.runner_pid() or 0, signal.SIGKILL),
+        on_output=lambda _: os.kill(session._core.processes.runner_pid() or 0, signal.SIGKILL),
     ).outcome
 
 

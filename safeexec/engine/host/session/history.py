@@ -65,7 +65,7 @@ UNREACHABLE: Final = State(-1, Memory())
 
 
 class History(Generic[C]):
-    """The states of one session's line, and the copies of them."""
+    """The states of one session, and the copies of them."""
 
     __slots__ = ("_begun", "_copies", "base", "current", "named", "next", "root", "uncertain")
 
@@ -312,8 +312,8 @@ class History(Generic[C]):
             state = state.older
 
     def last_resort(self) -> State:
-        """Return the state of a new child: that of the line, with the files it had, or the one that the session began
-        with.
+        """Return the state of a new child: that of the session, with the files it had, or the one that the session
+        began with.
         """
         state: State | None = self.current
         while state is not None and state.memory is not FRESH:

@@ -58,7 +58,7 @@ def record(
     """
     durable = options if isinstance(options, Durable) else None
     if durable is not None:
-        session.durable, session.identity, durable.entropy = durable, durable.identity, session.line.entropy
+        session.durable, session.identity, durable.entropy = durable, durable.identity, session.processes.entropy
     if options is True:
         options = RecordOptions()
     if durable is None and not isinstance(options, RecordOptions):
@@ -167,7 +167,7 @@ class SessionRecording:
                 calls = one.call
             elif isinstance(one, form.Branched):
                 sessions = max(sessions, *one.branches, 0)
-        now = session.line.history.current.step
+        now = session.processes.history.current.step
         self.writer.add(numbered(form.FromTemplate(session=1, step=session.step, now=now, name=prepared.name)))
         self.calls, self._numbers = count(calls + 1), chain((1,), count(sessions + 1))
 
@@ -350,7 +350,7 @@ class Recorder:
         return result
 
     def _where(self, session: SessionCore) -> dict[str, Any]:
-        where = {"session": self.number, "step": session.step, "now": session.line.history.current.step}
+        where = {"session": self.number, "step": session.step, "now": session.processes.history.current.step}
         if self.recording.durable is not None and self.number == 1:
             where |= self.recording.durable.moment(session)
         return where

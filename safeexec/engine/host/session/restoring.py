@@ -33,15 +33,15 @@ def from_file(
         state_file.check(saved.header, os.fsdecode(path))
         session = yield from begin()
         try:
-            if session.line.workspace is not None:
-                yield Work(partial(state_file.put_back, session.line.workspace, saved))
+            if session.processes.workspace is not None:
+                yield Work(partial(state_file.put_back, session.processes.workspace, saved))
             if saved.header.waiting:
                 try:
                     session.waiting = yield Work(partial(waits.read, saved.header.waiting))
                 except RecordingError as error:
                     raise StateFileError(f"{os.fsdecode(path)} is damaged: {error}") from None
                 entropy = bytes.fromhex(session.waiting.entropy) if session.policy.determinism is None else b""
-                if entropy and not (yield from session.line.repeat([], entropy)):
+                if entropy and not (yield from session.processes.repeat([], entropy)):
                     raise StateFileError("the process died before it restored the state")
             yield from session.load(saved.payload, timeout)
             if record is not None and record is not False:

@@ -53,7 +53,7 @@ class Runner:
         memory_base: int | None,
         bill: Bill,
     ) -> None:
-        """`memory_base`: bytes that the first process of its line was born with; None: this is that process."""
+        """`memory_base`: bytes that the first process of its session was born with; None: this is that process."""
         self.channel = channel
         self.lineage = lineage
         self.origin = origin

@@ -15,9 +15,9 @@ from safeexec.common.text import can_be_name, one_line
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.decode import displays
-from safeexec.engine.host.session.line import Line
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.output import NOTHING, OnOutput, OutputFile, Printed
+from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.engine.host.watch.clock import TICK_SECONDS, Place, Watch, where
@@ -172,7 +172,7 @@ class Step(Struct, eq=False):
 
     number: int
     """Which step it is; 0 for a check, which runs nothing."""
-    _line: Line
+    _processes: SessionProcesses
     _runner: Runner
     watch: Watch
     _answer_tool: AnswerTool
@@ -220,7 +220,7 @@ class Step(Struct, eq=False):
             given.sent()
         done = yield from self._await_done()
         if self.number and not isinstance(done, Verdict) and done.due:
-            self._line.announce()
+            self._processes.announce()
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
         if isinstance(done, Verdict) or not (done.value or done.pending):
             return done
@@ -317,7 +317,7 @@ class Step(Struct, eq=False):
         verdict = yield from self.watch.looked()
         if verdict is None:
             if self._secured and self.number and self.watch.deadline - monotonic() < AHEAD_SECONDS:
-                yield from self._line.thaw_in_time()
+                yield from self._processes.thaw_in_time()
             return None
         if not self._secured and not self._first_verdict and (yield from self.secure(FREEZE_SECONDS)):
             # Until now the child made the copy of the state before this step: its time begins here.
@@ -331,11 +331,11 @@ class Step(Struct, eq=False):
         process would lose that state.
         """
         if not self._secured:
-            self._secured = yield from self._line.secured(monotonic() + patient(seconds))
+            self._secured = yield from self._processes.secured(monotonic() + patient(seconds))
         return self._secured
 
     def _tool_call(self, call: m.ToolRequest) -> Core[None]:
-        rules = self._line.policy.tools
+        rules = self._processes.policy.tools
         self._calls += 1
         if call.pending and self._calls <= rules.max_calls:  # of those beyond, nothing is read
             arguments = yield from self._runner.deliver_bytes(call.pending, self._left())
@@ -397,7 +397,7 @@ class Step(Struct, eq=False):
     def stream_rest(self, printed: tuple[int, int, int] = EVERYWHERE) -> None:
         """Pass on what was printed by then, an unfinished line included."""
         for file, ears in self._streams:
-            until = printed[:2] if file is self._line.out else (0, printed[2])
+            until = printed[:2] if file is self._processes.out else (0, printed[2])
             if text := file.rest(STREAM_BYTES, until):
                 for hear in ears:
                     self._tell(hear, text)
@@ -410,7 +410,7 @@ class Step(Struct, eq=False):
         fills = verdict is not None and verdict.rule == RULE
         most = room.patience if room is not None and fills else None
         if most is None or most > 0:
-            place = yield from where(self._runner.channel, self._line.err, self._line.sandbox.gate, most)
+            place = yield from where(self._runner.channel, self._processes.err, self._processes.sandbox.gate, most)
         else:
             place = Place()
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()

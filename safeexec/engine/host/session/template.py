@@ -121,7 +121,7 @@ class TemplateCore:
         pid = copy.pid() if copy is not None else None
         return TemplateInfo(
             self.name,
-            len(session.line.lineage.sessions) - 1 if session is not None and copy is not None else 0,
+            len(session.processes.lineage.sessions) - 1 if session is not None and copy is not None else 0,
             own_bytes(pid) / (1 << 20) if pid is not None else 0.0,
             monotonic() - copy.created if copy is not None else 0.0,
             self._seconds,
@@ -147,11 +147,11 @@ class TemplateCore:
         copy = yield from self._living()
         session = self.session
         assert session is not None
-        session.line.check_branches(1)
+        session.processes.check_branches(1)
         branch = session.new_branch(policy)
         branch.label = label
         try:
-            yield from branch.line.begin_branch(session.line, copy, self.name)
+            yield from branch.processes.begin_branch(session.processes, copy, self.name)
         except BaseException:
             yield from branch.close()
             raise

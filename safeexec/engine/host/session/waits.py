@@ -58,7 +58,7 @@ def put_off(session: Any, call: m.ToolRequest, later: PutOff) -> Core[str]:
     if calls.stdin is not None and not isinstance(calls.stdin, str | bytes | bytearray | memoryview):
         return "its standard input is a stream, which cannot be read again: give it as a text"
     yield from step.secure(FREEZE_SECONDS)
-    history = session.line.history
+    history = session.processes.history
     if not history.can_be_had(history.current):
         return "the state before this step has no checkpoint to go back to"
     seconds = min(days * DAY, later.answer.seconds or float("inf"))
@@ -84,7 +84,7 @@ def _record(session: Any, calls: StepCalls, call: m.ToolRequest, later: PutOff, 
         call=forms.called(call, call=len(calls.made) + 1, key=session.call_key, **where),
         asked=later.asked,
         note=shorten(later.answer.note, NOTE),
-        entropy=session.line.entropy.hex(),
+        entropy=session.processes.entropy.hex(),
         since=now,
         until=now + seconds,
         **where,

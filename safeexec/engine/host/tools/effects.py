@@ -287,7 +287,7 @@ class Effects:
         """Drop and undo the calls that belong to no state any more, the last one first. Those of a step that waits are
         kept: it goes on from them.
         """
-        reached = self._session.line.history.current.tool_calls
+        reached = self._session.processes.history.current.tool_calls
         waits = self._session.still_waiting() is not None
         for entry in [entry for entry in reversed(self._entries) if entry.number >= reached]:
             if waits and entry.state == "done" and entry.number >= self._session.calls_before:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from safeexec.engine.host.files.workspace import Workspace
-    from safeexec.engine.host.session.line import Line
+    from safeexec.engine.host.session.processes import SessionProcesses
     from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Policy
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         """A session, as it is looked at."""
 
         policy: Policy
-        line: Line
+        processes: SessionProcesses
         commanding: bool
         used: float
 
@@ -73,7 +73,7 @@ class WatchedSession(Subject):
     """A session, as it is looked at. It keeps no session alive."""
 
     def __init__(self, session: Watchable) -> None:
-        super().__init__(session.policy.limits, session.line.bill)
+        super().__init__(session.policy.limits, session.processes.bill)
         self._session = weakref.ref(session)
         self.accountant = accountant()
         self._resting = Resting()
@@ -91,17 +91,17 @@ class WatchedSession(Subject):
 
     def lineage_leaders(self) -> Collection[int]:
         session = self._session()
-        return session.line.leaders() if session is not None and not session.closed else ()
+        return session.processes.leaders() if session is not None and not session.closed else ()
 
     def known(self) -> Known:
         if (session := self._session()) is None:
             return Known(None, (), 0)
-        line = session.line
-        if (runner := line.runner) is not None:
+        own = session.processes
+        if (runner := own.runner) is not None:
             self.account.base = runner.memory_base
-        parked = [copy.pid() for copy in line.copies()]
+        parked = [copy.pid() for copy in own.copies()]
         copies = {pid for pid in parked if pid is not None}
-        return Known(line.runner_pid(), copies, parked.count(None) + session.asks)
+        return Known(own.runner_pid(), copies, parked.count(None) + session.asks)
 
     def in_use(self) -> bool:
         session = self._session()
@@ -113,7 +113,7 @@ class WatchedSession(Subject):
 
     def group(self) -> Group | None:
         session = self._session()
-        return None if session is None or session.commanding else session.line.group
+        return None if session is None or session.commanding else session.processes.group
 
     def waits(self) -> Verdict | None:
         session = self._session()
@@ -125,7 +125,7 @@ class WatchedSession(Subject):
         """Return the verdict on a process that works though it has answered: its first thread does nothing but wait
         then, and for the threads that guest code may leave there is `limits.cpu_seconds`.
         """
-        runner, limits = session.line.runner, session.policy.limits
+        runner, limits = session.processes.runner, session.policy.limits
         key, _, _ = session.period()
         if session.in_use or runner is None or runner.pid is None or monotonic() - session.used < limits.wall_seconds:
             self._resting = Resting()
@@ -147,7 +147,7 @@ class WatchedSession(Subject):
         The main thread of a runner that has answered makes the checkpoint of it. Whoever uses the session announces
         that fork as soon as the answer is read.
         """
-        runner, gate = session.line.runner, session.line.sandbox.gate
+        runner, gate = session.processes.runner, session.processes.sandbox.gate
         if runner is None:
             return None
         for fork in gate.waiting(runner.lineage.leader):
@@ -173,9 +173,9 @@ class WatchedSession(Subject):
         session = self._session()
         if session is None or session.closed:
             return None
-        limits, line = session.policy.limits, session.line
+        limits, own = session.policy.limits, session.processes
         try:
-            held = sum(file.held() for file in (line.out, line.err)) >> 10
+            held = sum(file.held() for file in (own.out, own.err)) >> 10
         except OSError:
             held = 0
         if held > (ceiling := limits.output_kb * OUTPUT_CEILING * 2 + STREAMS_KB):
@@ -188,7 +188,7 @@ class WatchedSession(Subject):
         session = self._session()
         runner, copies, _ = self.known()
         pids = {*copies, *self.account.guests(), *([runner] if runner is not None else [])}
-        return None if session is None else session.line.workspace, pids
+        return None if session is None else session.processes.workspace, pids
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
         """Whoever drives a step ends it. Where nobody does, its processes end here; the next user restores it."""
@@ -196,7 +196,7 @@ class WatchedSession(Subject):
         if session is None or session.exceed(verdict):
             return
         self.account.begin(Period(object()))  # what is left, if anything, has a budget of its own
-        for pid in (*hostile, session.line.runner_pid()):
+        for pid in (*hostile, session.processes.runner_pid()):
             for leader in leaders:
                 if pid is not None:
                     processes.kill_member(pid, leader)

@@ -503,7 +503,7 @@ def test_a_restore_is_stopped_from_another_thread(alone: Sandbox, endless: pathl
 def test_ctrl_c_during_a_restore_ends_its_process(alone: Sandbox, endless: pathlib.Path) -> None:
     pids: list[int] = []
 
-    with pytest.raises(KeyboardInterrupt), interrupting(lambda: pids.extend(restoring(alone._core).line.pids())):
+    with pytest.raises(KeyboardInterrupt), interrupting(lambda: pids.extend(restoring(alone._core).processes.pids())):
         alone.restore(endless, timeout=60.0)
     assert pids and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
     assert not alone._core.open_sessions() and alone.run("1 + 1").value == 2
@@ -513,7 +513,7 @@ async def test_a_task_that_restores_is_cancelled(endless: pathlib.Path) -> None:
     async with AsyncSandbox("standard") as own:
         task = asyncio.create_task(own.restore(endless, timeout=60.0))
         core = await asyncio.to_thread(restoring, own._core)
-        pids = list(core.line.pids())
+        pids = list(core.processes.pids())
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -401,7 +401,7 @@ def test_a_file_that_cannot_be_brought_back_is_told_and_the_others_are(session: 
     """Here its stored copy has gone; a full file system, or another branch at work in the directory, do the same."""
     session.run("for name in ('a.txt', 'b.txt', 'c.txt'): open(name, 'w').write(name)").check()
     session.checkpoint("three")
-    snapshot = session._core.line.history.find("three")[0].files
+    snapshot = session._core.processes.history.find("three")[0].files
     assert snapshot is not None
     os.unlink(getattr(snapshot["b.txt"].stored, "path", ""))
     session.run("import os\nfor name in os.listdir(): os.remove(name)").check()

@@ -164,7 +164,7 @@ def test_the_language_layer_takes_one_short_way() -> None:
 
 
 def test_the_child_finds_its_memory_in_place(session: Session) -> None:
-    (child,) = session._core.line.pids()
+    (child,) = session._core.processes.pids()
 
     before = faults(child)
     for _ in range(STEPS):
@@ -178,7 +178,7 @@ def test_a_step_after_a_rollback_finds_its_pages_copied() -> None:
         session.run("x = 0").check()
         session.run(STEP).check()
         session.rollback()
-        pid = session._core.line.runner_pid()
+        pid = session._core.processes.runner_pid()
         assert pid is not None
         deadline, before, same = monotonic() + DEADLINE_SECONDS, faults(pid), 0
         while same < 10 and monotonic() < deadline:
@@ -195,7 +195,7 @@ def first_steps(source: str) -> list[int]:
     with Sandbox("standard", spare=0) as sandbox:
         for _ in range(len(LATE) + 2 * BUSY):
             with sandbox.session(checkpoints="off") as session:
-                runner = session._core.line.runner
+                runner = session._core.processes.runner
                 assert runner is not None
                 before = faults(runner.pid)
                 session.run(source).check()

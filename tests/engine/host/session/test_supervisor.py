@@ -11,7 +11,7 @@ import pytest
 from safeexec import SandboxError
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.history import History
-from safeexec.engine.host.session.line import Line
+from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.states import IDLE, LOST
 from safeexec.engine.host.session.supervisor import Supervisor
 from safeexec.engine.host.waiting import drive
@@ -51,7 +51,7 @@ def supervisor(left: list[str]) -> Supervisor:
     line = Bare(left)
     line.history.begin(1)
     line.history.commit(copy=object())
-    kept = Supervisor(cast(Any, None), cast(Line, line))
+    kept = Supervisor(cast(Any, None), cast(SessionProcesses, line))
     kept.state = IDLE
     return kept
 

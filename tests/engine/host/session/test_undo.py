@@ -172,7 +172,7 @@ def test_checkpoints_with_a_name_leave_no_descriptor_in_the_process(session: Ses
         session.run(f"x = {number}").check()
         session.checkpoint("p")
         kill(session)
-        counts.add(len(os.listdir(f"/proc/{session._core.line.runner_pid()}/fd")))
+        counts.add(len(os.listdir(f"/proc/{session._core.processes.runner_pid()}/fd")))
     assert max(counts) <= min(counts) + 1, counts
 
 

@@ -104,7 +104,7 @@ def forking() -> Policy:
 
 def members(session: Session) -> list[int]:
     """The processes of a session, of whatever guest code has forked too."""
-    return [stat.pid for leader in session._core.line.leaders() for stat in processes.session_members(leader)]
+    return [stat.pid for leader in session._core.processes.leaders() for stat in processes.session_members(leader)]
 
 
 @pytest.mark.parametrize(("source", "outcome"), [(BY_A_THREAD, "memory"), (CHAIN, "cpu")], ids=["thread", "chain"])

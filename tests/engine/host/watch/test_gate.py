@@ -64,13 +64,13 @@ FORKS = {"itself": BY_ITSELF, "thread": BY_A_THREAD, "threads": BY_MANY_THREADS,
 
 
 def members(session: Session) -> list[int]:
-    return [stat.pid for leader in session._core.line.leaders() for stat in processes.session_members(leader)]
+    return [stat.pid for leader in session._core.processes.leaders() for stat in processes.session_members(leader)]
 
 
 def parked(session: Session) -> int | None:
     """The process of the newest checkpoint, as soon as there is one."""
     deadline = monotonic() + SOON
-    while (pid := session._core.line.automatic[-1].pid()) is None and monotonic() < deadline:
+    while (pid := session._core.processes.automatic[-1].pid()) is None and monotonic() < deadline:
         pause()
     return pid
 
@@ -188,7 +188,7 @@ def test_a_fork_while_a_host_tool_runs_is_a_verdict_at_once() -> None:
 
     def wait_for_the_end() -> int:
         """Have the guest's handler fork, and wait until its process has been ended."""
-        runner = session._core.line.runner_pid()
+        runner = session._core.processes.runner_pid()
         assert runner is not None
         ended.append(alarmed(runner, lambda: runner not in members(session)))
         return 1
@@ -208,7 +208,7 @@ def test_no_fork_is_judged_while_the_host_stops_the_session(session: Session) ->
     session.run("x = 1").check()
     session.run("import os, signal; signal.signal(signal.SIGALRM, lambda *_: os.fork())").check()
     assert parked(session)
-    line, gate = session._core.line, session._core.sandbox.gate
+    line, gate = session._core.processes, session._core.sandbox.gate
     runner = line.runner_pid()
     assert runner is not None
     with gate.stopping(line.lineage.leader):
@@ -262,7 +262,7 @@ def test_a_fork_that_starts_over_late_takes_the_place_of_no_other(session: Sessi
     """
     session.run("x = 1").check()
     session.checkpoint("named")
-    line, gate = session._core.line, session._core.sandbox.gate
+    line, gate = session._core.processes, session._core.sandbox.gate
     _, copy = line.history.named["named"]
     leader, pid = line.lineage.leader, copy.pid()
     assert copy.channel is not None and pid is not None
@@ -310,10 +310,10 @@ def test_a_parked_copy_that_forks_is_ended(session: Session) -> None:
     """It carries the guest's signal handlers on; the session goes back to an older state when it needs one."""
     session.run("x = 1").check()
     session.checkpoint("honest")
-    copy = session._core.line.automatic[-1]
+    copy = session._core.processes.automatic[-1]
     session.run("import os, signal; signal.signal(signal.SIGALRM, lambda *_: os.fork())").check()
     pid = parked(session)
-    assert pid is not None and copy is not session._core.line.automatic[-1]
+    assert pid is not None and copy is not session._core.processes.automatic[-1]
 
     def has_ended() -> bool:
         assert session.run("import time; time.sleep(0.1); x").value == 1
@@ -350,7 +350,7 @@ def test_a_parked_copy_takes_no_place_of_a_process(open_session: OpenSession) ->
 @pytest.mark.profile(FORKING)
 def test_a_host_without_descriptors_has_no_room_and_the_gate_goes_on(session: Session) -> None:
     session.run("x = 1").check()
-    has_room = session._core.line.lineage.room_for(64)
+    has_room = session._core.processes.lineage.room_for(64)
     with no_descriptors():
         assert not has_room()
     assert has_room()

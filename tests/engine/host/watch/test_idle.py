@@ -28,7 +28,7 @@ SOON = 30.0
 
 def parked(session: Session) -> int:
     """The process that holds the newest checkpoint, once it has parked."""
-    newest = session._core.line.automatic[-1]
+    newest = session._core.processes.automatic[-1]
     deadline = monotonic() + SOON
     while (pid := newest.pid()) is None and monotonic() < deadline:
         pause()
@@ -67,10 +67,10 @@ def test_a_process_that_died_at_rest_is_told_of(open_session: OpenSession) -> No
     session = open_session()
     session.run("x = 1").check()
     before = parked(session)
-    runner = session._core.line.runner_pid()
+    runner = session._core.processes.runner_pid()
     assert runner is not None
     os.kill(runner, signal.SIGKILL)
-    until(lambda: session._core.line.runner_pid() not in (runner, None))
+    until(lambda: session._core.processes.runner_pid() not in (runner, None))
     result = session.run("x")
     assert result.value == 1 and "between its steps the session's process died" in result.notes[0]
     assert parked(session) != before
@@ -90,9 +90,9 @@ def test_a_compacted_session_holds_half_of_what_it_held() -> None:
         first, before, deadline = parked(session), 0, monotonic() + SOON
         # At its most: a page that a third process still shares, one that is about to end, counts for nobody.
         while (copy := parked(session)) == first and monotonic() < deadline:
-            before = max(before, _private({copy, session._core.line.runner_pid()}))
+            before = max(before, _private({copy, session._core.processes.runner_pid()}))
             pause()
-        after = _private({copy, session._core.line.runner_pid()})
+        after = _private({copy, session._core.processes.runner_pid()})
     assert after < before * 0.7, f"{before >> 10} KiB before, {after >> 10} KiB after"
 
 
@@ -219,9 +219,9 @@ def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(
 FEW_DESCRIPTORS = """
 import os, resource, time
 from safeexec import Sandbox, SandboxError
-from safeexec.engine.host.session.line import Line
+from safeexec.engine.host.session.processes import SessionProcesses
 
-Line.repeats = False
+SessionProcesses.repeats = False
 with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sandbox.session() as second:
     sessions = first, second
     for session in sessions:

@@ -63,8 +63,8 @@ host has set, after which the next step or change is copied.
 DIED_BRANCHING = "the checkpoint died while it was branched"
 
 
-class Line:
-    """What of a session are processes: a runner or none, and copies."""
+class SessionProcesses:
+    """Holds what of a session are processes: a runner or none, and copies."""
 
     repeats = True
     """Whether steps are repeated instead of copied: until one has come out otherwise."""
@@ -618,7 +618,7 @@ class Line:
             if layer is not None:
                 os.close(layer)
 
-    def begin_branch(self, parent: Line, copy: Checkpoint, template: str | None = None) -> Core[None]:
+    def begin_branch(self, parent: SessionProcesses, copy: Checkpoint, template: str | None = None) -> Core[None]:
         """Ask for a process thawed from `copy` of the state of `parent`, with files of its own; `arrive_branch` waits
         for it. `template`: the name of the state, where it is what a session begins with.
         """
