@@ -247,7 +247,8 @@ def test_a_waiting_fork_is_answered_once_whoever_else_asks_for_it(monkeypatch: p
         (lambda: gate.allow(5, lambda: True), lambda: gate.announce(100, alone=True)),
         (lambda: gate.interrupted(5), lambda: gate.allow(5, lambda: True)),
     ):
-        gate._waiting[7], gate._made = Fork(7, 100, 100, 5), {100}
+        gate.announce(100)
+        gate._waiting[7] = Fork(7, 100, 100, 5)
         monkeypatch.setattr(gate, "_lock", LetsIn(second))
         first()
         assert answered == [7] and not gate._waiting
@@ -303,7 +304,7 @@ def test_what_was_announced_for_a_session_ends_with_it(sandbox: Sandbox, checkpo
         session.run("x = 2").check()
         with session.branch()[0] as branch:
             branch.run("x = 3").check()
-    assert not gate._announced and not gate._made and not gate._again
+    assert not gate._permits
 
 
 def test_a_parked_copy_that_forks_is_ended(session: Session) -> None:
