@@ -88,7 +88,7 @@ class SessionProcesses:
         self._oom_kills = 0
         self._lineages: list[Lineage] = []
         self._memory_base: int | None = None
-        self._entropy = b""
+        self.entropy = b""
         """What the random numbers of its first child come from, and so those of any other."""
         self._spare = spare
         self._permit: Checkpoint | None = None
@@ -118,25 +118,24 @@ class SessionProcesses:
 
     def begin(self) -> Core[None]:
         """Get a child and wait until it is locked down."""
-        spare, self._spare = self._spare, None
-        ready = (yield from spare.ready()) if spare is not None else None
-        if spare is not None and ready is not None:
-            self._born(spare.channel, ready)
-        else:
-            if self.workspace is None and self.policy.filesystem.workspace != "none":
-                self.workspace = self.sandbox.new_workspace(self.policy)
-                yield from self.on_files(partial(self.sandbox.fill, self.workspace), coming=bool(self.sandbox.files))
-            yield from self._new_child()
+        if self.workspace is None and self.policy.filesystem.workspace != "none":  # a spare child has one
+            self.workspace = self.sandbox.new_workspace(self.policy)
+            yield from self.on_files(partial(self.sandbox.fill, self.workspace), coming=bool(self.sandbox.files))
+        yield from self._new_child()
         if self.workspace is not None:
             self.history.change_files(self.workspace.initial)
 
     def _new_child(self) -> Core[None]:
-        if self.out.fd < 0 and self.workspace is None and (spare := self.sandbox.spare_for(self.policy)) is not None:
+        spare, self._spare = self._spare, None
+        if spare is None and self.out.fd < 0 and self.workspace is None:
+            spare = self.sandbox.spare_for(self.policy)
+        if spare is not None:
             if (ready := (yield from spare.ready())) is not None:
                 self.out, self.err = spare.out, spare.err
                 self._born(spare.channel, ready)
                 return
-            spare.close()
+            if spare.out is not self.out:
+                spare.close()
         self._open_streams()
         outputs = (self.out.fd, self.err.fd, self.out.shared)
         self._born(*(yield from self.sandbox.new_child(self.policy, self.workspace, outputs)))
@@ -144,7 +143,7 @@ class SessionProcesses:
     def _born(self, channel: Channel, ready: m.Ready) -> None:
         self.born += 1
         if self.born == 1:
-            self._entropy = ready.entropy
+            self.entropy = ready.entropy
         lineage = Lineage(channel, self.sandbox.reapers, self.sandbox.gate)
         self._join(lineage)
         if self.policy.limits.processes:
@@ -471,7 +470,7 @@ class SessionProcesses:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
         self.remaining = []
-        if (entries or self._entropy) and not (yield from self._repeat_or_stop(state, entries, self._entropy)):
+        if (entries or self.entropy) and not (yield from self._repeat_or_stop(state, entries, self.entropy)):
             return None
         self.release(self.history.arrive(state))
         return problems
@@ -539,16 +538,11 @@ class SessionProcesses:
             pass
         return False
 
-    @property
-    def entropy(self) -> bytes:
-        """What the random numbers of its first process came from."""
-        return self._entropy
-
     def repeat(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
         """Do steps that a store has kept once more, in a process that has just come up. Whether each came out as it
         did. `entropy`: of the process that did them first, if this is the beginning.
         """
-        self._entropy = entropy or self._entropy
+        self.entropy = entropy or self.entropy
         return (yield from self._repeat(entries, entropy)) if entries or entropy else True
 
     def resume(self, entries: list[m.JournalEntry], number: int, tool_calls: int) -> None:
@@ -635,7 +629,7 @@ class SessionProcesses:
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
         self.history = parent.history.branch(copy, template)
         copy.users += 1
-        self._memory_base, self._entropy = parent._memory_base, parent._entropy
+        self._memory_base, self.entropy = parent._memory_base, parent.entropy
         self._join(copy.lineage)
 
     def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:
