@@ -559,7 +559,7 @@ class SessionCore:
         if waiting is not None and waiting.until <= time():
             from safeexec.engine.host.session import waits
 
-            waits.over(self, "late")
+            waits.end_wait(self, "late")
             self.supervisor.notes_next.append(f"nobody answered in time: {waits.in_words(waiting)}")
         return self.waiting
 
@@ -568,7 +568,7 @@ class SessionCore:
         if self.waiting is not None or again is not None:
             from safeexec.engine.host.session import waits
 
-            waits.check(self, again)
+            waits.check_may_begin(self, again)
 
     def waits_for(self) -> Core[WaitingCall | None]:
         """`waiting_call`, which may be large."""
@@ -616,7 +616,7 @@ class SessionCore:
             raise StepWaiting("no step of this session waits for an answer")
         from safeexec.engine.host.session import waits
 
-        waits.over(self, "cancelled")
+        waits.end_wait(self, "cancelled")
         return waits.records_of(waiting)
 
     def _refused(self, text: bytes, refusal: ErrorInfo) -> Core[Result]:
@@ -891,7 +891,7 @@ class SessionCore:
         return Period((self.used, self._turn.goes_on))
 
     @property
-    def asks(self) -> int:
+    def forks_requested(self) -> int:
         """How many processes its runner may have been asked to make, beside the copies that were promised."""
         return 1 if self.supervisor.state is ASKING else 0
 

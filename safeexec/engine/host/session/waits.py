@@ -180,7 +180,7 @@ def records_of(waiting: form.Waiting) -> list[ToolCallRecord]:
     ]
 
 
-def check(session: Any, again: Any) -> None:
+def check_may_begin(session: Any, again: Any) -> None:
     """Check that a step may begin, or the state be changed: only to answer the one that waits. Raises `StepWaiting`."""
     waiting = session.still_waiting()
     if again is None and waiting is not None:
@@ -194,7 +194,7 @@ def check(session: Any, again: Any) -> None:
         raise StepWaiting(f"no answer to {title(again.waiting.call)} is waited for any more")
 
 
-def over(session: Any, became: Literal["answered", "cancelled", "late"]) -> None:
+def end_wait(session: Any, became: Literal["answered", "cancelled", "late"]) -> None:
     """Nothing waits any more."""
     session.waiting = None
     if session.recorder is not None:
@@ -241,7 +241,7 @@ class Again(ServedTools):
             return m.ToolReply(call.call), None
         if expected.call is self.waiting.call:
             self.reached = True
-            over(session, "answered")
+            end_wait(session, "answered")
             return None, self._decided
         self._expected = next(self._next)
         if expected.call.effect == "deferred":

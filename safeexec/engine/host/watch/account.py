@@ -137,7 +137,7 @@ class Account:
         """CPU time of the host since `begin`, to read what its processes say."""
         return self._bill.cpu - self._bill_mark
 
-    def over(self, now: float, exact: Exact) -> Verdict | None:
+    def check_limits(self, now: float, exact: Exact) -> Verdict | None:
         """Return the first limit that is passed, if any."""
         limits = self._limits
         if (cpu := self.cpu_seconds) > limits.cpu_seconds:

@@ -100,7 +100,7 @@ class Accountant:
         ran = []
         for leader, subjects in lineages.items():
             for subject in subjects:
-                self._guarded(subject, subject.waits)
+                self._guarded(subject, subject.check_progress)
             members = self._census.measure(leader)
             if leader in used or any(process.spent or process.looks <= NEWBORN_LOOKS for process in members):
                 ran.append(leader)
@@ -124,7 +124,7 @@ class Accountant:
         account.take(members, subject.known(), subject.total_cpu())
         if account.ran:
             self._owed.setdefault(weakref.ref(subject))
-        return account.over(now, self._exact)
+        return account.check_limits(now, self._exact)
 
     def _guarded(self, subject: Subject, judge: Callable[[], Verdict | None]) -> None:
         """Judge a subject, and end it if there is a verdict on it, or if judging it fails."""
@@ -143,7 +143,7 @@ class Accountant:
         while self._owed and thread_time() - began <= seconds:
             subject = self._owed.popitem(last=False)[0]()
             if subject is not None:
-                self._guarded(subject, subject.beyond)
+                self._guarded(subject, subject.check_files)
 
     def _exact(self, pids: Collection[int]) -> int | None:
         shares = [self._machine.shares(pid) for pid in pids]

@@ -57,11 +57,11 @@ class Subject:
         except OSError:
             return None
 
-    def waits(self) -> Verdict | None:
+    def check_progress(self) -> Verdict | None:
         """Return the verdict on a fork that waits for the host, and on a late step whose caller is busy."""
         return None
 
-    def beyond(self) -> Verdict | None:
+    def check_files(self) -> Verdict | None:
         """Return the verdict on files and streams: what its processes do not tell."""
         return self.room.count()
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         used: float
 
         @property
-        def asks(self) -> int:
+        def forks_requested(self) -> int:
             """How many processes its runner may make, beside the copies that are told of."""
             ...
 
@@ -101,7 +101,7 @@ class WatchedSession(Subject):
             self.account.base = runner.memory_base
         parked = [copy.pid() for copy in own.copies()]
         copies = {pid for pid in parked if pid is not None}
-        return Known(own.runner_pid(), copies, parked.count(None) + session.asks)
+        return Known(own.runner_pid(), copies, parked.count(None) + session.forks_requested)
 
     def in_use(self) -> bool:
         session = self._session()
@@ -115,7 +115,7 @@ class WatchedSession(Subject):
         session = self._session()
         return None if session is None or session.commanding else session.processes.group
 
-    def waits(self) -> Verdict | None:
+    def check_progress(self) -> Verdict | None:
         session = self._session()
         if session is None or session.closed:
             return None
@@ -169,7 +169,7 @@ class WatchedSession(Subject):
                 )
         return None
 
-    def beyond(self) -> Verdict | None:
+    def check_files(self) -> Verdict | None:
         session = self._session()
         if session is None or session.closed:
             return None

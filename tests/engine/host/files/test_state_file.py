@@ -439,7 +439,7 @@ def test_a_caller_may_give_saving_and_restoring_more_time(tmp_path: pathlib.Path
 
 def once_running(core: SessionCore) -> None:
     """Wait until the session's guest code runs."""
-    until(lambda: core.asks)
+    until(lambda: core.forks_requested)
     threading.Event().wait(0.1)
 
 
