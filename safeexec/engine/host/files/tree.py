@@ -77,30 +77,26 @@ def walk(
             os.close(fd)
 
 
-def too_much(
-    paths: Iterable[tuple[str, os.stat_result]],
-    max_bytes: int,
-    max_files: int,
-    found: list[tuple[str, os.stat_result]] | None = None,
-) -> WorkspaceError | None:
-    """Return what is too much in `paths`, or None. Collects them in `found`."""
-    size = 0
-    for files, (path, info) in enumerate(paths, 1):
+def counted(
+    paths: Iterable[tuple[str, os.stat_result]], max_bytes: int, max_files: int
+) -> list[tuple[str, os.stat_result]]:
+    """Return all of `paths`. Raises `WorkspaceError` as soon as they hold too much."""
+    found, size = [], 0
+    for path, info in paths:
         if stat.S_ISDIR(info.st_mode) and is_too_deep(path):
-            return WorkspaceError(
+            raise WorkspaceError(
                 f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names: "
                 "make fewer levels, with shorter names"
             )
+        found.append((path, info))
         size += size_of(info)
         if size > max_bytes:
             rule = "limits.workspace_mb"
-            return WorkspaceError(f"the workspace holds more than {max_bytes >> 20} MiB ({rule})", rule=rule)
-        if files > max_files:
+            raise WorkspaceError(f"the workspace holds more than {max_bytes >> 20} MiB ({rule})", rule=rule)
+        if len(found) > max_files:
             rule = "limits.workspace_files"
-            return WorkspaceError(f"the workspace holds more than {max_files} files ({rule})", rule=rule)
-        if found is not None:
-            found.append((path, info))
-    return None
+            raise WorkspaceError(f"the workspace holds more than {max_files} files ({rule})", rule=rule)
+    return found
 
 
 def entries_of(fd: int) -> list[tuple[str, os.stat_result]]:

@@ -541,13 +541,10 @@ class Workspace:
         meanwhile is counted again.
         """
         lineage = self._lineage
-        if (lost := self._lost()) is not None:
-            raise lost
-        found: list[tuple[str, os.stat_result]] = []
+        self._check_there()
         snapshot: Snapshot = {}
         with self._opened() as top:
-            if (over := tree.too_much(tree.walk(top), lineage.max_bytes, lineage.max_files, found)) is not None:
-                raise over
+            found = tree.counted(tree.walk(top), lineage.max_bytes, lineage.max_files)
             held = sum(tree.size_of(info) for _, info in found)
             for path, info in found:
                 entry, grown = self._entry(top, path, info)
@@ -587,8 +584,7 @@ class Workspace:
 
     def marks_now(self) -> Marks:
         """Return the files as they are, without a snapshot. Raises `WorkspaceError` for more than there may be."""
-        if (lost := self._lost()) is not None:
-            raise lost
+        self._check_there()
         return {path: _mark(info) for path, info in self.listing().items() if stat.S_ISREG(info.st_mode)}
 
     def tidy(self) -> None:
@@ -614,7 +610,9 @@ class Workspace:
         Returns what cannot be brought back, where the file system is full or another branch is at work in the
         directory: the caller reports it, and the session goes on.
         """
-        if self._lost() is not None:
+        try:
+            self._check_there()
+        except WorkspaceError:
             self._remove_beside()
             self._make()
         problems: list[str] = []
@@ -647,28 +645,20 @@ class Workspace:
         """Return all that there is, by path, directories before what is in them. Raises `WorkspaceError` for more than
         there may be.
         """
-        found: list[tuple[str, os.stat_result]] = []
         with self._opened() as top:
-            over = tree.too_much(tree.walk(top), self._lineage.max_bytes, self._lineage.max_files, found)
-            if over is not None:
-                raise over
-        return dict(found)
+            return dict(tree.counted(tree.walk(top), self._lineage.max_bytes, self._lineage.max_files))
 
     def count(self, max_bytes: int, max_files: int) -> int:
         """Return the bytes of all that is in the directory; holes of a file count, as a copy would have them. Raises
         `WorkspaceError` for more than that.
         """
-        if (lost := self._lost()) is not None:
-            raise lost
-        found: list[tuple[str, os.stat_result]] = []
-        over: WorkspaceError | None
+        self._check_there()
         try:
             with self._opened() as top:
-                over = tree.too_much(chain(tree.walk(top), self._beside()), max_bytes, max_files, found)
+                found = tree.counted(chain(tree.walk(top), self._beside()), max_bytes, max_files)
         except OSError:
-            over = self._lost()
-        if over is not None:
-            raise over
+            self._check_there()
+            return self._held[0]
         return sum(tree.size_of(info) for _, info in found)
 
     def _beside(self) -> Iterator[tuple[str, os.stat_result]]:
@@ -693,12 +683,14 @@ class Workspace:
                 with contextlib.suppress(OSError):
                     tree.remove(self._region.fd, name, info)
 
-    def _lost(self) -> WorkspaceError | None:
-        """Return where the guest is the host's own user, it can rename and remove its directory itself."""
+    def _check_there(self) -> None:
+        """Raise `WorkspaceError` where the directory is gone: a guest that is the host's own user can rename and remove
+        its directory itself.
+        """
         for attempt in (1, 2):
             try:
                 if stat.S_ISDIR(os.stat(tree.WORKSPACE, dir_fd=self._region.fd, follow_symlinks=False).st_mode):
-                    return None
+                    return
             except PermissionError:
                 if attempt == 1:
                     self._region.give_access()
@@ -706,7 +698,7 @@ class Workspace:
             except OSError:
                 pass
             break
-        return WorkspaceError("the workspace's own directory was moved or removed")
+        raise WorkspaceError("the workspace's own directory was moved or removed")
 
     def close(self) -> None:
         """Remove the session's directory, and its region with the last branch in it. Harmless when closed already. What

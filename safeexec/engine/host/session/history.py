@@ -224,7 +224,7 @@ class History(Generic[C]):
         """
         kept = {copy for _, copy in self.named.values()}
         memory = self.current.memory
-        bases = self._base_of(memory), self._lasting_base_of(memory)
+        bases = self._base_of(memory), self._base_of(memory, lasting=True)
         return [copy for copy, state in self._copies.items() if copy not in kept and state.memory not in bases]
 
     def copies(self) -> list[C]:
@@ -250,16 +250,16 @@ class History(Generic[C]):
 
     # Going back
 
-    def _base_of(self, memory: Memory) -> Memory | None:
+    def _base_of(self, memory: Memory | None, *, lasting: bool = False) -> Memory | None:
         """Return what the memory is made of by entries of the journal: the nearest one that has a copy, or that of a
-        new child. Itself, if it has a copy; None if nothing leads there.
+        new child. Itself, if it has a copy; None if nothing leads there. `lasting`: without the copies that go when
+        their names are dropped.
         """
-        return _nearest(memory, {id(of.memory) for of in self._copies.values()})
-
-    def _lasting_base_of(self, memory: Memory) -> Memory | None:
-        """Return the same without the copies that go when their names are dropped."""
-        names = [copy for _, copy in self.named.values() if copy is not self.base]
-        return _nearest(memory, {id(of.memory) for copy, of in self._copies.items() if copy not in names})
+        names = [copy for _, copy in self.named.values() if copy is not self.base] if lasting else []
+        have = {id(of.memory) for copy, of in self._copies.items() if copy not in names}
+        while memory is not None and id(memory) not in have and memory is not FRESH:
+            memory = memory.origin
+        return memory
 
     def needs_no_process(self) -> bool:
         """Tell whether what the process began as leads to the state as it is, by repeated steps: a new child, or
@@ -357,13 +357,13 @@ class History(Generic[C]):
         that, as its name may be dropped; the one that the process was thawed from does.
         """
         current = self.current
-        kept = [self._lasting_base_of(current.memory)]
+        kept = [self._base_of(current.memory, lasting=True)]
         if current.before is not None:
-            kept.append(self._lasting_base_of(current.before.memory))
+            kept.append(self._base_of(current.before.memory, lasting=True))
         line, safe, state = [current], self._is_safe(kept[0]), current.older
         needed = [current]
         while state is not None:
-            base = self._lasting_base_of(state.memory)
+            base = self._base_of(state.memory, lasting=True)
             if not safe:
                 kept.append(base)
                 needed.append(state)
@@ -433,15 +433,6 @@ class History(Generic[C]):
             if copy in self.uncertain:
                 self.uncertain.remove(copy)
         return copies
-
-
-def _nearest(memory: Memory | None, have: set[int]) -> Memory | None:
-    """Return the nearest one that it is made of, itself included, of those whose identities are in `have`, or
-    `FRESH`.
-    """
-    while memory is not None and id(memory) not in have and memory is not FRESH:
-        memory = memory.origin
-    return memory
 
 
 def _with_files(state: State, files: Any) -> State:

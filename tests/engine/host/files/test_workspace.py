@@ -518,16 +518,16 @@ def test_what_goes_or_becomes_a_fifo_while_it_is_copied_is_left_out(
     inside = pathlib.Path(small.path)
     for name in ("gone", "fifo", "kept"):
         (inside / name).write_text(name)
-    count = tree.too_much
+    count = tree.counted
 
-    def count_and_change(*arguments: Any) -> WorkspaceError | None:
+    def count_and_change(*arguments: Any) -> Any:
         answer = count(*arguments)
         (inside / "gone").unlink()
         (inside / "fifo").unlink()
         os.mkfifo(inside / "fifo")
         return answer
 
-    monkeypatch.setattr(tree, "too_much", count_and_change)
+    monkeypatch.setattr(tree, "counted", count_and_change)
     assert list(small.snapshot()) == ["kept"]
     assert len([*pathlib.Path(os.path.dirname(small.home)).glob("*.store/*")]) == 1
 
