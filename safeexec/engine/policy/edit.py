@@ -79,11 +79,6 @@ def _written(chosen: Selection) -> Any:
     return {"except": list(chosen.refused)} if chosen.refused else "all"
 
 
-def to_yaml(policy: PolicyData) -> str:
-    """YAML that reads back to an equal policy; the profile's name is the file's name and stays out."""
-    return written(document(policy))
-
-
 def beyond(before: PolicyData, after: PolicyData) -> dict[str, Any]:
     """Return what a file that extends `before` says to be `after`."""
     changes: dict[str, Any] = _beyond(document(before), document(after))
@@ -101,7 +96,7 @@ def _beyond(old: Any, new: Any) -> Any:
 
 
 def written(content: dict[str, Any]) -> str:
-    """Return the content of a policy file as YAML."""
+    """Return the content of a policy file as YAML. The profile's name is the file's name, and stays out."""
     import yaml
 
     base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -70,9 +70,9 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     def to_yaml(self) -> str:
         """Return the whole policy as YAML that `from_yaml` reads back to an equal one (no `extends`)."""
-        from safeexec.engine.policy.edit import to_yaml  # as above
+        from safeexec.engine.policy.edit import document, written  # as above
 
-        return to_yaml(self)
+        return written(document(self))
 
     @classmethod
     def learn(cls, recordings: Iterable[str | os.PathLike[str]], extends: str | Policy = "calculator") -> Learnt:
