@@ -34,7 +34,7 @@ from safeexec.results import CommandResult, Usage
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace
-    from safeexec.engine.host.session.home import Home
+    from safeexec.engine.host.session.interfaces import SandboxInterface
     from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Limits
 
@@ -123,7 +123,7 @@ def environment(home: str, memory_mb: int) -> dict[str, str]:
     }
 
 
-def check(sandbox: Home, argv: Sequence[str], timeout: float | None) -> tuple[str, float]:
+def check(sandbox: SandboxInterface, argv: Sequence[str], timeout: float | None) -> tuple[str, float]:
     """The program's path and its limit in seconds. Raises `PolicyError` for what the policy does not allow, and
     TypeError or ValueError for what is no command line or no time.
     """
@@ -157,7 +157,7 @@ def check(sandbox: Home, argv: Sequence[str], timeout: float | None) -> tuple[st
 
 
 def run(
-    sandbox: Home,
+    sandbox: SandboxInterface,
     argv: Sequence[str],
     workspace: Workspace,
     directory: str,
@@ -224,7 +224,7 @@ class _Watched(Subject):
 
 
 def _finish(
-    sandbox: Home,
+    sandbox: SandboxInterface,
     channel: Channel,
     seconds: float,
     workspace: Workspace,
@@ -262,7 +262,7 @@ def _finish(
     return CommandResult(outcome, status, printed.text, warned.text, usage, message, cut)
 
 
-def _end(sandbox: Home, channel: Channel) -> Core[None]:
+def _end(sandbox: SandboxInterface, channel: Channel) -> Core[None]:
     """Nothing of a command outlives it: not the program, not what it started."""
     if channel.pid is not None and channel.pidfd >= 0:
         processes.signal_group(channel.pidfd, channel.pid, signal.SIGKILL)

@@ -39,7 +39,7 @@ from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Snapshot, Workspace
-    from safeexec.engine.host.session.home import Home
+    from safeexec.engine.host.session.interfaces import SandboxInterface
     from safeexec.engine.host.session.spare import Spare
     from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Policy
@@ -69,7 +69,7 @@ class SessionProcesses:
     repeats = True
     """Whether steps are repeated instead of copied: until one has come out otherwise."""
 
-    def __init__(self, sandbox: Home, policy: Policy, spare: Spare | None = None) -> None:
+    def __init__(self, sandbox: SandboxInterface, policy: Policy, spare: Spare | None = None) -> None:
         self.sandbox = sandbox
         self.policy = policy
         self.history: History[Checkpoint] = History()

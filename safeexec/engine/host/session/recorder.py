@@ -34,7 +34,7 @@ from safeexec.protocol import messages as m
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.home import ToolAnswers
+    from safeexec.engine.host.session.interfaces import ToolAnswers
     from safeexec.engine.host.session.session import SessionCore
     from safeexec.results import Result
 

@@ -85,7 +85,13 @@ from safeexec.results import CheckpointInfo, ErrorInfo, Result, Rows, ToolCallRe
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Snapshot, Workspace
-    from safeexec.engine.host.session.home import HasEffects, Home, KeepsSession, RecordsSession, ToolAnswers
+    from safeexec.engine.host.session.interfaces import (
+        HasEffects,
+        KeepsSession,
+        RecordsSession,
+        SandboxInterface,
+        ToolAnswers,
+    )
     from safeexec.engine.host.session.listeners import Callbacks
     from safeexec.engine.host.session.saving import Saving
     from safeexec.engine.host.session.spare import Spare
@@ -174,7 +180,7 @@ _BUSY = (
 class SessionCore:
     """One lineage of guest state: variables, files, checkpoints. One user at a time; `cancel` is for any thread."""
 
-    def __init__(self, sandbox: Home, policy: Policy, spare: Spare | None = None) -> None:
+    def __init__(self, sandbox: SandboxInterface, policy: Policy, spare: Spare | None = None) -> None:
         self.sandbox = sandbox
         self.policy = policy
         self.processes = SessionProcesses(sandbox, policy, spare)

@@ -24,7 +24,7 @@ from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace_files import Marks
-    from safeexec.engine.host.session.home import Home
+    from safeexec.engine.host.session.interfaces import SandboxInterface
 
 R = TypeVar("R")
 
@@ -40,7 +40,7 @@ CLOSED_MEANWHILE = "the session was closed while this step ran"
 class Supervisor:
     """Keeps the state of one session. Each method is part of a turn of the session."""
 
-    def __init__(self, sandbox: Home, processes: SessionProcesses) -> None:
+    def __init__(self, sandbox: SandboxInterface, processes: SessionProcesses) -> None:
         self.sandbox = sandbox
         self.processes = processes
         self.state = NEW

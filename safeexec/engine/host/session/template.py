@@ -66,7 +66,9 @@ class TemplateCore:
         self._sandbox = sandbox
         self.name = name
         self.definition = definition
-        self._face = api
+        self.policy = definition.policy
+        """What its sessions begin with."""
+        self._api = api
         self._turnstile = Turnstile(1)
         self.session: SessionCore | None = None
         """The one that holds the state, or prepares it."""
@@ -77,11 +79,6 @@ class TemplateCore:
         """How it was prepared, for recordings of its sessions."""
         self._prepared = 0
         self._seconds = 0.0
-
-    @property
-    def policy(self) -> Policy:
-        """What its sessions begin with."""
-        return self.definition.policy
 
     @property
     def recorded(self) -> TemplateRecord:
@@ -192,7 +189,7 @@ class TemplateCore:
         prepare, timeout = self.definition.prepare, self.definition.timeout
         if callable(prepare):
             is_async = inspect.iscoroutinefunction(prepare)
-            self._given = self._face(session)
+            self._given = self._api(session)
             yield CallTool(partial(prepare, self._given), None, is_async=is_async, owner=self._sandbox.toolbox)
         elif prepare is not None:
             result = yield from session.run(prepare, timeout=timeout, atomic=False)

@@ -212,8 +212,8 @@ def unprivileged_user() -> User:
     opened hundreds comes round to the first ones: those that have a process are passed over.
     """
     for _ in range(_USERS):
-        wish = _FIRST_USER + os.getpid() % 0x100000 * _USERS + next(_counter) % _USERS
-        user = User(_mapped("/proc/self/uid_map", wish), _mapped("/proc/self/gid_map", wish))
+        wanted = _FIRST_USER + os.getpid() % 0x100000 * _USERS + next(_counter) % _USERS
+        user = User(_mapped("/proc/self/uid_map", wanted), _mapped("/proc/self/gid_map", wanted))
         if not _has_processes(user.uid):
             break
     return user
@@ -227,16 +227,16 @@ def _has_processes(uid: int) -> bool:
     return True
 
 
-def _mapped(path: str, wish: int) -> int:
+def _mapped(path: str, wanted: int) -> int:
     try:
         with open(path, encoding="utf-8") as file:
             ranges = [(int(first), int(count)) for first, _, count in (line.split() for line in file)]
     except OSError:
-        return wish
-    if any(first <= wish < first + count for first, count in ranges):
-        return wish
+        return wanted
+    if any(first <= wanted < first + count for first, count in ranges):
+        return wanted
     first, count = max(ranges, key=lambda item: item[1], default=(0, 65536))
-    return first + max(0, count - 2 - wish % min(1000, max(1, count - 2)))
+    return first + max(0, count - 2 - wanted % min(1000, max(1, count - 2)))
 
 
 def _unreadable(paths: Iterable[str], new_root: bool) -> str | None:

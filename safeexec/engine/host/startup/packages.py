@@ -236,12 +236,12 @@ def _fetch(requirements: list[Requirement], here: dict[str, _Here]) -> str:
             shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _put(fresh: str, wish: str) -> str:
+def _put(fresh: str, wanted: str) -> str:
     """Rename to the first free place. A set that somebody else has put there meanwhile is left alone. OSError where
     nothing can be put anywhere.
     """
     for number in range(1000):
-        place = f"{wish}-{number}"
+        place = f"{wanted}-{number}"
         if os.path.lexists(place):
             continue
         try:
@@ -250,7 +250,7 @@ def _put(fresh: str, wish: str) -> str:
         except OSError as error:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
                 raise
-    raise PolicyError(f"{os.path.dirname(wish)} holds a thousand sets for the same requirements: remove it")
+    raise PolicyError(f"{os.path.dirname(wanted)} holds a thousand sets for the same requirements: remove it")
 
 
 def _sweep(cache: str) -> None:

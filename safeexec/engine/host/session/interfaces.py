@@ -1,4 +1,6 @@
-"""What a session and its commands need of the sandbox that they belong to. Only type checkers read this file."""
+"""The interfaces between a session and what it is used with: its sandbox, tools, recorder, store. Only type checkers
+read this file.
+"""
 
 from __future__ import annotations
 
@@ -105,8 +107,8 @@ class HasEffects(Protocol):
         """Return the deferred calls that wait, as they were written down."""
 
 
-class Home(Protocol):
-    """A sandbox, as its sessions see it."""
+class SandboxInterface(Protocol):
+    """What a session and its commands ask of their sandbox."""
 
     policy: Policy
     toolbox: Toolbox
