@@ -21,7 +21,7 @@ import psutil
 
 from benchmarks.common import Table, options
 from safeexec import Sandbox
-from safeexec.engine.host.session.session import COMPACT_SECONDS
+from safeexec.engine.host.session.session import REST_SECONDS
 
 
 def private(processes: set[psutil.Process]) -> float:
@@ -103,7 +103,7 @@ def idle_sessions(policy: str, count: int) -> None:
                 stack.enter_context(sandbox.session(checkpoints=checkpoints)).run("x = 1").check()
             if checkpoints == "idle":
                 table.row(f"{what}, at once", settled(known) / count, floor, "a bare fork", unit="MB")
-                time.sleep(COMPACT_SECONDS + 1.0)
+                time.sleep(REST_SECONDS + 1.0)
             table.row(f"{what}, at rest", settled(known) / count, floor, "a bare fork", unit="MB")
             leaders: dict[int, list[psutil.Process]] = {}
             for process in below() - known:

@@ -55,7 +55,6 @@ def printing(rounds: int) -> None:
 
 def machinery(rounds: int) -> None:
     """In one process, without host and kernel: the step's code alone, and the step with all that is found out of it."""
-    from safeexec.engine.child.step.changes import Tracker
     from safeexec.engine.child.step.displays import Displays
     from safeexec.engine.child.step.execute import Guest
     from safeexec.engine.child.step.output import Streams
@@ -64,7 +63,7 @@ def machinery(rounds: int) -> None:
     table = Table("value, changes and displays of x = x + 1")
     policy = Policy.load("data-analysis")
     language = RestrictedLanguage(policy.language_plan())
-    guest = Guest(language, policy.limits_plan(), Streams(), Displays(), Tracker(), {})
+    guest = Guest(language, policy.limits_plan(), Streams(), Displays(), {})
     guest.namespace["x"] = 0
     code = guest.language.compile("x = x + 1", "<step>").body
     assert code is not None

@@ -114,7 +114,7 @@ def same_core(quick: bool) -> None:
     ):
         for session in (placed, follows):
             session.run("x = 0\ndef many(n):\n    for i in range(n):\n        add(i, 1)").check()
-        pid = follows._core.line.runner_pid()
+        pid = follows._core.processes.runner_pid()
         assert pid is not None
 
         def followed(source: str) -> None:

@@ -64,7 +64,7 @@ def parts(session: Session, rounds: int) -> None:
     """Where the time goes: stamps where the host sends and receives, the CPU clock of the child, and what is left."""
     table = Table("the parts of x = x + 1, checkpoints off")
     session.run("x = 0")
-    (child,) = session._core.line.pids()
+    (child,) = session._core.processes.pids()
     stamps: list[float] = []
     send, receive = Conversation.send, Conversation.receive
 

@@ -7,7 +7,8 @@ Sandbox("standard", tools=[toolkit.http_get(allow=["api.example.com"]), toolkit.
 
 from __future__ import annotations
 
+from safeexec.engine.host.tools.answers import RelayedAnswer
 from safeexec.engine.host.tools.ready_made import ask_human, http_get, limited, read_host_file
-from safeexec.engine.host.tools.relayed import RelayedAnswer, RelayedTools
+from safeexec.engine.host.tools.relayed import RelayedTools
 
 __all__ = ["RelayedAnswer", "RelayedTools", "ask_human", "http_get", "limited", "read_host_file"]

@@ -167,16 +167,16 @@ FIRST_RUN = {
     "engine/host/api": "blocking",
     "engine/host/files": "layers",
     "engine/host/session": (
-        "channel checkpoints decode history line listeners output protection runner session spare "
-        "given standard_input states step step_calls supervisor tightened tool_log"
+        "channel checkpoints decode history listeners output processes protection runner session spare "
+        "standard_input states step supervisor tightened tool_calls"
     ),
     "engine/host/startup": "configuration confinement launch launcher",
-    "engine/host/tools": "toolbox",
+    "engine/host/tools": "answers toolbox",
     "engine/host/watch": (
-        "account accountant bill census clock gate groups idle lineage memory room rotation unnamed verdict watched"
+        "account accountant bill census clock gate groups idle lineage memory room rotation subject verdict watched"
     ),
     "engine/linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
-    "engine/policy": "access kernel model places plans profiles refusals resolved settings",
+    "engine/policy": "access kernel model places plans profiles refusals settings",
     "protocol": "arguments confinement conversation messages plan printed",
     "protocol/values": "decoder encoder format objects reader writer",
     "engine/syscalls": "numbers table",

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from safeexec import errors
 from safeexec.common.text import one_line
-from safeexec.engine.host.session.given import encoded
+from safeexec.engine.host.session.standard_input import encoded
 from safeexec.engine.host.waiting import Signal
 from safeexec.errors import ProtocolError, SandboxError
 from safeexec.results import Result, StepFailed

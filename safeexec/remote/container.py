@@ -22,7 +22,7 @@ from msgspec import to_builtins
 
 from safeexec.common.text import printable
 from safeexec.engine.host.audit import observer_for
-from safeexec.engine.host.files.given import check_given
+from safeexec.engine.host.files.names import check_given
 from safeexec.engine.host.tools.relayed import shapes_of
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.engine.policy.model import Policy

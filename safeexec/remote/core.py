@@ -19,13 +19,14 @@ import msgspec
 
 from safeexec.common.text import as_bytes
 from safeexec.engine.approvals import Allow, Approval, Deny, Later
-from safeexec.engine.host.session.given import Given, checked_arguments, encoded, pieces_of
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
-from safeexec.engine.host.session.tool_log import ToolLog
+from safeexec.engine.host.session.standard_input import Given, checked_arguments, encoded, pieces_of
+from safeexec.engine.host.session.tool_calls import ToolLog
 from safeexec.engine.host.stats import SandboxStats, SessionCounts
+from safeexec.engine.host.tools.answers import PutOff
 from safeexec.engine.host.tools.relayed import shapes_of
 from safeexec.engine.host.tools.tool import by_names, tools_from
-from safeexec.engine.host.tools.toolbox import PutOff, Toolbox
+from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import Core, Wait, Work, apart, drive
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.policy.model import Policy

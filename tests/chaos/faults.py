@@ -24,7 +24,7 @@ from safeexec.engine.linux import namespaces
 def zygote_of(sandbox: Sandbox) -> int:
     """The process that forks a sandbox's children."""
     with sandbox.session() as session:
-        return psutil.Process(session._core.line.runner_pid()).ppid()
+        return psutil.Process(session._core.processes.runner_pid()).ppid()
 
 
 def children_of(zygote: int) -> list[int]:

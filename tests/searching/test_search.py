@@ -48,7 +48,7 @@ def test_a_process_that_is_killed_costs_one_program(session: Session) -> None:
     def score(session: Session) -> float:
         value = session.get("x")
         if value == 2:
-            pid = session._core.line.runner_pid()
+            pid = session._core.processes.runner_pid()
             assert pid is not None
             os.kill(pid, signal.SIGKILL)
             return float(session.run("x").check().value)
@@ -110,7 +110,7 @@ def test_a_thousand_branches_in_waves_leave_nothing_behind() -> None:
     policy = Policy.load("confined-python").replace(branches=64)
     with Sandbox(policy, spare=0) as sandbox, sandbox.session() as session:
         session.run("import json\nx = list(range(1000))\nopen('f', 'w').close()").check()
-        held, descriptors = session._core.line.pids(), len(os.listdir("/proc/self/fd"))
+        held, descriptors = session._core.processes.pids(), len(os.listdir("/proc/self/fd"))
         for wave in range(1000 // 64 + 1):
             branches = session.branch(64)
             assert [branch.run(f"x.append({wave})\nlen(x)").value for branch in branches] == [1001] * 64
@@ -118,6 +118,6 @@ def test_a_thousand_branches_in_waves_leave_nothing_behind() -> None:
                 branch.close()
             assert repr(sandbox).endswith("1 session>")
         # The copy of the state may have been made anew meanwhile.
-        assert len(session._core.line.pids()) <= len(held) + 2
+        assert len(session._core.processes.pids()) <= len(held) + 2
         assert len(os.listdir("/proc/self/fd")) <= descriptors + 4
         assert session.workspace is not None and os.listdir(os.path.dirname(session.workspace)) == ["w"]

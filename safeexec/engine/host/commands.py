@@ -23,10 +23,9 @@ from safeexec.engine.host.session.output import OutputFile
 from safeexec.engine.host.session.step import timeout_of
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch import lineage
-from safeexec.engine.host.watch.account import Account, Known, Period
 from safeexec.engine.host.watch.accountant import accountant
 from safeexec.engine.host.watch.clock import Watch
-from safeexec.engine.host.watch.room import Room
+from safeexec.engine.host.watch.subject import Subject
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.errors import PolicyError, ProtectionError, ProtocolError
@@ -35,7 +34,7 @@ from safeexec.results import CommandResult, Usage
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace
-    from safeexec.engine.host.session.home import Home
+    from safeexec.engine.host.session.interfaces import SandboxInterface
     from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Limits
 
@@ -124,7 +123,7 @@ def environment(home: str, memory_mb: int) -> dict[str, str]:
     }
 
 
-def check(sandbox: Home, argv: Sequence[str], timeout: float | None) -> tuple[str, float]:
+def check(sandbox: SandboxInterface, argv: Sequence[str], timeout: float | None) -> tuple[str, float]:
     """The program's path and its limit in seconds. Raises `PolicyError` for what the policy does not allow, and
     TypeError or ValueError for what is no command line or no time.
     """
@@ -158,7 +157,7 @@ def check(sandbox: Home, argv: Sequence[str], timeout: float | None) -> tuple[st
 
 
 def run(
-    sandbox: Home,
+    sandbox: SandboxInterface,
     argv: Sequence[str],
     workspace: Workspace,
     directory: str,
@@ -198,39 +197,26 @@ def run(
             yield from _end(sandbox, channel)
 
 
-class _Watched:
-    """All processes of a command as the accountant sees them: the program, and what it starts."""
+class _Watched(Subject):
+    """All processes of a command as the accountant sees them: the program, and what it starts. That may fork, and its
+    caller ends it at its deadline.
+    """
 
     def __init__(self, channel: Channel, limits: Limits, workspace: Workspace, group: Group | None) -> None:
-        self.account = Account(limits, forks=True)
-        self.idle = False
+        super().__init__(limits, forks=True)
         self.verdict: Verdict | None = None
         self._channel = channel
-        self.room = Room(limits, lambda: (workspace, self.account.guests()))
+        self._workspace = workspace
         self._group = group
 
     def lineage_leaders(self) -> Collection[int]:
         return () if self._channel.pid is None else (self._channel.pid,)
 
-    def known(self) -> Known:
-        return Known(None, (), 0)
+    def files(self) -> tuple[Workspace | None, Collection[int]]:
+        return self._workspace, self.account.guests()
 
-    def in_use(self) -> bool:
-        return True
-
-    def period(self) -> Period:
-        return Period(None)
-
-    def total_cpu(self) -> float | None:
-        with suppress(OSError):
-            return self._group.cpu_seconds() if self._group is not None else None
-        return None
-
-    def waits(self) -> Verdict | None:
-        return None  # it may fork, and its caller ends it at its deadline
-
-    def beyond(self) -> Verdict | None:
-        return self.room.count()
+    def group(self) -> Group | None:
+        return self._group
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
         """Whoever waits for it ends it, at its next look at the clock."""
@@ -238,7 +224,7 @@ class _Watched:
 
 
 def _finish(
-    sandbox: Home,
+    sandbox: SandboxInterface,
     channel: Channel,
     seconds: float,
     workspace: Workspace,
@@ -276,7 +262,7 @@ def _finish(
     return CommandResult(outcome, status, printed.text, warned.text, usage, message, cut)
 
 
-def _end(sandbox: Home, channel: Channel) -> Core[None]:
+def _end(sandbox: SandboxInterface, channel: Channel) -> Core[None]:
     """Nothing of a command outlives it: not the program, not what it started."""
     if channel.pid is not None and channel.pidfd >= 0:
         processes.signal_group(channel.pidfd, channel.pid, signal.SIGKILL)

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
 from itertools import count
 from time import monotonic
@@ -21,6 +22,7 @@ from safeexec.engine.host.labels import Labels
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.queue import Places
 from safeexec.engine.host.session.channel import Channel, Gone
+from safeexec.engine.host.session.output import new_streams
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.session.spare import Spare, Spares
@@ -384,7 +386,7 @@ class SandboxCore:
                 return session
             given = {name: tightened.pop(name) for name in _AT_THE_BEGINNING if name in tightened}
             session = SessionCore(self, self._tightened.of(tightened))
-            session.line.close()
+            session.processes.close()
             session.label, session.durable = label, durable
             if self.toolbox.has_effects:
                 from safeexec.engine.host.tools import effects  # with the modules of recordings
@@ -539,6 +541,8 @@ class SandboxCore:
             descriptors.count(0 if session.rests else -1)
         self._labels.closed(session)
         session.watched.close()
+        if session.effects is not None:
+            session.effects.closed()
         if session.recorder is not None:
             session.recorder.closed(session)
         self._places.closed(session)
@@ -700,17 +704,30 @@ class SandboxCore:
         there `watch.idle` asks for it a moment later.
         """
         if self._opened > 1:
-            self._spares.replenish(self)
+            self.replenish()
 
     def replenish(self) -> None:
         """Ask for the spare children that are missing. Nobody waits for them here."""
-        self._spares.replenish(self)
+        if self.alive:
+            self._spares.replenish(self._new_spare)
+
+    def _new_spare(self) -> Spare:
+        """Ask for a child that nobody needs yet. Raises OSError and `SandboxError`, and leaves nothing then."""
+        policy, workspace = self.policy, None
+        with ExitStack() as made:
+            if policy.filesystem.workspace != "none":
+                workspace = made.enter_context(closing(self.new_workspace(policy)))
+                self.fill(workspace)
+            out, err = map(made.enter_context, map(closing, new_streams(policy.limits, policy.limits)))
+            _, channel = self.ask_for_child(policy, workspace, (out.fd, err.fd, out.shared), warm_up=True)
+            made.pop_all()
+        return Spare(channel, out, err, workspace)
 
     # Files and commands
 
     def _check_files(self, files: Files | None) -> None:
         if files:
-            from safeexec.engine.host.files.given import check_given  # for sandboxes with files
+            from safeexec.engine.host.files.names import check_given  # for sandboxes with files
 
             check_given(files, self.policy)
 

@@ -55,7 +55,7 @@ class _Grant(NamedTuple):
 
 
 def parents(module: str) -> Iterator[str]:
-    """The module, then the packages above it, the nearest first."""
+    """Yield the module, then the packages above it, the nearest first."""
     while module:
         yield module
         module = module.rpartition(".")[0]
@@ -114,13 +114,13 @@ def _covers(entry: ImportPlan, part: str) -> bool:
 
 
 def _below(module: str, plan: LanguagePlan) -> str | None:
-    """A line for a module below this one: it opens the way down."""
+    """Return a line for a module below this one: it opens the way down."""
     prefix = module + "."
     return next((name for name in plan.imports if name.startswith(prefix)), None)
 
 
 def _grant(module: str, plan: LanguagePlan) -> _Grant:
-    """The line that opens a module which `module_access` allows."""
+    """Return the line that opens a module which `module_access` allows."""
     for name in parents(module):
         if (entry := plan.imports.get(name)) is not None and name not in WORDS:
             return _Grant(entry, own=name == module)
@@ -183,7 +183,9 @@ def _is_left(module: str, name: str, plan: LanguagePlan) -> bool:
 
 
 def refused_names(module: str, plan: LanguagePlan) -> frozenset[str]:
-    """The names of an open module that some row or line refuses; of a module of which a list is open, none is told."""
+    """Return the names of an open module that some row or line refuses; of a module of which a list is open, none is
+    told.
+    """
     module = refusals.canonical(module)
     found = set(refusals.NAMES.get(module, ()))
     found |= {name.rpartition(".")[2] for name in taken(plan) if name.rpartition(".")[0] == module}
@@ -191,7 +193,7 @@ def refused_names(module: str, plan: LanguagePlan) -> frozenset[str]:
 
 
 def taken(plan: LanguagePlan) -> Iterator[str]:
-    """Each ``module.name`` that a line of the policy takes away."""
+    """Yield each ``module.name`` that a line of the policy takes away."""
     yield from (name for name in plan.refused_attributes if "." in name)
     for module, entry in plan.imports.items():
         prefix = "" if module in WORDS else f"{module}."
@@ -200,7 +202,7 @@ def taken(plan: LanguagePlan) -> Iterator[str]:
 
 
 def allowed_names(module: str, plan: LanguagePlan) -> frozenset[str]:
-    """The public names that guest code may write of a module which this process has loaded; of another, those
+    """Return the public names that guest code may write of a module which this process has loaded; of another, those
     listed.
     """
     if not module_access(module, plan).allowed:

@@ -31,7 +31,7 @@ BUILTINS = (
 
 
 def check_names(source: PolicyFile) -> list[Mistake]:
-    """The mistakes among the names in one file."""
+    """Return the mistakes among the names in one file."""
     content = source.content
     found: list[Mistake] = []
     for path, name in _written(content.get("builtins"), "builtins"):
@@ -42,7 +42,10 @@ def check_names(source: PolicyFile) -> list[Mistake]:
             if one.strip() not in PROTECTIONS:
                 expected = suggestion(one, PROTECTIONS) or f"; known are {', '.join(PROTECTIONS)}"
                 found.append(source.mistake(path, f"no mechanism is called {one.strip()!r}{expected}"))
-    found += _constructs(source)
+    for path, name in _written(content.get("language", {}).get("constructs"), "language.constructs"):
+        if name not in CONSTRUCTS:
+            hint = suggestion(name, CONSTRUCTS) or f"; known are {', '.join(CONSTRUCTS)}"
+            found.append(source.mistake(path, f"no construct is called {name!r}{hint}"))
     found += _imports(source)
     found += _attributes(source)
     found += _hints(source)
@@ -51,7 +54,7 @@ def check_names(source: PolicyFile) -> list[Mistake]:
 
 
 def _written(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Each name in a list or in an edit, with its path."""
+    """Yield each name in a list or in an edit, with its path."""
     if isinstance(value, list):
         yield from ((f"{path}[{index}]", name) for index, name in enumerate(value))
     elif isinstance(value, dict):
@@ -59,18 +62,8 @@ def _written(value: Any, path: str) -> Iterator[tuple[str, str]]:
             yield from ((f"{path}.{verb}[{index}]", name) for index, name in enumerate(value.get(verb, ())))
 
 
-def _constructs(source: PolicyFile) -> Iterable[Mistake]:
-    written = list(_written(source.content.get("language", {}).get("constructs"), "language.constructs"))
-    if not written:
-        return
-    for path, name in written:
-        if name not in CONSTRUCTS:
-            hint = suggestion(name, CONSTRUCTS) or f"; known are {', '.join(CONSTRUCTS)}"
-            yield source.mistake(path, f"no construct is called {name!r}{hint}")
-
-
 def _imports(source: PolicyFile) -> Iterable[Mistake]:
-    """Names that are none, and slips: a module that is not installed, one letter away from one that is."""
+    """Yield names that are none, and slips: a module that is not installed, one letter away from one that is."""
     for module, entry in source.content.get("imports", {}).items():
         path = f"imports.{module}"
         if not all(part.isidentifier() for part in module.split(".")):
@@ -135,8 +128,6 @@ def _attributes(source: PolicyFile) -> Iterable[Mistake]:
 
 def _hints(source: PolicyFile) -> Iterable[Mistake]:
     written = source.content.get("hints", {})
-    if not written:
-        return
     if len(written) > MOST_HINTS:
         yield source.mistake("hints", f"{len(written)} hints; a policy has at most {MOST_HINTS}")
     for name, text in written.items():

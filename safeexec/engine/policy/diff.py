@@ -44,9 +44,9 @@ class Difference(NamedTuple):
 
 
 def differences(before: PolicyData, after: PolicyData) -> list[Difference]:
-    """Every setting that differs, in the order of the policy language. A module of which one has a line, and which the
-    other opens by the word `stdlib` or `any`, is neither lost nor gained; nor is the approval of a tool that cannot be
-    called any more.
+    """Return every setting that differs, in the order of the policy language. A module of which one has a line, and
+    which the other opens by the word `stdlib` or `any`, is neither lost nor gained; nor is the approval of a tool that
+    cannot be called any more.
     """
     found: list[Difference] = []
     old, new = _with_tools_of(_alone(before, after), after), _with_tools_of(_alone(after, before), after)
@@ -55,7 +55,7 @@ def differences(before: PolicyData, after: PolicyData) -> list[Difference]:
 
 
 def _alone(policy: PolicyData, other: PolicyData) -> PolicyData:
-    """The policy without the lines of `imports` for modules that the other opens without a line."""
+    """Return the policy without the lines of `imports` for modules that the other opens without a line."""
     plan = language_plan(other)
     imports = {
         module: chosen
@@ -68,7 +68,7 @@ def _alone(policy: PolicyData, other: PolicyData) -> PolicyData:
 
 
 def _with_tools_of(policy: PolicyData, after: PolicyData) -> PolicyData:
-    """The policy with the approvals alone of tools that the second one allows."""
+    """Return the policy with the approvals alone of tools that the second one allows."""
     approval = tuple(name for name in policy.tools.approval if name == "*" or name in after.tools.allow)
     return msgspec.structs.replace(policy, tools=msgspec.structs.replace(policy.tools, approval=approval))
 
@@ -87,17 +87,16 @@ def _compare(old: dict[str, Any], new: dict[str, Any], path: str, policy: Policy
             found.append(Difference(where, one, other, rule, direction_of(where, one, other)))
 
 
-_MORE_IS_LESS = frozenset({"require", "tools.approval", "tools.confirm", "attributes.refused"})
+_MORE_IS_LESS = frozenset({"require", "tools.approval", "attributes.refuse"})
 """Settings that list, or turn on, what holds a program."""
 _RANKED: dict[str, tuple[Any, ...]] = {
     "language.mode": ("restricted", "python"),
     "filesystem.workspace": ("none", "read-only", "read-write"),
-    "filesystem.read": (),
 }
 """Settings of a few words, from the narrowest to the widest."""
 
 
-_NEITHER = ("description", "hints", "determinism", "checkpoints", "on_error", "preload")
+_NEITHER = ("description", "hints", "determinism", "checkpoints", "on_error")
 """Settings that allow no more and no less."""
 
 
@@ -143,7 +142,7 @@ def _moves(before: Any, after: Any) -> tuple[bool, bool]:
 
 
 def _listed(value: Any) -> list[str]:
-    """The names that a setting lists, or excepts."""
+    """Return the names that a setting lists, or excepts."""
     named = value.get("except", ()) if isinstance(value, dict) else value
     return list(named) if isinstance(named, list) else []
 

@@ -1,27 +1,22 @@
 """The shape of a policy file: what a person may write, before `extends` is applied.
 
-Lists: a plain list replaces what a parent says; ``{add: […], remove: […]}`` changes it. Sections and mappings merge key
-by key. Each file is validated against these types, and the JSON Schema is generated from them and their docstrings.
+It follows from the table of settings (`settings.PolicyData`): the same keys, each of which may be left out, and lists
+that can be edited. A plain list replaces what a parent says; ``{add: […], remove: […]}`` changes it. Sections and
+mappings merge key by key. Each file is validated against these types; the JSON Schema is generated from them.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, TypeVar
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, defstruct, field
+from msgspec.structs import fields
 
-from safeexec.engine.policy.settings import (
-    Checkpoints,
-    Count,
-    Days,
-    Determinism,
-    Functions,
-    Limits,
-    Mode,
-    OnError,
-    Seconds,
-    Workspace,
-)
+from safeexec.engine.policy.settings import PolicyData, Selection
 
 T = TypeVar("T")
 Maybe: TypeAlias = T | UnsetType
@@ -68,90 +63,37 @@ Names: TypeAlias = list[str] | Edit
 Chosen: TypeAlias = Literal["all", "none"] | list[str] | Choice
 
 
-class LanguageSection(Struct, forbid_unknown_fields=True):
-    """The language layer."""
+class FileKeys(Struct):
+    """What a file says that no policy keeps: where its settings come from, and keys of older versions."""
 
-    mode: Maybe[Mode] = UNSET
-    """`restricted`, or `python`: no language layer, kernel confinement only."""
-    constructs: Maybe[Chosen] = UNSET
-    """Language constructs that may be written: `all`, `none`, a list, or all `except` some."""
-    functions: Maybe[Functions] = UNSET
-    """`mathematics`: `evaluate` knows the functions and constants of `math` by bare names. Steps import them."""
-
-
-class AttributesSection(Struct, forbid_unknown_fields=True):
-    """Attribute names, on whatever object."""
-
-    danger_allow: Maybe[Names] = UNSET
-    """Attribute names that are refused by default and allowed here; each may lead out of the language layer."""
-    refuse: Maybe[Names] = UNSET
-    """Further attribute names, or `module.name`, that are refused."""
-
-
-class FilesystemSection(Struct, forbid_unknown_fields=True):
-    """Files. Everything that is not named here does not exist for guest code."""
-
-    workspace: Maybe[Workspace] = UNSET
-    """The session's own directory: `none`, `read-only` or `read-write`."""
-    read: Maybe[Names] = UNSET
-    """Further absolute paths of the host that guest code may read."""
-
-
-class ToolsSection(Struct, forbid_unknown_fields=True):
-    """The host's tools: which guest code may call, and how often."""
-
-    allow: Maybe[Chosen] = UNSET
-    """Tools that may be called: `all`, `none`, a list, or all `except` some."""
-    max_calls: Maybe[Count] = UNSET
-    """Tool calls of one step."""
-    timeout_seconds: Maybe[Seconds] = UNSET
-    """Deadline of one tool call, seconds."""
-    approval: Maybe[Names] = UNSET
-    """Tools whose every call the host's `approval` callback must allow; `*`: all of them."""
-    wait_days: Maybe[Days] = UNSET
-    """How long a call that an approval or a tool has put off may wait for its answer; 0: none may be put off."""
-    clock: Maybe[Literal["stops", "runs"]] = UNSET
-    """Whether the step's deadline stands still while a tool runs in the host."""
-
-
-class Document(Struct, forbid_unknown_fields=True):
-    """A policy of safeexec."""
-
-    description: Maybe[str] = UNSET
-    """One or two sentences: what the profile is for."""
-    extends: Maybe[str] = UNSET
+    extends: str = ""
     """The profile this one changes: a name, or a path relative to this file."""
-    only_narrower: Maybe[bool] = UNSET
+    only_narrower: bool = False
     """Whatever this file allows beyond what it extends is a mistake."""
-    language: Maybe[LanguageSection] = UNSET
-    builtins: Maybe[Names] = UNSET
-    """Builtin names that guest code may use."""
-    imports: Maybe[dict[str, Chosen]] = UNSET
-    """Module → `all` its names, `none`, a list of names, or all `except` some. `stdlib` stands for every module of the
-    standard library, `any` for every module that is installed. Lines that name a module have it loaded with the
-    sandbox."""
-    attributes: Maybe[AttributesSection] = UNSET
-    limits: Maybe[Limits] = UNSET
-    filesystem: Maybe[FilesystemSection] = UNSET
-    checkpoints: Maybe[Checkpoints] = UNSET
-    """When the state is saved, so that a step can be undone: `idle` (after each), `before-step`, `off`."""
-    on_error: Maybe[OnError] = UNSET
-    """A step that raises keeps what it did (`keep`, as a notebook) or is undone (`restore`)."""
-    determinism: Maybe[Determinism | None] = UNSET
-    """Two runs of a program print the same bytes. `null`: not promised."""
-    tools: Maybe[ToolsSection] = UNSET
-    require: Maybe[Names] = UNSET
-    """Kernel mechanisms without which no sandbox starts; `a or b` is met by either. `[]` needs seccomp alone."""
-    hints: Maybe[dict[str, str]] = UNSET
-    """Refused name → one sentence that tells the model what to do instead."""
-    socketpair: Maybe[bool] = UNSET
-    """Socket pairs inside the process, which asyncio's event loop needs."""
-    danger_allow_executable_mappings: Maybe[bool] = UNSET
-    """Has no effect any more: older policies say so."""
-    danger_allow_commands: Maybe[Names] = UNSET
-    """Programs that `sandbox.command` may run."""
-    danger_allow_modules: Maybe[Names] = UNSET
+    danger_allow_modules: tuple[str, ...] = ()
     """How files of before 0.10 spell lines of `imports`: `[humanize]` is `imports: {humanize: all}`."""
-    requirements: Maybe[Names] = UNSET
-    """Packages that are fetched as wheels when a sandbox starts, each a name and versions (`humanize==4.9.0`): guest
-    code may import them."""
+
+
+def _as_written(kind: Any) -> Any:
+    """Return the type of what a file may say for a setting of type `kind`."""
+    if kind is Selection:
+        return Chosen
+    if get_origin(kind) is tuple:
+        return Names
+    if get_origin(kind) is Mapping:
+        return dict[str, _as_written(get_args(kind)[1])]  # type: ignore[misc]
+    if isinstance(kind, UnionType):
+        return reduce(or_, map(_as_written, get_args(kind)))
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return _section(kind.__name__, kind.__doc__, kind)
+    return kind
+
+
+def _section(name: str, doc: str | None, *kinds: type[Struct], without: tuple[str, ...] = ()) -> type[Struct]:
+    """Return the shape of a section: the settings of `kinds`, each of which may be left out."""
+    keys = [(one.name, _as_written(one.type) | UnsetType, UNSET) for kind in kinds for one in fields(kind)]
+    shape = [key for key in keys if key[0] not in without]
+    return defstruct(name, shape, namespace={"__doc__": doc}, module=__name__, forbid_unknown_fields=True)
+
+
+Document = _section("Document", "A policy of safeexec.", FileKeys, PolicyData, without=("name", "origins", "files"))

@@ -12,15 +12,12 @@ from safeexec.common.matching import suggestion
 from safeexec.engine.policy import requirements
 from safeexec.engine.policy.loader import PolicyFile, checked
 from safeexec.engine.policy.resolve import resolve
-from safeexec.engine.policy.settings import ALL, Limits, P, PolicyData, Selection
+from safeexec.engine.policy.settings import ALL, SETTINGS, Limits, P, PolicyData, Selection
 from safeexec.errors import PolicyError
 from safeexec.untrusted.yaml_text import plain_scalar
 
 WRITTEN_HERE = "replace()"
 """The file name in the rule of a setting that a program changed."""
-
-SETTINGS = tuple(field for field in PolicyData.__struct_fields__ if field not in ("name", "origins", "files"))
-"""What a policy says, in the order of the policy language."""
 
 
 def replaced(policy: P, changes: dict[str, Any]) -> P:
@@ -59,7 +56,7 @@ def _meant(key: str) -> str:
 
 
 def _spelt(value: Any) -> Any:
-    """A value as a policy file spells it."""
+    """Return a value as a policy file spells it."""
     if isinstance(value, Selection):
         return _written(value)
     if isinstance(value, msgspec.Struct):
@@ -70,21 +67,16 @@ def _spelt(value: Any) -> Any:
 
 
 def document(policy: PolicyData) -> dict[str, Any]:
-    """The content of a policy file without `extends` that says all that `policy` says."""
+    """Return the content of a policy file without `extends` that says all that `policy` says."""
     return {setting: _spelt(getattr(policy, setting)) for setting in SETTINGS}
 
 
 def _written(chosen: Selection) -> Any:
-    """A selection in the words of a policy file."""
+    """Return a selection in the words of a policy file."""
     if chosen.names is not None:
         # `none` would take a module away; an empty list leaves it with no names.
         return [name for name in chosen.names if name not in chosen.refused]
     return {"except": list(chosen.refused)} if chosen.refused else "all"
-
-
-def to_yaml(policy: PolicyData) -> str:
-    """YAML that reads back to an equal policy; the profile's name is the file's name and stays out."""
-    return written(document(policy))
 
 
 def beyond(before: PolicyData, after: PolicyData) -> dict[str, Any]:
@@ -104,7 +96,7 @@ def _beyond(old: Any, new: Any) -> Any:
 
 
 def written(content: dict[str, Any]) -> str:
-    """The content of a policy file as YAML."""
+    """Return the content of a policy file as YAML. The profile's name is the file's name, and stays out."""
     import yaml
 
     base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -122,7 +114,7 @@ def _text(dumper: Any, text: str) -> Any:
 
 
 def brought(policy: P, modules: Mapping[str, Iterable[str]]) -> P:
-    """The policy that also opens what came with its requirements: name of a requirement → its modules.
+    """Return the policy that also opens what came with its requirements: name of a requirement → its modules.
 
     Raises `PolicyError` for a requirement that brings none, or would stand in the way of Python's own.
     """

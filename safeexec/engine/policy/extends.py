@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from safeexec.engine.policy import resolved
 from safeexec.engine.policy.diff import differences
 from safeexec.engine.policy.loader import PolicyFile, read, unreadable
 from safeexec.engine.policy.mistakes import fail
@@ -20,14 +19,14 @@ MAX_DEPTH = 16
 
 
 def read_profile(path: str, make: type[P], since: str = "") -> P:
-    """The policy of a file, read from its YAML. With `since`, a version of this package, what it extends of the shipped
-    profiles is what they were then, where that is kept (`standard-0.9.yaml`). Raises `PolicyError`.
+    """Return the policy of a file, read from its YAML. With `since`, a version of this package, what it extends of the
+    shipped profiles is what they were then, where that is kept (`standard-0.9.yaml`). Raises `PolicyError`.
     """
     return _resolved(stem(path), _chain(_read(path), since), make)
 
 
 def as_of(name: str | os.PathLike[str], make: type[P], since: str) -> P:
-    """The policy of a name or path with the shipped profiles of an earlier version. Raises `PolicyError`."""
+    """Return the policy of a name or path with the shipped profiles of an earlier version. Raises `PolicyError`."""
     shipped = names(shipped=True)
     kept = {profile.rpartition("-")[2] for profile in shipped if profile.rpartition("-")[2][:1].isdigit()}
     if since not in kept:
@@ -39,12 +38,14 @@ def as_of(name: str | os.PathLike[str], make: type[P], since: str) -> P:
 
 
 def from_text(text: str, *, name: str, filename: str, make: type[P]) -> P:
-    """The resolved policy of YAML text. Raises `PolicyError`."""
+    """Return the resolved policy of YAML text. Raises `PolicyError`."""
     return _resolved(name, _chain(read(text, file=filename)), make)
 
 
 def _resolved(name: str, chain: list[PolicyFile], make: type[P]) -> P:
-    """The policy of a chain, the base first, in which what says that it only narrows does. Raises `PolicyError`."""
+    """Return the policy of a chain, the base first, in which what says that it only narrows does. Raises
+    `PolicyError`.
+    """
     policy = resolve(name, chain, make)
     mistakes = []
     for count, source in enumerate(chain):
@@ -61,7 +62,7 @@ def _resolved(name: str, chain: list[PolicyFile], make: type[P]) -> P:
 
 
 def _parent(child: PolicyFile, since: str = "") -> str:
-    """The file that `child` extends. Raises `PolicyError` if there is none.
+    """Return the file that `child` extends. Raises `PolicyError` if there is none.
 
     A profile that extends its own name changes the one that it hides: the next of that name along the search. What a
     shipped profile extends is shipped with it.
@@ -99,7 +100,7 @@ def _read(path: str) -> PolicyFile:
 
 
 def _chain(source: PolicyFile, since: str = "") -> list[PolicyFile]:
-    """The file and those it extends, the base first."""
+    """Return the file and those it extends, the base first."""
     chain = [source]
     while "extends" in (child := chain[0]).content:
         try:
@@ -125,8 +126,3 @@ def _beside(child: str, path: str) -> bool:
     """Tell whether a file is in the directory of the profile that extends it, or below, or among those of the user."""
     folders = [os.path.dirname(os.path.realpath(child)), *map(os.path.realpath, directories())]
     return any(os.path.commonpath((folder, os.path.realpath(path))) == folder for folder in folders)
-
-
-def prepared() -> str:
-    """The shipped profiles as `policies/resolved.json` holds them."""
-    return resolved.text(shipped_directory(), lambda path: read_profile(path, PolicyData))

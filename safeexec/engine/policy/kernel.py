@@ -49,7 +49,7 @@ WANTED: dict[str, tuple[str, object]] = {
 
 
 def wanted(module: str, names: Container[str]) -> dict[str, object]:
-    """The settings without which names of a module do not work, with the values that let them."""
+    """Return the settings without which names of a module do not work, with the values that let them."""
     if module in WORDS:
         return {}
     found: dict[str, object] = {}
@@ -95,7 +95,7 @@ _ARENAS = 2 * (128 << 20)  # two malloc arenas, each reserving twice 64 MiB to a
 
 
 def address_space(limits: Limits) -> int:
-    """Bytes that a process may map beyond what it was born with: threads reserve more than they use."""
+    """Return bytes that a process may map beyond what it was born with: threads reserve more than they use."""
     reserve = limits.threads * _THREAD_STACK + (_ARENAS if limits.threads else 0)
     return (limits.memory_mb << 20) + reserve
 
@@ -106,7 +106,7 @@ that is being made. With two for each, a third of 32 branches had no checkpoint 
 
 
 def session_processes(limits: Limits) -> int:
-    """Everything a session may have alive at once: runner, branches, threads, parked checkpoints."""
+    """Return how many processes a session may have alive at once: runner, branches, threads, parked checkpoints."""
     return 8 + limits.processes + limits.threads + limits.checkpoints + _OF_A_BRANCH * limits.branches
 
 

@@ -37,7 +37,7 @@ class PolicyFile(msgspec.Struct, frozen=True):
     """The dotted paths of the settings that are wrong and were taken out."""
 
     def mistake(self, path: str, text: str) -> Mistake:
-        """A mistake at the place where `path`, or the nearest thing above it, is written."""
+        """Return a mistake at the place where `path`, or the nearest thing above it, is written."""
         at = path
         while at and at not in self.marks:
             at = at[: max(at.rfind("."), at.rfind("["), 0)]
@@ -50,7 +50,7 @@ class PolicyFile(msgspec.Struct, frozen=True):
 
 
 def read(text: str, *, file: str, path: str = "") -> PolicyFile:
-    """The content of one policy file, with its mistakes; no content where the text is not YAML."""
+    """Return the content of one policy file, with its mistakes; no content where the text is not YAML."""
     found = read_yaml(text, "a policy")
     mistakes = [Mistake(file, *problem) for problem in found.problems]
     if not found.readable:
@@ -59,7 +59,7 @@ def read(text: str, *, file: str, path: str = "") -> PolicyFile:
 
 
 def unreadable(file: str, path: str, text: str, mark: Mark = START) -> PolicyFile:
-    """A file that cannot be read, as the one mistake that it is."""
+    """Return a file that cannot be read, as the one mistake that it is."""
     return _nothing(file, path, [Mistake(file, mark, "", text)])
 
 
@@ -181,7 +181,9 @@ def _fields(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _arms(expected: Any) -> list[Any]:
-    """The alternatives of a type, unions flattened; an annotation stays on what it annotates, except around a union."""
+    """Return the alternatives of a type, unions flattened; an annotation stays on what it annotates, except around a
+    union.
+    """
     if get_origin(expected) is Annotated:
         inner = get_args(expected)[0]
         return (

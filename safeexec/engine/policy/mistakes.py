@@ -27,7 +27,7 @@ class Mistake(NamedTuple):
 
 
 def fail(mistakes: list[Mistake]) -> PolicyError:
-    """The one error for all that is wrong, file by file, from top to bottom."""
+    """Return the one error for all that is wrong, file by file, from top to bottom."""
     files = [mistake.file for mistake in mistakes]
     unique = sorted({*mistakes}, key=lambda mistake: (files.index(mistake.file), mistake.mark or (), mistake))
     shown = [f"  {mistake}" for mistake in unique[:MOST]]

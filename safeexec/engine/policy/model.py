@@ -37,8 +37,8 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @classmethod
     def load(cls, name: str | os.PathLike[str] | Policy, *, since: str = "") -> Policy:
-        """The policy of a shipped profile, of one in `SAFEEXEC_POLICY_PATH`, or of a YAML file. With `since`, a version
-        of this package, what it says with the shipped profiles as they were then.
+        """Return the policy of a shipped profile, of one in `SAFEEXEC_POLICY_PATH`, or of a YAML file. With `since`, a
+        version of this package, what it says with the shipped profiles as they were then.
 
         Raises `PolicyError`, which lists every mistake with file, line, column and dotted path.
         """
@@ -52,13 +52,13 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @classmethod
     def from_yaml(cls, text: str, *, name: str = "policy", filename: str = "<policy>") -> Policy:
-        """A policy from YAML text; `extends` may name any profile, but no path. Raises `PolicyError`."""
+        """Return a policy from YAML text; `extends` may name any profile, but no path. Raises `PolicyError`."""
         from safeexec.engine.policy.extends import from_text  # with YAML, which no shipped profile needs
 
         return from_text(text, name=name, filename=filename, make=cls)
 
     def replace(self, **changes: Unpack[PolicyChanges]) -> Policy:
-        """A copy with `changes` laid over it, by the rules of a file that extends this policy.
+        """Return a copy with `changes` laid over it, by the rules of a file that extends this policy.
 
         ``replace(limits={"memory_mb": 512})`` or shorter ``replace(memory_mb=512)``, ``replace(checkpoints="off")``,
         ``replace(imports={"random": "none"}, builtins={"remove": ["print"]})``. Sections may also be structs.
@@ -69,10 +69,10 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return replaced(self, dict(changes))
 
     def to_yaml(self) -> str:
-        """The whole policy as YAML that `from_yaml` reads back to an equal one (no `extends`)."""
-        from safeexec.engine.policy.edit import to_yaml  # as above
+        """Return the whole policy as YAML that `from_yaml` reads back to an equal one (no `extends`)."""
+        from safeexec.engine.policy.edit import document, written  # as above
 
-        return to_yaml(self)
+        return written(document(self))
 
     @classmethod
     def learn(cls, recordings: Iterable[str | os.PathLike[str]], extends: str | Policy = "calculator") -> Learnt:
@@ -89,8 +89,8 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @classmethod
     def profiles(cls, *, shipped: bool = False) -> dict[str, Path]:
-        """Every profile that can be loaded by name → its file: `SAFEEXEC_POLICY_PATH` first, then the shipped ones; or
-        the `shipped` ones alone.
+        """Return every profile that can be loaded by name → its file: `SAFEEXEC_POLICY_PATH` first, then the shipped
+        ones; or the `shipped` ones alone.
         """
         from pathlib import Path
 
@@ -102,8 +102,8 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @classmethod
     def examine(cls, name: str | os.PathLike[str] | Policy) -> list[PolicyFinding]:
-        """All that is wrong with a policy, in one round: the mistakes for which `load` refuses it, and what `check`
-        finds in the rest. Raises `PolicyError` where there is no such policy.
+        """Return all that is wrong with a policy, in one round: the mistakes for which `load` refuses it, and what
+        `check` finds in the rest. Raises `PolicyError` where there is no such policy.
         """
         try:
             return cls.load(name).check()
@@ -115,11 +115,11 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     # What enforces it
 
     def language_plan(self, tools: Collection[str] = ()) -> LanguagePlan:
-        """The language layer as data, for the compiler, the builtins and the importer of a child."""
+        """Return the language layer as data, for the compiler, the builtins and the importer of a child."""
         return plans.language_plan(self, tools)
 
     def limits_plan(self) -> LimitsPlan:
-        """The numbers a child is held to, in bytes and seconds."""
+        """Return the numbers that a child is held to, in bytes and seconds."""
         return plans.limits_plan(self.limits)
 
     # What people and models read

@@ -27,14 +27,14 @@ def shipped_directory() -> str:
 
 
 def directories() -> list[str]:
-    """The directories that are searched for a name, in order."""
+    """Return the directories that are searched for a name, in order."""
     given = os.environ.get("SAFEEXEC_POLICY_PATH", "")
     own = (os.path.abspath(os.path.expanduser(directory)) for directory in given.split(os.pathsep) if directory)
     return [*own, shipped_directory()]
 
 
 def names(*, shipped: bool = False) -> dict[str, str]:
-    """Every profile that can be loaded by name → its file; or those of this installation alone."""
+    """Return every profile that can be loaded by name → its file; or those of this installation alone."""
     found: dict[str, str] = {}
     for directory in [shipped_directory()] if shipped else directories():
         for file in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
@@ -45,7 +45,9 @@ def names(*, shipped: bool = False) -> dict[str, str]:
 
 
 def find(name: str | os.PathLike[str]) -> str:
-    """The file of a profile. A name with a slash or a YAML suffix is a path. Raises `PolicyError` if there is none."""
+    """Return the file of a profile. A name with a slash or a YAML suffix is a path. Raises `PolicyError` if there is
+    none.
+    """
     if not isinstance(name, str | os.PathLike):
         raise PolicyError(f"a policy is a name, a path or a Policy, not {type(name).__name__}")
     text = os.fspath(name)
@@ -55,14 +57,14 @@ def find(name: str | os.PathLike[str]) -> str:
 
 
 def existing(path: str) -> str:
-    """The path, if a file is there. Raises `PolicyError`."""
+    """Return the path, if a file is there. Raises `PolicyError`."""
     if os.path.isfile(path):
         return path
     raise PolicyError(f"{path} is no file" if os.path.exists(path) else f"there is no policy file {path}")
 
 
 def named(name: str, searched: list[str]) -> str:
-    """The file of that name in the first directory that has one. Raises `PolicyError`."""
+    """Return the file of that name in the first directory that has one. Raises `PolicyError`."""
     for directory in searched:
         for suffix in SUFFIXES:
             path = os.path.join(directory, name + suffix)
@@ -93,5 +95,5 @@ def is_path(text: str) -> bool:
 
 
 def stem(path: str) -> str:
-    """The name of the profile in a file."""
+    """Return the name of the profile in a file."""
     return os.path.splitext(os.path.basename(path))[0]

@@ -16,7 +16,7 @@ KB = 1 << 10
 
 
 def language_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePlan:
-    """The language layer as data. `tools`: names of the host tools this sandbox has."""
+    """Return the language layer as data. `tools`: names of the host tools this sandbox has."""
     return LanguagePlan(
         mode=policy.language.mode,
         profile=policy.name,
@@ -49,7 +49,7 @@ def _refused_constructs(policy: PolicyData) -> dict[str, str]:
 
 
 def limits_plan(limits: Limits) -> LimitsPlan:
-    """The numbers of a child, in bytes and seconds."""
+    """Return the numbers of a child, in bytes and seconds."""
     return LimitsPlan(
         memory_bytes=limits.memory_mb * MB,
         cpu_seconds=ceil(limits.cpu_seconds),

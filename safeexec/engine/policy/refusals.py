@@ -106,17 +106,17 @@ _CANONICAL: Final = {"posixpath": "os.path", "posix": "os", "_io": "io"}
 
 
 def canonical(module: str) -> str:
-    """The name by which the tables know a module: ``os.path`` for ``posixpath``."""
+    """Return the name by which the tables know a module: ``os.path`` for ``posixpath``."""
     return _CANONICAL.get(module, module)
 
 
 def of_module(module: str) -> Reason | None:
-    """Why the word `stdlib` leaves this module out; None for one that no row names."""
+    """Return why the word `stdlib` leaves this module out; None for one that no row names."""
     return MODULES.get(row_of(module))
 
 
 def row_of(module: str) -> str:
-    """The module of the row that is about this one: itself, or a package above it; ``""`` if none is."""
+    """Return the module of the row that is about this one: itself, or a package above it; ``""`` if none is."""
     while module and module not in MODULES:
         if module in _THREADS_ALONE:
             return ""
@@ -125,12 +125,12 @@ def row_of(module: str) -> str:
 
 
 def of_call(module: str, name: str) -> Reason | None:
-    """Why a call of this function fails here; None for one that no row names."""
+    """Return why a call of this function fails here; None for one that no row names."""
     if name not in CALLS.get(module, "").split():
         return None
     return MODULES.get(module, NETWORK)
 
 
 def of_name(module: str, name: str) -> Reason | None:
-    """Why this name of a module is refused; None for one that no row names."""
+    """Return why this name of a module is refused; None for one that no row names."""
     return NAMES.get(canonical(module), {}).get(name)

@@ -41,7 +41,7 @@ def canonical(name: str) -> str:
 
 
 def parse(text: str) -> Requirement:
-    """One requirement. Raises ValueError with what was expected."""
+    """Return one requirement. Raises ValueError with what was expected."""
     if len(text) > MOST_CHARACTERS:
         raise ValueError(f"{len(text)} characters, and a requirement has at most {MOST_CHARACTERS}")
     head, *hashes = text.split(" --")
@@ -89,14 +89,16 @@ def mistakes(lines: Iterable[str]) -> Iterable[tuple[int, str]]:
 
 
 def of_lock(text: str) -> list[str]:
-    """The requirements of a lock file as pip-compile and uv write it. Each line is judged as any requirement is."""
+    """Return the requirements of a lock file as pip-compile and uv write it. Each line is judged as any requirement
+    is.
+    """
     lines = text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines()
     lines = [line.partition("#")[0] if line.lstrip().startswith("#") else line.partition(" #")[0] for line in lines]
     return [" ".join(line.split()) for line in lines if line.strip()]
 
 
 def coming(policy: PolicyData) -> dict[str, str]:
-    """The modules that come with a policy's requirements → the line of the policy.
+    """Return the modules that come with a policy's requirements → the line of the policy.
 
     A sandbox that has fetched them has noted which they are (`host.startup.packages`); of a policy alone they are
     expected to be called like their packages.

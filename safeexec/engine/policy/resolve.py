@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,28 +15,13 @@ from safeexec.engine.policy.checks import check_names, is_module
 from safeexec.engine.policy.document import Document
 from safeexec.engine.policy.loader import PolicyFile
 from safeexec.engine.policy.mistakes import Mistake, fail
-from safeexec.engine.policy.settings import (
-    ALL,
-    Attributes,
-    Determinism,
-    Filesystem,
-    LanguageLayer,
-    Limits,
-    P,
-    PolicyData,
-    Selection,
-    Tools,
-)
+from safeexec.engine.policy.settings import ALL, SETTINGS, Attributes, P, PolicyData, Selection
 
 NOTHING = Selection(names=())
 
-SCALARS = ("description", "checkpoints", "on_error", "socketpair", "danger_allow_executable_mappings")
-SECTIONS = ("language", "attributes", "limits", "filesystem", "tools")
-LISTS = ("builtins", "require", "danger_allow_commands", "requirements")
-
 
 def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P | None = None) -> P:
-    """The policy that the files of `chain`, base first, make together, laid over `start` if there is one.
+    """Return the policy that the files of `chain`, base first, make together, laid over `start` if there is one.
 
     Raises `PolicyError` with the mistakes of all files. Its `draft` is the policy without the settings that are wrong.
     """
@@ -48,7 +33,7 @@ def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P |
         draft.apply(source)
         mistakes += source.mistakes
         mistakes += check_names(source)
-        if draft.sections["language"]["mode"] == "python" and not draft.is_unknown("language.mode"):
+        if draft.settings["language"]["mode"] == "python" and not draft.is_unknown("language.mode"):
             mistakes += _without_effect(source)
             draft.drop_language_layer()
     files = tuple(source.path or source.file for source in reversed(chain))
@@ -88,10 +73,17 @@ def _without_effect(source: PolicyFile) -> list[Mistake]:
 
 
 def _spelt(names: Any) -> Any:
-    """Names of tools, in a list or an edit, as Python reads them: so it names the functions."""
+    """Return names of tools, in a list or an edit, as Python reads them: so it names the functions."""
     if isinstance(names, dict):
         return {verb: _spelt(listed) for verb, listed in names.items()}
     return [*map(spelt, names)] if isinstance(names, list) else names
+
+
+def _open(value: Any) -> Any:
+    """Return a setting as what can be changed: a section as a mapping."""
+    if isinstance(value, msgspec.Struct) and not isinstance(value, Selection):
+        return asdict(value)
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 class _Draft:
@@ -101,93 +93,65 @@ class _Draft:
         start = start or PolicyData()
         self.unknown = {*unknown}
         """Dotted paths of what could not be read."""
-        self.values: dict[str, Any] = {key: getattr(start, key) for key in (*SCALARS, *LISTS)}
-        self.sections: dict[str, dict[str, Any]] = {key: asdict(getattr(start, key)) for key in SECTIONS}
-        self.determinism = asdict(start.determinism) if start.determinism else None
-        self.imports: dict[str, Selection] = dict(start.imports)
-        self.hints: dict[str, str] = dict(start.hints)
+        self.settings: dict[str, Any] = {key: _open(getattr(start, key)) for key in SETTINGS}
+        """By their names; sections as mappings."""
+        self.imports: dict[str, Selection] = self.settings["imports"]
         self.origins: dict[str, str] = dict(start.origins)
         self.mistakes: list[Mistake] = []
 
     def policy(self, name: str, files: tuple[str, ...], make: type[P]) -> P:
-        """The frozen result."""
-        sections = self.sections
-        return make(
-            name=name,
-            **self.values,
-            language=LanguageLayer(**sections["language"]),
-            attributes=Attributes(**sections["attributes"]),
-            filesystem=Filesystem(**sections["filesystem"]),
-            tools=Tools(**sections["tools"]),
-            limits=msgspec.convert(sections["limits"], Limits),
-            determinism=None if self.determinism is None else msgspec.convert(self.determinism, Determinism),
-            imports=self.imports,
-            hints=self.hints,
-            origins=self.origins,
-            files=files,
-        )
+        """Return the frozen result."""
+        return msgspec.convert({**self.settings, "name": name, "origins": self.origins, "files": files}, make)
 
     def apply(self, source: PolicyFile) -> None:
-        """Lays one file over what its parents say."""
+        """Lay one file over what its parents say."""
         self.unknown.update(source.dropped)
         for key, value in source.content.items():
-            if key in ("extends", "only_narrower"):
-                continue
-            edits = (key in LISTS and isinstance(value, dict)) or (key in SECTIONS and not source.marks)
-            if not edits:
-                # An edit has lines of its own for what it adds and removes; the list stays where it is written, and so
-                # does a section of which a program changes a setting.
+            if key == "imports":
                 self.origins[key] = source.rule(key)
-            if key in SCALARS:
-                self.values[key] = value
-            elif key in LISTS:
-                self.values[key] = self._names(self.values.get(key, ()), value, key, source)
-            elif key == "imports":
-                inherited = [*self.imports]
-                for word in WORDS:
-                    self._leave_out(word, value, source)
-                for module, entry in value.items():
-                    self._module(module, entry, source)
-                for module, entry in value.items():  # after the line of its package, wherever that is written
-                    if entry == "none" and not self._take_from_package(module):
-                        self._taken(module, inherited, source)
+                self._modules(value, source)
             elif key == "danger_allow_modules":
                 self._opened(value, source)
             elif key == "hints":
-                for name, hint in value.items():
-                    self.hints[name] = hint
-                    self.origins[f"hints.{name}"] = source.rule(f"hints.{name}")
+                self.origins[key] = source.rule(key)
+                self.settings[key].update(value)
+                self.origins |= {f"{key}.{name}": source.rule(f"{key}.{name}") for name in value}
             elif key == "determinism":
-                self.determinism = None if value is None else {**(self.determinism or {}), **value}
-            else:
-                self._section(key, value, source)
+                self.origins[key] = source.rule(key)
+                self.settings[key] = None if value is None else {**(self.settings[key] or {}), **value}
+            elif key in SETTINGS and isinstance(section := self.settings[key], dict):
+                if source.marks:  # a section stays where it is written when a program changes a setting of it
+                    self.origins[key] = source.rule(key)
+                for inner, written in value.items():
+                    self._lay(section, inner, f"{key}.{inner}", _spelt(written) if key == "tools" else written, source)
+            elif key in SETTINGS:
+                self._lay(self.settings, key, key, value, source)
+
+    def _lay(self, settings: dict[str, Any], key: str, path: str, value: Any, source: PolicyFile) -> None:
+        """Lay what a file says of one setting over what is inherited. An edit has lines of its own for what it adds and
+        removes; the list stays where it is written.
+        """
+        if not isinstance(value, dict) or "except" in value or ("." in path and path not in self.origins):
+            self.origins[path] = source.rule(path)
+        inherited = settings[key]
+        if isinstance(inherited, Selection):
+            settings[key] = self._selection(inherited, value, path, source)
+        elif isinstance(inherited, tuple):
+            settings[key] = self._names(inherited, value, path, source)
+        else:
+            settings[key] = value
 
     def drop_language_layer(self) -> None:
-        """What mode ``python`` inherits of a language layer holds nobody, so the policy does not say it."""
-        self.values["builtins"] = ()
+        """Forget what mode ``python`` inherits of a language layer: it holds nobody."""
         self.imports.clear()
-        self.sections["attributes"] = asdict(Attributes())
-        self.sections["language"]["constructs"] = ALL
-
-    def _section(self, section: str, values: dict[str, Any], source: PolicyFile) -> None:
-        settings = self.sections[section]
-        for key, written in values.items():
-            value = _spelt(written) if section == "tools" else written
-            path = f"{section}.{key}"
-            if not isinstance(value, dict) or "except" in value or path not in self.origins:
-                self.origins[path] = source.rule(path)
-            if path in ("language.constructs", "tools.allow"):
-                settings[key] = self._selection(settings.get(key, ALL), value, path, source)
-            elif isinstance(value, (list, dict)):
-                settings[key] = self._names(settings.get(key, ()), value, path, source)
-            else:
-                settings[key] = value
+        self.settings["language"]["constructs"] = ALL
+        self.settings |= {"builtins": (), "attributes": asdict(Attributes())}
 
     def _names(self, inherited: tuple[str, ...], value: Any, path: str, source: PolicyFile) -> tuple[str, ...]:
-        """A plain list replaces; an edit changes."""
+        """Return a list laid over the inherited one: a plain list replaces it, an edit changes it."""
         if isinstance(value, list):
             self._forget(path)
-            if path not in LISTS:  # a profile's builtins stand together, and a refused one is in no line
+            if "." in path:  # a profile's builtins stand together, and a refused one is in no line
                 self.origins.update({f"{path}.{name}": source.rule(f"{path}[{at}]") for at, name in enumerate(value)})
             return tuple(dict.fromkeys(value))
         removed = value.get("remove", ())
@@ -216,8 +180,19 @@ class _Draft:
         names = [name for name in chosen.names if name not in remove]
         return Selection(names=tuple(dict.fromkeys([*names, *add])))
 
+    def _modules(self, lines: dict[str, Any], source: PolicyFile) -> None:
+        """Lay the lines of `imports` over those that are inherited."""
+        inherited = [*self.imports]
+        for word in WORDS:
+            self._leave_out(word, lines, source)
+        for module, entry in lines.items():
+            self._module(module, entry, source)
+        for module, entry in lines.items():  # after the line of its package, wherever that is written
+            if entry == "none" and not self._take_from_package(module):
+                self._taken(module, inherited, source)
+
     def _module(self, module: str, entry: Any, source: PolicyFile) -> None:
-        """One line of `imports`."""
+        """Lay one line of `imports`."""
         path = f"imports.{module}"
         inherited = self.imports.get(module)
         self.origins[path] = source.rule(path)

@@ -1,4 +1,4 @@
-"""The JSON Schema of a policy file, for editors: generated from the document's types and their docstrings.
+"""The JSON Schema of a policy file, for editors: generated from the types of the settings and their docstrings.
 
 Write `policies/schema.json` with ``python -m safeexec.engine.policy.schema``; a test shows that it is current.
 """
@@ -21,33 +21,20 @@ from safeexec.engine.policy.places import shipped_directory
 
 FILE = "schema.json"
 _MODULES = (
-    *(
-        "asyncio",
-        "collections",
-        "csv",
-        "datetime",
-        "decimal",
-        "fractions",
-        "json",
-        "math",
-        "os",
-        "pathlib",
-        "random",
-        "re",
-    ),
-    *("sqlite3", "statistics", "string", "time", "numpy", "pandas", "scipy", "sklearn", "matplotlib", "sympy"),
+    *("asyncio", "collections", "csv", "datetime", "decimal", "fractions", "json", "math", "os", "pathlib", "random"),
+    *("re", "sqlite3", "statistics", "string", "time", "numpy", "pandas", "scipy", "sklearn", "matplotlib", "sympy"),
 )
 """What an editor offers to complete; any other may be written, too."""
 
 
 def descriptions() -> dict[str, dict[str, str]]:
-    """Class → setting → the docstring under it in the source."""
+    """Return class → setting → the docstring under it in the source."""
     found: dict[str, dict[str, str]] = {}
     for module in (settings, document):
         for node in ast.parse(inspect.getsource(module)).body:
             if isinstance(node, ast.ClassDef):
                 found[node.name] = dict(_documented(node))
-    return found
+    return {**found, "Document": found["PolicyData"] | found["FileKeys"]}
 
 
 def _documented(node: ast.ClassDef) -> list[tuple[str, str]]:
@@ -94,7 +81,7 @@ def _choices() -> dict[tuple[str, str], dict[str, Any]]:
     """Section and setting → what its names may be, for editors to complete."""
     one = "|".join(settings.PROTECTIONS)
     return {
-        ("LanguageSection", "constructs"): {"enum": sorted(CONSTRUCTS)},
+        ("LanguageLayer", "constructs"): {"enum": sorted(CONSTRUCTS)},
         ("Document", "builtins"): {
             "anyOf": [
                 {"enum": sorted(name for name in BUILTINS if name[0] != "_")},
@@ -108,7 +95,7 @@ def _choices() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _choosing(part: Any, choice: dict[str, Any], parts: dict[str, Any]) -> Any:
-    """The schema of a setting with `choice` for each of its names."""
+    """Return the schema of a setting with `choice` for each of its names."""
     if isinstance(part, list):
         return [_choosing(item, choice, parts) for item in part]
     if not isinstance(part, dict):
@@ -121,7 +108,7 @@ def _choosing(part: Any, choice: dict[str, Any], parts: dict[str, Any]) -> Any:
 
 
 def text() -> str:
-    """The file as it is shipped."""
+    """Return the file as it is shipped."""
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
 
 

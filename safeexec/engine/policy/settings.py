@@ -1,7 +1,8 @@
 """What a policy says, as frozen objects: what guest code may do, and the limits that hold it.
 
-It is fully resolved: `extends` is already applied. Every number says its unit in its name. The docstrings of
-the settings here and in `document` are the descriptions in the JSON Schema and in the reference, `policies/README.md`.
+It is fully resolved: `extends` is already applied. Every number says its unit in its name. This is the one table of
+settings: what a file may say (`document`) follows from their types, the JSON Schema and the reference in
+`policies/README.md` from their docstrings.
 """
 
 from __future__ import annotations
@@ -101,11 +102,12 @@ ALL = Selection()
 
 
 class LanguageLayer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The language layer. Mode ``python`` switches it off: any source, real builtins and imports, the kernel alone."""
+    """The language layer. Mode `python` switches it off: any source, real builtins and imports, the kernel alone."""
 
     mode: Mode = "restricted"
     """`restricted`, or `python`: no language layer, kernel confinement only."""
     constructs: Selection = ALL
+    """Language constructs that may be written: `all`, `none`, a list, or all `except` some."""
     functions: Functions = "builtins"
     """`mathematics`: `evaluate` knows the functions and constants of `math` by bare names. Steps import them."""
 
@@ -116,7 +118,7 @@ class Attributes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     danger_allow: tuple[str, ...] = ()
     """Attribute names that are refused by default and allowed here; each may lead out of the language layer."""
     refuse: tuple[str, ...] = ()
-    """Further attribute names, or ``module.name``, that this policy refuses."""
+    """Further attribute names, or `module.name`, that are refused."""
 
 
 class Filesystem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,15 +142,16 @@ class Determinism(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Tools(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which of the host's tools guest code may call, and how often."""
+    """The host's tools: which guest code may call, and how often."""
 
     allow: Selection = ALL
+    """Tools that may be called: `all`, `none`, a list, or all `except` some."""
     max_calls: Count = 1000
     """Tool calls of one step."""
     timeout_seconds: Seconds = 60.0
     """Deadline of one tool call, seconds."""
     approval: tuple[str, ...] = ()
-    """Tools whose every call the host's `approval` callback must allow; ``*`` means each of them."""
+    """Tools whose every call the host's `approval` callback must allow; `*`: all of them."""
     wait_days: Days = 7.0
     """How long a call that an approval or a tool has put off may wait for its answer; 0: none may be put off."""
     clock: Literal["stops", "runs"] = "stops"
@@ -164,29 +167,37 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     name: str = "policy"
     description: str = ""
+    """One or two sentences: what the profile is for."""
     language: LanguageLayer = LanguageLayer()
     builtins: tuple[str, ...] = ()
+    """Builtin names that guest code may use."""
     imports: Mapping[str, Selection] = {}
-    """Module (dotted) → its names."""
+    """Module → `all` its names, `none`, a list of names, or all `except` some. `stdlib` stands for every module of the
+    standard library, `any` for every module that is installed. Lines that name a module have it loaded with the
+    sandbox."""
     attributes: Attributes = Attributes()
     limits: Limits = Limits()
     filesystem: Filesystem = Filesystem()
     checkpoints: Checkpoints = "idle"
+    """When the state is saved, so that a step can be undone: `idle` (after each), `before-step`, `off`."""
     on_error: OnError = "keep"
+    """A step that raises keeps what it did (`keep`, as a notebook) or is undone (`restore`)."""
     determinism: Determinism | None = None
+    """Two runs of a program print the same bytes. `null`: not promised."""
     tools: Tools = Tools()
     require: tuple[str, ...] = REQUIRED
-    """Kernel mechanisms without which no sandbox starts; ``a or b`` is met by either. None: any machine will do."""
+    """Kernel mechanisms without which no sandbox starts; `a or b` is met by either. `[]` needs seccomp alone."""
     hints: Mapping[str, str] = {}
-    """The policy's own hint per refused name."""
+    """Refused name → one sentence that tells the model what to do instead."""
     socketpair: bool = False
-    """AF_UNIX socket pairs inside the process, which asyncio's event loop needs."""
+    """Socket pairs inside the process, which asyncio's event loop needs."""
     danger_allow_executable_mappings: bool = False
     """Has no effect any more: older policies say so."""
     danger_allow_commands: tuple[str, ...] = ()
     """Programs that `sandbox.command` may run."""
     requirements: tuple[str, ...] = ()
-    """Packages that are fetched for this policy when a sandbox starts; guest code may import them."""
+    """Packages that are fetched as wheels when a sandbox starts, each a name and versions (`humanize==4.9.0`): guest
+    code may import them."""
     origins: Mapping[str, str] = {}
     """Dotted path of a setting → where it is written (``standard.yaml:41``)."""
     files: tuple[str, ...] = ()
@@ -231,7 +242,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
     def missing_protection(self, active: Collection[str]) -> tuple[str, ...]:
-        """The entries of `require` that the mechanisms in `active` do not meet."""
+        """Return the entries of `require` that the mechanisms in `active` do not meet."""
         return tuple(entry for entry in self.require if not any(one.strip() in active for one in entry.split(" or ")))
 
     def origin(self, path: str) -> str:
@@ -245,6 +256,8 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return ""
 
 
+SETTINGS = tuple(field for field in PolicyData.__struct_fields__ if field not in ("name", "origins", "files"))
+"""What a policy says, in the order of the policy language."""
 P = TypeVar("P", bound=PolicyData)
 """The class that a function is to make: `policy.model.Policy`, to which its reader is handed in."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec.engine.host.session.line import Line
+from safeexec.engine.host.session.processes import SessionProcesses
 
 
 @pytest.fixture
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have each state copied, whether its step could be repeated or not."""
-    monkeypatch.setattr(Line, "repeats", False)
+    monkeypatch.setattr(SessionProcesses, "repeats", False)

@@ -12,21 +12,21 @@ from tests.footprint import until
 
 def runner_of(session: Session) -> Any:
     """The process that runs its steps now, or None."""
-    return session._core.line.runner_pid()
+    return session._core.processes.runner_pid()
 
 
 def pids_of(session: Session) -> list[int]:
     """The processes that the host has asked for: runner and copies."""
-    return list(session._core.line.pids())
+    return list(session._core.processes.pids())
 
 
 def members(session: Session) -> list[int]:
     """All of its processes, of whatever guest code has forked too."""
-    return [stat.pid for leader in session._core.line.leaders() for stat in processes.session_members(leader)]
+    return [stat.pid for leader in session._core.processes.leaders() for stat in processes.session_members(leader)]
 
 
 def newest_copy(session: Session) -> Any:
-    return session._core.line.automatic[-1]
+    return session._core.processes.automatic[-1]
 
 
 def parked(session: Session) -> int:
@@ -46,7 +46,7 @@ def rests(session: Session) -> bool:
     """Let it rest now. Whether it has given up its process."""
     core = session._core
     drive(core.attend(core.rest))
-    return core.line.runner is None
+    return core.processes.runner is None
 
 
 def open_sessions(sandbox: Sandbox | AsyncSandbox) -> list[Any]:

@@ -193,7 +193,7 @@ def test_branches_of_a_state_that_has_a_copy_share_it(session: Session) -> None:
     session.run("x = 2")
     third.run("x += 10")
     assert [one.get("x") for one in (session, first, second, third)] == [2, 1, 1, 11]
-    assert len({copy.parent for one in (first, second, third) for copy in one._core.line.history.copies()}) <= 2
+    assert len({copy.parent for one in (first, second, third) for copy in one._core.processes.history.copies()}) <= 2
     for branch in (second, first, third):
         branch.close()
 

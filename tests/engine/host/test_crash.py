@@ -54,7 +54,7 @@ def signalled() -> str:
     The signal is sent again until the guest is gone. One that comes between Python's last look for signals and the
     system call that waits interrupts nothing: its handler would run at the answer, which waits for its death.
     """
-    pid = victims[-1]._core.line.runner_pid()
+    pid = victims[-1]._core.processes.runner_pid()
     assert pid is not None
     while runs(pid) and not survived(pid):
         with contextlib.suppress(ProcessLookupError):

@@ -90,7 +90,7 @@ def test_nothing_outlives_the_host(profile: str, death: signal.Signals, extra: s
 
 def group(session) -> list[int]:  # type: ignore[no-untyped-def]
     """Every living process of the session's process group, as the kernel tells."""
-    leader = session._core.line.lineage.leader
+    leader = session._core.processes.lineage.leader
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -141,7 +141,7 @@ def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch
         sessions += sessions[0].branch()
         for session in sessions:
             session.run("x = 1").check()
-        members = [psutil.Process(session._core.line.runner.pid) for session in sessions]  # type: ignore[union-attr]
+        members = [psutil.Process(session._core.processes.runner.pid) for session in sessions]  # type: ignore[union-attr]
         monkeypatch.setattr(SessionCore, "_end_and_wait", end)
         sandbox.close()
     assert dead == [True] * 4

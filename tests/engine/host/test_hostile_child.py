@@ -272,7 +272,7 @@ def test_a_copy_that_takes_its_time_is_waited_for_until_the_deadline_once(
     """Whatever it fails to do, and although a second process is asked for when one that was asked for ahead is lost."""
     session.run(OWN + NEVER_READY.format(wakes=wakes)).check()
     session.checkpoint("hostile")
-    line = session._core.line
+    line = session._core.processes
     state, copy = line.history.named["hostile"]
     if ahead:
         drive(line.thaw_in_time())

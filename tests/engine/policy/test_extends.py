@@ -32,7 +32,7 @@ def extend(tmp_path, text: str) -> Policy:
     ("text", "wider"),
     [
         ("builtins: {remove: [len]}\nlimits: {memory_mb: 32}\nimports: {random: none}\ndescription: Less.", ()),
-        ("imports: {statistics: [mean]}\ntools: {allow: none}", ()),
+        ("imports: {statistics: [mean]}\ntools: {allow: none}\nattributes: {refuse: [real]}", ()),
         ("limits: {memory_mb: 65, wall_seconds: 1}", ("limits.memory_mb",)),
         ("imports: {csv: all}\nbuiltins: {add: [open]}", ("builtins", "imports.csv")),
         ("imports: {random: all}\nrequire: []", ("imports.random", "require")),

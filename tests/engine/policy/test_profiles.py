@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from safeexec import Policy, PolicyError
-from safeexec.engine.policy import resolved, schema
-from safeexec.engine.policy.extends import prepared, read_profile
+from safeexec.engine.policy import schema
+from safeexec.engine.policy.extends import read_profile
 from safeexec.engine.policy.names import CONSTRUCTS
 from safeexec.engine.policy.places import shipped_directory
+from safeexec.engine.policy.profiles import prepared, resolved
 from safeexec.engine.policy.settings import PROTECTIONS
 from safeexec.reports import reference
 from tests.alone import alone
@@ -74,13 +75,13 @@ def test_a_shipped_profile_that_was_edited_is_read_again(tmp_path, monkeypatch):
         if path.is_file():
             (tmp_path / path.name).write_bytes(path.read_bytes())
     profile = tmp_path / "calculator.yaml"
-    assert resolved.lookup(str(tmp_path), "calculator", Policy) is not None
-    assert resolved.lookup(str(tmp_path), "standard", Policy) is not None
+    assert resolved(str(tmp_path), "calculator", Policy) is not None
+    assert resolved(str(tmp_path), "standard", Policy) is not None
     profile.write_text(profile.read_text().replace("memory_mb: 256", "memory_mb: 300"))
-    assert resolved.lookup(str(tmp_path), "calculator", Policy) is None
-    assert resolved.lookup(str(tmp_path), "standard", Policy) is None
+    assert resolved(str(tmp_path), "calculator", Policy) is None
+    assert resolved(str(tmp_path), "standard", Policy) is None
     (tmp_path / "resolved.json").unlink()
-    assert resolved.lookup(str(tmp_path), "deterministic", Policy) is None
+    assert resolved(str(tmp_path), "deterministic", Policy) is None
 
 
 def test_a_profile_is_read_again_once_a_file_that_it_extends_has_gone(tmp_path):
@@ -118,7 +119,7 @@ def test_the_schema_lists_the_names_that_an_editor_completes():
     assert not [name for name in listed(settings["builtins"]) if name.startswith("_")]
     assert listed(settings["require"]) == set(PROTECTIONS)
     assert {"math", "numpy", "stdlib", "any"} <= listed(settings["imports"]["propertyNames"])
-    constructs = whole["$defs"]["LanguageSection"]["properties"]["constructs"]
+    constructs = whole["$defs"]["LanguageLayer"]["properties"]["constructs"]
     assert listed(constructs) == {*CONSTRUCTS, "all", "none"}
     assert {"add", "remove", "except"} <= constructs["anyOf"][2]["properties"].keys()
 

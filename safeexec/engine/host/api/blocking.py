@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from safeexec.engine.host.plugins.plugin import Plugin, PluginCore
     from safeexec.engine.host.plugins.source import Exports, Source
     from safeexec.engine.host.sandbox import Files, SandboxCore
-    from safeexec.engine.host.session.given import Given
     from safeexec.engine.host.session.listeners import OnDisplay, OnProgress
     from safeexec.engine.host.session.options import Program, RunOptions
     from safeexec.engine.host.session.output import OnOutput
     from safeexec.engine.host.session.session import SessionCore
+    from safeexec.engine.host.session.standard_input import Given
     from safeexec.engine.host.session.template import Prepare
     from safeexec.engine.host.stats import SandboxStats
     from safeexec.engine.host.tools.toolbox import PendingCall

@@ -24,7 +24,7 @@ class BranchLayers:
         self._proc = proc
 
     def ruleset(self, region: str) -> int | None:
-        """A descriptor of the ruleset for a branch whose files lie in `region`; None where there is no Landlock.
+        """Return a descriptor of the ruleset for a branch whose files lie in `region`; None where there is no Landlock.
 
         Raises OSError.
         """

@@ -1,11 +1,17 @@
-"""What a file of a workspace may be called."""
+"""What a file of a workspace may be called, and whether a file of the host can be given for sessions to begin with."""
 
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from safeexec.common.text import printable
-from safeexec.errors import WorkspaceError
+from safeexec.errors import PolicyError, WorkspaceError
+
+if TYPE_CHECKING:
+    from safeexec.engine.policy.model import Policy
 
 MAX_DEPTH = 32
 """Directories in each other, in a name that the host asks for."""
@@ -21,7 +27,9 @@ def path_of(name: str) -> str:
 
 
 def new_name(name: str) -> str:
-    """The same of a file that the host puts there: one that can be printed. Raises `WorkspaceError`, TypeError."""
+    """Return the same of a file that the host puts there: one that can be printed. Raises `WorkspaceError`,
+    TypeError.
+    """
     path = path_of(name)
     if not name.isprintable():
         raise WorkspaceError(f"{shown(name)!r} holds control characters")
@@ -44,5 +52,38 @@ def components(name: str) -> list[str]:
 
 
 def shown(name: str) -> str:
-    """A name for an error message."""
+    """Return a name for an error message."""
     return printable(name)[:300].replace("\n", "\\n").replace("\t", "\\t")
+
+
+def check_given(files: object, policy: Policy) -> None:
+    """Check that the policy has a place for files, and each has a name that `write_file` takes and is there to be
+    copied. Raises `PolicyError`, FileNotFoundError, `WorkspaceError`, TypeError.
+    """
+    if not isinstance(files, Mapping):
+        paths = list(files) if isinstance(files, (list, tuple, set)) else [files]
+        shown = ", ".join(f"{os.path.basename(path)!r}: {path!r}" for path in map(str, paths[:3]))
+        raise TypeError(
+            f"files= maps the names that guest code sees to files of the host, files={{{shown}}}; "
+            f"found {type(files).__name__}"
+        )
+    if policy.filesystem.workspace == "none":
+        raise PolicyError(
+            f"files= needs a workspace, and the policy {policy.name!r} has none "
+            f"(filesystem.workspace, {policy.origin('filesystem.workspace')}); data-analysis, for one, has it"
+        )
+    for name, content in files.items():
+        new_name(name)
+        if isinstance(content, bytes):
+            continue
+        try:
+            mode = os.stat(content).st_mode
+        except (OSError, ValueError) as error:
+            text = f"the file for {name!r}"
+            if isinstance(content, str) and ("\n" in content or not os.path.dirname(content)):
+                text += " (a str is a path of the host; content is given as bytes)"
+            if isinstance(error, OSError):
+                raise type(error)(error.errno, f"{error.strerror}: {text}", os.fspath(content)) from None
+            raise WorkspaceError(f"{text}: {error}") from None
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise WorkspaceError(f"files[{name!r}]: {os.fsdecode(content)} is neither a regular file nor a directory")

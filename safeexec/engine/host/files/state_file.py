@@ -130,14 +130,14 @@ class SavedState(NamedTuple):
     sum: bytes
 
     def whole(self) -> bytes:
-        """The file again, as it was read."""
+        """Return the file again, as it was read."""
         parts = [self.head]
         for fd in (self.files, self.payload):
             parts += _chunks(fd, 0, os.fstat(fd).st_size)
         return b"".join([*parts, self.sum])
 
     def size(self) -> int:
-        """Bytes behind both descriptors."""
+        """Return bytes behind both descriptors."""
         return os.fstat(self.files).st_size + os.fstat(self.payload).st_size
 
     def close(self) -> None:
@@ -147,8 +147,8 @@ class SavedState(NamedTuple):
 
 
 def target(path: str | os.PathLike[str]) -> str:
-    """The file that a state saved to `path` will be, links followed. Raises `StateFileError` where something else is in
-    its place: to rename a file over a device would replace the device.
+    """Return the file that a state saved to `path` will be, links followed. Raises `StateFileError` where something
+    else is in its place: to rename a file over a device would replace the device.
     """
     real = os.path.realpath(os.fsdecode(path))
     try:
@@ -161,7 +161,7 @@ def target(path: str | os.PathLike[str]) -> str:
 
 
 def new_payload() -> int:
-    """A file in memory for what a child saves of its variables, to be given to `free_payload`."""
+    """Return a file in memory for what a child saves of its variables, to be given to `free_payload`."""
     return os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
 
 
@@ -173,8 +173,8 @@ def free_payload(fd: int) -> None:
 
 
 def pieces(header: Header, open_file: Callable[[str], int], payload: int) -> Iterator[bytes]:
-    """A state as the bytes of its file, a piece at a time. `open_file` opens a file of the workspace; `payload` is a
-    descriptor with the pickle. Raises `StateFileError`, OSError.
+    """Yield a state as the bytes of its file, a piece at a time. `open_file` opens a file of the workspace; `payload`
+    is a descriptor with the pickle. Raises `StateFileError`, OSError.
     """
     checksum = hashlib.sha256()
     encoded = msgspec.msgpack.encode(header)
@@ -330,7 +330,7 @@ def _check_room(parts: list[int], files: int, limits: Limits, shown: str) -> Non
 
 
 def _copy(fd: int, start: int, size: int, use: Callable[[bytes], object], shown: str) -> int:
-    """A sealed memory file with part of a file, which `use` has seen. Nobody can change it any more."""
+    """Return a sealed memory file with part of a file, which `use` has seen. Nobody can change it any more."""
     copy = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         for chunk in _chunks(fd, start, size):

@@ -54,7 +54,7 @@ def size_of(info: os.stat_result) -> int:
 def walk(
     top: int, below: str = "", *, skip: Collection[str] = (), regains: bool = True
 ) -> Iterator[tuple[str, os.stat_result]]:
-    """Every path below an open directory, relative to it, directories before what they hold. No link is followed.
+    """Yield every path below an open directory, relative to it, directories before what they hold. No link is followed.
 
     Entries at the top whose name is in `skip` are left out. `regains`: directories without rights are given some.
     """
@@ -77,30 +77,26 @@ def walk(
             os.close(fd)
 
 
-def too_much(
-    paths: Iterable[tuple[str, os.stat_result]],
-    max_bytes: int,
-    max_files: int,
-    found: list[tuple[str, os.stat_result]] | None = None,
-) -> WorkspaceError | None:
-    """Return what is too much in `paths`, or None. Collects them in `found`."""
-    size = 0
-    for files, (path, info) in enumerate(paths, 1):
+def counted(
+    paths: Iterable[tuple[str, os.stat_result]], max_bytes: int, max_files: int
+) -> list[tuple[str, os.stat_result]]:
+    """Return all of `paths`. Raises `WorkspaceError` as soon as they hold too much."""
+    found, size = [], 0
+    for path, info in paths:
         if stat.S_ISDIR(info.st_mode) and is_too_deep(path):
-            return WorkspaceError(
+            raise WorkspaceError(
                 f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names: "
                 "make fewer levels, with shorter names"
             )
+        found.append((path, info))
         size += size_of(info)
         if size > max_bytes:
             rule = "limits.workspace_mb"
-            return WorkspaceError(f"the workspace holds more than {max_bytes >> 20} MiB ({rule})", rule=rule)
-        if files > max_files:
+            raise WorkspaceError(f"the workspace holds more than {max_bytes >> 20} MiB ({rule})", rule=rule)
+        if len(found) > max_files:
             rule = "limits.workspace_files"
-            return WorkspaceError(f"the workspace holds more than {max_files} files ({rule})", rule=rule)
-        if found is not None:
-            found.append((path, info))
-    return None
+            raise WorkspaceError(f"the workspace holds more than {max_files} files ({rule})", rule=rule)
+    return found
 
 
 def entries_of(fd: int) -> list[tuple[str, os.stat_result]]:
@@ -114,7 +110,9 @@ def entries_of(fd: int) -> list[tuple[str, os.stat_result]]:
 
 
 def list_directory(above: int, name: str, *, regains: bool = True) -> int:
-    """A descriptor with which to list a directory, to which a guest may have taken away the rights. Raises OSError."""
+    """Return a descriptor with which to list a directory, to which a guest may have taken away the rights. Raises
+    OSError.
+    """
     try:
         return os.open(name, LISTABLE, dir_fd=above)
     except PermissionError:
@@ -138,8 +136,8 @@ def open_beneath(top: str | int, path: str, flags: int) -> int:
 
 @contextlib.contextmanager
 def parent_of(top: str | int, path: str) -> Iterator[tuple[int, str]]:
-    """The directory that `path` is in, reached without following a link, and the last component. Raises OSError, or
-    `WorkspaceError` for `..`.
+    """Yield the directory that `path` is in, reached without following a link, and the last component. Raises OSError,
+    or `WorkspaceError` for `..`.
     """
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or ".." in parts:

@@ -66,7 +66,7 @@ class Stored:
 
 @contextlib.contextmanager
 def _needs_room(path: str) -> Iterator[None]:
-    """An error of a file system that is full or read-only says so, and what to do."""
+    """Have an error of a file system that is full or read-only say so, and what to do."""
     try:
         yield
     except OSError as error:
@@ -85,7 +85,7 @@ def _as_far_as_possible() -> contextlib.suppress:
 
 @contextlib.contextmanager
 def _noting(problems: list[str], path: str, what: str) -> Iterator[None]:
-    """A file that cannot be restored adds a line to `problems`; the others are restored all the same."""
+    """Have a file that cannot be restored add a line to `problems`; the others are restored all the same."""
     try:
         yield
     except (OSError, WorkspaceError) as error:
@@ -129,7 +129,7 @@ class WorkspaceRoot:
         os.chmod(self.path, 0o711)
 
     def lineage(self, max_bytes: int, max_files: int) -> Workspace:
-        """A directory for a session, which may hold so much. Raises `SandboxBusy` where it is not its turn."""
+        """Return a directory for a session, which may hold so much. Raises `SandboxBusy` where it is not its turn."""
         if self.turns and self._newest is not None and not self._newest.over:
             raise SandboxBusy(
                 "one session with files at a time: without Landlock, and without user and mount namespaces for each "
@@ -235,7 +235,7 @@ class _Region:
         os.fchmod(self.fd, self._mode)
 
     def branch(self) -> _Region:
-        """A region within it. Raises `WorkspaceError` where no process could have another layer."""
+        """Return a region within it. Raises `WorkspaceError` where no process could have another layer."""
         if self.depth >= MAX_BRANCHINGS:
             raise WorkspaceError(
                 f"this session is a branch of a branch, {self.depth} deep, and {MAX_BRANCHINGS} is as deep as branches "
@@ -289,7 +289,7 @@ class Workspace:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int]:
-        """A descriptor of the directory. Raises OSError."""
+        """Yield a descriptor of the directory. Raises OSError."""
         fd = tree.list_directory(self._region.fd, tree.WORKSPACE)
         try:
             yield fd
@@ -322,7 +322,7 @@ class Workspace:
         return tree.free_bytes(self.home)
 
     def taken(self) -> int:
-        """Bytes of its file system that have gone since the session began, whoever took them."""
+        """Return bytes of its file system that have gone since the session began, whoever took them."""
         return self._lineage.free - tree.free_bytes(self._lineage.store)
 
     @contextlib.contextmanager
@@ -345,16 +345,18 @@ class Workspace:
             tree.regain(self.path)
 
     def open(self, path: str, flags: int) -> int:
-        """A descriptor of what lies at `path`, no link followed. Raises OSError, or `WorkspaceError` for `..`."""
+        """Return a descriptor of what lies at `path`, no link followed. Raises OSError, or `WorkspaceError` for
+        `..`.
+        """
         return tree.reached(self.path, partial(tree.open_beneath, path=path, flags=flags))
 
     def names(self) -> list[str]:
-        """The names of the regular files, sorted. Raises `WorkspaceError`."""
+        """Return the names of the regular files, sorted. Raises `WorkspaceError`."""
         with self._of_host() as top:
             return [info.name for info in workspace_files.list_files(top)]
 
     def read(self, name: str, max_bytes: int) -> bytes:
-        """The bytes of a file. Raises `WorkspaceError`."""
+        """Return the bytes of a file. Raises `WorkspaceError`."""
         with self._of_host() as top:
             return workspace_files.read_file(top, name, max_bytes=max_bytes)
 
@@ -389,8 +391,8 @@ class Workspace:
         return held > self._lineage.max_bytes or files > self._lineage.max_files or tree.is_too_deep("/".join(above))
 
     def _with_path(self, top: int, path: str) -> Snapshot:
-        """The files of the last look, with one that the host has written since and the directories that it is in.
-        Raises OSError where it is gone.
+        """Return the files of the last look, with one that the host has written since and the directories that it is
+        in. Raises OSError where it is gone.
         """
         snapshot = dict(self._last)
         held, files = self._held
@@ -412,7 +414,7 @@ class Workspace:
         return snapshot
 
     def changes(self, before: Marks, after: Marks) -> tuple[FileChange, ...]:
-        """The files that were created, changed and deleted between two looks."""
+        """Return the files that were created, changed and deleted between two looks."""
         return workspace_files.changed_since(before, after)
 
     def put(self, name: str, content: str | bytes | os.PathLike[str], mode: int = 0o600) -> None:
@@ -422,48 +424,43 @@ class Workspace:
         if not isinstance(content, bytes) and os.path.isdir(content):
             self.copy_tree(content, name)
             return
-        with _needs_room(self.home), self._opened() as top:
-            self._put(top, name, content, mode)
+        with _needs_room(self.home), self._opened() as top, self._new_file(top, name, mode) as target:
+            if isinstance(content, bytes):
+                with open(target, "wb", closefd=False) as file:
+                    file.write(content)
+                return
+            source = self._open_of_user(content)
+            try:
+                tree.copy_contents(source, target, os.fstat(source).st_size)
+            finally:
+                os.close(source)
 
     def put_part(self, name: str, source: int, size: int, mode: int) -> None:
         """Copy the next `size` bytes of an open file to `name` in the workspace. Raises `WorkspaceError` when the file
         system is full, or where there are fewer.
         """
-        with _needs_room(self.home), self._opened() as top:
-            self._put(top, name, (source, size), mode)
+        with _needs_room(self.home), self._opened() as top, self._new_file(top, name, mode) as target:
+            if tree.copy_contents(source, target, size):
+                raise WorkspaceError("what was to be copied ended early")
 
-    def _put(
-        self, top: int, name: str, content: str | bytes | os.PathLike[str] | int | tuple[int, int], mode: int
-    ) -> None:
-        """Write `name` below `top`: the bytes, those of the host's file, those behind the descriptor `content`, or of
-        those as many as it says.
-        """
+    @contextlib.contextmanager
+    def _new_file(self, top: int, name: str, mode: int) -> Iterator[int]:
+        """Yield a descriptor to write the file `name` below `top`, which then gets its mode and its owner."""
         tree.make_directories(top, os.path.dirname(name), self.owner)
         target = tree.open_beneath(top, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
-            if isinstance(content, bytes):
-                with open(target, "wb", closefd=False) as file:
-                    file.write(content)
-            elif isinstance(content, int):
-                tree.copy_contents(content, target, os.fstat(content).st_size)
-            elif isinstance(content, tuple):
-                if tree.copy_contents(content[0], target, content[1]):
-                    raise WorkspaceError("what was to be copied ended early")
-            else:
-                source = self._open_of_user(content)
-                try:
-                    tree.copy_contents(source, target, os.fstat(source).st_size)
-                finally:
-                    os.close(source)
+            yield target
             if mode != 0o600:
                 os.fchmod(target, mode & 0o777)
-            if self._lineage.owner is not None:
-                os.fchown(target, *self._lineage.owner)
+            if self.owner is not None:
+                os.fchown(target, *self.owner)
         finally:
             os.close(target)
 
     def _open_of_user(self, path: str | os.PathLike[str]) -> int:
-        """A file that the user named, before a byte of it is copied: a regular one that fits into the workspace."""
+        """Return a file that the user named, before a byte of it is copied: a regular one that fits into the
+        workspace.
+        """
         try:
             return open_named(path, max_bytes=self._lineage.max_bytes)
         except OSError as error:
@@ -512,7 +509,8 @@ class Workspace:
         try:
             info = os.fstat(source)
             if stat.S_ISREG(info.st_mode) and info.st_size <= self._lineage.max_bytes:
-                self._put(target, name, source, 0o700 if info.st_mode & 0o100 else 0o600)
+                with self._new_file(target, name, 0o700 if info.st_mode & 0o100 else 0o600) as copy:
+                    tree.copy_contents(source, copy, info.st_size)
         finally:
             os.close(source)
 
@@ -522,7 +520,9 @@ class Workspace:
             tree.make_directories(top, path, self.owner)
 
     def branch(self, snapshot: Snapshot | None) -> Workspace:
-        """A directory for a branch, with the files of `snapshot`. Raises `WorkspaceError` if not all can be copied."""
+        """Return a directory for a branch, with the files of `snapshot`. Raises `WorkspaceError` if not all can be
+        copied.
+        """
         workspace = Workspace(self._lineage, self._region.branch())
         try:
             if problems := workspace.restore(snapshot or {}):
@@ -533,21 +533,18 @@ class Workspace:
         return workspace
 
     def snapshot(self) -> Snapshot:
-        """The files as they are now. Only what changed since the last snapshot is copied; links and special files
-        are not followed.
+        """Return the files as they are now. Only what changed since the last snapshot is copied; links and special
+        files are not followed.
 
         Raises `WorkspaceError` for more than the workspace may hold: guest code may go on in threads, and nobody
         watches. All is counted before anything is copied, no more is copied than was counted, and what has grown
         meanwhile is counted again.
         """
         lineage = self._lineage
-        if (lost := self._lost()) is not None:
-            raise lost
-        found: list[tuple[str, os.stat_result]] = []
+        self._check_there()
         snapshot: Snapshot = {}
         with self._opened() as top:
-            if (over := tree.too_much(tree.walk(top), lineage.max_bytes, lineage.max_files, found)) is not None:
-                raise over
+            found = tree.counted(tree.walk(top), lineage.max_bytes, lineage.max_files)
             held = sum(tree.size_of(info) for _, info in found)
             for path, info in found:
                 entry, grown = self._entry(top, path, info)
@@ -563,8 +560,8 @@ class Workspace:
         return snapshot
 
     def _entry(self, top: int, path: str, info: os.stat_result) -> tuple[Entry | None, int]:
-        """One path for a snapshot, and by how many bytes its file has grown since `info`: the one of the last snapshot
-        if it has not changed, else what lies there is copied. None for what is gone, and for special files.
+        """Return one path for a snapshot, and by how many bytes its file has grown since `info`: the one of the last
+        snapshot if it has not changed, else what lies there is copied. None for what is gone, and for special files.
         """
         mark = _mark(info)
         known = self._last.get(path)
@@ -586,9 +583,8 @@ class Workspace:
         return {path: entry.mark for path, entry in self._last.items() if stat.S_ISREG(entry.mode)}
 
     def marks_now(self) -> Marks:
-        """The files as they are, without a snapshot. Raises `WorkspaceError` for more than there may be."""
-        if (lost := self._lost()) is not None:
-            raise lost
+        """Return the files as they are, without a snapshot. Raises `WorkspaceError` for more than there may be."""
+        self._check_there()
         return {path: _mark(info) for path, info in self.listing().items() if stat.S_ISREG(info.st_mode)}
 
     def tidy(self) -> None:
@@ -614,7 +610,9 @@ class Workspace:
         Returns what cannot be brought back, where the file system is full or another branch is at work in the
         directory: the caller reports it, and the session goes on.
         """
-        if self._lost() is not None:
+        try:
+            self._check_there()
+        except WorkspaceError:
             self._remove_beside()
             self._make()
         problems: list[str] = []
@@ -644,31 +642,23 @@ class Workspace:
         return restored
 
     def listing(self) -> dict[str, os.stat_result]:
-        """All that there is, by path, directories before what is in them. Raises `WorkspaceError` for more than there
-        may be.
+        """Return all that there is, by path, directories before what is in them. Raises `WorkspaceError` for more than
+        there may be.
         """
-        found: list[tuple[str, os.stat_result]] = []
         with self._opened() as top:
-            over = tree.too_much(tree.walk(top), self._lineage.max_bytes, self._lineage.max_files, found)
-            if over is not None:
-                raise over
-        return dict(found)
+            return dict(tree.counted(tree.walk(top), self._lineage.max_bytes, self._lineage.max_files))
 
     def count(self, max_bytes: int, max_files: int) -> int:
-        """The bytes of all that is in the directory; holes of a file count, as a copy would have them. Raises
+        """Return the bytes of all that is in the directory; holes of a file count, as a copy would have them. Raises
         `WorkspaceError` for more than that.
         """
-        if (lost := self._lost()) is not None:
-            raise lost
-        found: list[tuple[str, os.stat_result]] = []
-        over: WorkspaceError | None
+        self._check_there()
         try:
             with self._opened() as top:
-                over = tree.too_much(chain(tree.walk(top), self._beside()), max_bytes, max_files, found)
+                found = tree.counted(chain(tree.walk(top), self._beside()), max_bytes, max_files)
         except OSError:
-            over = self._lost()
-        if over is not None:
-            raise over
+            self._check_there()
+            return self._held[0]
         return sum(tree.size_of(info) for _, info in found)
 
     def _beside(self) -> Iterator[tuple[str, os.stat_result]]:
@@ -676,8 +666,8 @@ class Workspace:
         return tree.walk(self._region.fd, skip={tree.WORKSPACE, *self._region.inner})
 
     def snapshot_or_undo(self) -> Snapshot:
-        """The files as they are now. Where that is too much nothing is copied: they become what they were when they
-        were last looked at, and what lies beside them is removed.
+        """Return the files as they are now. Where that is too much nothing is copied: they become what they were when
+        they were last looked at, and what lies beside them is removed.
         """
         try:
             self.count(self._lineage.max_bytes, self._lineage.max_files)
@@ -693,12 +683,14 @@ class Workspace:
                 with contextlib.suppress(OSError):
                     tree.remove(self._region.fd, name, info)
 
-    def _lost(self) -> WorkspaceError | None:
-        """Return where the guest is the host's own user, it can rename and remove its directory itself."""
+    def _check_there(self) -> None:
+        """Raise `WorkspaceError` where the directory is gone: a guest that is the host's own user can rename and remove
+        its directory itself.
+        """
         for attempt in (1, 2):
             try:
                 if stat.S_ISDIR(os.stat(tree.WORKSPACE, dir_fd=self._region.fd, follow_symlinks=False).st_mode):
-                    return None
+                    return
             except PermissionError:
                 if attempt == 1:
                     self._region.give_access()
@@ -706,7 +698,7 @@ class Workspace:
             except OSError:
                 pass
             break
-        return WorkspaceError("the workspace's own directory was moved or removed")
+        raise WorkspaceError("the workspace's own directory was moved or removed")
 
     def close(self) -> None:
         """Remove the session's directory, and its region with the last branch in it. Harmless when closed already. What

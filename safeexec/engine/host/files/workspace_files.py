@@ -45,7 +45,7 @@ class FileInfo(NamedTuple):
 
 
 def list_files(top: int, *, max_files: int = MAX_FILES) -> list[FileInfo]:
-    """The regular files below a directory, sorted by name; at most `max_files` of them and 32 directories deep.
+    """Return the regular files below a directory, sorted by name; at most `max_files` of them and 32 directories deep.
 
     Links, FIFOs, sockets and devices are left out, and so is what vanishes meanwhile.
     """
@@ -55,7 +55,9 @@ def list_files(top: int, *, max_files: int = MAX_FILES) -> list[FileInfo]:
 
 
 def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
-    """The bytes of one file. Raises `WorkspaceError` for a name outside, another kind of file, over `max_bytes`."""
+    """Return the bytes of one file. Raises `WorkspaceError` for a name outside, another kind of file, over
+    `max_bytes`.
+    """
     with _refusing(name):
         fd = tree.open_beneath(top, path_of(name), os.O_RDONLY)
     try:
@@ -126,7 +128,7 @@ def _type(name: str) -> str:
 
 @contextmanager
 def _refusing(name: str) -> Iterator[None]:
-    """What the system refuses is told of the file `name`."""
+    """Tell of the file `name` what the system refuses."""
     try:
         yield
     except OSError as error:

@@ -44,7 +44,7 @@ class Loaded:
     def __init__(self, core: SessionCore, *, fresh: bool) -> None:
         self.core = core
         self._fresh = fresh
-        self._born = core.line.born
+        self._born = core.processes.born
         """The number of the child that the plugin was loaded into."""
         self._parked: FrozenState | None = None
         """A fresh plugin as it was loaded: the process of each call comes from the copy of that state."""
@@ -71,7 +71,7 @@ class Loaded:
         assert self._parked is not None
         if self.started_over:
             return False
-        if self.core.line.runner_pid() is not None:
+        if self.core.processes.runner_pid() is not None:
             # The last call was stopped, and the session has been restored to the plugin as it was loaded.
             return True
         if not self._parked.copy.alive:
@@ -98,11 +98,11 @@ class Loaded:
     @property
     def started_over(self) -> bool:
         """Whether the session's process is one that the plugin has not been loaded into."""
-        return self.core.line.born != self._born
+        return self.core.processes.born != self._born
 
     def installed(self) -> None:
         """The plugin has been loaded into the process that there is now."""
-        self._born = self.core.line.born
+        self._born = self.core.processes.born
 
     def after(self, result: Result) -> Core[Result]:
         """A call has ended. In a fresh plugin its process goes, with whatever the call left in it."""
@@ -120,8 +120,8 @@ class Loaded:
             yield from self._leave()
 
     def _leave(self) -> Core[None]:
-        loaded, line = self._parked, self.core.line
-        workspace = line.workspace
+        loaded, processes = self._parked, self.core.processes
+        workspace = processes.workspace
         assert loaded is not None
         self._calls += 1
         old = loaded.leave()
@@ -133,7 +133,7 @@ class Loaded:
                 self._dying.append(old)
         if workspace is not None and (files := loaded.state.files) is not None:
             # What could not be brought back is told with the next call, which finds it so.
-            self.core.supervisor.notes_next += yield from line.on_files(partial(workspace.restore, files), files)
+            self.core.supervisor.notes_next += yield from processes.on_files(partial(workspace.restore, files), files)
         while len(self._dying) > DYING:
             yield from self._bury()
 

@@ -424,7 +424,7 @@ class Replay:
         """A step that was stopped: the session is where it was, unless more was lost."""
         core = session._core
         happened = recorded.step > core.step
-        history = core.line.history
+        history = core.processes.history
         why = f"interrupted ({recorded.problem})" if recorded.problem else f"stopped ({recorded.outcome})"
         self.taken.append(f"step {recorded.step} was {why}: taken as recorded")
         if not happened:
@@ -437,7 +437,7 @@ class Replay:
         core.step = recorded.step
         if history.current.step == recorded.now:
             return
-        if recorded.now == 0 and core.line.workspace is None and self.recording.heading.state is None:
+        if recorded.now == 0 and core.processes.workspace is None and self.recording.heading.state is None:
             fresh = self._new_session()
             fresh._core.step = core.step
             self._sessions[recorded.session] = fresh
@@ -503,7 +503,7 @@ class Replay:
                     self._threads[number] = self._threads[record.session]
 
     def _arrived(self, record: form.Operation, session: Session) -> None:
-        now = self._sessions.get(record.session, session)._core.line.history.current.step
+        now = self._sessions.get(record.session, session)._core.processes.history.current.step
         if now != record.now and not record.problem:
             self._differ(record, "state", f"that of step {record.now}", f"that of step {now}")
 

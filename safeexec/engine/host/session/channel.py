@@ -42,7 +42,9 @@ class Gone(Exception):
 
 
 def new_control() -> tuple[socket.socket, socket.socket]:
-    """A control socket: the host's end, which learns from the kernel who speaks on it first, and the process's end."""
+    """Return a control socket: the host's end, which learns from the kernel who speaks on it first, and the process's
+    end.
+    """
     ours, theirs = socket.socketpair()
     processes.pass_identity(ours, True)
     return ours, theirs
@@ -73,7 +75,7 @@ class Channel:
 
     @classmethod
     def pair(cls, state: str = STARTING) -> tuple[Channel, socket.socket]:
-        """A channel and the other end of its socket, which is for the process to come."""
+        """Return a channel and the other end of its socket, which is for the process to come."""
         ours, theirs = new_control()
         return cls(ours, state), theirs
 
@@ -141,7 +143,7 @@ class Channel:
                 raise Gone(str(error)) from None
 
     def receive(self, deadline: float) -> Core[m.FromChild | None]:
-        """The next message, or None at the deadline. Raises `Gone` or `ProtocolError`."""
+        """Return the next message, or None at the deadline. Raises `Gone` or `ProtocolError`."""
         while not self._inbox:
             self._wait.deadline = deadline
             if not (yield self._wait):
@@ -205,8 +207,8 @@ class Channel:
             self.socket.shutdown(socket.SHUT_RD)
 
     def held(self) -> list[int]:
-        """A pidfd of the process, the caller's to close; none where it is not known, or descriptors have run out: it
-        ends all the same, and nobody waits for it.
+        """Return a pidfd of the process, the caller's to close; none where it is not known, or descriptors have run
+        out: it ends all the same, and nobody waits for it.
         """
         try:
             return [os.dup(self.pidfd)] if self.pidfd >= 0 else []

@@ -86,7 +86,7 @@ class Checkpoint(Struct, eq=False):
             return False
 
     def pid(self) -> int | None:
-        """The copy's process, once it has parked. None for a copy that nobody will make, too."""
+        """Return the copy's process, once it has parked. None for a copy that nobody will make, too."""
         channel = self.channel
         if channel is not None and channel.pid is not None:
             return channel.pid
@@ -124,7 +124,7 @@ class Checkpoint(Struct, eq=False):
             return False
 
     def _met(self) -> Channel:
-        """The channel to the copy. If the copy has parked, its pid is known there."""
+        """Return the channel to the copy. If the copy has parked, its pid is known there."""
         if self.channel is None:
             self.channel = Channel(self.control, PARKING)
         if self.channel.pid is None:
@@ -152,7 +152,7 @@ class Checkpoint(Struct, eq=False):
         return channel
 
     def held(self) -> list[int]:
-        """A pidfd of the copy if it has parked, the caller's to close. Does not wait."""
+        """Return a pidfd of the copy if it has parked, the caller's to close. Does not wait."""
         return self._met().held() if self.seen() else []
 
     def kill(self) -> None:
@@ -196,14 +196,14 @@ def resumed(channel: Channel, deadline: float) -> Core[m.Ready | None]:
 
 
 def living(checkpoint: Checkpoint | None) -> Checkpoint | None:
-    """The nearest ancestor, `checkpoint` itself included, whose copy is still held."""
+    """Return the nearest ancestor, `checkpoint` itself included, whose copy is still held."""
     while checkpoint is not None and checkpoint.users == 0:
         checkpoint = checkpoint.parent
     return checkpoint
 
 
 def ancestors(checkpoint: Checkpoint | None) -> list[Checkpoint]:
-    """The held copies on the way from `checkpoint` up, itself included."""
+    """Return the held copies on the way from `checkpoint` up, itself included."""
     found = []
     while (checkpoint := living(checkpoint)) is not None:
         found.append(checkpoint)
@@ -222,7 +222,9 @@ def check_depth(parent: Checkpoint | None) -> None:
 
 
 def rows_of(history: History[Checkpoint]) -> list[CheckpointInfo]:
-    """The copies as data: those with a name, and automatic ones that have parked; none whose process has ended."""
+    """Return the copies as data: those with a name, and automatic ones that have parked; none whose process has
+    ended.
+    """
     now, rows = monotonic(), []
     held = [(copy, copy.pid()) for copy in history.copies()]
     held = [(copy, pid) for copy, pid in held if copy.alive]

@@ -63,8 +63,8 @@ def notes_of(notes: Iterable[str]) -> list[str]:
 
 
 def decode_payload(payload: bytes | bytearray | memoryview, depth: int, *, arrays: bool) -> Any:
-    """One value of the child, nested `depth` deep at most (`limits.value_depth`). `arrays`: arrays and frames are made
-    anew; otherwise they are plain data. Raises `ProtocolError`.
+    """Return one value of the child, nested `depth` deep at most (`limits.value_depth`). `arrays`: arrays and frames
+    are made anew; otherwise they are plain data. Raises `ProtocolError`.
     """
     return decode(payload, max_depth=depth + 2, arrays=arrays)
 
@@ -75,7 +75,7 @@ def may_be_bound(name: object) -> bool:
 
 
 def decode_file(fd: int, size: int, depth: int, *, arrays: bool) -> Any:
-    """The same of a value in the first `size` bytes of a file that the child filled. Raises `ProtocolError`.
+    """Return the same of a value in the first `size` bytes of a file that the child filled. Raises `ProtocolError`.
 
     Two buffers of 1 MB that come and go are 450 page faults, 0.7 ms: the memory that a value is read into becomes the
     memory of the array in it, or is kept for the next value.
@@ -103,7 +103,7 @@ _kept: list[bytearray] = []
 
 
 def error_info(report: m.Refusal) -> ErrorInfo:
-    """An error as the child tells it, or a refusal that its code has caught, each text cut."""
+    """Return an error as the child tells it, or a refusal that its code has caught, each text cut."""
     diagnostics = report.diagnostics[:NAMES] if isinstance(report, m.ErrorReport) else ()
     return ErrorInfo(
         type=one_line(report.type, 200),
@@ -137,7 +137,7 @@ class StepFacts(NamedTuple):
 
 
 def build_result(facts: StepFacts, done: m.StepDone, value: Any) -> Result:
-    """The result of a step that the child ended itself."""
+    """Return the result of a step that the child ended itself."""
     limits, number, wall, cpu, woke, printed, warned, calls = facts
     changes = done.changes
     return Result(
@@ -170,8 +170,8 @@ def _error(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
 def build_killed(
     facts: StepFacts, plan: LimitsPlan, verdict: Verdict, place: Place, sources: dict[str, str], peak: int
 ) -> Result:
-    """The result of a step that the host ended, or whose process died; before its state is brought back. `peak`: bytes
-    that the process held at most, where that is known.
+    """Return the result of a step that the host ended, or whose process died; before its state is brought back. `peak`:
+    bytes that the process held at most, where that is known.
     """
     _, number, wall, cpu, woke, printed, warned, calls = facts
     file = f"<step {number}>"
@@ -192,7 +192,7 @@ def build_killed(
 
 
 def changes_of(report: m.ChangesReport) -> Changes:
-    """The names that a step touched, within the bounds of the message."""
+    """Return the names that a step touched, within the bounds of the message."""
     told = report.descriptions
     groups = report.created, report.changed, report.deleted
     if not "".join((*groups[0], *groups[1], *groups[2], *told, *told.values())).isprintable():
@@ -210,7 +210,7 @@ def variables_of(rows: list[m.VariableData]) -> list[Variable]:
 
 
 def frames_of(frames: list[m.FrameData]) -> list[Frame]:
-    """The functions that were running when a step raised."""
+    """Return the functions that were running when a step raised."""
     return [
         Frame(
             one_line(frame.function, 200), one_line(frame.file, 200), frame.line, tuple(variables_of(frame.variables))
@@ -220,7 +220,9 @@ def frames_of(frames: list[m.FrameData]) -> list[Frame]:
 
 
 def displays(reports: list[m.DisplayData]) -> tuple[Display, ...]:
-    """The displays of a step, a thousand at most. Their data are as the guest made them: hostile to a browser."""
+    """Return the displays of a step, a thousand at most. Their data are as the guest made them: hostile to a
+    browser.
+    """
     return tuple(
         Display(
             {one_line(mime, 200): data for mime, data in report.data.items()},
@@ -233,8 +235,8 @@ def displays(reports: list[m.DisplayData]) -> tuple[Display, ...]:
 
 
 def restored(result: Result, notes: list[str], remaining: tuple[str, ...], diverged: bool) -> Result:
-    """The same result, of a step that was undone, and what is to be said of that. `notes`: of the restore. `diverged`:
-    steps before it are lost, as they came out otherwise.
+    """Return the same result, of a step that was undone, and what is to be said of that. `notes`: of the restore.
+    `diverged`: steps before it are lost, as they came out otherwise.
     """
     empty = notes and notes[-1].endswith(STARTS_EMPTY)
     state: State = "diverged" if diverged else "lost" if empty else "restored"

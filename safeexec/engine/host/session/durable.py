@@ -27,7 +27,7 @@ from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session import waits
 from safeexec.engine.host.session.earlier import EarlierSteps
 from safeexec.engine.host.session.history import FRESH
-from safeexec.engine.host.session.line import Line, wait_for
+from safeexec.engine.host.session.processes import SessionProcesses, wait_for
 from safeexec.engine.host.session.states import CLOSED
 from safeexec.engine.host.session.step import checked_source
 from safeexec.engine.host.session.supervisor import Supervisor
@@ -152,7 +152,7 @@ class Durable:
 
     def begun(self, session: SessionCore, *, saved: bool) -> None:
         """Its recording has begun. `saved`: the heading holds the state that the session is in."""
-        memory = session.line.history.current.memory
+        memory = session.processes.history.current.memory
         if memory is not FRESH and not saved:
             self._since = monotonic()  # of a template: nothing in the store leads there
         elif memory is not FRESH:
@@ -187,12 +187,12 @@ class Durable:
         """Return which state an operation has led to, and how: fields of its line. Nothing where only a saved state
         leads there.
         """
-        current, again, values = session.line.history.current, session.again, self._values
+        current, again, values = session.processes.history.current, session.again, self._values
         memory, session.again, self._values = current.memory, None, 0
         if self.is_suspended(session):
             return {}
-        self._fell = self._fell or session.line.fell_back
-        session.line.fell_back = False
+        self._fell = self._fell or session.processes.fell_back
+        session.processes.fell_back = False
         if session.files_changed:
             session.files_changed = False
             self._ways.pop(memory.number, None)  # the same variables with other files
@@ -232,8 +232,8 @@ class Durable:
         """Leave the session to the store if it has lost what the store has: no copy of its state was left, or only an
         older one. Returns whether it is left there, until it is used again.
         """
-        current = session.line.history.current
-        if session.line.fell_back and (current.step < self._safe or current.memory is FRESH):
+        current = session.processes.history.current
+        if session.processes.fell_back and (current.step < self._safe or current.memory is FRESH):
             self.suspended = True
         return self.suspended
 
@@ -336,7 +336,7 @@ class Durable:
         state: list[form.Content] = []
         put = partial(self._put, held, number, state)
         yield from session.saving(None).save(put, session.step, lasting=True)
-        history = session.line.history
+        history = session.processes.history
         memory = history.current.memory
         if memory is FRESH or not memory.number:
             moment = self._number()
@@ -379,8 +379,8 @@ class Durable:
 
     def _carried(self, session: SessionCore) -> Iterator[form.Record]:
         """Yield what the lines before the saved state say that is still to be known."""
-        for name in session.line.history.named:
-            yield form.Named(name=name, step=session.step, now=session.line.history.current.step)
+        for name in session.processes.history.named:
+            yield form.Named(name=name, step=session.step, now=session.processes.history.current.step)
         yield from self.earlier.records()
         if session.effects is not None:
             yield from session.effects.unfinished()
@@ -440,11 +440,11 @@ class Durable:
         """End all that the session has in this process."""
         if self._held is None:
             return
-        yield from wait_for(session.line.end_processes())
+        yield from wait_for(session.processes.end_processes())
         session.supervisor.doing = None
-        if (workspace := session.line.workspace) is not None:
+        if (workspace := session.processes.workspace) is not None:
             yield from ending(1 << 20, workspace.close)
-        session.line.close()
+        session.processes.close()
         session.sandbox.session_suspended(session)
         if self._writer is not None:
             yield Work(self._writer.close)
@@ -491,8 +491,8 @@ class Durable:
                 raise SessionClosed(why)
             yield from self._restore(session, left, notes)
         except BaseException:
-            yield from wait_for(session.line.end_processes())
-            session.line.close()
+            yield from wait_for(session.processes.end_processes())
+            session.processes.close()
             session.sandbox.session_suspended(session)
             self.release()
             raise
@@ -514,8 +514,8 @@ class Durable:
             done = yield from self._repeat(session, doings, size, entropy)
             if done == len(doings):
                 break
-            yield from wait_for(session.line.end_processes())
-            session.line.close()
+            yield from wait_for(session.processes.end_processes())
+            session.processes.close()
             if size == 1:
                 # Up to the one that came out otherwise, and no further.
                 otherwise = [doing.record for doing in doings[done:] if isinstance(doing.record, form.Run)]
@@ -533,10 +533,10 @@ class Durable:
         sandbox, held, policy = session.sandbox, self._held, session.policy
         assert held is not None
         records = session.supervisor.tool_records
-        session.line = line = Line(sandbox, policy, sandbox.spare_for(policy))
-        session.supervisor = supervisor = Supervisor(sandbox, line)
+        session.processes = processes = SessionProcesses(sandbox, policy, sandbox.spare_for(policy))
+        session.supervisor = supervisor = Supervisor(sandbox, processes)
         supervisor.tool_records = records
-        yield from line.begin()
+        yield from processes.begin()
         session.mechanisms = sandbox.mechanisms
         supervisor.arrived()
         sandbox.session_resumed(session)
@@ -549,14 +549,14 @@ class Durable:
         try:
             header = saved.header
             foreign = header.python != state_file.python_version()
-            if line.workspace is not None:
-                yield Work(partial(state_file.put_back, line.workspace, saved, alone=True))
+            if processes.workspace is not None:
+                yield Work(partial(state_file.put_back, processes.workspace, saved, alone=True))
             elif header.files:
                 supervisor.notes_next.append(f"the policy {policy.name!r} gives no workspace: its files are not kept")
             yield from session.saving(None).load(saved.payload, foreign=foreign)
         finally:
             yield from ending(saved.size(), saved.close)
-        line.history.current.memory.number = left.heading.moment
+        processes.history.current.memory.number = left.heading.moment
         failed = list(header.failed.items())[: recovery.NAMED]
         supervisor.notes_next += [
             one_line(f"{name!r} could not be kept: {why}", m.NOTE_CHARACTERS) for name, why in failed
@@ -571,15 +571,15 @@ class Durable:
         """Do once more what led to the newest state, so many at a time. Returns how many came out as they did, if not
         all did: of them, those of whole parts.
         """
-        line, steps = session.line, [self._entries(session, doing) for doing in doings]
+        processes, steps = session.processes, [self._entries(session, doing) for doing in doings]
         for start in range(0, max(len(steps), 1), size):
             batch = [entry for entries in steps[start : start + size] for entry in entries]
-            if not (yield from line.repeat(batch, b"" if start else entropy)):
+            if not (yield from processes.repeat(batch, b"" if start else entropy)):
                 return start
         total = session.supervisor.tool_records.total
-        line.history.current.tool_calls = total
+        processes.history.current.tool_calls = total
         for entries, doing in zip(steps, doings, strict=True):
-            line.resume(entries, doing.moment, total)
+            processes.resume(entries, doing.moment, total)
             if isinstance(doing.record, form.Run):
                 session.supervisor.sources.add(doing.step, doing.record.source)
         return len(doings)

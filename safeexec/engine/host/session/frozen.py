@@ -28,27 +28,27 @@ class FrozenState:
 
     def leave(self) -> Channel | None:
         """The session is in this state, and has no process: the one that it had is the caller's to end."""
-        core, line = self._core, self._core.line
-        runner, line.runner = line.runner, None
+        core, processes = self._core, self._core.processes
+        runner, processes.runner = processes.runner, None
         if core.supervisor.state is not LOST:
             core.supervisor.transition(LOST)
-        line.release(line.history.arrive(self.state))
+        processes.release(processes.history.arrive(self.state))
         if core.recorder is not None:
             core.recorder.left(core, self._name)
         return runner.channel if runner is not None else None
 
     def end(self, channel: Channel) -> Core[None]:
         """End a process that was left, and whatever it left behind."""
-        yield from self._core.line.lineage.end_runner(channel, self._core.line)
+        yield from self._core.processes.lineage.end_runner(channel, self._core.processes)
         channel.close()
 
     def adopt(self, channel: Channel, out: OutputFile, err: OutputFile) -> None:
         """The session goes on in a process that was thawed from the copy, and writes to `out` and `err`."""
-        self._core.line.adopt(channel, self.copy, out, err)
+        self._core.processes.adopt(channel, self.copy, out, err)
         self._core.supervisor.arrived()
 
 
 def park(core: SessionCore, name: str) -> Core[FrozenState]:
-    """The state as it is now, under a name. The process goes on until it is left."""
+    """Return the state as it is now, under a name. The process goes on until it is left."""
     yield from core.checkpoint(name)
-    return FrozenState(core, name, *core.line.history.find(name))
+    return FrozenState(core, name, *core.processes.history.find(name))

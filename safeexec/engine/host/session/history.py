@@ -65,7 +65,7 @@ UNREACHABLE: Final = State(-1, Memory())
 
 
 class History(Generic[C]):
-    """The states of one session's line, and the copies of them."""
+    """The states of one session, and the copies of them."""
 
     __slots__ = ("_begun", "_copies", "base", "current", "named", "next", "root", "uncertain")
 
@@ -204,7 +204,7 @@ class History(Generic[C]):
         return before
 
     def find(self, name: str) -> tuple[State, C]:
-        """The state of that name, and its copy. Raises `CheckpointError`."""
+        """Return the state of that name, and its copy. Raises `CheckpointError`."""
         try:
             return self.named[name]
         except (KeyError, TypeError):
@@ -219,25 +219,25 @@ class History(Generic[C]):
         return [*gone, *self._dropped()]
 
     def expendable(self) -> list[C]:
-        """The copies that could go for want of room: automatic ones, the oldest first, none that the present state is
-        made of.
+        """Return the copies that could go for want of room: automatic ones, the oldest first, none that the present
+        state is made of.
         """
         kept = {copy for _, copy in self.named.values()}
         memory = self.current.memory
-        bases = self._base_of(memory), self._lasting_base_of(memory)
+        bases = self._base_of(memory), self._base_of(memory, lasting=True)
         return [copy for copy, state in self._copies.items() if copy not in kept and state.memory not in bases]
 
     def copies(self) -> list[C]:
-        """Every copy that is held, the oldest first; those with a name whose process has ended among them."""
+        """Return every copy that is held, the oldest first; those with a name whose process has ended among them."""
         # Each step is one call of C code: a thread that sweeps a branch of the session may ask at the same time.
         return list(dict.fromkeys((*self._copies, *[copy for _, copy in list(self.named.values())])))
 
     def copies_of(self, state: State) -> list[C]:
-        """The copies of a state's memory: the surest first, and of these the ones with a name."""
+        """Return the copies of a state's memory: the surest first, and of these the ones with a name."""
         return self._of(state.memory)
 
     def copies_below(self, state: State) -> list[C]:
-        """The copies from which the state can be had, if need be by repeating the steps since."""
+        """Return the copies from which the state can be had, if need be by repeating the steps since."""
         base = self._base_of(state.memory)
         return [] if base is None else self._of(base)
 
@@ -250,16 +250,16 @@ class History(Generic[C]):
 
     # Going back
 
-    def _base_of(self, memory: Memory) -> Memory | None:
+    def _base_of(self, memory: Memory | None, *, lasting: bool = False) -> Memory | None:
         """Return what the memory is made of by entries of the journal: the nearest one that has a copy, or that of a
-        new child. Itself, if it has a copy; None if nothing leads there.
+        new child. Itself, if it has a copy; None if nothing leads there. `lasting`: without the copies that go when
+        their names are dropped.
         """
-        return _nearest(memory, {id(of.memory) for of in self._copies.values()})
-
-    def _lasting_base_of(self, memory: Memory) -> Memory | None:
-        """The same without the copies that go when their names are dropped."""
-        names = [copy for _, copy in self.named.values() if copy is not self.base]
-        return _nearest(memory, {id(of.memory) for copy, of in self._copies.items() if copy not in names})
+        names = [copy for _, copy in self.named.values() if copy is not self.base] if lasting else []
+        have = {id(of.memory) for copy, of in self._copies.items() if copy not in names}
+        while memory is not None and id(memory) not in have and memory is not FRESH:
+            memory = memory.origin
+        return memory
 
     def needs_no_process(self) -> bool:
         """Tell whether what the process began as leads to the state as it is, by repeated steps: a new child, or
@@ -280,8 +280,8 @@ class History(Generic[C]):
         return before is not None and (self.current.memory.entry is not None or self.can_be_had(before))
 
     def before_last(self, steps: int = 1) -> State:
-        """The state before the last step that is part of the session, or before so many: never an older one. Raises
-        `CheckpointError`.
+        """Return the state before the last step that is part of the session, or before so many: never an older one.
+        Raises `CheckpointError`.
         """
         state = self.current
         for _ in range(steps):
@@ -312,7 +312,9 @@ class History(Generic[C]):
             state = state.older
 
     def last_resort(self) -> State:
-        """The state of a new child: that of the line, with the files it had, or the one that the session began with."""
+        """Return the state of a new child: that of the session, with the files it had, or the one that the session
+        began with.
+        """
         state: State | None = self.current
         while state is not None and state.memory is not FRESH:
             state = state.older
@@ -330,8 +332,8 @@ class History(Generic[C]):
         return self._dropped()
 
     def branch(self, copy: C, template: str | None = None) -> History[C]:
-        """The history of another session that begins in the state as it is now, with `copy` of it. It has no copies of
-        earlier states. If the state is that of a `template`, there are no earlier ones, and it has that name.
+        """Return the history of another session that begins in the state as it is now, with `copy` of it. It has no
+        copies of earlier states. If the state is that of a `template`, there are no earlier ones, and it has that name.
         """
         now, branch = self.current, History[C](self.root)
         before = now.before if template is None else None
@@ -355,13 +357,13 @@ class History(Generic[C]):
         that, as its name may be dropped; the one that the process was thawed from does.
         """
         current = self.current
-        kept = [self._lasting_base_of(current.memory)]
+        kept = [self._base_of(current.memory, lasting=True)]
         if current.before is not None:
-            kept.append(self._lasting_base_of(current.before.memory))
+            kept.append(self._base_of(current.before.memory, lasting=True))
         line, safe, state = [current], self._is_safe(kept[0]), current.older
         needed = [current]
         while state is not None:
-            base = self._lasting_base_of(state.memory)
+            base = self._base_of(state.memory, lasting=True)
             if not safe:
                 kept.append(base)
                 needed.append(state)
@@ -400,7 +402,9 @@ class History(Generic[C]):
             state = before
 
     def _superfluous(self, kept: list[Memory | None]) -> list[C]:
-        """The copies without a name that are not of the memories `kept`, or of one that has a sure copy already."""
+        """Return the copies without a name that are not of the memories `kept`, or of one that has a sure copy
+        already.
+        """
         names = [copy for _, copy in self.named.values()]
         found: list[C] = []
         have: list[Memory] = []
@@ -431,13 +435,6 @@ class History(Generic[C]):
         return copies
 
 
-def _nearest(memory: Memory | None, have: set[int]) -> Memory | None:
-    """The nearest one that it is made of, itself included, of those whose identities are in `have`, or `FRESH`."""
-    while memory is not None and id(memory) not in have and memory is not FRESH:
-        memory = memory.origin
-    return memory
-
-
 def _with_files(state: State, files: Any) -> State:
-    """The same state with other files."""
+    """Return the same state with other files."""
     return State(state.step, state.memory, files, state.before, state.older, state.tool_calls)

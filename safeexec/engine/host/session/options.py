@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
-from safeexec.engine.host.session.given import Given
 from safeexec.engine.host.session.listeners import OnDisplay, OnProgress
 from safeexec.engine.host.session.output import OnOutput
+from safeexec.engine.host.session.standard_input import Given
 
 
 class RunOptions(TypedDict, total=False):

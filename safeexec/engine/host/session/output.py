@@ -83,11 +83,11 @@ class OutputFile:
         self._hole = -1
 
     def handed_to_branch(self, err: OutputFile) -> tuple[int, int, int]:
-        """The descriptors that a branch goes on with, in the order in which it takes them."""
+        """Return the descriptors that a branch goes on with, in the order in which it takes them."""
         return self.shared, self.fd, err.fd
 
     def size(self) -> int:
-        """Bytes that this step has written."""
+        """Return bytes that this step has written."""
         if self._length:
             self._python += len(self._python_text(self._python))
         return self._python + self.mark()
@@ -98,7 +98,7 @@ class OutputFile:
         return os.lseek(self.fd, 0, os.SEEK_CUR)
 
     def held(self) -> int:
-        """Bytes of memory that it takes, those included that a guest wrote where nobody reads."""
+        """Return bytes of memory that it takes, those included that a guest wrote where nobody reads."""
         return sum(os.fstat(fd).st_blocks * 512 for fd in (self.fd, self.shared) if fd >= 0)
 
     def text(self, cap: int) -> Printed:
@@ -121,7 +121,7 @@ class OutputFile:
         return Printed(f"{head}\n[… {left_out} bytes left out …]\n{tail}", size, left_out)
 
     def _read(self, parts: list[Extent], start: int, end: int) -> bytes:
-        """The bytes from `start` to `end` of what the parts hold together."""
+        """Return the bytes from `start` to `end` of what the parts hold together."""
         pieces, at = [], 0
         for offset, length in parts:
             first, last = max(start - at, 0), min(end - at, length)
@@ -211,8 +211,8 @@ class OutputFile:
 
 
 def new_streams(limits: Limits, of_sandbox: Limits) -> tuple[OutputFile, OutputFile]:
-    """The files of standard output and standard error of a session, by its limits and those of its sandbox. Raises
-    OSError, and leaves nothing open then.
+    """Return the files of standard output and standard error of a session, by its limits and those of its sandbox.
+    Raises OSError, and leaves nothing open then.
     """
     out = OutputFile("stdout", limits.output_kb << 10, of_sandbox.output_kb << 10)
     try:
@@ -223,9 +223,9 @@ def new_streams(limits: Limits, of_sandbox: Limits) -> tuple[OutputFile, OutputF
 
 
 def _sealed(name: str, size: int) -> int:
-    """A file in memory of this size for good; a page of it is taken once it is written to. Where the host's own files
-    are held shorter (RLIMIT_FSIZE) it is empty, and RLIMIT_FSIZE of the child bounds it: then nothing is shared, and
-    the child makes a system call for each line.
+    """Return a file in memory of this size for good; a page of it is taken once it is written to. Where the host's own
+    files are held shorter (RLIMIT_FSIZE) it is empty, and RLIMIT_FSIZE of the child bounds it: then nothing is shared,
+    and the child makes a system call for each line.
     """
     fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:

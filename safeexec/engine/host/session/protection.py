@@ -33,7 +33,7 @@ def planned(policy: Policy, group: Group | None, template: str | None) -> list[M
 
 
 def as_tried(rows: Iterable[Mechanism], tried: Iterable[Mechanism]) -> tuple[Mechanism, ...]:
-    """The rows that were planned, each with what came of trying: active is what both say."""
+    """Return the rows that were planned, each with what came of trying: active is what both say."""
     found = {row.name: row for row in rows}
     for act in tried:
         row = found.get(act.name, act)

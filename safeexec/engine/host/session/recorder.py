@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from safeexec.common.text import shorten
 from safeexec.engine.host.session.durable import NEVER, Durable
-from safeexec.engine.host.session.given import pieces_of
+from safeexec.engine.host.session.standard_input import pieces_of
 from safeexec.engine.host.startup.launch import environment
 from safeexec.engine.host.waiting import Core, Work, apart, weight
 from safeexec.engine.host.watch.bill import AT_ONCE_BYTES
@@ -34,7 +34,7 @@ from safeexec.protocol import messages as m
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.home import RecordsSession, ToolAnswers
+    from safeexec.engine.host.session.interfaces import ToolAnswers
     from safeexec.engine.host.session.session import SessionCore
     from safeexec.results import Result
 
@@ -58,7 +58,7 @@ def record(
     """
     durable = options if isinstance(options, Durable) else None
     if durable is not None:
-        session.durable, session.identity, durable.entropy = durable, durable.identity, session.line.entropy
+        session.durable, session.identity, durable.entropy = durable, durable.identity, session.processes.entropy
     if options is True:
         options = RecordOptions()
     if durable is None and not isinstance(options, RecordOptions):
@@ -101,7 +101,7 @@ def preparation(session: SessionCore, recording: SessionRecording, name: str) ->
 
 
 def _workspace_files(session: SessionCore) -> dict[str, bytes]:
-    """The files of a session by name; none where its policy gives it no workspace."""
+    """Return the files of a session by name; none where its policy gives it no workspace."""
     try:
         return {name: session.read_file(name) for name in session.list_files()}
     except WorkspaceError:
@@ -167,7 +167,7 @@ class SessionRecording:
                 calls = one.call
             elif isinstance(one, form.Branched):
                 sessions = max(sessions, *one.branches, 0)
-        now = session.line.history.current.step
+        now = session.processes.history.current.step
         self.writer.add(numbered(form.FromTemplate(session=1, step=session.step, now=now, name=prepared.name)))
         self.calls, self._numbers = count(calls + 1), chain((1,), count(sessions + 1))
 
@@ -181,17 +181,13 @@ class SessionRecording:
         self.writer.add(numbered(form.Opened(session=self.join(session))))
 
     def tools(self, tools: ToolAnswers) -> RecordedTools:
-        """The tools of a session, whose calls are recorded."""
+        """Return the tools of a session, whose calls are recorded."""
         return RecordedTools(tools, self)
 
     def join(self, session: SessionCore) -> int:
         """Record this session, too. Returns its number."""
         number = next(self._numbers)
-        recorder = Recorder(self, number)
-        if session.recorder is None:
-            session.recorder = recorder
-        else:
-            session.recorder.inner = recorder
+        session.recorder = Recorder(self, number)
         self._open += 1
         return number
 
@@ -207,14 +203,13 @@ class SessionRecording:
 class Recorder:
     """What one session tells."""
 
-    __slots__ = ("_stop_noted", "call", "inner", "number", "recording")
+    __slots__ = ("_stop_noted", "call", "number", "recording")
 
     def __init__(self, recording: SessionRecording, number: int) -> None:
         self.recording = recording
         self.number = number
         self.call = 0
         """The number of the tool call that is made."""
-        self.inner: RecordsSession | None = None
         self._stop_noted = False
         """Whether the caller knows that the recording has stopped."""
 
@@ -246,15 +241,6 @@ class Recorder:
     def note(self, session: SessionCore, text: str, score: float | None) -> None:
         """Write down what the host has to say of the session as it is now."""
         self.tell(form.Note(session=self.number, step=session.step, text=text[:2000], score=score))
-
-    def pending(self) -> list[Any]:
-        """No call waits here."""
-        return []
-
-    def carry_out(self) -> Core[list[str]]:
-        """Nothing waits."""
-        yield from ()
-        return []
 
     def secured(self, *, intent: bool = False, written: bool = False) -> Core[None]:
         """Wait until what was told is on the disk, where that is asked for: an `intent` of a stored session always is.
@@ -364,7 +350,7 @@ class Recorder:
         return result
 
     def _where(self, session: SessionCore) -> dict[str, Any]:
-        where = {"session": self.number, "step": session.step, "now": session.line.history.current.step}
+        where = {"session": self.number, "step": session.step, "now": session.processes.history.current.step}
         if self.recording.durable is not None and self.number == 1:
             where |= self.recording.durable.moment(session)
         return where
@@ -384,29 +370,11 @@ class Recorder:
             where = self._where(session) | known
             self.recording.writer.add(lambda n, at: make(n=n, at=at, **where), size)
 
-    def _change(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        (request,) = args
-        if isinstance(request, m.Remove):
-            with self._line(session, partial(form.Deleted, name=request.name)):
-                return (yield from operation(session, *args, **kwargs))
-
-        if self.recording.durable is not None and len(request.value) > forms.VALUE_BYTES:
+    def _plain(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+        make, size = LINES[operation.__name__](*args)
+        if self.recording.durable is not None and operation.__name__ == "_change" and size > forms.VALUE_BYTES:
             self.recording.durable.begin("", NEVER, 0)
-
-        def bound(**fields: Any) -> form.Set:
-            data = request.value
-            return form.Set(name=request.name, value=forms.packed(data, forms.short_text(data)), **fields)
-
-        with self._line(session, bound, len(request.value)):
-            return (yield from operation(session, *args, **kwargs))
-
-    def _file(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        name, data = args[0], bytes(args[1])
-
-        def written(**fields: Any) -> form.Written:
-            return form.Written(name=name, content=forms.content(data), **fields)
-
-        with self._line(session, written, len(data)):
+        with self._line(session, make, size):
             return (yield from operation(session, *args, **kwargs))
 
     def _files(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
@@ -430,15 +398,6 @@ class Recorder:
             known |= {"status": result.returncode, "stdout": result.stdout, "stderr": result.stderr}
         return result
 
-    def _by_name(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        with self._line(session, partial(NAMED[operation.__name__], name=args[0])):
-            return (yield from operation(session, *args, **kwargs))
-
-    def _rollback(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        name, steps = args
-        with self._line(session, partial(form.RolledBack, name=name, steps=steps)):
-            return (yield from operation(session, *args, **kwargs))
-
     def _branch(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         with self._line(session, form.Branched) as known:
             branches = yield from operation(session, *args, **kwargs)
@@ -451,21 +410,41 @@ Follow = Callable[[Recorder, Operation, "SessionCore", Any, dict[str, Any]], Cor
 OPERATIONS: dict[str, Follow] = {
     "run": Recorder._run,
     "perform": Recorder._perform,
-    "_change": Recorder._change,
-    "_write_file": Recorder._file,
+    "_change": Recorder._plain,
+    "_write_file": Recorder._plain,
     "put_files": Recorder._files,
     "save": Recorder._save,
     "command": Recorder._command,
-    "checkpoint": Recorder._by_name,
-    "rollback": Recorder._rollback,
-    "_drop": Recorder._by_name,
+    "checkpoint": Recorder._plain,
+    "rollback": Recorder._plain,
+    "_drop": Recorder._plain,
     "branch": Recorder._branch,
 }
 """Operation of `SessionCore` → how it is written down."""
-NAMED: dict[str, Callable[..., form.Record]] = {
-    "checkpoint": form.Named,
-    "_drop": form.Dropped,
+
+
+def _changed(request: m.Assign | m.Remove) -> RecordLine:
+    if isinstance(request, m.Remove):
+        return partial(form.Deleted, name=request.name), 0
+    name, data = request.name, request.value
+    return lambda **at: form.Set(name=name, value=forms.packed(data, forms.short_text(data)), **at), len(data)
+
+
+def _written(name: str, given: Any) -> RecordLine:
+    data = bytes(given)
+    return lambda **at: form.Written(name=name, content=forms.content(data), **at), len(data)
+
+
+RecordLine = tuple[Callable[..., form.Record], int]
+"""What makes a record of what is known at the end, and how many bytes it holds till then."""
+LINES: dict[str, Callable[..., RecordLine]] = {
+    "_change": _changed,
+    "_write_file": _written,
+    "checkpoint": lambda name: (partial(form.Named, name=name), 0),
+    "_drop": lambda name: (partial(form.Dropped, name=name), 0),
+    "rollback": lambda name, steps: (partial(form.RolledBack, name=name, steps=steps), 0),
 }
+"""Operation that is one line of the recording → that line, by its arguments."""
 
 
 def _begun(request: Any, where: dict[str, Any]) -> form.Begun:
@@ -509,7 +488,7 @@ def _size(result: Result) -> int:
 
 
 def _overheard(pieces: Iterator[bytes], heard: list[bytes]) -> Iterator[bytes]:
-    """The pieces of a standard input, as they are read; what a line can hold of them is kept."""
+    """Yield the pieces of a standard input, as they are read; what a line can hold of them is kept."""
     room = forms.CONTENT_BYTES + 1
     for piece in pieces:
         if room > 0:

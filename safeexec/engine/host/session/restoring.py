@@ -25,23 +25,23 @@ def from_file(
     record: Any,
     namespace: Mapping[str, Any],
 ) -> Core[SessionCore]:
-    """The session that `begin` opens, in the state of a file. `policy` is that of the sandbox; the rest is told by
-    `SandboxCore._restored`.
+    """Return the session that `begin` opens, in the state of a file. `policy` is that of the sandbox; the rest is told
+    by `SandboxCore._restored`.
     """
     saved = yield Work(partial(state_file.read, path, policy.limits))
     try:
         state_file.check(saved.header, os.fsdecode(path))
         session = yield from begin()
         try:
-            if session.line.workspace is not None:
-                yield Work(partial(state_file.put_back, session.line.workspace, saved))
+            if session.processes.workspace is not None:
+                yield Work(partial(state_file.put_back, session.processes.workspace, saved))
             if saved.header.waiting:
                 try:
                     session.waiting = yield Work(partial(waits.read, saved.header.waiting))
                 except RecordingError as error:
                     raise StateFileError(f"{os.fsdecode(path)} is damaged: {error}") from None
                 entropy = bytes.fromhex(session.waiting.entropy) if session.policy.determinism is None else b""
-                if entropy and not (yield from session.line.repeat([], entropy)):
+                if entropy and not (yield from session.processes.repeat([], entropy)):
                     raise StateFileError("the process died before it restored the state")
             yield from session.load(saved.payload, timeout)
             if record is not None and record is not False:

@@ -15,7 +15,7 @@ from safeexec.engine.host.session.checkpoints import Checkpoint
 from safeexec.engine.host.session.decode import decode_file, decode_payload
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
-from safeexec.engine.host.watch.lineage import Lineage, LineageMember
+from safeexec.engine.host.watch.lineage import Lineage
 from safeexec.engine.linux import processes
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
@@ -53,7 +53,7 @@ class Runner:
         memory_base: int | None,
         bill: Bill,
     ) -> None:
-        """`memory_base`: bytes that the first process of its line was born with; None: this is that process."""
+        """`memory_base`: bytes that the first process of its session was born with; None: this is that process."""
         self.channel = channel
         self.lineage = lineage
         self.origin = origin
@@ -68,11 +68,6 @@ class Runner:
     @property
     def pid(self) -> int | None:
         return self.channel.pid
-
-    @property
-    def at_rest(self) -> bool:
-        """Whether it waits for a request, and all that it has said has been taken in."""
-        return self.channel.at_rest
 
     # Asking
 
@@ -99,7 +94,7 @@ class Runner:
         return (yield from self._delivered(size, seconds, lambda fd: os.pread(fd, size, 0)))
 
     def value(self, payload: bytes, *, arrays: bool) -> Core[Any]:
-        """A value that came in an answer. Raises `ProtocolError`."""
+        """Return a value that came in an answer. Raises `ProtocolError`."""
         depth = self._limits.value_depth
         if len(payload) <= SMALL_BYTES:
             self.bill.cpu += SMALL_SECONDS
@@ -131,14 +126,6 @@ class Runner:
         while not self.channel.at_rest and (yield from self.channel.receive(deadline)) is not None:
             pass
         return self.channel.at_rest
-
-    # Ending
-
-    def stop(self, owner: LineageMember) -> Core[bool]:
-        """End it and what guest code has forked; wait until it runs no more. False: its copies and what is thawed from
-        them end with it.
-        """
-        return (yield from self.lineage.end_runner(self.channel, owner))
 
 
 def _taken(fd: int, read: Callable[[int], R]) -> R:

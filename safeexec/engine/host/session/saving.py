@@ -34,7 +34,7 @@ class Saving:
 
     def __init__(self, supervisor: Supervisor, policy: Policy, answer_tool: AnswerTool, seconds: float) -> None:
         self._supervisor = supervisor
-        self._line = supervisor.line
+        self._processes = supervisor.processes
         self._policy = policy
         self._answer_tool = answer_tool
         self._seconds = seconds
@@ -64,17 +64,17 @@ class Saving:
 
     def _files(self) -> Core[dict[str, os.stat_result]]:
         """Return what a saved state has of the workspace."""
-        if (workspace := self._line.workspace) is None:
+        if (workspace := self._processes.workspace) is None:
             return {}
         try:
-            return (yield from self._line.on_files(workspace.listing))
+            return (yield from self._processes.on_files(workspace.listing))
         except WorkspaceError as error:
             raise StateFileError(f"the session could not be saved: {error}") from None
 
     def _open_file(self, name: str) -> int:
-        """A descriptor of a file of the workspace, to be read."""
-        assert self._line.workspace is not None
-        return self._line.workspace.open(name, os.O_RDONLY)
+        """Return a descriptor of a file of the workspace, to be read."""
+        assert self._processes.workspace is not None
+        return self._processes.workspace.open(name, os.O_RDONLY)
 
     def load(self, fd: int, *, foreign: bool = False) -> Core[None]:
         """Bind the variables of a saved payload; without code, if it is `foreign`."""
@@ -101,11 +101,11 @@ class Saving:
         `cancel` ends it. Returns a `Verdict` if it must end; the process is left as it is then. Raises `Gone` or
         `ProtocolError`.
         """
-        line, channel = self._line, runner.channel
-        line.out.begin()
-        line.err.begin()
-        watch = Watch(channel, self._policy.limits, self._seconds, (line.out, line.err))
-        step = self._supervisor.doing = Step(0, line, runner, watch, self._answer_tool)
+        processes, channel = self._processes, runner.channel
+        processes.out.begin()
+        processes.err.begin()
+        watch = Watch(channel, self._policy.limits, self._seconds, (processes.out, processes.err))
+        step = self._supervisor.doing = Step(0, processes, runner, watch, self._answer_tool)
         try:
             yield from channel.send(request, fds)
             while (verdict := step.verdict or watch.exceeded()) is None:

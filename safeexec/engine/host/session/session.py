@@ -1,8 +1,8 @@
 """A session without its I/O: what an API offers, as generators that the API drives. Nothing here blocks.
 
-A session is put together from parts: a `Turn` says who uses it, `states` what it is in the middle of, a `Line` has its
-processes and by its `History` the way back, a `Supervisor` has a process ready and brings the state back, a `Step`
-is the request that runs, and `requests` judges what is asked. This module calls them in their order.
+A session is put together from parts: a `Turn` says who uses it, `states` what it is in the middle of,
+`SessionProcesses` has its processes and by its `History` the way back, a `Supervisor` has a process ready and brings
+the state back, a `Step` is the request that runs. This module calls them in their order.
 """
 
 from __future__ import annotations
@@ -33,13 +33,12 @@ from safeexec.engine.host.session.decode import (
     restored,
     variables_of,
 )
-from safeexec.engine.host.session.given import Given, checked_arguments
 from safeexec.engine.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
-from safeexec.engine.host.session.line import PARK_SECONDS, Line, wait_for
 from safeexec.engine.host.session.listeners import NOBODY, Listeners, listening
+from safeexec.engine.host.session.processes import PARK_SECONDS, SessionProcesses, wait_for
 from safeexec.engine.host.session.protection import as_tried, planned
 from safeexec.engine.host.session.runner import Runner
-from safeexec.engine.host.session.standard_input import StandardInput
+from safeexec.engine.host.session.standard_input import Given, StandardInput, checked_arguments
 from safeexec.engine.host.session.states import ASKING, CLOSED, IDLE, RESTING, STEPPING
 from safeexec.engine.host.session.step import (
     FREEZE_SECONDS,
@@ -49,9 +48,8 @@ from safeexec.engine.host.session.step import (
     checked_source,
     timeout_of,
 )
-from safeexec.engine.host.session.step_calls import StepCalls
 from safeexec.engine.host.session.supervisor import CLOSED_MEANWHILE, Supervisor
-from safeexec.engine.host.session.tool_log import ToolLog
+from safeexec.engine.host.session.tool_calls import StepCalls, ToolLog
 from safeexec.engine.host.waiting import (
     AT_ONCE,
     BRIEF_SECONDS,
@@ -87,12 +85,19 @@ from safeexec.results import CheckpointInfo, ErrorInfo, Result, Rows, ToolCallRe
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Snapshot, Workspace
-    from safeexec.engine.host.session.home import HasEffects, Home, KeepsSession, RecordsSession, ToolAnswers
+    from safeexec.engine.host.session.interfaces import (
+        HasEffects,
+        KeepsSession,
+        RecordsSession,
+        SandboxInterface,
+        ToolAnswers,
+    )
     from safeexec.engine.host.session.listeners import Callbacks
     from safeexec.engine.host.session.saving import Saving
     from safeexec.engine.host.session.spare import Spare
-    from safeexec.engine.host.session.step_calls import AnswersAgain
-    from safeexec.engine.host.tools.toolbox import PendingCall, PutOff
+    from safeexec.engine.host.session.tool_calls import AnswersAgain
+    from safeexec.engine.host.tools.answers import PutOff
+    from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.engine.host.waiting import First
     from safeexec.engine.policy.model import Policy
     from safeexec.engine.recordings.format import Waiting
@@ -148,7 +153,7 @@ class Turn(Struct, eq=False):
 def exclusive(
     operation: Callable[Concatenate[SessionCore, P], Core[R]],
 ) -> Callable[Concatenate[SessionCore, P], Core[R]]:
-    """An operation that has the session to itself, from its start to its end, however it ends."""
+    """Return an operation that has the session to itself, from its start to its end, however it ends."""
 
     @wraps(operation)
     def begin(self: SessionCore, /, *args: P.args, **kwargs: P.kwargs) -> Core[R]:
@@ -157,6 +162,8 @@ def exclusive(
             work = operation(self, *args, **kwargs)
         else:
             work = self.recorder.follow(operation, self, args, kwargs)
+        if self.effects is not None:
+            work = self.effects.follow(operation.__name__, work)
         core = self._in_turn(turn, work)
         turn.core = ref(core)
         return core
@@ -173,11 +180,11 @@ _BUSY = (
 class SessionCore:
     """One lineage of guest state: variables, files, checkpoints. One user at a time; `cancel` is for any thread."""
 
-    def __init__(self, sandbox: Home, policy: Policy, spare: Spare | None = None) -> None:
+    def __init__(self, sandbox: SandboxInterface, policy: Policy, spare: Spare | None = None) -> None:
         self.sandbox = sandbox
         self.policy = policy
-        self.line = Line(sandbox, policy, spare)
-        self.supervisor = Supervisor(sandbox, self.line)
+        self.processes = SessionProcesses(sandbox, policy, spare)
+        self.supervisor = Supervisor(sandbox, self.processes)
         self.mechanisms: list[Mechanism] = []
         self.toolbox: ToolAnswers = sandbox.toolbox
         self.tells_frames = False
@@ -313,7 +320,7 @@ class SessionCore:
     def open(self) -> Core[None]:
         """Get a child and wait until it is locked down."""
         try:
-            yield from self.line.begin()
+            yield from self.processes.begin()
             self.mechanisms = self.sandbox.mechanisms
             self.supervisor.arrived()
         except BaseException:
@@ -349,7 +356,7 @@ class SessionCore:
         if self.supervisor.why_closed is None:
             self.supervisor.why_closed = CLOSED_WITH_SANDBOX
             if not self._turn.goes_on:
-                self.line.kill_all()
+                self.processes.kill_all()
 
     def _close(self, why: str) -> Core[None]:
         turn = Turn(brief=True)
@@ -367,30 +374,30 @@ class SessionCore:
                 yield from self._end_and_wait()
                 return
             # In use: the step that runs is ended, and whoever uses the session lets go of it.
-            if self._hand_in(Verdict("cancelled", CLOSED_MEANWHILE)) and (runner := self.line.runner) is not None:
+            if self._hand_in(Verdict("cancelled", CLOSED_MEANWHILE)) and (runner := self.processes.runner) is not None:
                 runner.channel.kill()
             if self._turn.thread == threading.get_ident():
                 return
             if monotonic() >= deadline:
-                self.line.kill_all()
+                self.processes.kill_all()
                 return
             yield Wait((), monotonic() + BRIEF_SECONDS)
 
     def _end_and_wait(self) -> Core[None]:
         """End everything, wait until it has gone, and remove what it leaves. By who has the turn."""
-        yield from wait_for(self.line.end_processes())
+        yield from wait_for(self.processes.end_processes())
         # It holds files: they are closed now, and not when the garbage collector runs.
         self.supervisor.doing = None
-        if (workspace := self.line.workspace) is not None:
-            yield from self.line.on_files(workspace.close)
+        if (workspace := self.processes.workspace) is not None:
+            yield from self.processes.on_files(workspace.close)
         self._end_at_once()
 
     def _end_at_once(self) -> None:
         """The same without waiting, for a session that was closed while it was in use."""
         if self.supervisor.state is not CLOSED:
-            for process in self.line.end_processes():
+            for process in self.processes.end_processes():
                 os.close(process)
-            self.line.close()
+            self.processes.close()
             self.supervisor.state = CLOSED
             self.sandbox.session_closed(self)
 
@@ -398,7 +405,7 @@ class SessionCore:
         """This process is a fork of the one that has the session: close its copies of descriptors, end nothing."""
         self.supervisor.why_closed = "the session was opened before the process forked; open one in each worker"
         self.supervisor.state = CLOSED
-        self.line.forget()
+        self.processes.forget()
 
     @property
     def closed(self) -> bool:
@@ -427,14 +434,14 @@ class SessionCore:
     @property
     def bill(self) -> Bill:
         """What the host spends for it."""
-        return self.line.bill
+        return self.processes.bill
 
     @property
     def workspace(self) -> Workspace | None:
-        return self.line.workspace
+        return self.processes.workspace
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
-        """The policy and the host's tools, for a model's prompt."""
+        """Return the policy and the host's tools, for a model's prompt."""
         if self.policy is self.sandbox.policy:
             return self.sandbox.card(format)
         return self.policy.card(format, tools=self.sandbox.toolbox.tools.values())
@@ -450,7 +457,7 @@ class SessionCore:
         """Tell whether nobody has used the session for so long that it is worth giving up what the next use needs."""
         return (
             self.rested != self.used
-            and monotonic() - self.used >= max(REST_SECONDS, STEP_SECONDS * self.line.history.current.memory.depth)
+            and monotonic() - self.used >= max(REST_SECONDS, STEP_SECONDS * self.processes.history.current.memory.depth)
             and self.policy.checkpoints == "idle"
         )
 
@@ -465,7 +472,7 @@ class SessionCore:
             self.sandbox.session_rests(self)
 
     def next_key(self) -> str:
-        """The key of the call of a tool that comes next."""
+        """Return the key of the call of a tool that comes next."""
         self.identity = self.identity or secrets.token_hex(8)
         return f"{self.identity}-{self.step}-{self.calls_of_step + 1}"
 
@@ -527,7 +534,7 @@ class SessionCore:
         shows = listeners.display is not None
         request = m.Execute(
             *(self.step, text, stdin is not None, arguments, shows, self.tells_frames),
-            self.line.must_copy(text),
+            self.processes.must_copy(text),
             self.policy.checkpoints == "idle",
         )
         try:
@@ -558,7 +565,7 @@ class SessionCore:
         if waiting is not None and waiting.until <= time():
             from safeexec.engine.host.session import waits
 
-            waits.over(self, "late")
+            waits.end_wait(self, "late")
             self.supervisor.notes_next.append(f"nobody answered in time: {waits.in_words(waiting)}")
         return self.waiting
 
@@ -567,7 +574,7 @@ class SessionCore:
         if self.waiting is not None or again is not None:
             from safeexec.engine.host.session import waits
 
-            waits.check(self, again)
+            waits.check_may_begin(self, again)
 
     def waits_for(self) -> Core[WaitingCall | None]:
         """`waiting_call`, which may be large."""
@@ -615,20 +622,20 @@ class SessionCore:
             raise StepWaiting("no step of this session waits for an answer")
         from safeexec.engine.host.session import waits
 
-        waits.over(self, "cancelled")
+        waits.end_wait(self, "cancelled")
         return waits.records_of(waiting)
 
     def _refused(self, text: bytes, refusal: ErrorInfo) -> Core[Result]:
-        """A step that is not sent. It counts, and is told, as any other that the policy rejects."""
+        """Take in a step that is not sent. It counts, and is told, as any other that the policy rejects."""
         if self.supervisor.state is not IDLE:
             yield from self.supervisor.finish_interrupted()
         self.step += 1
         self.supervisor.sources.last = ""
-        self.line.release(self.line.history.pass_over(self.step))
+        self.processes.release(self.processes.history.pass_over(self.step))
         return self._told(text, Result(outcome="rejected", error=refusal, step=self.step))
 
     def _told(self, source: bytes, result: Result) -> Result:
-        """The result of a step, with what happened before it, after the observer has seen it."""
+        """Return the result of a step, with what happened before it, after the observer has seen it."""
         self.told_cpu += result.usage.cpu_ms / 1000
         if self.supervisor.notes_next:
             result = self._with_earlier_notes(result)
@@ -639,7 +646,7 @@ class SessionCore:
     def _fed(
         self, given: StandardInput, request: m.Execute, timeout: float, atomic: bool, listeners: Listeners
     ) -> Core[Result]:
-        """A step that reads what the host gives it."""
+        """Have a step done that reads what the host gives it."""
         try:
             yield from apart(given.size, given.fill)
             result = yield from self._act(request, self.step, timeout, atomic, listeners, given)
@@ -650,7 +657,7 @@ class SessionCore:
         return result
 
     def _with_earlier_notes(self, result: Result) -> Result:
-        """The result with what happened before the step, while nobody used the session."""
+        """Return the result with what happened before the step, while nobody used the session."""
         notes, self.supervisor.notes_next = self.supervisor.notes_next, []
         return replace(result, notes=(*notes, *result.notes))
 
@@ -703,7 +710,7 @@ class SessionCore:
         given: StandardInput | None = None,
     ) -> Core[Result]:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
-        line, runner = self.line, self.line.runner
+        processes, runner = self.processes, self.processes.runner
         supervisor, woke = self.supervisor, 0.0
         if runner is None or supervisor.diverged or not supervisor.settled:
             began = monotonic()
@@ -715,29 +722,29 @@ class SessionCore:
                 return replace(result, remaining=supervisor.remaining())
         if number and self.has_branched:
             yield from self._own_files()
-        permit = line.begin_state(number) if number else None
+        permit = processes.begin_state(number) if number else None
         supervisor.transition(STEPPING)
-        line.out.begin()
-        line.err.begin()
+        processes.out.begin()
+        processes.err.begin()
         self.calls_of_step, calls = 0, supervisor.tool_records.total
-        room = None if line.workspace is None else self.watched.room
-        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), room)
-        streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
-        step = supervisor.doing = Step(number, line, runner, watch, self._answer_tool, listeners, streams, woke)
+        room = None if processes.workspace is None else self.watched.room
+        watch = Watch(runner.channel, self.policy.limits, timeout, (processes.out, processes.err), room)
+        streams = () if listeners is NOBODY else listeners.of_streams(processes.out, processes.err)
+        step = supervisor.doing = Step(number, processes, runner, watch, self._answer_tool, listeners, streams, woke)
         try:
             done = yield from step.run(request, permit, given)
             over = done if isinstance(done, Verdict) else None
             if self.calls is not None and self.calls.again is not None and over is None:
                 over = self.calls.again.unmade()
-            if number and over is None and line.workspace is not None:
-                over = yield from self._count_files(line.workspace, step)
+            if number and over is None and processes.workspace is not None:
+                over = yield from self._count_files(processes.workspace, step)
             # A `cancel` that returned True must win, even if the step has ended meanwhile.
             over = step.close() or over
         except (Gone, ProtocolError) as error:
             return (yield from self._crashed(step, error, calls))
         except GeneratorExit:
             step.hand_in(Verdict("cancelled", "nobody waits for the step any more"))
-            if all(copy.seen() is not None for copy in line.history.copies_of(line.history.current)):
+            if all(copy.seen() is not None for copy in processes.history.copies_of(processes.history.current)):
                 runner.channel.kill()
             raise
         except BaseException:
@@ -774,10 +781,10 @@ class SessionCore:
         """Have the files be those of the state. A branch knows where they are, and Landlock does not govern the rights
         and times that it gives them. Not where guest code may have written meanwhile.
         """
-        line, files = self.line, self.line.history.current.files
-        if line.workspace is not None and files is not None and not self.threads:
-            line.workspace.give_access()
-            problems = yield from line.on_files(partial(line.workspace.restore, files), files)
+        processes, files = self.processes, self.processes.history.current.files
+        if processes.workspace is not None and files is not None and not self.threads:
+            processes.workspace.give_access()
+            problems = yield from processes.on_files(partial(processes.workspace.restore, files), files)
             self.supervisor.notes_next += problems
             self.supervisor.refresh_file_baseline()
 
@@ -788,38 +795,40 @@ class SessionCore:
         """Take in the files that the step leaves. The verdict if it has filled the workspace between two looks."""
         try:
             if self.policy.checkpoints != "off":
-                step.files = yield from self.line.on_files(workspace.snapshot)
+                step.files = yield from self.processes.on_files(workspace.snapshot)
                 step.marks = workspace.marks
             else:
-                step.marks = yield from self.line.on_files(workspace.marks_now)
+                step.marks = yield from self.processes.on_files(workspace.marks_now)
         except WorkspaceError as error:
             return too_much_in_files(error)
         return None
 
     def _kept(self, result: Result, again: Any = None, did: int = 0) -> Result:
-        """The step is part of the session. `again`: its request, if that can be repeated and will do `did`."""
-        line, step = self.line, self.supervisor.doing
+        """Make the step part of the session. `again`: its request, if that can be repeated and will do `did`."""
+        processes, step = self.processes, self.supervisor.doing
         assert step is not None
-        repeats = line.commit(step.files, self.supervisor.tool_records.total, again, did)
+        repeats = processes.commit(step.files, self.supervisor.tool_records.total, again, did)
         self.sandbox.undo[not repeats] += self.policy.checkpoints != "off"
         notes = result.notes
-        if not repeats and self.policy.checkpoints != "off" and not line.history.undoable:
+        if not repeats and self.policy.checkpoints != "off" and not processes.history.undoable:
             notes = (*notes, CANNOT_UNDO)
-        files = line.workspace.changes(self.supervisor.marks, step.marks) if line.workspace is not None else ()
+        workspace = processes.workspace
+        files = workspace.changes(self.supervisor.marks, step.marks) if workspace is not None else ()
         self.supervisor.marks = step.marks
         if files or notes is not result.notes:
             result = replace(result, files=files, notes=notes)
         return result
 
     def _undone(self, result: Result) -> Core[Result]:
-        """A step that failed leaves no trace."""
-        line = self.line
-        if self.policy.checkpoints == "off" and next(line.history.ways_back(), None) is None:
+        """Undo a step that failed: it leaves no trace."""
+        processes = self.processes
+        if self.policy.checkpoints == "off" and next(processes.history.ways_back(), None) is None:
             # To go back to nothing would lose more than what the step has done.
             return self._kept(replace(result, notes=(*result.notes, NOT_UNDONE)))
         step = self.supervisor.doing
         assert step is not None
-        if line.workspace is not None and (files := line.workspace.changes(self.supervisor.marks, step.marks)):
+        workspace = processes.workspace
+        if workspace is not None and (files := workspace.changes(self.supervisor.marks, step.marks)):
             result = replace(result, files=files)
         notes = yield from self.supervisor.undo_step()
         return restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
@@ -833,7 +842,7 @@ class SessionCore:
         if verdict is None and not self.sandbox.alive:
             yield from self.supervisor.stop()
             raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
-        if verdict is None and self.line.ran_out_of_memory():
+        if verdict is None and self.processes.ran_out_of_memory():
             limit = self.policy.limits.memory_mb
             verdict = Verdict(
                 "memory", f"the kernel ended a process: the session held too much; limits.memory_mb is {limit}"
@@ -844,8 +853,8 @@ class SessionCore:
         return (yield from self._ended(step, verdict, Place(), calls))
 
     def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
-        """The result of a step that was killed or died, after the state before it has been brought back."""
-        before = self.line.history.current.memory
+        """Return the result of a step that was killed or died, after the state before it has been brought back."""
+        before = self.processes.history.current.memory
         yield from self.supervisor.stop()
         records = self.supervisor.tool_records.since(calls)
         facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, step.woke, *step.watch.printed(), records)
@@ -854,7 +863,7 @@ class SessionCore:
         result = restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
         if verdict.outcome != "waiting" or self.calls is None:
             return result
-        if self.line.history.current.memory is not before:
+        if self.processes.history.current.memory is not before:
             return replace(result, outcome="crashed")  # it cannot run again from where it began
         self.waiting, self.calls_before = self.calls.waiting, calls
         return replace(result, waiting_for=(yield from apart(self.calls.size, self.waiting_call)))
@@ -876,19 +885,19 @@ class SessionCore:
         return False
 
     def overdue(self) -> Verdict | None:
-        """The verdict on a step that is past its deadline, where its caller does not end it. From any thread."""
+        """Return the verdict on a step that is past its deadline, where its caller does not end it. From any thread."""
         step = self.supervisor.doing
         return None if step is None else step.overdue()
 
     def period(self) -> Period:
-        """The step that runs, or else the use or the rest that goes on. From any thread."""
+        """Return the step that runs, or else the use or the rest that goes on. From any thread."""
         step = self.supervisor.doing
         if step is not None and not step.closed:
             return Period(step.watch.started, step.runner_pid, step.watch.cpu_start)
         return Period((self.used, self._turn.goes_on))
 
     @property
-    def asks(self) -> int:
+    def forks_requested(self) -> int:
         """How many processes its runner may have been asked to make, beside the copies that were promised."""
         return 1 if self.supervisor.state is ASKING else 0
 
@@ -903,7 +912,7 @@ class SessionCore:
     def checkpoint(self, name: str) -> Core[None]:
         """Keep the state as it is now under `name`."""
         check_name(name)
-        history, limit = self.line.history, self.policy.limits.checkpoints
+        history, limit = self.processes.history, self.policy.limits.checkpoints
         if name not in history.named and len(history.named) >= limit:
             raise CheckpointError(
                 f"this session already has {len(history.named)} named checkpoints, and limits.checkpoints allows "
@@ -911,7 +920,7 @@ class SessionCore:
             )
         copy = yield from self.supervisor.new_copy()
         copy.name = name
-        self.line.release(history.keep(name, copy))
+        self.processes.release(history.keep(name, copy))
 
     @exclusive
     def rollback(self, name: str | None, steps: int) -> Core[list[ToolCallRecord]]:
@@ -923,11 +932,11 @@ class SessionCore:
         self.check_waiting()
         if self.supervisor.state is not IDLE and self.supervisor.state is not RESTING:
             yield from self.supervisor.finish_interrupted()
-        line = self.line
+        processes = self.processes
         state, copies = self._target(name, steps)
         for copy in copies:
             if (yield from copy.has_frozen(monotonic() + patient(PARK_SECONDS))):
-                line.history.note_frozen(copy)
+                processes.history.note_frozen(copy)
                 break
         else:
             if name is not None:
@@ -936,18 +945,18 @@ class SessionCore:
                 raise CheckpointError(NO_LONGER_KEPT)
         since = list(self.supervisor.tool_records.since(state.tool_calls))
         # Decided: whoever is interrupted from here on finds the session in that state.
-        line.release(line.history.arrive(state))
+        processes.release(processes.history.arrive(state))
         yield from self.supervisor.stop()
         notes = yield from self.supervisor.restore(asked=True)
         self.supervisor.notes_next += notes
-        if self.supervisor.take_diverged() or line.history.current.memory is not state.memory:
+        if self.supervisor.take_diverged() or processes.history.current.memory is not state.memory:
             what = "the state before the last step" if name is None else f"the checkpoint {name!r}"
             raise CheckpointError(f"{what} could not be brought back; {self.supervisor.became(notes)}")
         return since
 
     def _target(self, name: str | None, steps: int) -> tuple[State, list[Checkpoint]]:
-        """The state to go back to, and the copies of it. Raises `CheckpointError`."""
-        history = self.line.history
+        """Return the state to go back to, and the copies of it. Raises `CheckpointError`."""
+        history = self.processes.history
         if name is not None:
             state, copy = history.find(name)
             return state, [copy]
@@ -969,7 +978,7 @@ class SessionCore:
                 raise ValueError(f"checkpoints={checkpoints!r}: idle, before-step or off")
             policy = replace(policy, checkpoints=checkpoints)
         yield from self.supervisor.ensure_ready()
-        self.line.check_branches(count)
+        self.processes.check_branches(count)
         self.has_branched = True
         copy = yield from self.supervisor.shared_copy()
         branches: list[SessionCore] = []
@@ -978,7 +987,7 @@ class SessionCore:
             while arrived < count:
                 if len(branches) < count and len(branches) - arrived < COMING:
                     branches.append(self.new_branch(policy))
-                    yield from branches[-1].line.begin_branch(self.line, copy)
+                    yield from branches[-1].processes.begin_branch(self.processes, copy)
                 else:
                     yield from branches[arrived].arrive(copy)
                     arrived += 1
@@ -991,7 +1000,9 @@ class SessionCore:
         return branches
 
     def new_branch(self, policy: Policy) -> SessionCore:
-        """A session that is to go on from the state as it is now: `begin_branch` of its line, then `arrive`."""
+        """Return a session that is to go on from the state as it is now: `begin_branch` of its processes, then
+        `arrive`.
+        """
         branch = SessionCore(self.sandbox, policy)
         branch.mechanisms = self.mechanisms
         branch.step = self.step
@@ -1004,13 +1015,13 @@ class SessionCore:
 
     def arrive(self, copy: Checkpoint) -> Core[None]:
         """Wait for the process of a branch, which was asked for."""
-        self.supervisor.notes_next = list((yield from self.line.arrive_branch(copy)))
+        self.supervisor.notes_next = list((yield from self.processes.arrive_branch(copy)))
         self.supervisor.refresh_file_baseline()
         self.supervisor.transition(IDLE)
         self.sandbox.session_opened(self)
 
     def checkpoint_rows(self) -> list[CheckpointInfo]:
-        return Rows(rows_of(self.line.history))
+        return Rows(rows_of(self.processes.history))
 
     def drop(self, name: str) -> None:
         """Give up a named checkpoint."""
@@ -1018,10 +1029,10 @@ class SessionCore:
 
     @exclusive
     def _drop(self, name: str) -> Core[None]:
-        _, copy = self.line.history.find(name)
-        dropped = self.line.history.drop(name)
+        _, copy = self.processes.history.find(name)
+        dropped = self.processes.history.drop(name)
         copy.name = None
-        self.line.release(dropped)
+        self.processes.release(dropped)
         yield from ()
 
     # The recording
@@ -1031,13 +1042,13 @@ class SessionCore:
         self._recorded().note(self, text, score)
 
     def pending(self) -> list[PendingCall]:
-        """The deferred calls of host tools that have not been carried out, in order."""
-        return [] if self.recorder is None else self.recorder.pending()
+        """Return the deferred calls of host tools that have not been carried out, in order."""
+        return [] if self.effects is None else self.effects.pending()
 
     @exclusive
     def carry_out(self) -> Core[list[str]]:
         """Carry them out. Returns what went wrong, in words."""
-        return [] if self.recorder is None else (yield from self.recorder.carry_out())
+        return [] if self.effects is None else (yield from self.effects.carry_out())
 
     def history(self) -> Timeline:
         """Return what the recording says of this session and its branches. Raises `RecordingError` where there is
@@ -1057,12 +1068,11 @@ class SessionCore:
         """Tell whether there is such a variable, and its value."""
         if not may_be_bound(name):
             return False, None
-        answer, value = yield from self.supervisor.ask(partial(self._fetched, name, arrays))
-        if not answer.found and name != spelt(name):
-            answer, value = yield from self.supervisor.ask(partial(self._fetched, spelt(name), arrays))
-        if not answer.found:
-            return False, None
-        return True, value
+        for spelling in dict.fromkeys((name, spelt(name))):
+            answer, value = yield from self.supervisor.ask(partial(self._fetched, spelling, arrays))
+            if answer.found:
+                return True, value
+        return False, None
 
     def _fetched(self, name: str, arrays: bool, runner: Runner) -> Core[tuple[m.Fetched, Any]]:
         answer = yield from runner.ask(m.Fetch(name, arrays), m.Fetched)
@@ -1113,14 +1123,14 @@ class SessionCore:
     @exclusive
     def protection(self) -> Core[tuple[Mechanism, ...]]:
         """Return what holds this session, and what does not and why: as planned, and as its process finds by trying."""
-        rows = [*self.mechanisms, *planned(self.policy, self.line.group, self.template)]
+        rows = [*self.mechanisms, *planned(self.policy, self.processes.group, self.template)]
         rows.append(accountant.mechanism(self.policy, self.sandbox.policy.limits))
         return as_tried(rows, (yield from self.supervisor.ask(self._self_test)))
 
     def _self_test(self, runner: Runner) -> Core[list[Mechanism]]:
-        """One row per forbidden act; `active` where it was refused."""
+        """Return one row per forbidden act; `active` where it was refused."""
         gate = self.sandbox.gate
-        if (yield from self.line.secured(monotonic())):
+        if (yield from self.processes.secured(monotonic())):
             gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier permit is not the self-test's
         with gate.refusing(runner.pid):
             return list((yield from runner.ask(m.SelfTest(self.policy.limits.processes), m.Tested)).rows)
@@ -1158,7 +1168,7 @@ class SessionCore:
         from safeexec.engine.host import commands  # with shutil 5 ms
 
         self.check_waiting()
-        workspace = self.line.workspace
+        workspace = self.processes.workspace
         if workspace is None:
             raise WorkspaceError(f"the policy {self.policy.name!r} gives no workspace to run a command in")
         place = workspace.path
@@ -1168,15 +1178,15 @@ class SessionCore:
         yield from self.supervisor.ensure_ready()  # there is no control group without a process
         self.commanding = True
         try:
-            result = yield from commands.run(self.sandbox, argv, workspace, place, timeout, self.line.group)
+            result = yield from commands.run(self.sandbox, argv, workspace, place, timeout, self.processes.group)
         finally:
             self.commanding = False
-        self.line.history.change_files((yield from self.line.on_files(workspace.snapshot_or_undo)))
+        self.processes.history.change_files((yield from self.processes.on_files(workspace.snapshot_or_undo)))
         self.files_changed = True
         return result
 
     def read_file(self, name: str, max_bytes: int | None = None) -> bytes:
-        """The bytes of a file of the workspace. Raises `WorkspaceError`, also for more than `max_bytes`."""
+        """Return the bytes of a file of the workspace. Raises `WorkspaceError`, also for more than `max_bytes`."""
         most = self.policy.limits.workspace_mb << 20
         return self._files().read(name, most if max_bytes is None else min(most, max_bytes))
 
@@ -1187,7 +1197,7 @@ class SessionCore:
     @exclusive
     def _write_file(self, name: str, data: bytes) -> Core[None]:
         self.check_waiting()
-        workspace, history = self._files(), self.line.history
+        workspace, history = self._files(), self.processes.history
         path, files = yield Work(partial(workspace.write, name, data, history.current.files))
         history.change_files(files)
         self.files_changed = True
@@ -1198,7 +1208,7 @@ class SessionCore:
     def put_files(self, files: Mapping[str, str | bytes | os.PathLike[str]]) -> Core[None]:
         """Copy files of the host (paths), or bytes, into the workspace. Raises `WorkspaceError`, OSError."""
         self.check_waiting()
-        workspace = self.line.workspace
+        workspace = self.processes.workspace
         assert workspace is not None
 
         def put() -> Snapshot:
@@ -1206,23 +1216,23 @@ class SessionCore:
                 workspace.put(name, content)
             return workspace.snapshot()
 
-        self.line.history.change_files((yield Work(put)))
+        self.processes.history.change_files((yield Work(put)))
         self.files_changed = True
         self.supervisor.marks = workspace.marks
 
     def list_files(self) -> list[str]:
-        """The names of the regular files of the workspace, sorted."""
+        """Return the names of the regular files of the workspace, sorted."""
         return self._files().names()
 
     def _files(self) -> Workspace:
-        """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
+        """Return the workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self.supervisor.why_closed is not None:
             raise SessionClosed(self.supervisor.why_closed)
         if self.durable is not None and self.durable.is_suspended(self):
             drive(self.arouse())
-        if self.line.workspace is None:
+        if self.processes.workspace is None:
             raise WorkspaceError(
                 f"the policy {self.policy.name!r} gives sessions no workspace "
                 f"(filesystem.workspace, {self.policy.origin('filesystem.workspace') or 'not set'})"
             )
-        return self.line.workspace
+        return self.processes.workspace

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.session.checkpoints import resumed
-from safeexec.engine.host.session.output import OutputFile, new_streams
+from safeexec.engine.host.session.output import OutputFile
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.waiting import Core
 from safeexec.errors import SandboxError
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from safeexec.engine.host.files.workspace import Workspace
-    from safeexec.engine.policy.model import Policy
-
-    class AsksForChildren(Protocol):
-        """What spare children need of their sandbox."""
-
-        policy: Policy
-
-        @property
-        def alive(self) -> bool: ...
-        def new_workspace(self, policy: Policy) -> Workspace: ...
-        def fill(self, workspace: Workspace) -> None: ...
-        def ask_for_child(
-            self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...], *, warm_up: bool
-        ) -> tuple[int, Channel]: ...
 
 
 class Spare:
@@ -87,34 +72,21 @@ class Spares:
         return len(self._waiting)
 
     def take(self) -> Spare | None:
-        """One for a session, if there is one."""
+        """Return one for a session, if there is one."""
         try:
             return self._waiting.pop()
         except IndexError:
             return None
 
-    def replenish(self, sandbox: AsksForChildren) -> None:
+    def replenish(self, ask: Callable[[], Spare]) -> None:
         """Ask for children up to the number that is kept. Nobody waits for them here."""
-        if len(self._waiting) >= self._number or self._closed or not sandbox.alive:
+        if len(self._waiting) >= self._number or self._closed or not self._asking.acquire(blocking=False):
             return
-        if not self._asking.acquire(blocking=False):
-            return
-        made: list[Workspace | OutputFile | Channel] = []
         try:
-            policy, workspace = sandbox.policy, None
-            if policy.filesystem.workspace != "none":
-                made.append(workspace := sandbox.new_workspace(policy))
-                sandbox.fill(workspace)
-            out, err = new_streams(policy.limits, policy.limits)
-            made += [out, err]
-            _, channel = sandbox.ask_for_child(policy, workspace, (out.fd, err.fd, out.shared), warm_up=True)
-            self._waiting.append(Spare(channel, out, err, workspace))
-            made.clear()
+            self._waiting.append(ask())
         except (OSError, SandboxError):
             pass  # no room, or no descriptor left: the session that needs a child is told so
         finally:
-            for part in made:
-                part.close()
             self._asking.release()
         self._end()  # if they were closed meanwhile, nobody else will
 

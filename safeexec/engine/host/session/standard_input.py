@@ -1,4 +1,5 @@
-"""What the host gives a program to read: text or bytes in a sealed file in memory, a stream through a pipe.
+"""What a caller gives a program: its arguments, and what it reads: text or bytes in a sealed file in memory, a stream
+through a pipe.
 
 A file of the host never reaches the child as a descriptor: what is behind it could be read again, from its start, or by
 others. A thread copies it into a pipe, a piece at a time, so that an input of any size takes no memory here and an
@@ -11,10 +12,15 @@ import fcntl
 import os
 import select
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any
 
-from safeexec.engine.host.session.given import Given, encoded, pieces_of
-
+Given = str | bytes | bytearray | memoryview | Iterable[str] | Iterable[bytes] | IO[bytes] | IO[str]
+"""A text, bytes, an iterable of lines, or a file that is open for reading."""
+MOST_ARGUMENTS = 128 << 10
+"""Characters of all arguments together, as Linux allows for one of them."""
+PIECE = 64 << 10
+"""Bytes per piece: what a pipe holds."""
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
@@ -42,7 +48,7 @@ class StandardInput:
             self.fd = self._keep(encoded(given, "stdin") if isinstance(given, str) else given)
 
     def _keep(self, data: bytes | bytearray | memoryview) -> int:
-        """A descriptor of a sealed copy of `data`, which `close` empties whoever still holds it."""
+        """Return a descriptor of a sealed copy of `data`, which `close` empties whoever still holds it."""
         self._memory = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         rest = memoryview(data).cast("B")
         while rest:
@@ -62,7 +68,7 @@ class StandardInput:
             os.close(fd)
 
     def close(self) -> str | None:
-        """The step has ended: nothing more is read from what was given. Says why the input ended early, if it did."""
+        """Read nothing more from what was given: the step has ended. Says why the input ended early, if it did."""
         self._give_up_end()
         if self._memory >= 0:
             os.ftruncate(self._memory, 0)
@@ -128,3 +134,56 @@ class _Feeder:
     def _close(self) -> None:
         os.close(self._write)
         os.close(self._wake)
+
+
+def checked_arguments(argv: Sequence[str]) -> list[str]:
+    """`sys.argv` of a program. Raises TypeError and ValueError for what no command line could hold."""
+    if isinstance(argv, str):
+        raise TypeError("argv must be a list of str, the program's name first, not a str")
+    arguments = list(argv)
+    if wrong := next((item for item in arguments if not isinstance(item, str)), None):
+        raise TypeError(f"argv must be a list of str, not of {type(wrong).__name__}")
+    if any("\0" in item for item in arguments):
+        raise ValueError("argv holds a NUL character, which no argument of a program can")
+    if sum(map(len, arguments)) > MOST_ARGUMENTS:
+        raise ValueError(f"argv holds more than {MOST_ARGUMENTS} characters")
+    for number, item in enumerate(arguments):
+        encoded(item, f"argv[{number}]")
+    return arguments
+
+
+def encoded(text: str, what: str) -> bytes:
+    """`text` as UTF-8. Raises ValueError for a lone surrogate: Python puts one in place of a byte that was no text."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        wrong = ascii(text[error.start])
+        raise ValueError(f"{what} holds {wrong}, half of a character, which is no text and cannot cross") from None
+
+
+def pieces_of(given: Any) -> Iterator[bytes]:
+    """Return the bytes of a file, or of lines. Raises TypeError at once for anything else."""
+    if hasattr(given, "read"):
+        return _of_file(given)
+    try:
+        return _of_lines(iter(given))
+    except TypeError:
+        raise TypeError(
+            f"stdin must be a str, bytes, an iterable of lines or a file, not {type(given).__name__}"
+        ) from None
+
+
+def _of_file(file: Any) -> Iterator[bytes]:
+    """`read1` gives what is there; `read` may wait until a whole piece is."""
+    read = getattr(file, "read1", file.read)
+    while piece := read(PIECE):
+        yield encoded(piece, "stdin") if isinstance(piece, str) else piece
+
+
+def _of_lines(lines: Iterator[Any]) -> Iterator[bytes]:
+    """Each item is one line, whether it ends with a newline or not."""
+    for line in lines:
+        if not isinstance(line, str | bytes):
+            raise TypeError(f"a line of stdin must be str or bytes, not {type(line).__name__}")
+        data = encoded(line, "a line of stdin") if isinstance(line, str) else line
+        yield data if data.endswith(b"\n") else data + b"\n"

@@ -15,9 +15,9 @@ from safeexec.common.text import can_be_name, one_line
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.decode import displays
-from safeexec.engine.host.session.line import Line
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.output import NOTHING, OnOutput, OutputFile, Printed
+from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.engine.host.watch.clock import TICK_SECONDS, Place, Watch, where
@@ -76,8 +76,8 @@ UNENDED: Final = Verdict("ok", "")
 
 
 def timeout_of(policy: Policy, timeout: float | None) -> float:
-    """The limit of a step or a command in seconds: what was asked for, or else the policy's own. Raises TypeError,
-    `PolicyError`.
+    """Return the limit of a step or a command in seconds: what was asked for, or else the policy's own. Raises
+    TypeError, `PolicyError`.
     """
     limits = policy.limits
     if timeout is None:
@@ -93,7 +93,7 @@ def timeout_of(policy: Policy, timeout: float | None) -> float:
 
 
 def checked_source(policy: Policy, source: str) -> tuple[bytes, ErrorInfo | None]:
-    """A source as it crosses, and what is wrong with it if the policy allows fewer bytes. Raises TypeError."""
+    """Return a source as it crosses, and what is wrong with it if the policy allows fewer bytes. Raises TypeError."""
     if not isinstance(source, str):
         raise TypeError(f"source must be str, not {type(source).__name__}")
     text, allowed = source.encode("utf-8", "surrogatepass"), policy.limits.step_source_kb
@@ -108,7 +108,7 @@ def checked_source(policy: Policy, source: str) -> tuple[bytes, ErrorInfo | None
 
 
 def arguments_for(path: str, args: tuple[Any, ...], kwargs: dict[str, Any], limits: Limits) -> bytes:
-    """The arguments of a call as they cross. Raises TypeError for those that cannot."""
+    """Return the arguments of a call as they cross. Raises TypeError for those that cannot."""
     payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
     if payload.opaque:
         problem = exceeded(payload, value_kb=limits.value_kb, value_depth=limits.value_depth)
@@ -118,7 +118,7 @@ def arguments_for(path: str, args: tuple[Any, ...], kwargs: dict[str, Any], limi
 
 
 def checked_query(query: str, name: str | None) -> bytes:
-    """A SQL query as it crosses. Raises TypeError, and ValueError where `name` is no variable's."""
+    """Return a SQL query as it crosses. Raises TypeError, and ValueError where `name` is no variable's."""
     if not isinstance(query, str):
         raise TypeError(f"query must be str, not {type(query).__name__}")
     if name is not None and not can_be_name(name):
@@ -150,7 +150,9 @@ class Sources(dict[str, str]):
             self._size -= len(self.pop(oldest))
 
     def bound_last(self) -> list[str]:
-        """Names that the last step seems to bind: when it is undone, a NameError about one can say why that is gone."""
+        """Return names that the last step seems to bind: when it is undone, a NameError about one can say why that is
+        gone.
+        """
         found = _BINDS.findall(self.last[:LOST_SOURCE])
         return list(dict.fromkeys(name for match in found for name in match if name))[:NAMES_LOST]
 
@@ -170,7 +172,7 @@ class Step(Struct, eq=False):
 
     number: int
     """Which step it is; 0 for a check, which runs nothing."""
-    _line: Line
+    _processes: SessionProcesses
     _runner: Runner
     watch: Watch
     _answer_tool: AnswerTool
@@ -218,7 +220,7 @@ class Step(Struct, eq=False):
             given.sent()
         done = yield from self._await_done()
         if self.number and not isinstance(done, Verdict) and done.due:
-            self._line.announce()
+            self._processes.announce()
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
         if isinstance(done, Verdict) or not (done.value or done.pending):
             return done
@@ -234,7 +236,7 @@ class Step(Struct, eq=False):
         return done
 
     def _left(self) -> float:
-        """Seconds in which what a step announces must come."""
+        """Return seconds in which what a step announces must come."""
         return max(LEAST_DELIVER_SECONDS, self.watch.deadline - monotonic())
 
     def hand_in(self, verdict: Verdict) -> bool:
@@ -247,7 +249,7 @@ class Step(Struct, eq=False):
         return True
 
     def close(self) -> Verdict | None:
-        """The step is over: no verdict is taken any more. The one that was handed in before."""
+        """Take no verdict any more: the step is over. Returns the one that was handed in before."""
         verdict = self._first_verdict.setdefault(None, UNENDED)
         self.closed = True
         return None if verdict is UNENDED else verdict
@@ -309,13 +311,13 @@ class Step(Struct, eq=False):
         return self._shown_bytes <= SHOWN_BYTES
 
     def _look(self) -> Core[Verdict | None]:
-        """The first limit that the step is over, if any."""
+        """Return the first limit that the step is over, if any."""
         if not self._secured:
             yield from self.secure(0.0)
         verdict = yield from self.watch.looked()
         if verdict is None:
             if self._secured and self.number and self.watch.deadline - monotonic() < AHEAD_SECONDS:
-                yield from self._line.thaw_in_time()
+                yield from self._processes.thaw_in_time()
             return None
         if not self._secured and not self._first_verdict and (yield from self.secure(FREEZE_SECONDS)):
             # Until now the child made the copy of the state before this step: its time begins here.
@@ -329,11 +331,11 @@ class Step(Struct, eq=False):
         process would lose that state.
         """
         if not self._secured:
-            self._secured = yield from self._line.secured(monotonic() + patient(seconds))
+            self._secured = yield from self._processes.secured(monotonic() + patient(seconds))
         return self._secured
 
     def _tool_call(self, call: m.ToolRequest) -> Core[None]:
-        rules = self._line.policy.tools
+        rules = self._processes.policy.tools
         self._calls += 1
         if call.pending and self._calls <= rules.max_calls:  # of those beyond, nothing is read
             arguments = yield from self._runner.deliver_bytes(call.pending, self._left())
@@ -345,8 +347,8 @@ class Step(Struct, eq=False):
         yield from self._runner.channel.send(reply)
 
     def _clocked(self, answer: Core[m.ToolReply], *, stops: bool) -> Core[m.ToolReply]:
-        """The answer to a call. While a function of the host runs, and only then, the step's clock may stand still: to
-        read what a guest passes is a part of the step.
+        """Return the answer to a call. While a function of the host runs, and only then, the step's clock may stand
+        still: to read what a guest passes is a part of the step.
         """
         try:
             wanted = next(answer)
@@ -387,13 +389,15 @@ class Step(Struct, eq=False):
             self.listening = False
 
     def overdue(self) -> Verdict | None:
-        """The verdict on a step that is past its deadline while a listener runs. From the accountant's thread."""
+        """Return the verdict on a step that is past its deadline while a listener runs. From the accountant's
+        thread.
+        """
         return self.watch.past_deadline() if self.listening else None
 
     def stream_rest(self, printed: tuple[int, int, int] = EVERYWHERE) -> None:
         """Pass on what was printed by then, an unfinished line included."""
         for file, ears in self._streams:
-            until = printed[:2] if file is self._line.out else (0, printed[2])
+            until = printed[:2] if file is self._processes.out else (0, printed[2])
             if text := file.rest(STREAM_BYTES, until):
                 for hear in ears:
                     self._tell(hear, text)
@@ -406,7 +410,7 @@ class Step(Struct, eq=False):
         fills = verdict is not None and verdict.rule == RULE
         most = room.patience if room is not None and fills else None
         if most is None or most > 0:
-            place = yield from where(self._runner.channel, self._line.err, self._line.sandbox.gate, most)
+            place = yield from where(self._runner.channel, self._processes.err, self._processes.sandbox.gate, most)
         else:
             place = Place()
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()

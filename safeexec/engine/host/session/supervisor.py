@@ -12,11 +12,11 @@ from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.checkpoints import Checkpoint, check_depth
 from safeexec.engine.host.session.history import FRESH
-from safeexec.engine.host.session.line import PARK_SECONDS, Line
+from safeexec.engine.host.session.processes import PARK_SECONDS, SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.states import ASKING, FOLLOWS, IDLE, LOST, NEW, RESTING, STEPPING
 from safeexec.engine.host.session.step import FREEZE_SECONDS, Sources, Step
-from safeexec.engine.host.session.tool_log import ToolLog
+from safeexec.engine.host.session.tool_calls import ToolLog
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
@@ -24,7 +24,7 @@ from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace_files import Marks
-    from safeexec.engine.host.session.home import Home
+    from safeexec.engine.host.session.interfaces import SandboxInterface
 
 R = TypeVar("R")
 
@@ -40,15 +40,15 @@ CLOSED_MEANWHILE = "the session was closed while this step ran"
 class Supervisor:
     """Keeps the state of one session. Each method is part of a turn of the session."""
 
-    def __init__(self, sandbox: Home, line: Line) -> None:
+    def __init__(self, sandbox: SandboxInterface, processes: SessionProcesses) -> None:
         self.sandbox = sandbox
-        self.line = line
+        self.processes = processes
         self.state = NEW
         self.doing: Step | None = None
         """The request that runs, or the one that ran last."""
         self.tool_records = ToolLog()
         self.sources = Sources()
-        line.names_lost = lambda: self.sources.bound_last()  # a branch is given the sources of its parent
+        processes.names_lost = lambda: self.sources.bound_last()  # a branch is given the sources of its parent
         self.marks: Marks = {}
         """The workspace's files after the last step, to tell what the next one changes."""
         self.notes_next: list[str] = []
@@ -75,13 +75,13 @@ class Supervisor:
         return self.state is IDLE and self.idle_violation is None
 
     def ready_runner(self, *, step: bool = False) -> Core[Runner]:
-        """The process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died; and
-        `SandboxError` where the state has diverged, unless it is for a `step`, whose result says so.
+        """Return the process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died;
+        and `SandboxError` where the state has diverged, unless it is for a `step`, whose result says so.
         """
         if not self.sandbox.alive:
             if self.state is IDLE:
                 yield from self.stop()
-            self.line.check_alive()
+            self.processes.check_alive()
         if (over := self.idle_violation) is not None:
             self.idle_violation = None
             self.notes_next.append(f"between its steps {over.message}: what it had running was ended")
@@ -92,8 +92,8 @@ class Supervisor:
         if not step and self.take_diverged():
             notes, self.notes_next = self.notes_next, []
             raise SandboxError(f"{'; '.join(notes)}; try again")
-        assert self.line.runner is not None
-        return self.line.runner
+        assert self.processes.runner is not None
+        return self.processes.runner
 
     def ensure_ready(self) -> Core[None]:
         """As `ready_runner` where anything was lost while nobody used the session, and nothing at all otherwise: it is
@@ -106,7 +106,7 @@ class Supervisor:
         """Return what the process answers. If it dies of that, its state is restored: `SandboxError`."""
         runner = yield from self.ready_runner()
         self.transition(ASKING)
-        self.line.looked_at = True
+        self.processes.looked_at = True
         try:
             answer = yield from question(runner)
         except (Gone, ProtocolError) as error:
@@ -120,9 +120,9 @@ class Supervisor:
         """Have the process change its variables: another version of the state that the session is in. `ask` is given
         the descriptors that go with what it asks: `request`, if that can be repeated.
         """
-        line = self.line
+        processes = self.processes
         runner = yield from self.ready_runner()
-        permit = line.begin_change(request)
+        permit = processes.begin_change(request)
         self.transition(ASKING)
         fds = () if permit is None else (permit.fileno(),)
         try:
@@ -131,7 +131,7 @@ class Supervisor:
             if permit is not None:
                 permit.close()
         try:
-            yield from line.commit_change(self.tool_records.total, refused=bool(answer.problem))
+            yield from processes.commit_change(self.tool_records.total, refused=bool(answer.problem))
         finally:
             self.transition(IDLE)
         return answer
@@ -142,7 +142,7 @@ class Supervisor:
         """Put in order what the last caller left unfinished: it was interrupted (Ctrl-C, a signal handler that raised),
         and once more while it put things in order itself.
         """
-        runner = self.line.runner
+        runner = self.processes.runner
         if runner is not None and self.state is ASKING:
             yield from self._read_late_answer(runner)
         elif runner is not None and self.state is STEPPING:
@@ -159,40 +159,40 @@ class Supervisor:
         except (Gone, ProtocolError):
             answered = False
         if not answered:
-            self.line.undo()
+            self.processes.undo()
             self.transition(LOST)
             return
-        if self.line.history.next is not None:
-            yield from self.line.commit_change(self.tool_records.total)
+        if self.processes.history.next is not None:
+            yield from self.processes.commit_change(self.tool_records.total)
         self.transition(IDLE)
 
     def _undo_abandoned_step(self, runner: Runner) -> Core[None]:
         """A step whose caller is gone is undone, unless it is part of the session already or was never sent."""
-        line = self.line
-        history = line.history
+        processes = self.processes
+        history = processes.history
         if self.doing is not None:
             self.doing.close()
-        sent = not runner.at_rest
+        sent = not runner.channel.at_rest
         if history.next is not None and not sent:
             # Answered, or not sent. No child begins a step before it has made the copy of the state before, if one is
             # due.
             copies = history.copies_of(history.current)
             sent = not copies or any(copy.seen() for copy in copies)
         if sent:
-            yield from line.secured(monotonic() + patient(FREEZE_SECONDS))
-            line.undo()
+            yield from processes.secured(monotonic() + patient(FREEZE_SECONDS))
+            processes.undo()
             self.transition(LOST)
             return
-        line.undo()
+        processes.undo()
         self.transition(IDLE)
 
     # Going back
 
     def stop(self) -> Core[None]:
         """End the process; what it was doing is undone. There is none until `restore`, which the caller owes."""
-        self.line.undo()
+        self.processes.undo()
         self.transition(LOST)
-        yield from self.line.stop()
+        yield from self.processes.stop()
 
     def restore(self, *, asked: bool = False) -> Core[list[str]]:
         """Bring back the state that the session is in, or the newest older one. Returns notes. `asked`: a caller wants
@@ -200,35 +200,35 @@ class Supervisor:
         """
         if self.why_closed is not None:
             raise SessionClosed(CLOSED_MEANWHILE)
-        notes = yield from self.line.restore()
-        self.diverged = self.diverged or bool(self.line.lost)
+        notes = yield from self.processes.restore()
+        self.diverged = self.diverged or bool(self.processes.lost)
         self.restored += not asked
         self.arrived()
         return notes
 
     def arrived(self) -> None:
         """The session has another process, and the files that go with it."""
-        if self.line.history.current.memory is FRESH:
+        if self.processes.history.current.memory is FRESH:
             self.sources.clear()
         self.refresh_file_baseline()
         self.transition(IDLE)
 
     def refresh_file_baseline(self) -> None:
         """The next step's changes of files are found by comparison with those that are there now."""
-        if self.line.workspace is not None and self.line.history.current.files is not None:
-            self.marks = self.line.workspace.marks
+        if self.processes.workspace is not None and self.processes.history.current.files is not None:
+            self.marks = self.processes.workspace.marks
 
     def became(self, notes: list[str]) -> str:
         """Return what became of the state, after a restore that left these notes."""
-        if self.line.history.current.memory is FRESH and notes:
+        if self.processes.history.current.memory is FRESH and notes:
             return notes[-1]
         return f"the session was restored ({'; '.join(notes)})" if notes else "the session was restored"
 
     def restore_after_step(self) -> Core[list[str]]:
         """`restore` after a step whose process `stop` has ended: what the step did to the process is forgotten."""
         # Neither what it printed nor what a look found as it was ended is to count against the process that goes on.
-        self.line.out.begin()
-        self.line.err.begin()
+        self.processes.out.begin()
+        self.processes.err.begin()
         self.idle_violation = None
         return (yield from self.restore())
 
@@ -243,41 +243,40 @@ class Supervisor:
         return diverged
 
     def remaining(self) -> tuple[str, ...]:
-        """The names of the variables after a restore."""
-        return tuple(name for name in self.line.remaining if name.isidentifier())[:NAMES_REMAINING]
+        """Return the names of the variables after a restore."""
+        return tuple(name for name in self.processes.remaining if name.isidentifier())[:NAMES_REMAINING]
 
     def restore_and_raise(self, error: Exception) -> Core[NoReturn]:
-        """The process died outside a step: restore, and say so."""
-        message, notes = yield from self._died("", error)
-        self.notes_next += notes
-        self.diverged = False
+        """Restore the state, as the process died outside a step, and say so."""
+        message = yield from self._died("", error)
         raise SandboxError(f"{message}; try again") from None
 
-    def _died(self, when: str, error: Exception) -> Core[tuple[str, list[str]]]:
-        """The process died: restore. Returns that in words, with what the host's watch has found too much, or else
-        `error`; and the notes on it.
+    def _died(self, when: str, error: Exception, *, asked: bool = True) -> Core[str]:
+        """Restore the state, as the process died. Returns that in words, with what the host's watch has found too much,
+        or else `error`: for the caller who has `asked`, or else the next result says so.
         """
         yield from self.stop()
         notes = yield from self.restore()
         over, self.idle_violation = self.idle_violation, None
         reason = error if over is None else over.message
-        return f"the session's process died{when} ({reason}); {self.became(notes)}", notes
+        message = f"the session's process died{when} ({reason}); {self.became(notes)}"
+        self.notes_next += notes if asked else [f"between its steps {message}"]
+        self.diverged = self.diverged and not asked
+        return message
 
     # Copies of the state as it is
 
     def new_copy(self) -> Core[Checkpoint]:
-        """A copy of the state as it is now."""
-        line = self.line
+        """Return a copy of the state as it is now."""
+        processes = self.processes
         runner = yield from self.ready_runner()
-        yield from line.make_room()
+        yield from processes.make_room()
         yield from self._see_files()
         self.transition(ASKING)
         try:
-            copy = yield from line.request_copy(runner)
+            copy = yield from processes.request_copy(runner)
         except (Gone, ProtocolError) as error:
-            message, notes = yield from self._died(FREEZING, error)
-            self.notes_next += notes
-            self.diverged = False
+            message = yield from self._died(FREEZING, error)
             raise CheckpointError(message) from None
         except CheckpointError:
             self.transition(IDLE)
@@ -286,9 +285,9 @@ class Supervisor:
         return copy
 
     def shared_copy(self) -> Core[Checkpoint]:
-        """A copy of the state as it is now, for one user more: one that has parked already, or a new one."""
+        """Return a copy of the state as it is now, for one user more: one that has parked already, or a new one."""
         if self.settled:
-            history = self.line.history
+            history = self.processes.history
             for copy in history.copies_of(history.current):
                 if (yield from copy.has_frozen(monotonic())):
                     check_depth(copy.parent)
@@ -299,10 +298,10 @@ class Supervisor:
 
     def _see_files(self) -> Core[None]:
         """The files as they are now are those of the state."""
-        line = self.line
-        if line.workspace is not None:
+        processes = self.processes
+        if processes.workspace is not None:
             try:
-                line.history.see_files((yield from line.on_files(line.workspace.snapshot)))
+                processes.history.see_files((yield from processes.on_files(processes.workspace.snapshot)))
             except WorkspaceError as error:
                 raise CheckpointError(f"no checkpoint could be made: {error}") from None
 
@@ -312,14 +311,14 @@ class Supervisor:
         """
         if self.state is RESTING:
             return
-        if self.settled and self.line.can_rest():
+        if self.settled and self.processes.can_rest():
             if not (yield from self._take_digest()):
                 return
             self.doing = None
             self.sources.last = ""  # the process that comes knows nothing of it as lost
-            self.line.undo()
+            self.processes.undo()
             self.transition(LOST)
-            yield from self.line.rest()
+            yield from self.processes.rest()
             self.transition(RESTING)
         else:
             yield from self._compact()
@@ -328,8 +327,8 @@ class Supervisor:
         """Have the process tell what its variables come to, for the one that will repeat the journal: each step
         is compared by what it told, and that misses what lies deep in a container. False if the process died of it.
         """
-        line = self.line
-        memory, runner = line.history.current.memory, line.runner
+        processes = self.processes
+        memory, runner = processes.history.current.memory, processes.runner
         assert runner is not None
         if memory.entry is None or memory.digest:
             return True
@@ -337,8 +336,7 @@ class Supervisor:
         try:
             memory.digest = (yield from runner.ask(m.ListNames(digest=True), m.Names)).digest
         except (Gone, ProtocolError) as error:
-            message, _ = yield from self._died(" while it rested", error)
-            self.notes_next.append(f"between its steps {message}")
+            yield from self._died(" while it rested", error, asked=False)
             return False
         self.transition(IDLE)
         return True
@@ -349,27 +347,26 @@ class Supervisor:
         An automatic copy is made before the process warms up for its next step; from then on each has a copy of
         its own of every page that the warm-up writes (1.3 MB for each). The next step copies its pages again (1.4 ms).
         """
-        line, history = self.line, self.line.history
-        automatic = line.automatic
+        processes, history = self.processes, self.processes.history
+        automatic = processes.automatic
         newest = next((copy for copy in history.copies_of(history.current) if copy in automatic), None)
-        if self.state is not IDLE or line.runner is None or not line.runner.at_rest:
+        if self.state is not IDLE or processes.runner is None or not processes.runner.channel.at_rest:
             return  # the next user puts it in order
         if newest is None or not newest.seen():
             return
-        if newest is line.runner.origin:
+        if newest is processes.runner.origin:
             # No step since: they share all that they can, and other branches may share the copy. A chain of branches
             # stays as deep as it was made, however long its sessions are idle.
             return
         self.transition(ASKING)
         try:
-            copy = yield from line.request_copy(line.runner, patient(PARK_SECONDS))
+            copy = yield from processes.request_copy(processes.runner, patient(PARK_SECONDS))
         except CheckpointError:
             self.transition(IDLE)  # the copy that is there does
             return
         except (Gone, ProtocolError) as error:
-            message, _ = yield from self._died(FREEZING, error)
-            self.notes_next.append(f"between its steps {message}")
+            yield from self._died(FREEZING, error, asked=False)
             return
         self.transition(IDLE)
         copy.created = newest.created
-        line.release(history.replace(newest, copy))
+        processes.release(history.replace(newest, copy))

@@ -66,7 +66,9 @@ class TemplateCore:
         self._sandbox = sandbox
         self.name = name
         self.definition = definition
-        self._face = api
+        self.policy = definition.policy
+        """What its sessions begin with."""
+        self._api = api
         self._turnstile = Turnstile(1)
         self.session: SessionCore | None = None
         """The one that holds the state, or prepares it."""
@@ -77,11 +79,6 @@ class TemplateCore:
         """How it was prepared, for recordings of its sessions."""
         self._prepared = 0
         self._seconds = 0.0
-
-    @property
-    def policy(self) -> Policy:
-        """What its sessions begin with."""
-        return self.definition.policy
 
     @property
     def recorded(self) -> TemplateRecord:
@@ -97,7 +94,9 @@ class TemplateCore:
         yield from self._in_turn(self._living())
 
     def begin(self, policy: Policy, label: str | None) -> Core[SessionCore]:
-        """A session that begins there; prepares it anew if it has died. Raises `CheckpointError`, and as `ready`."""
+        """Return a session that begins there; prepares it anew if it has died. Raises `CheckpointError`, and as
+        `ready`.
+        """
         branch, copy = yield from self._in_turn(self._begun(policy, label))
         try:
             yield from branch.arrive(copy)
@@ -119,7 +118,7 @@ class TemplateCore:
         pid = copy.pid() if copy is not None else None
         return TemplateInfo(
             self.name,
-            len(session.line.lineage.sessions) - 1 if session is not None and copy is not None else 0,
+            len(session.processes.lineage.sessions) - 1 if session is not None and copy is not None else 0,
             own_bytes(pid) / (1 << 20) if pid is not None else 0.0,
             monotonic() - copy.created if copy is not None else 0.0,
             self._seconds,
@@ -141,22 +140,22 @@ class TemplateCore:
             self._turnstile.leave()
 
     def _begun(self, policy: Policy, label: str | None) -> Core[tuple[SessionCore, Checkpoint]]:
-        """A branch whose process was asked for, and the copy that it comes from."""
+        """Return a branch whose process was asked for, and the copy that it comes from."""
         copy = yield from self._living()
         session = self.session
         assert session is not None
-        session.line.check_branches(1)
+        session.processes.check_branches(1)
         branch = session.new_branch(policy)
         branch.label = label
         try:
-            yield from branch.line.begin_branch(session.line, copy, self.name)
+            yield from branch.processes.begin_branch(session.processes, copy, self.name)
         except BaseException:
             yield from branch.close()
             raise
         return branch, copy
 
     def _living(self) -> Core[Checkpoint]:
-        """The copy of its state."""
+        """Return the copy of its state."""
         copy = self._copy
         if copy is None or not (yield from copy.has_frozen(monotonic())):
             yield from self.close()
@@ -190,7 +189,7 @@ class TemplateCore:
         prepare, timeout = self.definition.prepare, self.definition.timeout
         if callable(prepare):
             is_async = inspect.iscoroutinefunction(prepare)
-            self._given = self._face(session)
+            self._given = self._api(session)
             yield CallTool(partial(prepare, self._given), None, is_async=is_async, owner=self._sandbox.toolbox)
         elif prepare is not None:
             result = yield from session.run(prepare, timeout=timeout, atomic=False)
@@ -252,7 +251,7 @@ class Templates:
         return template.row()
 
     def find(self, name: str) -> TemplateCore:
-        """The template of that name. Raises `CheckpointError`."""
+        """Return the template of that name. Raises `CheckpointError`."""
         try:
             return self._by_name[name]
         except (KeyError, TypeError):
@@ -269,5 +268,5 @@ class Templates:
         return [template.row() for template in list(self._by_name.values())]
 
     def sessions(self) -> list[SessionCore | None]:
-        """Those that hold the states, which nobody else uses."""
+        """Return those that hold the states, which nobody else uses."""
         return [template.session for template in list(self._by_name.values())]

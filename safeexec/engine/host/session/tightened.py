@@ -28,7 +28,7 @@ class TightenedPolicies:
         self._kept: dict[tuple[tuple[str, str], ...], Policy] = {}
 
     def of(self, changes: Mapping[str, Any]) -> Policy:
-        """The policy with these changes. Raises `PolicyError` for one that would widen it."""
+        """Return the policy with these changes. Raises `PolicyError` for one that would widen it."""
         if not changes:
             return self._given
         key = tuple(sorted((name, repr(value)) for name, value in changes.items()))
@@ -41,7 +41,7 @@ class TightenedPolicies:
 
 
 def of_template(template: TemplateCore, changes: Mapping[str, Any]) -> Policy:
-    """The policy of a session that begins in `template` and asks for `changes`. Raises `PolicyError`."""
+    """Return the policy of a session that begins in `template` and asks for `changes`. Raises `PolicyError`."""
     policy = tightened(template.policy, changes)
     check_held_by_host(template, policy)
     return policy
@@ -74,7 +74,7 @@ def check_tighter(given: Policy, wanted: Policy) -> None:
 
 
 def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
-    """The limits of the kernel that are lower for a session than for its sandbox: (RLIMIT_*, by how much).
+    """Return the limits of the kernel that are lower for a session than for its sandbox: (RLIMIT_*, by how much).
 
     The child lowers them itself, before it reads anything: a root host without CAP_SYS_RESOURCE may not (EPERM).
     """
@@ -89,7 +89,7 @@ def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
 
 
 def value_limits(given: Limits, wanted: Limits) -> tuple[int, int] | None:
-    """Bytes and depth of a value in a session whose policy allows less of them than its sandbox."""
+    """Return bytes and depth of a value in a session whose policy allows less of them than its sandbox."""
     own = (wanted.value_kb << 10, wanted.value_depth)
     return None if own == (given.value_kb << 10, given.value_depth) else own
 

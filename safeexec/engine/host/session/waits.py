@@ -20,9 +20,9 @@ from safeexec.common.text import one_line, shorten
 from safeexec.engine.approvals import Allow, Deny, Later, decision
 from safeexec.engine.host.replay.served import Exchange, ServedTools, key_of, recorded_key
 from safeexec.engine.host.session.step import FREEZE_SECONDS
-from safeexec.engine.host.session.step_calls import KEPT_BYTES
+from safeexec.engine.host.session.tool_calls import KEPT_BYTES
+from safeexec.engine.host.tools.answers import Given, PutOff
 from safeexec.engine.host.tools.tool import by_names
-from safeexec.engine.host.tools.toolbox import Given, PutOff
 from safeexec.engine.host.waiting import Core, apart
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.recordings import format as form
@@ -35,7 +35,7 @@ from safeexec.protocol.arguments import encode_arguments
 from safeexec.results import ToolCallRecord, WaitingCall
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.step_calls import StepCalls
+    from safeexec.engine.host.session.tool_calls import StepCalls
     from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.engine.store.interface import StoredSession
 
@@ -58,7 +58,7 @@ def put_off(session: Any, call: m.ToolRequest, later: PutOff) -> Core[str]:
     if calls.stdin is not None and not isinstance(calls.stdin, str | bytes | bytearray | memoryview):
         return "its standard input is a stream, which cannot be read again: give it as a text"
     yield from step.secure(FREEZE_SECONDS)
-    history = session.line.history
+    history = session.processes.history
     if not history.can_be_had(history.current):
         return "the state before this step has no checkpoint to go back to"
     seconds = min(days * DAY, later.answer.seconds or float("inf"))
@@ -84,7 +84,7 @@ def _record(session: Any, calls: StepCalls, call: m.ToolRequest, later: PutOff, 
         call=forms.called(call, call=len(calls.made) + 1, key=session.call_key, **where),
         asked=later.asked,
         note=shorten(later.answer.note, NOTE),
-        entropy=session.line.entropy.hex(),
+        entropy=session.processes.entropy.hex(),
         since=now,
         until=now + seconds,
         **where,
@@ -106,7 +106,7 @@ def _left_out(waiting: form.Waiting) -> str:
 
 
 def _values(waiting: form.Waiting) -> Iterator[form.Value]:
-    """The arguments and the answers of its calls."""
+    """Yield the arguments and the answers of its calls."""
     for one in (*waiting.calls, waiting.call):
         value = one.arguments if isinstance(one, form.Called) else one.value
         if value is not None:
@@ -114,7 +114,7 @@ def _values(waiting: form.Waiting) -> Iterator[form.Value]:
 
 
 def size_of(waiting: form.Waiting) -> int:
-    """Bytes of what is in it."""
+    """Return bytes of what is in it."""
     return len(waiting.run.source) + sum(value.size for value in _values(waiting))
 
 
@@ -131,7 +131,7 @@ def in_words(waiting: form.Waiting) -> str:
 
 
 def title(call: form.Called) -> str:
-    """A call as it would be written."""
+    """Return a call as it would be written."""
     return shorten(f"{one_line(call.tool)}({one_line(call.arguments.text, 400)})", 400)
 
 
@@ -140,7 +140,7 @@ def _instant(seconds: float) -> datetime:
 
 
 def call_of(waiting: form.Waiting, toolbox: Toolbox, label: str | None) -> WaitingCall:
-    """The call that waits, for people: its arguments by the names of the tool's parameters."""
+    """Return the call that waits, for people: its arguments by the names of the tool's parameters."""
     arguments = by_names(toolbox.tools.get(waiting.call.tool), *forms.arguments_of(waiting.call.arguments))
     since, until = _instant(waiting.since), _instant(waiting.until)
     return WaitingCall(
@@ -149,8 +149,8 @@ def call_of(waiting: form.Waiting, toolbox: Toolbox, label: str | None) -> Waiti
 
 
 def listed(waiting: form.Waiting) -> bytes:
-    """What a list is to tell of it, as a line that `read` takes: the call alone, without its arguments if they are
-    large.
+    """Return what a list is to tell of it, as a line that `read` takes: the call alone, without its arguments if they
+    are large.
     """
     shown = replace(waiting, calls=[], run=form.Run(step=waiting.step, source=""), entropy="")
     if len(line := forms.line_of(shown)) > WAITS_BYTES:
@@ -160,7 +160,7 @@ def listed(waiting: form.Waiting) -> bytes:
 
 
 def of_rows(rows: Iterable[StoredSession], others: Container[str | None], toolbox: Toolbox) -> list[WaitingCall]:
-    """What stored sessions wait for, but for those of the `others`. Anybody may have written it."""
+    """Return what stored sessions wait for, but for those of the `others`. Anybody may have written it."""
     found = []
     for row in rows:
         if row.waits and row.label not in others:
@@ -171,7 +171,7 @@ def of_rows(rows: Iterable[StoredSession], others: Container[str | None], toolbo
 
 
 def records_of(waiting: form.Waiting) -> list[ToolCallRecord]:
-    """The calls that the step had made before."""
+    """Return the calls that the step had made before."""
     tools = {one.call: one.tool for one in waiting.calls if isinstance(one, form.Called)}
     return [
         ToolCallRecord(tools[one.call], one.step, "error" if one.error_type else "ok", one.error)
@@ -180,7 +180,7 @@ def records_of(waiting: form.Waiting) -> list[ToolCallRecord]:
     ]
 
 
-def check(session: Any, again: Any) -> None:
+def check_may_begin(session: Any, again: Any) -> None:
     """Check that a step may begin, or the state be changed: only to answer the one that waits. Raises `StepWaiting`."""
     waiting = session.still_waiting()
     if again is None and waiting is not None:
@@ -194,7 +194,7 @@ def check(session: Any, again: Any) -> None:
         raise StepWaiting(f"no answer to {title(again.waiting.call)} is waited for any more")
 
 
-def over(session: Any, became: Literal["answered", "cancelled", "late"]) -> None:
+def end_wait(session: Any, became: Literal["answered", "cancelled", "late"]) -> None:
     """Nothing waits any more."""
     session.waiting = None
     if session.recorder is not None:
@@ -229,7 +229,9 @@ class Again(ServedTools):
         return "" if self.reached else self._expected.call.key
 
     def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Allow | Deny | Given | None]:
-        """The answer that this call got before, or what is decided about the one that waited. Neither: it is made."""
+        """Return the answer that this call got before, or what is decided about the one that waited. Neither: it is
+        made.
+        """
         if self.reached:
             return None, None
         expected = self._expected
@@ -239,7 +241,7 @@ class Again(ServedTools):
             return m.ToolReply(call.call), None
         if expected.call is self.waiting.call:
             self.reached = True
-            over(session, "answered")
+            end_wait(session, "answered")
             return None, self._decided
         self._expected = next(self._next)
         if expected.call.effect == "deferred":
@@ -252,7 +254,7 @@ class Again(ServedTools):
         return reply, None
 
     def unmade(self) -> Verdict | None:
-        """The verdict on a step that has ended without the call that waited."""
+        """Return the verdict on a step that has ended without the call that waited."""
         return None if self.reached else self._verdict("it ended without its call")
 
     def _differ(self, what: str, session: Any) -> None:
@@ -292,12 +294,12 @@ def _decided(waiting: form.Waiting, answer: object, toolbox: Toolbox) -> Allow |
 
 
 def written(waiting: form.Waiting) -> bytes:
-    """The record as one line."""
+    """Return the record as one line."""
     return forms.line_of(waiting)
 
 
 def read(line: bytes) -> form.Waiting:
-    """A record that a stranger may have written. Raises `RecordingError`."""
+    """Return a record that a stranger may have written. Raises `RecordingError`."""
     found = parse(line, "the step that waits")
     if not isinstance(found, form.Waiting):
         raise RecordingError("the step that waits is not whole")
@@ -305,7 +307,7 @@ def read(line: bytes) -> form.Waiting:
 
 
 def checked(found: form.Waiting) -> form.Waiting:
-    """The same, of a line that was read already."""
+    """Return the same, of a line that was read already."""
     if large := _left_out(found):
         raise RecordingError(f"the step that waits is not whole: {large} not in it")
     try:

@@ -46,8 +46,8 @@ SYMBOLIC_PRELOAD = (
 def configuration(
     policy: Policy, toolbox: Toolbox, workspaces: str | None, packages: str | None
 ) -> tuple[m.Configure, kernel.User | None]:
-    """The message, and the user that the children become. `workspaces` is the directory of the sandbox's workspaces,
-    `packages` where those lie that the policy requires. Raises `ProtectionError`.
+    """Return the message, and the user that the children become. `workspaces` is the directory of the sandbox's
+    workspaces, `packages` where those lie that the policy requires. Raises `ProtectionError`.
     """
     programs: tuple[str, ...] = ()
     if policy.danger_allow_commands:

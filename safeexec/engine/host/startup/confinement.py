@@ -83,7 +83,8 @@ class Confinement(NamedTuple):
 def plan(
     policy: Policy, *, workspaces: str | None = None, libraries: Iterable[str] = (), facts: Probe | None = None
 ) -> Confinement:
-    """The two plans for one sandbox. `workspaces` is an existing directory; the caller gives it to `user` afterwards.
+    """Return the two plans for one sandbox. `workspaces` is an existing directory; the caller gives it to `user`
+    afterwards.
 
     `libraries` are further paths that the zygote needs (prepared caches, editable installs). Raises `ProtectionError`
     where seccomp is missing: without it nothing holds.
@@ -204,14 +205,15 @@ def _tasks_of(uid: int) -> int:
 
 
 def unprivileged_user() -> User:
-    """A uid and gid that nobody has: of this sandbox alone, so that not even the same user is shared with another.
+    """Return a uid and gid that nobody has: of this sandbox alone, so that not even the same user is shared with
+    another.
 
     Taken from far above the ranges that systems hand out, or from the end of what a container maps. A host that has
     opened hundreds comes round to the first ones: those that have a process are passed over.
     """
     for _ in range(_USERS):
-        wish = _FIRST_USER + os.getpid() % 0x100000 * _USERS + next(_counter) % _USERS
-        user = User(_mapped("/proc/self/uid_map", wish), _mapped("/proc/self/gid_map", wish))
+        wanted = _FIRST_USER + os.getpid() % 0x100000 * _USERS + next(_counter) % _USERS
+        user = User(_mapped("/proc/self/uid_map", wanted), _mapped("/proc/self/gid_map", wanted))
         if not _has_processes(user.uid):
             break
     return user
@@ -225,20 +227,22 @@ def _has_processes(uid: int) -> bool:
     return True
 
 
-def _mapped(path: str, wish: int) -> int:
+def _mapped(path: str, wanted: int) -> int:
     try:
         with open(path, encoding="utf-8") as file:
             ranges = [(int(first), int(count)) for first, _, count in (line.split() for line in file)]
     except OSError:
-        return wish
-    if any(first <= wish < first + count for first, count in ranges):
-        return wish
+        return wanted
+    if any(first <= wanted < first + count for first, count in ranges):
+        return wanted
     first, count = max(ranges, key=lambda item: item[1], default=(0, 65536))
-    return first + max(0, count - 2 - wish % min(1000, max(1, count - 2)))
+    return first + max(0, count - 2 - wanted % min(1000, max(1, count - 2)))
 
 
 def _unreadable(paths: Iterable[str], new_root: bool) -> str | None:
-    """The first of `paths` that a user without rights could not read. In a new root the parents do not matter."""
+    """Return the first of `paths` that a user without rights could not read. In a new root the parents do not
+    matter.
+    """
     for path in paths:
         if path in _SYSTEM_DATA:
             continue
@@ -325,7 +329,7 @@ def _site_paths() -> Iterator[str]:
 
 
 def _loader_libraries() -> Iterator[str]:
-    """The shared libraries in the folders of LD_LIBRARY_PATH, and not what lies beside them."""
+    """Yield the shared libraries in the folders of LD_LIBRARY_PATH, and not what lies beside them."""
     for folder in loader_folders():
         libraries = (name for name in _list(folder) if name.rstrip(".0123456789").endswith(".so"))  # libz.so.1.3 too
         yield from filter(os.path.isfile, (os.path.join(folder, name) for name in libraries))

@@ -23,7 +23,7 @@ BUILD_SECONDS = 120.0
 
 
 def font_cache() -> str | None:
-    """The directory of the cache, made if need be. None without matplotlib, or where it cannot be made."""
+    """Return the directory of the cache, made if need be. None without matplotlib, or where it cannot be made."""
     try:
         release = version("matplotlib")
     except PackageNotFoundError:
@@ -41,7 +41,7 @@ def font_cache() -> str | None:
 
 
 def _build_for_now(name: str) -> str | None:
-    """A cache that goes with this process, or with the next host where this one is killed."""
+    """Return a cache that goes with this process, or with the next host where this one is killed."""
     global _for_now
     if not _is_built(_for_now):  # none yet, or that of a process which has forked this one, and has ended
         try:

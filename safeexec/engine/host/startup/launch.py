@@ -46,7 +46,7 @@ STORED_SEED = 1
 
 
 def environment(policy: Policy, *, stored: bool = False) -> dict[str, str]:
-    """The environment of a zygote: nothing, but for the one variable that fixes the order of sets of strings."""
+    """Return the environment of a zygote: nothing, but for the one variable that fixes the order of sets of strings."""
     if policy.determinism is None:
         return {"PYTHONHASHSEED": str(STORED_SEED)} if stored else {}
     return {"PYTHONHASHSEED": str(policy.determinism.hash_seed)}
@@ -114,14 +114,15 @@ class Launched:
 
 
 def loader_folders() -> list[str]:
-    """The folders in which the host's loader looks first. An empty or relative one would depend on where a process
-    stands, and is left out.
+    """Return the folders in which the host's loader looks first. An empty or relative one would depend on where a
+    process stands, and is left out.
     """
     return [place for place in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(place)]
 
 
 def import_path() -> list[str]:
-    """The host's own import path, absolute: the standard library first, then the directory that holds this package.
+    """Return the host's own import path, absolute: the standard library first, then the directory that holds this
+    package.
 
     The zygote runs without `site` and without PYTHONPATH, so a venv, a user site and an editable install reach it here.
     What lies beside the host's script cannot stand in for a module of the standard library.

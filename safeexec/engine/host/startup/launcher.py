@@ -103,7 +103,7 @@ class ZygoteHandle:
         processes.kill(self._inner if self._inner >= 0 else self.pidfd)
 
     def problem(self, number: int) -> str:
-        """Why child `number` could not be made, in the zygote's words, or an empty string."""
+        """Return why child `number` could not be made, in the zygote's words, or an empty string."""
         with contextlib.suppress(OSError):
             self._hear(self.socket.recv(CHUNK))
         return self._problem.pop(number, "")
@@ -117,7 +117,7 @@ class ZygoteHandle:
         )
 
     def log(self) -> str:
-        """The last lines the zygote wrote to its standard error, for messages about its failure."""
+        """Return the last lines that the zygote wrote to its standard error, for messages about its failure."""
         size = os.fstat(self._log).st_size
         return os.pread(self._log, 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
 

@@ -94,7 +94,7 @@ class _Here(NamedTuple):
 
 
 def read_lock(path: str | os.PathLike[str]) -> list[str]:
-    """The requirements of a lock file. Raises `PolicyError`."""
+    """Return the requirements of a lock file. Raises `PolicyError`."""
     try:
         return of_lock(read_named(path, max_bytes=MOST_LOCK).decode())
     except (OSError, ValueError) as error:
@@ -102,7 +102,7 @@ def read_lock(path: str | os.PathLike[str]) -> list[str]:
 
 
 def fetched(policy: Policy) -> tuple[Policy, str]:
-    """The policy with the modules that its requirements bring, and the directory in which they lie. Blocks.
+    """Return the policy with the modules that its requirements bring, and the directory in which they lie. Blocks.
 
     Raises `PolicyError` where they cannot be had, or bring nothing that may be imported.
     """
@@ -148,7 +148,7 @@ def _key(requirements: Iterable[Requirement]) -> str:
 
 
 def _known(requirements: list[Requirement], here: dict[str, _Here]) -> str | None:
-    """A set that was fetched for these requirements, and fits what is installed now."""
+    """Return a set that was fetched for these requirements, and fits what is installed now."""
     cache, key = _cache(), _key(requirements)
     for name in sorted(os.listdir(cache)):
         place = os.path.join(cache, name)
@@ -186,7 +186,7 @@ def _releases(directory: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _modules(info: str) -> list[str]:
-    """The modules at the top of a release, by the RECORD in its ``.dist-info``."""
+    """Return the modules at the top of a release, by the RECORD in its ``.dist-info``."""
     try:
         record = read_named(os.path.join(info, "RECORD"), max_bytes=MOST_RECORD).decode("utf-8", "replace")
     except OSError:
@@ -236,12 +236,12 @@ def _fetch(requirements: list[Requirement], here: dict[str, _Here]) -> str:
             shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _put(fresh: str, wish: str) -> str:
+def _put(fresh: str, wanted: str) -> str:
     """Rename to the first free place. A set that somebody else has put there meanwhile is left alone. OSError where
     nothing can be put anywhere.
     """
     for number in range(1000):
-        place = f"{wish}-{number}"
+        place = f"{wanted}-{number}"
         if os.path.lexists(place):
             continue
         try:
@@ -250,7 +250,7 @@ def _put(fresh: str, wish: str) -> str:
         except OSError as error:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
                 raise
-    raise PolicyError(f"{os.path.dirname(wish)} holds a thousand sets for the same requirements: remove it")
+    raise PolicyError(f"{os.path.dirname(wanted)} holds a thousand sets for the same requirements: remove it")
 
 
 def _sweep(cache: str) -> None:
@@ -307,7 +307,7 @@ def _written(directory: str, name: str, lines: list[str]) -> str:
 
 
 def _needed(infos: Iterable[str], requirements: Iterable[Requirement]) -> Iterator[str]:
-    """The names that the requirements and the fetched releases ask for."""
+    """Yield the names that the requirements and the fetched releases ask for."""
     yield from (item.name for item in requirements)
     for info in infos:
         with contextlib.suppress(OSError):
@@ -346,7 +346,7 @@ def _pip(fresh: str, arguments: tuple[str, ...], requirements: list[Requirement]
 
 
 def _said(log: str) -> str:
-    """The end of what pip printed."""
+    """Return the end of what pip printed."""
     with open(log, "rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - 4000))
         lines = printable(file.read(4000).decode("utf-8", "replace")).splitlines()
@@ -355,7 +355,7 @@ def _said(log: str) -> str:
 
 
 def _pip_path() -> list[str]:
-    """The import path of pip's process: with the pip that Python brings along, where none is installed."""
+    """Return the import path of pip's process: with the pip that Python brings along, where none is installed."""
     path = import_path()
     if any(os.path.isdir(os.path.join(entry, "pip")) for entry in path):
         return path

@@ -18,7 +18,7 @@ import inspect
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,13 +31,9 @@ from safeexec.engine.host.tools.toolbox import PendingCall, Toolbox
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.forms import arguments_of, call_text, packed
-from safeexec.errors import RecordingError, ToolError
+from safeexec.errors import ToolError
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.results import Result
-
-if TYPE_CHECKING:
-    from safeexec.engine.host.session.home import RecordsSession
-    from safeexec.engine.recordings.timeline import Timeline
 
 F = TypeVar("F", bound=Callable[..., Any])
 KEY = "effect_key"
@@ -126,8 +122,7 @@ class _Entry(Struct, eq=False):
 
 def follow_effects(session: Any, toolbox: Toolbox, *, branch: bool = False) -> None:
     """Have the effects of a session's tools follow it. `branch`: deferred calls wait until it is adopted."""
-    effects = Effects(session, toolbox, branch)
-    effects.inner, session.recorder, session.effects = session.recorder, effects, effects
+    effects = session.effects = Effects(session, toolbox, branch)
     if isinstance(session.toolbox, RecordedTools):
         session.toolbox = RecordedTools(effects.tools, session.toolbox.recording)
     else:
@@ -135,10 +130,9 @@ def follow_effects(session: Any, toolbox: Toolbox, *, branch: bool = False) -> N
 
 
 class Effects:
-    """The calls of one session whose effects follow it. Stands before the session's recorder, if it has one."""
+    """The calls of one session whose effects follow it."""
 
     def __init__(self, session: Any, toolbox: Toolbox, branch: bool) -> None:
-        self.inner: RecordsSession | None = None
         self._session = session
         self._toolbox = toolbox
         self._waits = branch
@@ -147,8 +141,6 @@ class Effects:
         """The numbers of the calls of which no effect is left."""
         self._calls = count(1)
         self._notes: list[str] = []
-        self.call = 0
-        """The number of the call that is made, where it is recorded."""
         self.tools = toolbox.with_tools({name: self._noting(tool) for name, tool in toolbox.tools.items()})
         """Those of the session: the ones with a rule note their calls."""
 
@@ -164,10 +156,12 @@ class Effects:
         return noting
 
     def _entry(self, tool: Tool, rule: EffectRule, args: Any, kwargs: Any, state: Any) -> _Entry:
-        session, made = self._session, next(self._calls)
+        session, call = self._session, next(self._calls)
+        if session.recorder is not None:
+            call = session.recorder.call
         number, key = len(session.tool_records), session.call_key or session.next_key()
         self._undone.discard(number)  # of a step that has waited, and makes the call again
-        return _Entry(self.call or made, number, session.step, tool, rule, args, kwargs, key, state)
+        return _Entry(call, number, session.step, tool, rule, args, kwargs, key, state)
 
     def _defer(self, tool: Tool, rule: EffectRule, /, *args: Any, **kwargs: Any) -> None:
         tool.signature.bind(*args, **kwargs)  # a call that cannot be made is told now
@@ -216,43 +210,38 @@ class Effects:
         return True
 
     def unfinished(self) -> list[form.Called]:
-        """The deferred calls that wait, as they were written down, for a part of a store that does not have them."""
+        """Return the deferred calls that wait, as they were written down, for a part of a store that does not have
+        them.
+        """
         limits, found = self._session.policy.limits, []
+        most = {"max_bytes": limits.value_kb << 10, "max_depth": limits.value_depth}
         for entry in self._entries:
             if entry.state == "pending":
-                most = {"max_bytes": limits.value_kb << 10, "max_depth": limits.value_depth}
                 data = encode_arguments(entry.args, entry.kwargs, **most).data
-                where: dict[str, Any] = {"session": self.number, "step": entry.step, "call": entry.call}
                 arguments = packed(data, call_text(data))
+                where = self._where(entry)
                 found.append(
                     form.Called(tool=entry.tool.name, arguments=arguments, effect="deferred", key=entry.key, **where)
                 )
         return found
 
+    def _where(self, entry: _Entry) -> dict[str, Any]:
+        return {"session": self._session.recorder.number, "step": entry.step, "call": entry.call}
+
     def pending(self) -> list[PendingCall]:
-        """The deferred calls that wait, in order."""
+        """Return the deferred calls that wait, in order."""
         waiting = [entry for entry in self._entries if entry.state == "pending"]
         return [PendingCall(entry.tool.name, entry.arguments(), entry.step, entry.key) for entry in waiting]
 
-    # Between the session and its recorder
-
-    @property
-    def number(self) -> int:
-        """That of the recorder."""
-        return self.inner.number if self.inner is not None else 1
-
-    def follow(self, operation: Any, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Core[Any]:
-        """Do an operation, then what follows from where the session is."""
-        name, inner = operation.__name__, self.inner
+    def follow(self, name: str, work: Core[Any]) -> Core[Any]:
+        """Do an operation of the session, then what follows from where the session is."""
+        session = self._session
         cancelled = session.waiting if name == "cancel_waiting" else None
         # First: a state that is lost would take no call with it once the next step is part of the session.
         yield from session.supervisor.ensure_ready()
         yield from self._go_back()
         try:
-            if inner is None:
-                result = yield from operation(session, *args, **kwargs)
-            else:
-                result = yield from inner.follow(operation, session, args, kwargs)
+            result = yield from work
         except GeneratorExit:
             raise  # nothing can be waited for; whoever uses the session next goes back
         except BaseException:
@@ -262,7 +251,7 @@ class Effects:
         if name == "branch":
             for one in result:
                 follow_effects(one, self._toolbox, branch=True)
-                one.recorder._undone |= self._undone
+                one.effects._undone |= self._undone
         elif name in ("rollback", "cancel_waiting"):
             first = len(session.tool_records) - len(result) if name == "rollback" else session.calls_before
             gone = self._undone
@@ -276,37 +265,17 @@ class Effects:
             return self._noted(result)
         return result
 
-    def note(self, session: Any, text: str, score: float | None) -> None:
-        if self.inner is not None:
-            self.inner.note(session, text, score)
-
-    def left(self, session: Any, name: str) -> None:
-        """Only plugins go back so, whose tools have no effects."""
-
-    def history(self) -> Timeline:
-        if self.inner is None:
-            raise RecordingError("this session is not recorded: open it with session(record=True), or with a path")
-        return self.inner.history()
-
-    def closed(self, session: Any) -> None:
+    def closed(self) -> None:
+        """Drop what waits: the session is over."""
         for entry in self._entries:
             if entry.state == "pending":
                 self._tell(entry, "dropped", "the session was closed")
         self._entries.clear()
-        if self.inner is not None:
-            self.inner.closed(session)
-
-    def tell(self, record: form.Record) -> None:
-        if self.inner is not None:
-            self.inner.tell(record)
-
-    def secured(self, *, intent: bool = False, written: bool = False) -> Core[None]:
-        if self.inner is not None:
-            yield from self.inner.secured(intent=intent, written=written)
 
     def _tell(self, entry: _Entry, became: Any, message: str = "") -> None:
-        where: dict[str, Any] = {"session": self.number, "step": entry.step, "call": entry.call}
-        self.tell(form.Effect(tool=entry.tool.name, became=became, key=entry.key, message=message[:1000], **where))
+        if (recorder := self._session.recorder) is not None:
+            said: dict[str, Any] = {"tool": entry.tool.name, "key": entry.key, "message": message[:1000]}
+            recorder.tell(form.Effect(became=became, **said, **self._where(entry)))
 
     def _noted(self, result: Result) -> Result:
         notes, self._notes = self._notes, []
@@ -318,7 +287,7 @@ class Effects:
         """Drop and undo the calls that belong to no state any more, the last one first. Those of a step that waits are
         kept: it goes on from them.
         """
-        reached = self._session.line.history.current.tool_calls
+        reached = self._session.processes.history.current.tool_calls
         waits = self._session.still_waiting() is not None
         for entry in [entry for entry in reversed(self._entries) if entry.number >= reached]:
             if waits and entry.state == "done" and entry.number >= self._session.calls_before:
@@ -337,7 +306,7 @@ class Effects:
         self._tell(entry, "undoing")
         became = "not-undone"
         try:
-            yield from self.secured(intent=True)
+            yield from self._session.secured()
             _, problem = yield from self._call(entry, undo, f"undo of {entry.title}", (entry.value, *entry.args))
         except TimeoutError as error:
             became, problem = "unknown", f"nobody knows what became of it ({error})"
@@ -377,7 +346,7 @@ class Effects:
         problem = unknown = ""
         for _ in range(2 if entry.rule.idempotent else 1):
             self._tell(entry, "begun")
-            yield from self.secured(intent=True)
+            yield from self._session.secured()
             unknown = ""
             try:
                 entry.value, problem = yield from self._call(entry, self._function(entry), entry.title, entry.args)
@@ -426,7 +395,7 @@ class Effects:
             return None, f"{type(error).__name__}: {error}"[:500]
 
     def _refusal(self, waiting: list[_Entry]) -> Core[str]:
-        """Why the deferred calls may not be carried out; "" if they may. An approval sees them all at once."""
+        """Return why the deferred calls may not be carried out; "" if they may. An approval sees them all at once."""
         rules, approval = self._session.policy.tools, self._toolbox.approval
         if not any(rules.needs_approval(entry.tool.name) for entry in waiting):
             return ""

@@ -6,42 +6,25 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from inspect import Parameter, Signature
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from msgspec import Struct
 from msgspec.structs import astuple
 
 from safeexec.common.text import can_be_name
 from safeexec.engine.approvals import Deny, Later
-from safeexec.engine.host.tools.toolbox import Given, PutOff
+from safeexec.engine.host.tools.answers import AnswersCalls, Given, PutOff, RelayedAnswer, refusal
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.engine.recordings.format import ToolShape
 from safeexec.errors import ProtocolError, ToolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
-from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.tools.toolbox import Caller
+    from safeexec.engine.host.tools.answers import Caller, Decided
     from safeexec.engine.policy.model import Policy
 
 ANSWER_SECONDS = 3600.0
 """How long an answer may take: an approval may ask a person. Who is gone is noticed before, by whoever carries."""
-
-
-class RelayedAnswer(Struct, frozen=True):
-    """What became of a call: a value as it crosses, or what the guest sees raised."""
-
-    outcome: Literal["ok", "error", "refused", "broken", "waiting"]
-    """``broken``: no honest child makes such a call, and the step ends; ``waiting``: it was put off."""
-    value: bytes | None = None
-    error_type: str = ""
-    error: str = ""
-    inside: bool = False
-    note: str = ""
-    """Of a call that was put off, as the two below."""
-    seconds: float | None = None
-    asked: Literal["approval", "tool"] = "tool"
 
 
 Carry = Callable[[int, m.ToolRequest, "float | None", bool], Awaitable[RelayedAnswer]]
@@ -53,12 +36,14 @@ allowed after it had been put off.
 class RelayedTool(ToolShape, frozen=True):
     """A tool of a program elsewhere."""
 
+    deferred: ClassVar[bool] = False
+
     @property
     def signature(self) -> Signature:
         return _signature(self)
 
 
-class RelayedTools:
+class RelayedTools(AnswersCalls):
     """Stands where a `Toolbox` does: as `tools=` of a sandbox. `carry` is awaited in the task that runs the step."""
 
     has_effects = False
@@ -89,48 +74,26 @@ class RelayedTools:
     def close(self) -> None:
         """There is nothing to end here."""
 
-    def answer(self, call: m.ToolRequest, session: Caller, deadline: float | None) -> Core[m.ToolReply]:
-        """As `Toolbox.answer`. Nothing of the arguments is read here."""
-        if call.tool not in self.tools:
-            raise ProtocolError(f"a tool {call.tool[:100]!r} was called that does not exist")
-        calls, decided = session.calls, None
-        if calls is not None and calls.again is not None:
-            known, decided = calls.again.turn(call, session)
-            if known is not None:
-                return known
-        session.calls_of_step += 1
-        most, started = self._rules.max_calls, monotonic()
+    def _outcome(
+        self, tool: RelayedTool, call: m.ToolRequest, session: Caller, deadline: float | None, decided: Decided
+    ) -> Core[RelayedAnswer]:
+        """Have the call made where the tool is. Nothing of the arguments is read here."""
+        most = self._rules.max_calls
         if session.calls_of_step > most + 1:  # the first one beyond the limit is refused, and recorded, over there
-            text = f"{call.tool}(): more than {most} tool calls in one step (tools.max_calls)"
-            return m.ToolReply(call.call, error_type="PermissionError", error=text)
+            return refusal(f"{call.tool}(): more than {most} tool calls in one step (tools.max_calls)")
         if decided is not None:
             yield from session.secured()  # as in a toolbox
         if isinstance(decided, Given):
-            given = RelayedAnswer("ok", self.encoded(self.tools[call.tool], decided.value))
-        elif isinstance(decided, Deny):
-            text = f"{call.tool}(): {decided.reason}"
-            given = RelayedAnswer("refused", error_type="PermissionError", error=text)
-        else:
-            given = yield from self._carried(call, session.step, deadline, decided is not None)
+            return RelayedAnswer("ok", self.encoded(tool, decided.value))
+        if isinstance(decided, Deny):
+            return refusal(f"{call.tool}(): {decided.reason}")
+        given = yield from self._carried(call, session.step, deadline, decided is not None)
         if given.outcome == "broken":
             raise ProtocolError(given.error or f"{call.tool}() was called with what cannot be read")
         if given.outcome == "waiting":
-            given = yield from self._put_off(call, session, given)
-        spent = (monotonic() - started) * 1e3
-        outcome: Any = given.outcome
-        session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, given.error or given.note, spent))
-        reply = m.ToolReply(call.call, given.value, given.error_type, given.error, given.inside)
-        if calls is not None:
-            calls.note(call, reply, outcome, session.call_key)
-        return reply
-
-    def _put_off(self, call: m.ToolRequest, session: Caller, given: RelayedAnswer) -> Core[RelayedAnswer]:
-        seconds = given.seconds if given.seconds is not None and given.seconds > 0 else None
-        refused = yield from session.put_off(call, PutOff(given.asked, Later(given.note, seconds)))
-        if not refused:
-            return given
-        text = f"{call.tool}() was put off, and cannot wait here: {refused}"
-        return RelayedAnswer("refused", error_type="PermissionError", error=text)
+            seconds = given.seconds if given.seconds is not None and given.seconds > 0 else None
+            raise PutOff(given.asked, Later(given.note, seconds))
+        return given
 
     def encoded(self, tool: RelayedTool, value: Any) -> bytes:
         """Return a value that is given in the place of a tool, as it crosses. Raises TypeError where it cannot."""

@@ -11,11 +11,12 @@ import types
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from safeexec.common.signatures import shown, signature
 from safeexec.common.text import can_be_name, default_text, short_repr, spelt
 from safeexec.engine.approvals import Approval
+from safeexec.engine.host.tools.answers import RelayedAnswer
 from safeexec.engine.host.tools.type_hints import checked, convert, legend
 from safeexec.engine.host.waiting import CallTool
 from safeexec.errors import ToolError
@@ -26,6 +27,7 @@ EFFECT_ATTRIBUTE = "__safeexec_effect__"
 TIMEOUT_ATTRIBUTE = "__safeexec_timeout__"
 """Where `toolkit.limited` leaves the deadline of one tool, seconds."""
 _MESSAGE = 2000
+Failed = Literal["error", "refused"]
 
 
 class Tool:
@@ -60,7 +62,7 @@ class Tool:
         """
 
     def described(self) -> m.ToolSignature:
-        """The tool as guest code sees it."""
+        """Return the tool as guest code sees it."""
         empty = inspect.Parameter.empty
         return m.ToolSignature(
             self.name,
@@ -79,11 +81,13 @@ class Tool:
         )
 
     def legend(self) -> str:
-        """The classes of the host that its hints name, a line each."""
+        """Return the classes of the host that its hints name, a line each."""
         return legend(self._hints.values())
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
-        """The arguments, checked and converted. A TypeError names the parameter, what was expected and what came."""
+        """Return the arguments, checked and converted. A TypeError names the parameter, what was expected and what
+        came.
+        """
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -108,14 +112,14 @@ class Tool:
         return contained(f"{self.name}()", self.function, *args, **kwargs)
 
     def asks(self, approval: Approval, arguments: dict[str, Any], seconds: float, owner: object) -> CallTool:
-        """The wish to ask `approval` about a call."""
+        """Return what has `approval` asked about a call, by whoever drives the core."""
         what = f"the approval of {self.name}()"
         ask = partial(contained, what, approval, self.name, arguments)
         return CallTool(ask, seconds, is_async=inspect.iscoroutinefunction(approval), owner=owner)
 
-    def failure(self, call: int, error: Exception, *, inside: bool = False) -> m.ToolReply:
-        """An exception of the host as the guest sees it: its builtin type and its message, never its traceback. One
-        that came from `inside` the function is told as one of this tool.
+    def failure(self, error: Exception, outcome: Failed = "error", *, inside: bool = False) -> RelayedAnswer:
+        """Return an exception of the host as the guest sees it: its builtin type and its message, never its traceback.
+        One that came from `inside` the function is told as one of this tool.
         """
         is_key = isinstance(error, KeyError) and len(error.args) == 1
         text = _text(short_repr(error.args[0], _MESSAGE) if is_key else error)
@@ -126,10 +130,10 @@ class Tool:
                 break
             # The Unicode errors cannot be made from a message alone: their base, ValueError, can.
             if getattr(builtins, kind.__name__, None) is kind and not issubclass(kind, UnicodeError):
-                return m.ToolReply(call, error_type=kind.__name__, error=text[:_MESSAGE], inside=inside)
+                return RelayedAnswer(outcome, None, kind.__name__, text[:_MESSAGE], inside)
         if not isinstance(error, ToolError):
             text = f"{self.name}(): {type(error).__name__}: {_text(error)}"
-        return m.ToolReply(call, error_type="ToolError", error=text[:_MESSAGE], inside=inside)
+        return RelayedAnswer(outcome, None, "ToolError", text[:_MESSAGE], inside)
 
     @staticmethod
     def refuses(error: Exception) -> bool:
@@ -145,7 +149,7 @@ class Tool:
         return ": ".join(filter(None, (type(error).__name__, _text(error))))
 
     def parameter(self, index: int) -> str:
-        """The name of the parameter that a positional argument lands in, for messages."""
+        """Return the name of the parameter that a positional argument lands in, for messages."""
         names = [
             name
             for name, one in self.signature.parameters.items()
@@ -155,7 +159,7 @@ class Tool:
 
 
 def tools_from(tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None) -> dict[str, Tool]:
-    """The tools that a caller gave, by name. Raises `ToolError`."""
+    """Return the tools that a caller gave, by name. Raises `ToolError`."""
     if not tools:
         return {}
     if isinstance(tools, Mapping):

@@ -11,54 +11,25 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import msgspec
 
 from safeexec.engine.approvals import Allow, Approval, Deny, Later, decision
+from safeexec.engine.host.tools.answers import AnswersCalls, Given, PutOff, RelayedAnswer
 from safeexec.engine.host.waiting import CallTool, Core, apart, weight
 from safeexec.errors import ProtocolError, ToolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import CALL_NODES, decode_call
 from safeexec.protocol.values import Opaque, encode
-from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     import inspect
-    from typing import Protocol
 
-    from safeexec.engine.host.session.tool_log import ToolLog
+    from safeexec.engine.host.tools.answers import Caller, Decided
     from safeexec.engine.host.tools.tool import Tool
-    from safeexec.engine.host.watch.bill import Bill
     from safeexec.engine.policy.model import Policy
-
-    class RepeatsAnswers(Protocol):
-        def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Any]: ...
-
-    class CallsOfStep(Protocol):
-        """See `StepCalls`."""
-
-        @property
-        def again(self) -> RepeatsAnswers | None: ...
-        def note(
-            self, call: m.ToolRequest, reply: m.ToolReply, outcome: Any, key: str = "", *, deferred: bool = False
-        ) -> None: ...
-
-    class Caller(Protocol):
-        """A session, as its tools see it."""
-
-        step: int
-        calls_of_step: int
-        tool_records: ToolLog
-        bill: Bill
-        call_key: str
-
-        @property
-        def calls(self) -> CallsOfStep | None: ...
-        def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]: ...
-        def secured(self) -> Core[None]: ...
-
 
 _PLAIN = (bytes, bytearray, datetime, date, time, timedelta, UUID, Decimal)
 """What crosses as itself, and would be text in JSON."""
@@ -74,13 +45,7 @@ class PendingCall(msgspec.Struct, frozen=True):
     """By which an idempotent tool tells its calls apart."""
 
 
-class Given(msgspec.Struct, frozen=True):
-    """What a person gives in the place of a tool that has put itself off."""
-
-    value: Any
-
-
-class Toolbox:
+class Toolbox(AnswersCalls):
     """All tools of a sandbox or of one plugin, and the rules for calling them."""
 
     def __init__(
@@ -109,7 +74,7 @@ class Toolbox:
         self._max_depth = policy.limits.value_depth
 
     def with_tools(self, tools: dict[str, Tool]) -> Toolbox:
-        """The same rules for other tools, of the same owner."""
+        """Return the same rules for other tools, of the same owner."""
         import copy  # for tools with effects
 
         other = copy.copy(self)
@@ -130,63 +95,28 @@ class Toolbox:
         if (calls := sys.modules.get("safeexec.engine.host.tools.calls")) is not None:
             calls.release(self)
 
-    def answer(self, call: m.ToolRequest, session: Caller, deadline: float | None) -> Core[m.ToolReply]:
-        """Run one call and give the reply for the guest. Raises `ProtocolError` for a call that no honest child makes.
-
-        `deadline` (monotonic seconds) is the step's own, where its clock goes on while tools run.
-        """
-        tool = self.tools.get(call.tool)
-        if tool is None:
-            raise ProtocolError(f"a tool {call.tool[:100]!r} was called that does not exist")
-        started = monotonic()
-        message = ""
-        outcome: Any = "ok"
-        calls, decided = session.calls, None
-        if calls is not None and calls.again is not None:
-            known, decided = calls.again.turn(call, session)
-            if known is not None:
-                return known
+    def _outcome(
+        self, tool: Tool, call: m.ToolRequest, session: Caller, deadline: float | None, decided: Decided
+    ) -> Core[RelayedAnswer]:
         try:
             if decided is not None:
                 yield from session.secured()  # that the answer counts: no other host may give it once more
             value = yield from self._call(tool, call.arguments, session, deadline, decided)
-            reply = m.ToolReply(call.call, (yield from apart(weight(value), partial(self.encoded, tool, value))))
-        except ProtocolError:
+            return RelayedAnswer("ok", (yield from apart(weight(value), partial(self.encoded, tool, value))))
+        except (ProtocolError, PutOff):
             raise
-        except PutOff as later:
-            if refused := (yield from session.put_off(call, later)):
-                message = f"{tool.name}() was put off, and cannot wait here: {refused}"
-                outcome, reply = "refused", tool.failure(call.call, RefusedCall(message))
-            else:
-                outcome, reply, message = "waiting", m.ToolReply(call.call), later.answer.note
         except Raised as raised:
-            outcome, reply = "error", tool.failure(call.call, raised.error, inside=True)
-            message = reply.error
+            return tool.failure(raised.error, inside=True)
         except Exception as error:
-            outcome = "refused" if isinstance(error, RefusedCall) else "error"
-            reply = tool.failure(call.call, error)
-            message = reply.error
-        # Of the calls beyond the limit only the first is recorded: a guest may make a hundred thousand of them.
-        if session.calls_of_step <= self._rules.max_calls + 1:
-            milliseconds = (monotonic() - started) * 1e3
-            session.tool_records.append(ToolCallRecord(tool.name, session.step, outcome, message, milliseconds))
-            if calls is not None:
-                calls.note(call, reply, outcome, session.call_key, deferred=tool.deferred)
-        return reply
+            return tool.failure(error, "refused" if isinstance(error, RefusedCall) else "error")
 
     def _call(
-        self,
-        tool: Tool,
-        arguments: bytes,
-        session: Caller,
-        deadline: float | None,
-        decided: Allow | Deny | Given | None,
+        self, tool: Tool, arguments: bytes, session: Caller, deadline: float | None, decided: Decided
     ) -> Core[Any]:
-        """Return what the tool returns. Of a call beyond the limit nothing is read. `decided`: what was answered to
-        this very call, which had been put off. Raises `PutOff` where it is put off now.
+        """Return what the tool returns. Of a call beyond the limit nothing is read. Raises `PutOff` where it is put
+        off.
         """
         rules = self._rules
-        session.calls_of_step += 1
         if session.calls_of_step > rules.max_calls:
             raise RefusedCall(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
         asks = self._asks and not tool.deferred and rules.needs_approval(tool.name)
@@ -305,15 +235,6 @@ class Raised(Exception):
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
         self.error = error
-
-
-class PutOff(Exception):
-    """An approval or a tool has put its answer off."""
-
-    def __init__(self, asked: Literal["approval", "tool"], answer: Later) -> None:
-        super().__init__(asked, answer)
-        self.asked = asked
-        self.answer = answer
 
 
 class RefusedCall(PermissionError):

@@ -40,7 +40,7 @@ _NESTED = ("fields", "types", "item_types", "item_type", "key_type", "value_type
 
 
 def checked(name: str, function: Callable[..., Any]) -> dict[str, Any]:
-    """The hints of the parameters that can be checked. Raises `ToolError`."""
+    """Return the hints of the parameters that can be checked. Raises `ToolError`."""
     target = function
     while isinstance(target, partial):
         target = target.func
@@ -59,14 +59,8 @@ def checked(name: str, function: Callable[..., Any]) -> dict[str, Any]:
     found = {}
     for parameter, hint in hints.items():
         if hint is not Any and hint is not object:
-            try:
-                msgspec.convert(None, hint, dec_hook=_made)
-            except msgspec.ValidationError:
-                pass
-            except Exception as error:  # NameError where a field of a class is known to type checkers alone
-                raise ToolError(
-                    f"{name}({parameter}): values cannot be checked against its type hint: {error}"
-                ) from None
+            if problem := _unchecked(hint):
+                raise ToolError(f"{name}({parameter}): values cannot be checked against its type hint: {problem}")
             found[parameter] = hint
     return found
 
@@ -196,13 +190,18 @@ def _made(kind: type, given: Any) -> Any:
 
 def can_be_checked(hint: Any) -> bool:
     """Tell whether values can be checked against a type hint."""
+    return not _unchecked(hint)
+
+
+def _unchecked(hint: Any) -> str:
+    """Say why no value can be checked against a type hint; "" where one can."""
     try:
         msgspec.convert(None, hint, dec_hook=_made)
     except msgspec.ValidationError:
         pass
-    except Exception:  # NameError where a field of a class is known to type checkers alone
-        return False
-    return True
+    except Exception as error:  # NameError where a field of a class is known to type checkers alone
+        return str(error) or type_name(type(error))
+    return ""
 
 
 def names_class(hint: Any) -> bool:
@@ -216,7 +215,9 @@ def names_class(hint: Any) -> bool:
 
 
 def legend(hints: Iterable[Any]) -> str:
-    """The classes of the host that hints name, a line each: what a dict for one holds, which values an enum has."""
+    """Return the classes of the host that hints name, a line each: what a dict for one holds, which values an enum
+    has.
+    """
     shapes_by_name: dict[str, str] = {}
     for hint in hints:
         for found in _classes(shapes.type_info(hint), set()):
@@ -271,13 +272,13 @@ def _unknown(hint: Any, given: dict[Any, Any]) -> list[Any]:
 
 @lru_cache(1000)
 def _keys(hint: Any) -> frozenset[str] | None:
-    """The keys that a dict for `hint` may have, where that is a class of the host."""
+    """Return the keys that a dict for `hint` may have, where that is a class of the host."""
     fields = getattr(shapes.type_info(hint), "fields", None)
     return None if fields is None else frozenset(field.encode_name for field in fields)
 
 
 def _classes(info: Any, seen: set[Any]) -> Iterator[Any]:
-    """The classes of the host in a described type, the outermost first; `seen` gets arrays and frames, too."""
+    """Yield the classes of the host in a described type, the outermost first; `seen` gets arrays and frames, too."""
     if isinstance(info, tuple):
         for part in info:
             yield from _classes(part, seen)

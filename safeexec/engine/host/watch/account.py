@@ -137,8 +137,8 @@ class Account:
         """CPU time of the host since `begin`, to read what its processes say."""
         return self._bill.cpu - self._bill_mark
 
-    def over(self, now: float, exact: Exact) -> Verdict | None:
-        """The first limit that is passed, if any."""
+    def check_limits(self, now: float, exact: Exact) -> Verdict | None:
+        """Return the first limit that is passed, if any."""
         limits = self._limits
         if (cpu := self.cpu_seconds) > limits.cpu_seconds:
             host = self.host_seconds
@@ -175,11 +175,11 @@ class Account:
         return max(own, shares - born + self._growth)
 
     def guests(self) -> list[int]:
-        """The processes that guest code has forked, as far as the last look has found them."""
+        """Return the processes that guest code has forked, as far as the last look has found them."""
         return [process.pid for process in self._guests]
 
     def hostile(self) -> list[int]:
-        """The processes to end with the runner: forks of guest code, and parked copies that do more than wait."""
+        """Return what to end with the runner: forks of guest code, and parked copies that do more than wait."""
         worked = min(WORKED_SECONDS, self._limits.cpu_seconds / 4)
         busy = [copy for copy in self._copies if copy.held - copy.first > GROWTH_BYTES or copy.worked > worked]
         return [process.pid for process in (*self._guests, *busy)]

@@ -13,16 +13,15 @@ import collections
 import contextlib
 import os
 import weakref
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import partial
 from time import monotonic, thread_time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from safeexec.engine.host.watch.account import Account, Known, Period
-from safeexec.engine.host.watch.census import Birth, Census, Machine, Process, owner_of
-from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS, QUIET_RATE, Rotation, Sleeper
+from safeexec.engine.host.watch.census import Census, Machine, Process, owner_of
+from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS, QUIET_RATE, Rotation
+from safeexec.engine.host.watch.subject import Subject
 from safeexec.engine.host.watch.verdict import Verdict
-from safeexec.engine.linux import processes
 from safeexec.engine.policy.kernel import SPARE_DESCRIPTORS, address_space
 from safeexec.protocol.confinement import Mechanism
 
@@ -46,43 +45,13 @@ LINGER_LOOKS = 8
 """Looks at nothing after which the thread ends."""
 
 
-class Subject(Sleeper, Protocol):
-    """What is watched: a session, or a command. Its methods are called from the accountant's thread and do not wait."""
-
-    account: Account
-
-    def known(self) -> Known:
-        """The processes that the host has asked for."""
-        ...
-
-    def period(self) -> Period:
-        """Return what its figures are of at the moment."""
-        ...
-
-    def total_cpu(self) -> float | None:
-        """CPU seconds of all its processes by its control group, if it has one."""
-        ...
-
-    def waits(self) -> Verdict | None:
-        """The verdict on a fork that waits for the host, and on a late step whose caller is busy in a listener."""
-        ...
-
-    def beyond(self) -> Verdict | None:
-        """The verdict on files and streams: what its processes do not tell."""
-        ...
-
-    def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
-        """End what uses too much. `hostile`: processes to end with the runner."""
-        ...
-
-
 class Accountant:
     """The looks, one after the other. Time is handed in, so are the figures; `run` is what a thread does with it."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._census = Census(machine)
-        self._rotation: Rotation[Subject] = Rotation()
+        self._rotation = Rotation()
         self._last = 0.0
         self._owed: collections.OrderedDict[weakref.ref[Subject], None] = collections.OrderedDict()
         """Sessions that have run since their files were looked at, the longest waiting first."""
@@ -128,18 +97,17 @@ class Accountant:
             self._census.watch(leader)
         self._census.find(now)
         found: dict[Subject, list[Process]] = {}
+        ran = []
         for leader, subjects in lineages.items():
-            if leader in used or self._rotation.due(leader, now):
-                for subject in subjects:
-                    self._guarded(subject, subject.waits)
-                members = self._census.measure(leader)
-                ran = leader in used or any(process.spent or process.looks <= NEWBORN_LOOKS for process in members)
-                self._rotation.looked(leader, now, ran=ran)
-                if ran:
-                    for subject, share in divide(members, subjects):
-                        found.setdefault(subject, []).extend(share)
-                # Otherwise nothing has run, so nothing has grown.
-        self._rotation.retire(lineages)
+            for subject in subjects:
+                self._guarded(subject, subject.check_progress)
+            members = self._census.measure(leader)
+            if leader in used or any(process.spent or process.looks <= NEWBORN_LOOKS for process in members):
+                ran.append(leader)
+                for subject, share in divide(members, subjects):
+                    found.setdefault(subject, []).extend(share)
+            # Otherwise nothing has run, so nothing has grown.
+        self._rotation.looked(lineages, ran, now)
         for subject, share in found.items():
             self._guarded(subject, partial(self._judge, subject, share, now))
         self.idle, self._took = not used, thread_time() - began
@@ -147,7 +115,7 @@ class Accountant:
         self._last = now
 
     def pause(self) -> float:
-        """Seconds until the next look."""
+        """Return seconds until the next look."""
         return max(IDLE_LOOK_SECONDS if self.idle else LOOK_SECONDS, min(SHARE * self._took, LONGEST_SECONDS))
 
     def _judge(self, subject: Subject, members: list[Process], now: float) -> Verdict | None:
@@ -156,7 +124,7 @@ class Accountant:
         account.take(members, subject.known(), subject.total_cpu())
         if account.ran:
             self._owed.setdefault(weakref.ref(subject))
-        return account.over(now, self._exact)
+        return account.check_limits(now, self._exact)
 
     def _guarded(self, subject: Subject, judge: Callable[[], Verdict | None]) -> None:
         """Judge a subject, and end it if there is a verdict on it, or if judging it fails."""
@@ -175,7 +143,7 @@ class Accountant:
         while self._owed and thread_time() - began <= seconds:
             subject = self._owed.popitem(last=False)[0]()
             if subject is not None:
-                self._guarded(subject, subject.beyond)
+                self._guarded(subject, subject.check_files)
 
     def _exact(self, pids: Collection[int]) -> int | None:
         shares = [self._machine.shares(pid) for pid in pids]
@@ -220,30 +188,6 @@ def divide(members: list[Process], subjects: list[Subject]) -> list[tuple[Subjec
     return list(zip(subjects, shares, strict=True))
 
 
-class Proc:
-    """The machine as its ``/proc`` and its clocks show it. No right is needed but for `shares`."""
-
-    def __init__(self) -> None:
-        with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
-            self._limit = int(file.read())
-        self.pids: Callable[[], Iterable[int]] = processes.pids
-        self.session_of: Callable[[int], int | None] = processes.session_of
-        self.cpu_seconds: Callable[[int], float | None] = processes.cpu_seconds
-        self.resident: Callable[[int], int] = processes.anonymous_memory
-        self.shares: Callable[[int], int | None] = processes.proportional_memory
-
-    def newest(self) -> int:
-        with open("/proc/loadavg", "rb", buffering=0) as file:
-            return int(file.read().rpartition(b" ")[2])
-
-    def limit(self) -> int:
-        return self._limit
-
-    def birth(self, pid: int) -> Birth | None:
-        stat = processes.process_stat(pid)
-        return None if stat is None else Birth(stat.ppid, stat.start)
-
-
 def mechanism(policy: Policy, sandbox: Limits) -> Mechanism:
     """Return what the looks mean for the limits: how late they see, and how much may be used by then. `sandbox`: the
     limits under which the zygote was prepared, which the policy of a session only lowers.
@@ -273,9 +217,9 @@ _accountants: dict[int, Accountant] = {}
 
 
 def accountant() -> Accountant:
-    """The one of this process; a process forked from it has its own."""
+    """Return the one of this process; a process forked from it has its own."""
     pid = os.getpid()
     if pid not in _accountants:
         _accountants.clear()
-        _accountants.setdefault(pid, Accountant(Proc()))
+        _accountants.setdefault(pid, Accountant(Machine()))
     return _accountants[pid]

@@ -1,13 +1,15 @@
 """Which processes there are, by lineage: found by looking at the machine, without the help of any of them.
 
-Pure: what the machine shows is handed in (`Machine`). A lineage is a kernel session: no member can leave it where
+What the machine shows is handed in (`Machine`). A lineage is a kernel session: no member can leave it where
 setsid is refused, so whoever forks, a thread, an orphan, the child of one that has ended, belongs to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Collection, Iterable
+from typing import NamedTuple
+
+from safeexec.engine.linux import processes
 
 LARGEST_RANGE = 1000
 """Numbers that are asked for one by one. Where more were given out since the last look, listing is cheaper."""
@@ -24,38 +26,37 @@ class Birth(NamedTuple):
     start: int
 
 
-class Machine(Protocol):
-    """What the kernel shows of its processes. Every method answers for a process that has ended meanwhile."""
+class Machine:
+    """Shows what the kernel tells of its processes, by ``/proc`` and its clocks. Every method answers for a process
+    that has ended meanwhile. No right is needed but for `shares`.
+    """
+
+    def __init__(self) -> None:
+        with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
+            self._limit = int(file.read())
+        self.pids: Callable[[], Iterable[int]] = processes.pids
+        """Returns every process."""
+        self.session_of: Callable[[int], int | None] = processes.session_of
+        """Returns the kernel session of a process or a thread; None: there is none of that number."""
+        self.cpu_seconds: Callable[[int], float | None] = processes.cpu_seconds
+        """Returns CPU time of all threads; None when it has gone, and for the number of a thread."""
+        self.resident: Callable[[int], int] = processes.anonymous_memory
+        """Returns bytes in memory that no file backs."""
+        self.shares: Callable[[int], int | None] = processes.proportional_memory
+        """The same, each page divided by the number of its holders. None where the host may not ask. Slow."""
 
     def newest(self) -> int:
-        """The number given out last, to a process or a thread."""
-        ...
+        """Return the number given out last, to a process or a thread."""
+        with open("/proc/loadavg", "rb", buffering=0) as file:
+            return int(file.read().rpartition(b" ")[2])
 
     def limit(self) -> int:
-        """The number above which they begin anew."""
-        ...
+        """Return the number above which they begin anew."""
+        return self._limit
 
-    def pids(self) -> Iterable[int]:
-        """Every process."""
-        ...
-
-    def session_of(self, pid: int) -> int | None:
-        """Its kernel session; also of a thread. None: there is none of that number."""
-        ...
-
-    def birth(self, pid: int) -> Birth | None: ...
-
-    def cpu_seconds(self, pid: int) -> float | None:
-        """CPU time of all its threads, None when it has gone, and for the number of a thread."""
-        ...
-
-    def resident(self, pid: int) -> int:
-        """Bytes in memory that no file backs."""
-        ...
-
-    def shares(self, pid: int) -> int | None:
-        """The same, each page divided by the number of its holders. None where the host may not ask. Slow."""
-        ...
+    def birth(self, pid: int) -> Birth | None:
+        stat = processes.process_stat(pid)
+        return None if stat is None else Birth(stat.ppid, stat.start)
 
 
 class Process:
@@ -153,7 +154,9 @@ class Census:
 
 
 def owner_of(process: Process, members: dict[int, Process], known: dict[int, int]) -> int | None:
-    """Whose a process is; `known`: the owners of those that the host asked for. None for an orphan of ended parents."""
+    """Return whose a process is; `known`: the owners of those that the host asked for. None for an orphan of ended
+    parents.
+    """
     pid = process.pid
     for _ in range(len(members) + 1):
         if pid in known:

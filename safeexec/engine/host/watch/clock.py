@@ -50,16 +50,16 @@ class Place(Struct, frozen=True):
         return self.frames[0][0] if self.frames else ""
 
     def line(self, file: str) -> int | None:
-        """The innermost line in `file`, the step that was stopped."""
+        """Return the innermost line in `file`, the step that was stopped."""
         return next((line for name, line, _ in self.frames if name == file), None)
 
     def source_line(self, file: str, sources: dict[str, str]) -> str:
-        """The text of that line, or an empty string."""
+        """Return the text of that line, or an empty string."""
         line = self.line(file)
         return _line_of(sources.get(file, "").splitlines(), line) if line is not None else ""
 
     def traceback(self, sources: dict[str, str]) -> str:
-        """The guest's call chain as Python would print it. Each source is cut into lines once."""
+        """Return the guest's call chain as Python would print it. Each source is cut into lines once."""
         texts = {file: sources.get(file, "").splitlines() for file, _, _ in self.frames}
         rows = []
         for file, line, function in reversed(self.frames):
@@ -117,24 +117,24 @@ class Watch(Struct, eq=False):
         return max(0.0, own) + self._runner.bill.cpu - self._bill_start
 
     def exceeded(self) -> Verdict | None:
-        """The verdict on a step that is past its deadline, or has printed too much; `past_deadline` asks the clock
-        alone.
+        """Return the verdict on a step that is past its deadline, or has printed too much; `past_deadline` asks the
+        clock alone.
         """
         return self.past_deadline() or (self.flood() if self._most() > self.most_printed else None)
 
     def looked(self) -> Core[Verdict | None]:
-        """The same, and on one whose workspace holds too much."""
+        """Return the same, and on one whose workspace holds too much."""
         verdict = self.exceeded()
         if verdict is None and self.room is not None:
             verdict = yield from self.room.look()
         return verdict
 
     def _most(self) -> int:
-        """Bytes in the fuller stream."""
+        """Return bytes in the fuller stream."""
         return max(output.size() for output in self._outputs)
 
     def past_deadline(self) -> Verdict | None:
-        """The verdict on a step that is past its deadline, whatever it has printed."""
+        """Return the verdict on a step that is past its deadline, whatever it has printed."""
         if monotonic() < self.deadline:
             return None
         return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)
@@ -146,7 +146,7 @@ class Watch(Struct, eq=False):
         return stdout.text(cap), stderr.text(cap)
 
     def flood(self) -> Verdict:
-        """The verdict on a step that printed too much, or raised an exception with a message as long as that."""
+        """Return the verdict on a step that printed too much, or raised an exception with a message as long as that."""
         size = self._most() >> 10
         ceiling = self._limits.output_kb * OUTPUT_CEILING
         printed = (
@@ -202,7 +202,7 @@ def _shortened(text: str) -> str:
 
 
 def killed_error(verdict: Verdict, place: Place, file: str, sources: dict[str, str], hint: str | None) -> ErrorInfo:
-    """The error of a step that the host ended, with the place where the guest was."""
+    """Return the error of a step that the host ended, with the place where the guest was."""
     if place.line(file) is None:  # a call into a plugin: the module where it was
         file = place.innermost
     line, source = place.line(file), place.source_line(file, sources)

@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from safeexec.engine.host.waiting import Core, Wait
 from safeexec.engine.linux import notify, processes
 
@@ -42,6 +44,14 @@ class Fork(NamedTuple):
     """The kernel session that it is in."""
 
 
+class _Permits(Struct):
+    """How many forks a process may still make, of those that the host has asked for."""
+
+    announced: int = 0
+    again: int = 0
+    """How often it may ask once more for one that was let go on."""
+
+
 class ForkGate:
     """Answers the forks of one sandbox. Without a listener (-1) there is no gate, and nothing ever waits."""
 
@@ -50,11 +60,8 @@ class ForkGate:
         self._zygote = zygote
         self._lock = _thread.allocate_lock()
         self._ended = _thread.allocate_lock()
-        self._announced: dict[int, int] = {}
-        self._made: set[int] = set()
-        """Processes of which an announced fork was let go on."""
-        self._again: dict[int, int] = {}
-        """How often a process may ask once more for a fork that was announced."""
+        self._permits: dict[int, _Permits] = {}
+        """By process: those whose forks the host has announced."""
         self._stopped: list[int] = []
         self._refused: set[int] = set()
         self._allowances: dict[int, Callable[[], bool]] = {}
@@ -71,10 +78,10 @@ class ForkGate:
         if process is None or self._listener < 0:
             return
         with self._lock:
+            permits = self._permits.setdefault(process, _Permits())
+            permits.announced += 1
             if alone:
-                self._made.discard(process)
-                self._again.pop(process, None)
-            self._announced[process] = 1 if alone else self._announced.get(process, 0) + 1
+                permits.announced, permits.again = 1, 0
             waiting = self._of(process) if self._waiting else None
             if waiting is not None:
                 self._judge(waiting)
@@ -82,13 +89,11 @@ class ForkGate:
     def withdraw(self, process: int | None) -> None:
         """Void what was announced for this process: the reason for it has gone."""
         if process is not None and self._listener >= 0:
-            self._announced.pop(process, None)
-            self._made.discard(process)
-            self._again.pop(process, None)
+            self._permits.pop(process, None)
 
     @contextlib.contextmanager
     def stopping(self, lineage: int) -> Iterator[None]:
-        """The host stops a kernel session and continues it."""
+        """Note that the host stops a kernel session and continues it."""
         self._stopped.append(lineage)
         try:
             yield
@@ -105,20 +110,20 @@ class ForkGate:
             return
         with self._lock:
             # What is announced and not let go on yet may have been asked for before the stop.
-            sessions = {
-                pid: processes.session_of(pid) for pid in self._made | self._announced.keys() | self._again.keys()
-            }
-            gone = {pid for pid, session in sessions.items() if session is None}
-            again = {pid for pid, session in sessions.items() if session == lineage}
-            for pid in gone:
-                self.withdraw(pid)
-            self._again.update(dict.fromkeys(again, AGAIN))
+            again = set()
+            for pid, permits in list(self._permits.items()):
+                session = processes.session_of(pid)
+                if session is None:
+                    self.withdraw(pid)
+                elif session == lineage:
+                    permits.again = AGAIN
+                    again.add(pid)
             for fork in [fork for fork in self._waiting.values() if fork.thread in again]:
                 self._judge(fork)
 
     @contextlib.contextmanager
     def refusing(self, process: int | None) -> Iterator[None]:
-        """A fork of this process that was not announced fails (EPERM): for a self-test, which tries one."""
+        """Have a fork of this process that was not announced fail (EPERM): for a self-test, which tries one."""
         assert process is not None
         self._refused.add(process)
         try:
@@ -140,8 +145,9 @@ class ForkGate:
         self._allowances.pop(lineage, None)
 
     def waiting(self, lineage: int) -> list[Fork]:
-        """The forks of a kernel session that nobody announced. Those whose process has gone are dropped. None while the
-        host stops the session: forks that it had announced ask again, and `interrupted` has not been called yet.
+        """Return the forks of a kernel session that nobody announced. Those whose process has gone are dropped. None
+        while the host stops the session: forks that it had announced ask again, and `interrupted` has not been called
+        yet.
         """
         if not self._waiting or lineage in self._stopped:
             return []
@@ -230,21 +236,17 @@ class ForkGate:
         """Tell whether the host has asked for this fork; then it has asked for one fewer."""
         if process == self._zygote:
             return True
-        left = self._announced.get(process, 0)
-        if left > 1:
-            self._announced[process] = left - 1
-        elif left:
-            self._announced.pop(process, None)  # withdrawn meanwhile, at times
-        elif again := self._again.pop(process, 0):
-            if again > 1:
-                self._again[process] = again - 1
-        else:
+        permits = self._permits.get(process)
+        if permits is None or not (permits.announced or permits.again):
             return False
-        self._made.add(process)
+        if permits.announced:
+            permits.announced -= 1
+        else:
+            permits.again -= 1
         return True
 
     def _of(self, process: int | None) -> Fork | None:
-        """The fork with which the main thread of a process waits. The lock is held."""
+        """Return the fork with which the main thread of a process waits. The lock is held."""
         return next((fork for fork in self._waiting.values() if fork.thread == process), None)
 
 

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.engine.linux import cgroups
 from safeexec.engine.policy.kernel import COMMAND_THREADS, session_processes
@@ -28,19 +28,26 @@ SLACK_MB = 64
 NAME = "cgroup"
 CORE = "cgroup-core"
 _numbers = count(1)
-_left: list[cgroups.Group] = []
-"""Groups whose last process had not quite gone when they were given up."""
+_left: list[tuple[int, cgroups.Group]] = []
+"""Groups whose last process had not quite gone when they were given up, and the process that made them."""
 
 
-class _Parent:
-    """The group below which others are made: looked for once per process, again in a process forked from it."""
+class _Parent(NamedTuple):
+    """The group below which others are made."""
 
-    def __init__(self) -> None:
-        self.pid = os.getpid()
-        self.path, self.reason = _found(cgroups.delegated)
-        """Below which groups have limits, or why none have."""
-        self.core, self.core_reason = (self.path, "") if self.path else _found(cgroups.core)
-        """Below which groups can be made at all."""
+    path: str
+    """Below which groups have limits; "" where none have, for the `reason`."""
+    reason: str
+    core: str
+    """Below which groups can be made at all."""
+    core_reason: str
+
+
+@cache
+def _parent_of(pid: int) -> _Parent:
+    """Look for the parent of this process's groups: once, and again in a process forked from it."""
+    path, reason = _found(cgroups.delegated)
+    return _Parent(path, reason, *((path, "") if path else _found(cgroups.core)))
 
 
 def _found(look: Callable[[], str]) -> tuple[str, str]:
@@ -48,17 +55,6 @@ def _found(look: Callable[[], str]) -> tuple[str, str]:
         return look(), ""
     except (cgroups.Unavailable, OSError) as error:
         return "", str(error)
-
-
-_parents: list[_Parent] = []
-"""That of this process, once it has been looked for."""
-
-
-def _parent() -> _Parent:
-    if not _parents or _parents[0].pid != os.getpid():
-        _parents[:] = [_Parent()]
-        _left.clear()
-    return _parents[0]
 
 
 @cache
@@ -75,7 +71,7 @@ def _may_exist() -> bool:
 
 def mechanisms() -> list[Mechanism]:
     """Return what groups do here, or why there are none, one row for each tier."""
-    parent = _parent()
+    parent = _parent_of(os.getpid())
     instead = "the host's look counts the memory of a session, and limits bound each of its processes"
     sampled = "of a process that ends, CPU time counts as the last look has seen it"
     return [
@@ -89,15 +85,15 @@ def mechanisms() -> list[Mechanism]:
 
 
 def new_group(policy: Policy) -> cgroups.Group | None:
-    """A group for one session of `policy`, or None where there are none, or none is needed."""
+    """Return a group for one session of `policy`, or None where there are none, or none is needed."""
     if not _may_exist():
         return None
-    parent = _parent()
+    parent = _parent_of(os.getpid())
     # To move a process into a group takes 0.13 ms. Who may not fork has no processes that end between two looks.
     forks = policy.limits.processes > 0 or bool(policy.danger_allow_commands)
     if not (parent.path or (parent.core and (forks or any(CORE in entry.split(" or ") for entry in policy.require)))):
         return None
-    _remove_left()
+    finish()
     limits = policy.limits
     memory = limits.memory_mb + limits.checkpoint_memory_mb + limits.workspace_mb + SLACK_MB
     try:
@@ -120,11 +116,14 @@ def give_up(group: cgroups.Group) -> None:
         group.kill()
         if group.remove():
             return
-    _left.append(group)
+    _left.append((os.getpid(), group))
 
 
-def _remove_left() -> None:
-    _left[:] = [group for group in _left if not _is_removed(group)]
+def finish() -> None:
+    """Remove what was left of groups that this process has made: when a sandbox is closed, all its processes have
+    ended.
+    """
+    _left[:] = [(pid, group) for pid, group in _left if pid == os.getpid() and not _is_removed(group)]
 
 
 def _is_removed(group: cgroups.Group) -> bool:
@@ -132,9 +131,3 @@ def _is_removed(group: cgroups.Group) -> bool:
         return group.remove()
     except OSError:
         return False
-
-
-def finish() -> None:
-    """Remove what was left when a sandbox is closed: all its processes have ended."""
-    if _parents and _parents[0].pid == os.getpid():
-        _remove_left()

@@ -68,8 +68,8 @@ class Lineage:
         return swept
 
     def _known(self, owner: LineageMember, ending: int | None) -> set[int] | None:
-        """The processes that are no strays; nor are their children: the next copy of a runner, a runner being thawed.
-        `ending`, the runner of `owner`, is none of them: of its children the copies are known.
+        """Return the processes that are no strays; nor are their children: the next copy of a runner, a runner being
+        thawed. `ending`, the runner of `owner`, is none of them: of its children the copies are known.
 
         None while another branch has lost its runner and its thread has not met the copies yet: they are orphans like
         any stray. The sweep of that branch, soon, ends the strays then.
@@ -80,11 +80,11 @@ class Lineage:
         return {pid for member in members for pid in member.pids() if pid != ending}
 
     def runners(self) -> set[int | None]:
-        """The processes that run steps, of all its sessions."""
+        """Return the processes that run steps, of all its sessions."""
         return {member.runner_pid() for member in list(self.sessions)}
 
     def room_for(self, most: int) -> Callable[[], bool]:
-        """A function that tells whether fewer than `most` processes of guest code are known to be alive."""
+        """Return a function that tells whether fewer than `most` processes of guest code are known to be alive."""
 
         weak = weakref.ref(self)  # the thread that asks keeps no sandbox alive
 
@@ -115,7 +115,7 @@ class LineageMember(Protocol):
     """A session, as far as the end of its processes needs it. Asked from the threads of other branches, too."""
 
     def runner_pid(self) -> int | None:
-        """The process that runs steps, if there is one."""
+        """Return the process that runs steps, if there is one."""
         ...
 
     def runner_died(self) -> bool:
@@ -127,5 +127,5 @@ class LineageMember(Protocol):
         ...
 
     def pids(self) -> Collection[int]:
-        """The processes that this session knows and keeps: its runner and its parked copies."""
+        """Return the processes that this session knows and keeps: its runner and its parked copies."""
         ...

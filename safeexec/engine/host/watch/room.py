@@ -1,5 +1,9 @@
 """What a session holds in files, removed ones that are open still included, and how soon that can be too much.
 
+No directory tells of a removed file that is open, and no resident size of shared memory that nobody maps in. The kernel
+does, by the descriptors and mappings of each process. An ordinary user's host may not look at those of a process that
+cannot be dumped; it still notices that the file system runs full.
+
 A count takes 0.1 to 3 ms and is made at the looks of `accountant`. A step whose workspace could be full before the
 next of these asks the file system meanwhile, which takes 2 us, and counts when that says that half of the room may be
 gone. So what is written beyond the limit is what can be written in a few milliseconds, not in 50.
@@ -8,12 +12,12 @@ gone. So what is written beyond the limit is what can be written in a few millis
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+import stat
+from collections.abc import Callable, Collection, Iterable
 from time import monotonic, thread_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.engine.host.waiting import Core, Work
-from safeexec.engine.host.watch import unnamed
 from safeexec.engine.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.errors import WorkspaceError
 
@@ -59,7 +63,7 @@ class Room:
         self.due = monotonic() + self._left / RATE
 
     def look(self) -> Core[Verdict | None]:
-        """The verdict, if it may have changed."""
+        """Return the verdict, if it may have changed."""
         if monotonic() < self.due:
             return None
         workspace, _ = self._held()
@@ -71,7 +75,7 @@ class Room:
         return (yield Work(self.count))  # type: ignore[no-any-return]
 
     def count(self) -> Verdict | None:
-        """The verdict on what is held now."""
+        """Return the verdict on what is held now."""
         began = thread_time()
         workspace, pids = self._held()
         try:
@@ -82,11 +86,11 @@ class Room:
 
     def _over(self, workspace: Workspace | None, pids: Collection[int]) -> Verdict | None:
         limits = self._limits
-        if unnamed.locks(pids, MOST_LOCKS) > MOST_LOCKS:
+        if locks_of(pids, MOST_LOCKS) > MOST_LOCKS:
             message = f"the session holds more than {MOST_LOCKS:,} locks on files"
             return Verdict("violation", f"{message}, which are memory of the kernel", rule="limits.memory_mb")
         free = None if workspace is None else workspace.free
-        found = unnamed.find(pids, -1 if workspace is None else workspace.device) or unnamed.NOTHING
+        found = find_unnamed(pids, -1 if workspace is None else workspace.device) or NOTHING_UNNAMED
         if (memory := sum(found.shared.values()) >> 20) > limits.memory_mb:
             message = f"the session holds {memory} MiB of shared memory"
             return Verdict("memory", f"{message}; limits.memory_mb is {limits.memory_mb}")
@@ -110,3 +114,68 @@ class Room:
                 message = f"the file system of the workspaces runs full: {taken >> 20} MiB went meanwhile"
                 return Verdict("violation", message, rule=RULE)
         return None
+
+
+class Unnamed(NamedTuple):
+    """Bytes by inode, each counted once whoever holds it."""
+
+    files: dict[int, int]
+    shared: dict[int, int]
+
+
+NOTHING_UNNAMED = Unnamed({}, {})
+
+
+def locks_of(pids: Collection[int], most: int) -> int:
+    """Tell how many record locks these processes hold; `most` and one where there are more."""
+    found = 0
+    try:
+        with open("/proc/locks", "rb") as file:
+            for line in file:
+                # "7: POSIX  ADVISORY  WRITE 4711 08:01:123 0 EOF"; "-> " stands before the kind of one that waits
+                place = line.find(b"WRITE") if b"WRITE" in line else line.find(b"READ")
+                found += int(line[place:].split(maxsplit=2)[1]) in pids
+                if found > most:
+                    break
+    except (OSError, ValueError, IndexError):
+        return 0  # nobody may look here
+    return found
+
+
+def find_unnamed(pids: Iterable[int], device: int) -> Unnamed | None:
+    """Return what these processes hold without a name, of files those on `device`. None where the host may not look."""
+    found = Unnamed({}, {})
+    for pid in pids:
+        try:
+            _files(pid, device, found.files)
+            _mappings(pid, device, found)
+        except PermissionError:
+            return None
+        except OSError:
+            continue  # it has ended
+    return found
+
+
+def _files(pid: int, device: int, files: dict[int, int]) -> None:
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        _count(f"/proc/{pid}/fd/{name}", files, device)
+
+
+def _mappings(pid: int, device: int, found: Unnamed) -> None:
+    with open(f"/proc/{pid}/maps", "rb") as file:
+        lines = [line for line in file if line.endswith(b" (deleted)\n")]
+    for line in lines:
+        place = f"/proc/{pid}/map_files/{line.split(maxsplit=1)[0].decode()}"
+        if line.endswith(b" /dev/zero (deleted)\n"):
+            _count(place, found.shared)
+        else:
+            _count(place, found.files, device)
+
+
+def _count(path: str, sizes: dict[int, int], device: int | None = None) -> None:
+    try:
+        info = os.stat(path)
+    except OSError:
+        return
+    if stat.S_ISREG(info.st_mode) and not info.st_nlink and device in (None, info.st_dev):
+        sizes[info.st_ino] = info.st_blocks * 512

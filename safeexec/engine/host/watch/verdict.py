@@ -24,5 +24,5 @@ class Verdict(Struct, frozen=True):
 
 
 def too_much_in_files(error: WorkspaceError) -> Verdict:
-    """The verdict on a workspace that holds too much, or cannot be read any more: then no limit is its rule."""
+    """Return the verdict on a workspace that holds too much, or cannot be read any more: then no limit is its rule."""
     return Verdict("violation", str(error), rule=error.rule)

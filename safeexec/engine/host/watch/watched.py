@@ -7,9 +7,9 @@ from collections.abc import Collection
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from safeexec.engine.host.watch.account import Account, Known, Period
+from safeexec.engine.host.watch.account import Known, Period
 from safeexec.engine.host.watch.accountant import accountant
-from safeexec.engine.host.watch.room import Room
+from safeexec.engine.host.watch.subject import Subject
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.protocol.plan import OUTPUT_CEILING
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from safeexec.engine.host.files.workspace import Workspace
-    from safeexec.engine.host.session.line import Line
+    from safeexec.engine.host.session.processes import SessionProcesses
+    from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Policy
 
     class Watchable(Protocol):
         """A session, as it is looked at."""
 
         policy: Policy
-        line: Line
+        processes: SessionProcesses
         commanding: bool
         used: float
 
         @property
-        def asks(self) -> int:
+        def forks_requested(self) -> int:
             """How many processes its runner may make, beside the copies that are told of."""
             ...
 
@@ -68,15 +69,13 @@ class Resting(NamedTuple):
         return Resting(of, spent, self.looks + 1 if spent > self.spent else 0)
 
 
-class WatchedSession:
-    """What `accountant.Subject` asks of a session. It keeps no session alive."""
+class WatchedSession(Subject):
+    """A session, as it is looked at. It keeps no session alive."""
 
     def __init__(self, session: Watchable) -> None:
+        super().__init__(session.policy.limits, session.processes.bill)
         self._session = weakref.ref(session)
-        self.account = Account(session.policy.limits, session.line.bill)
-        self.room = Room(session.policy.limits, self._files)
         self.accountant = accountant()
-        self.idle = False
         self._resting = Resting()
 
     def open(self) -> None:
@@ -92,17 +91,17 @@ class WatchedSession:
 
     def lineage_leaders(self) -> Collection[int]:
         session = self._session()
-        return session.line.leaders() if session is not None and not session.closed else ()
+        return session.processes.leaders() if session is not None and not session.closed else ()
 
     def known(self) -> Known:
         if (session := self._session()) is None:
             return Known(None, (), 0)
-        line = session.line
-        if (runner := line.runner) is not None:
+        own = session.processes
+        if (runner := own.runner) is not None:
             self.account.base = runner.memory_base
-        parked = [copy.pid() for copy in line.copies()]
+        parked = [copy.pid() for copy in own.copies()]
         copies = {pid for pid in parked if pid is not None}
-        return Known(line.runner_pid(), copies, parked.count(None) + session.asks)
+        return Known(own.runner_pid(), copies, parked.count(None) + session.forks_requested)
 
     def in_use(self) -> bool:
         session = self._session()
@@ -112,26 +111,21 @@ class WatchedSession:
         session = self._session()
         return Period(None) if session is None else session.period()
 
-    def total_cpu(self) -> float | None:
+    def group(self) -> Group | None:
         session = self._session()
-        if session is None or (group := session.line.group) is None or session.commanding:
-            return None
-        try:
-            return group.cpu_seconds()
-        except OSError:
-            return None
+        return None if session is None or session.commanding else session.processes.group
 
-    def waits(self) -> Verdict | None:
+    def check_progress(self) -> Verdict | None:
         session = self._session()
         if session is None or session.closed:
             return None
         return self._unrequested_fork(session) or session.overdue() or self._goes_on(session)
 
     def _goes_on(self, session: Watchable) -> Verdict | None:
-        """The verdict on a process that works though it has answered: its first thread does nothing but wait then, and
-        for the threads that guest code may leave there is `limits.cpu_seconds`.
+        """Return the verdict on a process that works though it has answered: its first thread does nothing but wait
+        then, and for the threads that guest code may leave there is `limits.cpu_seconds`.
         """
-        runner, limits = session.line.runner, session.policy.limits
+        runner, limits = session.processes.runner, session.policy.limits
         key, _, _ = session.period()
         if session.in_use or runner is None or runner.pid is None or monotonic() - session.used < limits.wall_seconds:
             self._resting = Resting()
@@ -147,13 +141,13 @@ class WatchedSession:
         )
 
     def _unrequested_fork(self, session: Watchable) -> Verdict | None:
-        """The verdict on a fork that waits and that the host has not asked for. A process that is none of the lineage's
-        own, or only a parked copy, is ended instead.
+        """Return the verdict on a fork that waits and that the host has not asked for. A process that is none of the
+        lineage's own, or only a parked copy, is ended instead.
 
         The main thread of a runner that has answered makes the checkpoint of it. Whoever uses the session announces
         that fork as soon as the answer is read.
         """
-        runner, gate = session.line.runner, session.line.sandbox.gate
+        runner, gate = session.processes.runner, session.processes.sandbox.gate
         if runner is None:
             return None
         for fork in gate.waiting(runner.lineage.leader):
@@ -175,13 +169,13 @@ class WatchedSession:
                 )
         return None
 
-    def beyond(self) -> Verdict | None:
+    def check_files(self) -> Verdict | None:
         session = self._session()
         if session is None or session.closed:
             return None
-        limits, line = session.policy.limits, session.line
+        limits, own = session.policy.limits, session.processes
         try:
-            held = sum(file.held() for file in (line.out, line.err)) >> 10
+            held = sum(file.held() for file in (own.out, own.err)) >> 10
         except OSError:
             held = 0
         if held > (ceiling := limits.output_kb * OUTPUT_CEILING * 2 + STREAMS_KB):
@@ -190,12 +184,11 @@ class WatchedSession:
             return Verdict("output", f"{message}; {ceiling} KiB ({sum_of}) end a step")
         return self.room.count()
 
-    def _files(self) -> tuple[Workspace | None, set[int]]:
-        """The workspace, and all processes that may have something of it open."""
+    def files(self) -> tuple[Workspace | None, Collection[int]]:
         session = self._session()
         runner, copies, _ = self.known()
         pids = {*copies, *self.account.guests(), *([runner] if runner is not None else [])}
-        return None if session is None else session.line.workspace, pids
+        return None if session is None else session.processes.workspace, pids
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
         """Whoever drives a step ends it. Where nobody does, its processes end here; the next user restores it."""
@@ -203,7 +196,7 @@ class WatchedSession:
         if session is None or session.exceed(verdict):
             return
         self.account.begin(Period(object()))  # what is left, if anything, has a budget of its own
-        for pid in (*hostile, session.line.runner_pid()):
+        for pid in (*hostile, session.processes.runner_pid()):
             for leader in leaders:
                 if pid is not None:
                     processes.kill_member(pid, leader)

@@ -430,7 +430,7 @@ def test_a_caller_may_give_saving_and_restoring_more_time(tmp_path: pathlib.Path
 
 def once_running(core: SessionCore) -> None:
     """Wait until the session's guest code runs."""
-    until(lambda: core.asks)
+    until(lambda: core.forks_requested)
     threading.Event().wait(0.1)
 
 
@@ -494,7 +494,7 @@ def test_a_restore_is_stopped_from_another_thread(alone: Sandbox, endless: pathl
 def test_ctrl_c_during_a_restore_ends_its_process(alone: Sandbox, endless: pathlib.Path) -> None:
     pids: list[int] = []
 
-    with pytest.raises(KeyboardInterrupt), interrupting(lambda: pids.extend(restoring(alone._core).line.pids())):
+    with pytest.raises(KeyboardInterrupt), interrupting(lambda: pids.extend(restoring(alone._core).processes.pids())):
         alone.restore(endless, timeout=60.0)
     assert pids and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
     assert not open_sessions(alone) and alone.run("1 + 1").value == 2
@@ -504,7 +504,7 @@ async def test_a_task_that_restores_is_cancelled(endless: pathlib.Path) -> None:
     async with AsyncSandbox("standard") as own:
         task = asyncio.create_task(own.restore(endless, timeout=60.0))
         core = await asyncio.to_thread(restoring, own._core)
-        pids = list(core.line.pids())
+        pids = list(core.processes.pids())
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -56,10 +56,12 @@ def test_links_are_seen_and_not_followed(top: int, outside: Path) -> None:
 
 
 def test_what_is_too_much_is_said(top: int) -> None:
-    assert tree.too_much(tree.walk(top), 1 << 20, 4) is None
-    files, size = tree.too_much(tree.walk(top), 1 << 20, 3), tree.too_much(tree.walk(top), 4, 9)
-    assert files is not None and "3 files" in str(files) and files.rule == "limits.workspace_files"
-    assert size is not None and size.rule == "limits.workspace_mb"
+    assert tree.counted(tree.walk(top), 1 << 20, 4) == list(tree.walk(top))
+    with pytest.raises(WorkspaceError, match="3 files") as files:
+        tree.counted(tree.walk(top), 1 << 20, 3)
+    with pytest.raises(WorkspaceError) as size:
+        tree.counted(tree.walk(top), 4, 9)
+    assert (files.value.rule, size.value.rule) == ("limits.workspace_files", "limits.workspace_mb")
 
 
 def test_a_tree_that_is_too_deep_is_neither_walked_to_its_end_nor_left(tmp_path: Path, outside: Path) -> None:
@@ -71,7 +73,8 @@ def test_a_tree_that_is_too_deep_is_neither_walked_to_its_end_nor_left(tmp_path:
     fd = os.open(guests, tree.LISTABLE)
     try:
         assert len(list(tree.walk(fd))) <= tree.MAX_DEPTH + 2
-        assert "nest" in str(tree.too_much(tree.walk(fd), 1 << 30, 1 << 20))
+        with pytest.raises(WorkspaceError, match="nest"):
+            tree.counted(tree.walk(fd), 1 << 30, 1 << 20)
     finally:
         os.close(fd)
     tree.remove_tree(str(guests))

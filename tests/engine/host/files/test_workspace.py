@@ -354,7 +354,7 @@ def test_a_file_that_cannot_be_brought_back_is_told_and_the_others_are(session: 
     """Here its stored copy has gone; a full file system, or another branch at work in the directory, do the same."""
     session.run("for name in ('a.txt', 'b.txt', 'c.txt'): open(name, 'w').write(name)").check()
     session.checkpoint("three")
-    snapshot = session._core.line.history.find("three")[0].files
+    snapshot = session._core.processes.history.find("three")[0].files
     os.unlink(getattr(snapshot["b.txt"].stored, "path", ""))
     session.run("import os\nfor name in os.listdir(): os.remove(name)").check()
     session.rollback("three")
@@ -454,16 +454,16 @@ def test_what_goes_or_becomes_a_fifo_while_it_is_copied_is_left_out(
     inside = pathlib.Path(small.path)
     for name in ("gone", "fifo", "kept"):
         (inside / name).write_text(name)
-    count = tree.too_much
+    count = tree.counted
 
-    def count_and_change(*arguments: Any) -> WorkspaceError | None:
+    def count_and_change(*arguments: Any) -> Any:
         answer = count(*arguments)
         (inside / "gone").unlink()
         (inside / "fifo").unlink()
         os.mkfifo(inside / "fifo")
         return answer
 
-    monkeypatch.setattr(tree, "too_much", count_and_change)
+    monkeypatch.setattr(tree, "counted", count_and_change)
     assert list(small.snapshot()) == ["kept"]
     assert len([*pathlib.Path(os.path.dirname(small.home)).glob("*.store/*")]) == 1
 

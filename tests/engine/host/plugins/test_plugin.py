@@ -843,8 +843,8 @@ def test_a_file_that_cannot_be_brought_back_is_told_with_the_next_call() -> None
     ):
         assert plugin.invoke("write", ("1",)).check().value == "loaded"
         loaded = plugin._core._loaded
-        assert loaded is not None and loaded.core.line.workspace is not None
-        store = Path(loaded.core.line.workspace._lineage.store)
+        assert loaded is not None and loaded.core.processes.workspace is not None
+        store = Path(loaded.core.processes.workspace._lineage.store)
         for kept in store.iterdir():
             kept.unlink()
         assert plugin.invoke("write", ("2",)).check().value == "loaded"

@@ -35,7 +35,7 @@ def test_no_session_goes_on_in_a_process_that_was_killed_with_its_group(
 ) -> None:
     """It was asked for as the last one ended, and has said that it is there."""
     session.run("x = 1").check()
-    line = session._core.line
+    line = session._core.processes
     assert line.automatic[-1].pid() or drive(line.secured(monotonic() + DEADLINE_SECONDS))
 
     def too_late(*_: object) -> bool:
@@ -56,7 +56,7 @@ def test_a_step_that_ends_for_what_was_done_before_it_says_so() -> None:
     def end() -> None:
         core = session._core
         core.supervisor.idle_violation = Verdict("memory", "the session holds 900 MiB; limits.memory_mb is 512")
-        core.line.runner.channel.kill()
+        core.processes.runner.channel.kill()
 
     with Sandbox("standard", tools=[end]) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
@@ -283,7 +283,7 @@ def test_a_process_is_asked_for_before_the_deadline_and_ends_with_a_step_that_do
     pids: list[int | None] = []
 
     def seen() -> bool:
-        ahead = session._core.line._coming
+        ahead = session._core.processes._coming
         if ahead is not None:
             ahead[1].read_if_ready()  # it says Ready while the step goes on
             pids[:] = [ahead[1].pid]
@@ -307,7 +307,7 @@ def test_a_process_that_was_asked_for_before_the_deadline_goes_on(monkeypatch: p
     coming: list[Channel] = []
 
     def seen() -> bool:
-        line = session._core.line
+        line = session._core.processes
         coming[:] = [] if line._coming is None else [line._coming[1]]
         born = {stat.pid for stat in processes.session_members(line.lineage.leader)} - set(line.pids())
         if ends and coming and born:
@@ -321,7 +321,7 @@ def test_a_process_that_was_asked_for_before_the_deadline_goes_on(monkeypatch: p
         result = session.run("x.append(2)\nwhile not seen():\n    pass\n" + FOREVER, timeout=2.0)
         assert (result.outcome, result.state) == ("timeout", "restored")
         assert not any("checkpoint" in note for note in result.notes)
-        runner = session._core.line.runner
+        runner = session._core.processes.runner
         assert runner is not None
         assert (runner.channel is coming[0]) is not ends
         assert session.get("x") == [1]
@@ -370,7 +370,7 @@ def test_the_list_is_a_tree(session: Session) -> None:
 def test_the_list_has_no_checkpoint_that_has_died(session: Session) -> None:
     session.run("x = 1").check()
     session.checkpoint("here")
-    (copy,) = [copy for _, copy in session._core.line.history.named.values()]
+    (copy,) = [copy for _, copy in session._core.processes.history.named.values()]
     pid = copy.pid()
     assert pid is not None and "here" in [row.name for row in session.checkpoints()]
     os.kill(pid, signal.SIGKILL)

@@ -196,7 +196,7 @@ def first_steps(source: str) -> list[int]:
     with Sandbox("standard", spare=0) as sandbox:
         for _ in range(len(LATE) + 2 * BUSY):
             with sandbox.session(checkpoints="off") as session:
-                runner = session._core.line.runner
+                runner = session._core.processes.runner
                 before = faults(runner.pid)
                 session.run(source).check()
                 found.append(faults(runner.pid) - before)

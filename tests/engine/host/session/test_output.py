@@ -245,7 +245,7 @@ def test_a_deadline_holds_while_a_listener_takes_its_time(session: Session) -> N
     ended: list[bool] = []
 
     def hear(text: str) -> None:
-        runner = session._core.line.runner
+        runner = session._core.processes.runner
         ended.append(bool(select.select([runner.channel.pidfd], [], [], 30)[0]))
 
     assert session.run("kept = 1").ok

@@ -97,7 +97,7 @@ def split(program: Program) -> list[str]:
 
 def depth(session: Session) -> int:
     """How many steps would be repeated to have the state."""
-    return session._core.line.history.current.memory.depth
+    return session._core.processes.history.current.memory.depth
 
 
 def check_repeated(session: Session, what: str) -> None:
@@ -109,7 +109,7 @@ def check_repeated(session: Session, what: str) -> None:
         assert session._core.step == steps + 1
         session.rollback()
         after = namespace(session)
-        assert session._core.line.repeats and session._core.line.runner is not None, f"{what}: lost"
+        assert session._core.processes.repeats and session._core.processes.runner is not None, f"{what}: lost"
         assert after == before, f"{what}: {[pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]}"
 
 
@@ -498,7 +498,7 @@ def test_a_step_that_comes_out_otherwise_is_lost_and_told(sandbox: Sandbox) -> N
         session.run("import time\nx = 0").check()
         session.run("x = 1").check()
         session.run("y = 2").check()
-        history = session._core.line.history
+        history = session._core.processes.history
         assert history.current.memory.depth == 2
         entry = history.current.memory.entry
         history.current.memory.entry = type(entry)(entry.request, entry.did + 1)
@@ -531,7 +531,7 @@ def test_what_the_host_sets_is_bounded_without_a_step(sandbox: Sandbox) -> None:
             session.set(f"x{number}", str(number) * 50_000)
             del session.namespace["x0"]
             session.set("x0", "0" * 50_000)
-            assert session._core.line.history.current.memory.size < 300_000
+            assert session._core.processes.history.current.memory.size < 300_000
         assert depth(session) < 10
         session.run("1 / 0", atomic=True)
         assert [session.get(f"x{number}")[:1] for number in range(20)] == [str(number)[0] for number in range(20)]

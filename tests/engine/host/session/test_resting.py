@@ -40,7 +40,7 @@ def test_steps_that_come_to_something_else_are_told_when_it_wakes(open_session: 
     session.run("x = [[1]]").check()
     session.run("y = 2").check()
     assert rests(session)
-    session._core.line.history.current.memory.digest += 1
+    session._core.processes.history.current.memory.digest += 1
     result = session.run("1")
     assert result.state == "diverged" and "steps 1 to 2" in result.notes[-1]
     assert session.get("x") is None
@@ -248,7 +248,7 @@ def test_one_that_comes_out_otherwise_says_which_steps_are_lost(open_session: Op
     session = open_session()
     session.run("x = 1").check()
     session.run("y = 2").check()
-    memory = session._core.line.history.current.memory
+    memory = session._core.processes.history.current.memory
     memory.entry = type(memory.entry)(memory.entry.request, memory.entry.did ^ 1)
     assert rests(session)
     result = session.run("x = 8")

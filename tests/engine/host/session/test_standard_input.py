@@ -15,8 +15,7 @@ import pytest
 
 from safeexec import AsyncSandbox, Session
 from safeexec.engine.host.session import step
-from safeexec.engine.host.session.given import MOST_ARGUMENTS
-from safeexec.engine.host.session.standard_input import StandardInput
+from safeexec.engine.host.session.standard_input import MOST_ARGUMENTS, StandardInput
 
 PROFILES = ("calculator", "data-analysis", "confined-python")
 Open = Callable[..., Session]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from safeexec.engine.host.session.history import History
-from safeexec.engine.host.session.line import Line
+from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.states import IDLE, LOST
 from safeexec.engine.host.session.supervisor import Supervisor
 from safeexec.engine.host.waiting import drive
@@ -40,7 +40,7 @@ def supervisor() -> Supervisor:
     line = Bare()
     line.history.begin(1)
     line.history.commit(copy=object())
-    kept = Supervisor(cast(Any, None), cast(Line, line))
+    kept = Supervisor(cast(Any, None), cast(SessionProcesses, line))
     kept.state = IDLE
     return kept
 

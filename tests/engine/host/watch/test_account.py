@@ -57,10 +57,10 @@ class ScriptedSubject:
     def total_cpu(self) -> float | None:
         return self.machine.used[self.leader] if self.grouped else None
 
-    def waits(self) -> Verdict | None:
+    def check_progress(self) -> Verdict | None:
         return self.fork
 
-    def beyond(self) -> Verdict | None:
+    def check_files(self) -> Verdict | None:
         self.asked += 1
         return self.files
 
@@ -253,13 +253,13 @@ def test_files_are_asked_for_while_anything_runs(scene: Scene) -> None:
 
 
 def test_what_files_take_puts_off_no_look(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    def beyond() -> None:
+    def check_files() -> None:
         """As a workspace of many files would."""
         end = thread_time() + 0.05
         while thread_time() < end:
             pass
 
-    monkeypatch.setattr(scene.session, "beyond", beyond)
+    monkeypatch.setattr(scene.session, "check_files", check_files)
     scene.machine.run(scene.runner, 0.1)
     scene.look(10.0)
     assert LOOK_SECONDS <= scene.accountant.pause() < LONGEST_SECONDS <= 0.05 * SHARE

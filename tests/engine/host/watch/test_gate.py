@@ -195,7 +195,7 @@ def test_no_fork_is_judged_while_the_host_stops_the_session(session: Session) ->
     session.run("x = 1").check()
     session.run("import os, signal; signal.signal(signal.SIGALRM, lambda *_: os.fork())").check()
     assert parked(session)
-    line, gate = session._core.line, session._core.sandbox.gate
+    line, gate = session._core.processes, session._core.sandbox.gate
     runner = line.runner_pid()
     assert runner is not None
     with gate.stopping(line.lineage.leader):
@@ -234,7 +234,8 @@ def test_a_waiting_fork_is_answered_once_whoever_else_asks_for_it(monkeypatch: p
         (lambda: gate.allow(5, lambda: True), lambda: gate.announce(100, alone=True)),
         (lambda: gate.interrupted(5), lambda: gate.allow(5, lambda: True)),
     ):
-        gate._waiting[7], gate._made = Fork(7, 100, 100, 5), {100}
+        gate.announce(100)
+        gate._waiting[7] = Fork(7, 100, 100, 5)
         monkeypatch.setattr(gate, "_lock", LetsIn(second))
         first()
         assert answered == [7] and not gate._waiting
@@ -249,7 +250,7 @@ def test_a_fork_that_starts_over_late_takes_the_place_of_no_other(session: Sessi
     """
     session.run("x = 1").check()
     session.checkpoint("named")
-    line, gate = session._core.line, session._core.sandbox.gate
+    line, gate = session._core.processes, session._core.sandbox.gate
     _, copy = line.history.named["named"]
     leader, pid = line.lineage.leader, copy.pid()
     assert copy.channel is not None and pid is not None
@@ -289,7 +290,7 @@ def test_what_was_announced_for_a_session_ends_with_it(sandbox: Sandbox, checkpo
         session.run("x = 2").check()
         with session.branch()[0] as branch:
             branch.run("x = 3").check()
-    assert not gate._announced and not gate._made and not gate._again
+    assert not gate._permits
 
 
 def test_a_parked_copy_that_forks_is_ended(session: Session) -> None:
@@ -336,7 +337,7 @@ def test_a_parked_copy_takes_no_place_of_a_process(open_session: OpenSession) ->
 @pytest.mark.profile(FORKING)
 def test_a_host_without_descriptors_has_no_room_and_the_gate_goes_on(session: Session) -> None:
     session.run("x = 1").check()
-    has_room = session._core.line.lineage.room_for(64)
+    has_room = session._core.processes.lineage.room_for(64)
     with no_descriptors():
         assert not has_room()
     assert has_room()

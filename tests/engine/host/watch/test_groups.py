@@ -78,17 +78,17 @@ def test_a_session_and_its_checkpoints_share_one(sandbox: Sandbox) -> None:
     with sandbox.session() as session:
         session.run("x = 1").check()
         session.checkpoint("here")
-        group = session._core.line.group
+        group = session._core.processes.group
         assert set(pids_of(session)) <= set(group.pids())
         session.run("import os; os._exit(1)")
         assert session.run("x").value == 1
         assert set(pids_of(session)) <= set(group.pids())
         (branch,) = session.branch(1)
-        assert branch._core.line.group is not None and branch._core.line.group.path != group.path
-        assert runner_of(branch) in branch._core.line.group.pids()
+        assert branch._core.processes.group is not None and branch._core.processes.group.path != group.path
+        assert runner_of(branch) in branch._core.processes.group.pids()
         session.close()
         assert branch.run("x").value == 1
-        paths = (group, branch._core.line.group)
+        paths = (group, branch._core.processes.group)
         branch.close()
     sandbox.close()
     assert not any(one.pids() for one in paths if _exists(one.path))
@@ -118,7 +118,7 @@ def test_the_kernels_kill_is_told_as_memory(sandbox: Sandbox) -> None:
     """Before the watch has looked: here the group's bound lies below the watch's."""
     with sandbox.session() as session:
         session.run("x = 1").check()
-        group = session._core.line.group
+        group = session._core.processes.group
         held = int(Path(group.path, "memory.current").read_text())
         group.limit(memory_bytes=held + (16 << 20), processes=100)
         result = session.run("held = bytearray(64 << 20)\nfor i in range(0, len(held), 4096): held[i] = 1")

@@ -210,9 +210,9 @@ def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(
 FEW_DESCRIPTORS = """
 import os, resource, time
 from safeexec import Sandbox, SandboxError
-from safeexec.engine.host.session.line import Line
+from safeexec.engine.host.session.processes import SessionProcesses
 
-Line.repeats = False
+SessionProcesses.repeats = False
 with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sandbox.session() as second:
     sessions = first, second
     for session in sessions:

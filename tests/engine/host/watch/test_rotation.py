@@ -30,7 +30,7 @@ class Session:
     def in_use(self) -> bool:
         return self.used
 
-    def use(self, rotation: Rotation[Session]) -> None:
+    def use(self, rotation: Rotation) -> None:
         """As a caller does: its turn first, then a look at the mark."""
         self.used = True
         if self.idle:
@@ -41,19 +41,16 @@ class Watch:
     """Turns one after the other, in which nothing runs but what is in use and what is named."""
 
     def __init__(self) -> None:
-        self.rotation: Rotation[Session] = Rotation()
+        self.rotation = Rotation()
         self.now = 0.0
         self.visits: dict[int, float] = {}
 
     def turn(self, seconds: float = LOOK, *, running: frozenset[int] = frozenset()) -> dict[int, list[Session]]:
         self.now += seconds
         lineages, used = self.rotation.turn(self.now)
-        for leader, subjects in lineages.items():
-            assert subjects
-            if leader in used or self.rotation.due(leader, self.now):
-                self.visits[leader] = self.now
-                self.rotation.looked(leader, self.now, ran=leader in used or leader in running)
-        self.rotation.retire(lineages)
+        assert all(lineages.values())
+        self.visits |= dict.fromkeys(lineages, self.now)
+        self.rotation.looked(lineages, used | (running & lineages.keys()), self.now)
         return lineages
 
     def fall_quiet(self) -> None:
@@ -70,7 +67,7 @@ def test_a_thousand_that_are_quiet_come_in_turn_beside_the_one_in_use() -> None:
     watch.fall_quiet()
     began = watch.now
     seen: set[int] = set()
-    while watch.now - began < 1000 / QUIET_RATE:
+    while watch.now - began < 1000 / QUIET_RATE + QUIET_LOOK_SECONDS:
         lineages = watch.turn()
         assert 0 in lineages and len(lineages) <= QUIET_RATE * LOOK + 2
         seen |= lineages.keys()

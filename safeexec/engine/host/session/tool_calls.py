@@ -1,16 +1,21 @@
-"""The calls of tools that the running step has made, kept so that it can be run again should one be put off."""
+"""The calls of host tools: those that a session remembers, and those of the step that runs, which are kept so that it
+can be run again should one be put off.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
 
 from safeexec.protocol import messages as m
+from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from safeexec.engine.host.session.given import Given
+    from safeexec.engine.host.session.standard_input import Given
     from safeexec.engine.host.watch.verdict import Verdict
     from safeexec.engine.recordings.format import Waiting
 
@@ -24,10 +29,10 @@ if TYPE_CHECKING:
             """That of the call which is expected next, where it had one."""
 
         def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Any]:
-            """The answer that this call got before, or what is decided about it; neither: it is made."""
+            """Return the answer that this call got before, or what is decided about it; neither: it is made."""
 
         def unmade(self) -> Verdict | None:
-            """The verdict on a step that has ended without the call that waited."""
+            """Return the verdict on a step that has ended without the call that waited."""
 
 
 KEPT_BYTES = 8 << 20
@@ -69,3 +74,41 @@ class StepCalls:
         self.size += len(call.arguments) + len(reply.value or b"") + 500
         if self.size <= KEPT_BYTES:
             self.made.append((call, reply, outcome, {"key": key, "effect": "deferred" if deferred else "at-once"}))
+
+
+RECORDS = 10_000
+"""Tool calls that a session remembers: the newest ones."""
+
+
+class ToolLog:
+    """The tool calls of one session. It counts all of them, and keeps the newest `RECORDS`."""
+
+    __slots__ = ("_kept", "total")
+
+    def __init__(self) -> None:
+        self._kept: deque[ToolCallRecord] = deque(maxlen=RECORDS)
+        self.total = 0
+        """How many calls there have been: a mark for `since`."""
+
+    def append(self, record: ToolCallRecord) -> None:
+        self._kept.append(record)
+        self.total += 1
+
+    def __len__(self) -> int:
+        return self.total
+
+    def forget_since(self, mark: int) -> None:
+        """The calls after the first `mark` ones are made again."""
+        while self.total > mark:
+            self.total -= 1
+            if self._kept:
+                self._kept.pop()
+
+    def since(self, mark: int) -> tuple[ToolCallRecord, ...]:
+        """Return the calls after the first `mark` ones, as far as they are kept."""
+        return tuple(islice(self._kept, max(0, mark - (self.total - len(self._kept))), None))
+
+    def copy(self) -> Self:
+        copied = type(self)()
+        copied._kept, copied.total = self._kept.copy(), self.total
+        return copied

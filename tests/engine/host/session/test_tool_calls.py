@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safeexec.engine.host.session.tool_log import RECORDS, ToolLog
+from safeexec.engine.host.session.tool_calls import RECORDS, ToolLog
 from safeexec.results import ToolCallRecord
 
 

@@ -1,4 +1,6 @@
-"""What a session and its commands need of the sandbox that they belong to. Only type checkers read this file."""
+"""The interfaces between a session and what it is used with: its sandbox, tools, recorder, store. Only type checkers
+read this file.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,8 @@ class ToolAnswers(Protocol):
 
 
 class RecordsSession(Protocol):
-    """What follows a session: writes down what is done in it, or has the effects of its tools follow it."""
+    """Writes down what is done in a session."""
 
-    inner: RecordsSession | None
     number: int
     call: int
 
@@ -40,12 +41,6 @@ class RecordsSession(Protocol):
         """Wait until what was told is on the disk, where that is asked for; an `intent` is written in any case, in a
         store to its disk. `written`: it outlives this process.
         """
-
-    def pending(self) -> list[Any]:
-        """The deferred calls that wait."""
-
-    def carry_out(self) -> Core[list[str]]:
-        """Carry them out."""
 
     def follow(
         self, operation: Callable[..., Core[Any]], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -69,7 +64,9 @@ class KeepsSession(Protocol):
     """What keeps a session in a store."""
 
     def is_suspended(self, session: Any) -> bool:
-        """Whether the session is left to the store, until it is used again, or has lost what the store still has."""
+        """Tell whether the session is left to the store, until it is used again, or has lost what the store still
+        has.
+        """
 
     @property
     def overdue(self) -> bool:
@@ -86,7 +83,19 @@ class KeepsSession(Protocol):
 
 
 class HasEffects(Protocol):
-    """The calls of a session's tools that have effects."""
+    """Has the effects of a session's tools follow it."""
+
+    def follow(self, name: str, work: Core[Any]) -> Core[Any]:
+        """Do the operation of this name, then what follows from where the session is."""
+
+    def pending(self) -> list[Any]:
+        """Return the deferred calls that wait."""
+
+    def carry_out(self) -> Core[list[str]]:
+        """Carry them out. Returns what went wrong, in words."""
+
+    def closed(self) -> None:
+        """Drop what waits: the session is over."""
 
     def come_back(self) -> None:
         """The session is what its store has."""
@@ -95,11 +104,11 @@ class HasEffects(Protocol):
         """A deferred call of an earlier process waits to be carried out."""
 
     def unfinished(self) -> list[Any]:
-        """The deferred calls that wait, as they were written down."""
+        """Return the deferred calls that wait, as they were written down."""
 
 
-class Home(Protocol):
-    """A sandbox, as its sessions see it."""
+class SandboxInterface(Protocol):
+    """What a session and its commands ask of their sandbox."""
 
     policy: Policy
     toolbox: Toolbox
@@ -128,15 +137,15 @@ class Home(Protocol):
         """Its policy and tools, for a model's prompt."""
 
     def spare_for(self, policy: Policy) -> Spare | None:
-        """A child that waits for a session of this policy, if there is one."""
+        """Return a child that waits for a session of this policy, if there is one."""
 
     def new_child(
         self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]
     ) -> Core[tuple[Channel, m.Ready]]:
-        """A locked-down child that waits for its first request."""
+        """Return a locked-down child that waits for its first request."""
 
     def new_workspace(self, policy: Policy) -> Workspace:
-        """An empty directory for the files of a new session."""
+        """Return an empty directory for the files of a new session."""
 
     def fill(self, workspace: Workspace) -> None:
         """Put the files into it that every session begins with."""
@@ -149,7 +158,7 @@ class Home(Protocol):
         """Ask the zygote for a process; `request` gets its number."""
 
     def problem(self, number: int) -> str:
-        """Why process `number` could not be made, in the zygote's words."""
+        """Return why process `number` could not be made, in the zygote's words."""
 
     def steps_lost(self, count: int) -> None:
         """Steps came out otherwise when they were repeated."""

@@ -39,7 +39,7 @@ from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Snapshot, Workspace
-    from safeexec.engine.host.session.home import Home
+    from safeexec.engine.host.session.interfaces import SandboxInterface
     from safeexec.engine.host.session.spare import Spare
     from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Policy
@@ -63,13 +63,13 @@ host has set, after which the next step or change is copied.
 DIED_BRANCHING = "the checkpoint died while it was branched"
 
 
-class Line:
-    """What of a session are processes: a runner or none, and copies."""
+class SessionProcesses:
+    """Holds what of a session are processes: a runner or none, and copies."""
 
     repeats = True
     """Whether steps are repeated instead of copied: until one has come out otherwise."""
 
-    def __init__(self, sandbox: Home, policy: Policy, spare: Spare | None = None) -> None:
+    def __init__(self, sandbox: SandboxInterface, policy: Policy, spare: Spare | None = None) -> None:
         self.sandbox = sandbox
         self.policy = policy
         self.history: History[Checkpoint] = History()
@@ -88,7 +88,7 @@ class Line:
         self._oom_kills = 0
         self._lineages: list[Lineage] = []
         self._memory_base: int | None = None
-        self._entropy = b""
+        self.entropy = b""
         """What the random numbers of its first child come from, and so those of any other."""
         self._spare = spare
         self._permit: Checkpoint | None = None
@@ -118,25 +118,24 @@ class Line:
 
     def begin(self) -> Core[None]:
         """Get a child and wait until it is locked down."""
-        spare, self._spare = self._spare, None
-        ready = (yield from spare.ready()) if spare is not None else None
-        if spare is not None and ready is not None:
-            self._born(spare.channel, ready)
-        else:
-            if self.workspace is None and self.policy.filesystem.workspace != "none":
-                self.workspace = self.sandbox.new_workspace(self.policy)
-                yield from self.on_files(partial(self.sandbox.fill, self.workspace), coming=bool(self.sandbox.files))
-            yield from self._new_child()
+        if self.workspace is None and self.policy.filesystem.workspace != "none":  # a spare child has one
+            self.workspace = self.sandbox.new_workspace(self.policy)
+            yield from self.on_files(partial(self.sandbox.fill, self.workspace), coming=bool(self.sandbox.files))
+        yield from self._new_child()
         if self.workspace is not None:
             self.history.change_files(self.workspace.initial)
 
     def _new_child(self) -> Core[None]:
-        if self.out.fd < 0 and self.workspace is None and (spare := self.sandbox.spare_for(self.policy)) is not None:
+        spare, self._spare = self._spare, None
+        if spare is None and self.out.fd < 0 and self.workspace is None:
+            spare = self.sandbox.spare_for(self.policy)
+        if spare is not None:
             if (ready := (yield from spare.ready())) is not None:
                 self.out, self.err = spare.out, spare.err
                 self._born(spare.channel, ready)
                 return
-            spare.close()
+            if spare.out is not self.out:
+                spare.close()
         self._open_streams()
         outputs = (self.out.fd, self.err.fd, self.out.shared)
         self._born(*(yield from self.sandbox.new_child(self.policy, self.workspace, outputs)))
@@ -144,7 +143,7 @@ class Line:
     def _born(self, channel: Channel, ready: m.Ready) -> None:
         self.born += 1
         if self.born == 1:
-            self._entropy = ready.entropy
+            self.entropy = ready.entropy
         lineage = Lineage(channel, self.sandbox.reapers, self.sandbox.gate)
         self._join(lineage)
         if self.policy.limits.processes:
@@ -158,7 +157,7 @@ class Line:
         counted by its lineage.
         """
         runner = self.runner
-        if runner is None or not runner.at_rest or not self.repeats or not self.history.needs_no_process():
+        if runner is None or not runner.channel.at_rest or not self.repeats or not self.history.needs_no_process():
             return False
         if self.may_have_changed():
             return False
@@ -257,7 +256,7 @@ class Line:
     # The state to come: by a copy, or by the journal
 
     def begin_state(self, step: int | None = None) -> socket.socket | None:
-        """A step begins, or without a number a change of the host's. Returns the permit for one copy, where the process
+        """Begin a step, or without a number a change of the host's. Returns the permit for one copy, where the process
         has none: the copy's end of the control socket on which a state will park, the caller's to send and to close.
         None if it has one, or the policy makes no copies. Raises `SandboxError`.
         """
@@ -276,7 +275,7 @@ class Line:
         return theirs
 
     def begin_change(self, request: m.Assign | m.Remove | None) -> socket.socket | None:
-        """A change of the host's begins: one that can be repeated, or None. Returns as `begin_state`."""
+        """Begin a change of the host's: one that can be repeated, or None. Returns as `begin_state`."""
         self._change = request if self.policy.checkpoints == "idle" and not self.must_copy() else None
         if self._change is None and request is not None:
             request.copied = True
@@ -372,7 +371,7 @@ class Line:
         return True
 
     def request_copy(self, runner: Runner, seconds: float | None = None) -> Core[Checkpoint]:
-        """A copy of the state as it is now; the caller is its one user. Raises `CheckpointError`, and `Gone` or
+        """Return a copy of the state as it is now; the caller is its one user. Raises `CheckpointError`, and `Gone` or
         `ProtocolError` if the process is lost.
         """
         parent = living(runner.origin)
@@ -415,8 +414,8 @@ class Line:
             )
 
     def _held_by_copies(self, measure: Callable[[int], int]) -> int:
-        """Bytes of all copies by `measure`: with `share_bytes`, pages that only copies share are theirs in full, which
-        they are not by what each holds alone.
+        """Return bytes of all copies by `measure`: with `share_bytes`, pages that only copies share are theirs in full,
+        which they are not by what each holds alone.
         """
         return sum(measure(pid) for copy in self.history.copies() if (pid := copy.pid()) is not None)
 
@@ -471,7 +470,7 @@ class Line:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
         self.remaining = []
-        if (entries or self._entropy) and not (yield from self._repeat_or_stop(state, entries, self._entropy)):
+        if (entries or self.entropy) and not (yield from self._repeat_or_stop(state, entries, self.entropy)):
             return None
         self.release(self.history.arrive(state))
         return problems
@@ -539,16 +538,11 @@ class Line:
             pass
         return False
 
-    @property
-    def entropy(self) -> bytes:
-        """What the random numbers of its first process came from."""
-        return self._entropy
-
     def repeat(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
         """Do steps that a store has kept once more, in a process that has just come up. Whether each came out as it
         did. `entropy`: of the process that did them first, if this is the beginning.
         """
-        self._entropy = entropy or self._entropy
+        self.entropy = entropy or self.entropy
         return (yield from self._repeat(entries, entropy)) if entries or entropy else True
 
     def resume(self, entries: list[m.JournalEntry], number: int, tool_calls: int) -> None:
@@ -572,8 +566,8 @@ class Line:
                 yield from self._wake(channel, copy, None, self.names_lost())
 
     def _thawing(self, copy: Checkpoint, deadline: float) -> Core[Channel | None]:
-        """A process that is thawed from `copy`, and has not said `Ready`: the one that was asked for ahead, or a new
-        one. None if the copy is gone.
+        """Return a process that is thawed from `copy`, and has not said `Ready`: the one that was asked for ahead, or a
+        new one. None if the copy is gone.
 
         Raises `SessionClosed` once the zygote has died: without a pid namespace the copies outlive it and its reaper.
         """
@@ -618,7 +612,7 @@ class Line:
             if layer is not None:
                 os.close(layer)
 
-    def begin_branch(self, parent: Line, copy: Checkpoint, template: str | None = None) -> Core[None]:
+    def begin_branch(self, parent: SessionProcesses, copy: Checkpoint, template: str | None = None) -> Core[None]:
         """Ask for a process thawed from `copy` of the state of `parent`, with files of its own; `arrive_branch` waits
         for it. `template`: the name of the state, where it is what a session begins with.
         """
@@ -635,7 +629,7 @@ class Line:
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
         self.history = parent.history.branch(copy, template)
         copy.users += 1
-        self._memory_base, self._entropy = parent._memory_base, parent._entropy
+        self._memory_base, self.entropy = parent._memory_base, parent.entropy
         self._join(copy.lineage)
 
     def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:
@@ -689,7 +683,7 @@ class Line:
         """
         if (runner := self.runner) is not None:
             yield from wait_for(self._take_ending())  # one at a time: there is no end to what they hold
-            if not (yield from runner.stop(self)):
+            if not (yield from runner.lineage.end_runner(runner.channel, self)):
                 self._give_up_coming()  # it may have said that it is there, and dies
             self.runner = None
             self._ending = runner.channel.held()
@@ -766,12 +760,12 @@ class Line:
     # What a watcher asks
 
     def copies(self) -> list[Checkpoint]:
-        """Those of the history, and the one that the process may be making. From any thread."""
+        """Return those of the history, and the one that the process may be making. From any thread."""
         permit = self._permit
         return self.history.copies() if permit is None or not self._permit_used else [*self.history.copies(), permit]
 
     def runner_pid(self) -> int | None:
-        """The process that runs steps, if there is one."""
+        """Return the process that runs steps, if there is one."""
         return self.runner.pid if self.runner is not None else None
 
     def pids(self) -> Collection[int]:
@@ -782,7 +776,7 @@ class Line:
         return pids
 
     def leaders(self) -> list[int]:
-        """The first process of each lineage that there are processes of. From any thread."""
+        """Return the first process of each lineage that there are processes of. From any thread."""
         return [lineage.leader for lineage in list(self._lineages)]
 
     def discover_copies(self) -> Core[None]:
