@@ -115,7 +115,7 @@ def _show_read(node: Any) -> None:
     kind = type(node)
     if kind is ast.For or kind is ast.comprehension:
         node.iter = _if_held(node.iter)
-    elif kind is ast.Return or kind is ast.Starred:
+    elif kind is ast.Return or (kind is ast.Starred and type(node.ctx) is ast.Load):
         node.value = _if_held(node.value)
     elif kind is ast.Call and isinstance(node.func, ast.Name) and node.func.id in VIEW_USERS:
         node.args = [_if_held(part) for part in node.args]

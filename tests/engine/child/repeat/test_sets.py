@@ -30,6 +30,7 @@ d, e, by_address = {"k": 1}, {"l": 2}, {a: 1}
 VALUES = [
     "x = 1",
     "{1, 'a', (2, b'')}",
+    "first, *others = words; [*others] = words; sorted([*words])",
     "{len(x) for x in words}",
     "{x for x in words}",
     "{f'{x}' for x in items}",
