@@ -152,8 +152,12 @@ class Server:
     def _do(self, request: Any) -> msgspec.Struct:
         """Do what is asked for, and note whether a checkpoint is due then."""
         kind = type(request)
-        if kind in _STEPS:
-            self._judge(request)
+        if kind is m.Execute and request.judged:
+            self.guest.judges = True
+        elif kind in _STEPS and self._step:
+            # What another request loads, calls or binds no step has named; and a branch of the session may be judged.
+            self.guest.judges = self.guest.judges and kind is not m.Execute
+            self.guest.repeatable.seen.unpredictable = True
         answer = self._acts[kind](request)
         if os.getpid() != self._pid:
             _end_copy(answer)
@@ -170,18 +174,6 @@ class Server:
         return answer
 
     # Checkpoints
-
-    def _judge(self, request: Any) -> None:
-        """See to it that the steps to come are judged by all that the session may hold."""
-        guest = self.guest
-        if type(request) is not m.Execute:
-            # Whatever it loads, calls or binds, no step has named.
-            guest.repeatable.seen.unpredictable |= self._step > 0
-        elif request.judged:
-            guest.judges = True
-        elif self._step:
-            guest.judges = False
-            guest.repeatable.seen.unpredictable = True  # for a branch of the session that is judged
 
     def _must_copy(self, request: Any, done: m.StepDone) -> bool:
         """Tell whether the state after this step can be had by a checkpoint alone, or at less cost."""
