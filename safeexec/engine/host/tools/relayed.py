@@ -13,7 +13,6 @@ from msgspec.structs import astuple
 from safeexec.common.text import can_be_name
 from safeexec.engine.approvals import Deny, Later
 from safeexec.engine.host.tools.answers import AnswersCalls, Given, PutOff, RelayedAnswer, refusal
-from safeexec.engine.host.tools.tool import KINDS
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.engine.recordings.format import ToolShape
 from safeexec.errors import ProtocolError, ToolError
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 3600.0
 """How long an answer may take: an approval may ask a person. Who is gone is noticed before, by whoever carries."""
-_KIND = {word: kind for kind, word in KINDS.items()}
 
 
 Carry = Callable[[int, m.ToolRequest, "float | None", bool], Awaitable[RelayedAnswer]]
@@ -123,12 +121,11 @@ class RelayedTools(AnswersCalls):
 
 
 def _signature(shape: ToolShape) -> Signature:
-    return Signature(
-        [
-            Parameter(name, _KIND[kind], default=default or Parameter.empty)
-            for name, kind, _, default in shape.parameters
-        ]
-    )
+    parameters: list[Parameter] = [
+        Parameter(name, m.PARAMETER_KINDS.index(kind), default=default or Parameter.empty)  # type: ignore[arg-type]
+        for name, kind, _, default in shape.parameters
+    ]
+    return Signature(parameters)
 
 
 def signature_of(shape: ToolShape) -> m.ToolSignature:
@@ -136,8 +133,10 @@ def signature_of(shape: ToolShape) -> m.ToolSignature:
     try:
         if not can_be_name(shape.name):
             raise ValueError("guest code could not call it")
+        if odd := {kind for _, kind, _, _ in shape.parameters} - {*m.PARAMETER_KINDS}:
+            raise ValueError(f"{min(odd)[:100]!r} is no kind of parameter")
         _signature(shape)
-    except (ValueError, KeyError) as error:
+    except ValueError as error:
         raise ValueError(f"there is an invalid tool {shape.name[:100]!r}: {error}") from None
     return m.ToolSignature(shape.name, shape.parameters, shape.returns, shape.doc)
 
