@@ -63,7 +63,7 @@ def machinery(rounds: int) -> None:
     table = Table("value, changes and displays of x = x + 1")
     policy = Policy.load("data-analysis")
     language = RestrictedLanguage(policy.language_plan())
-    guest = Guest(language, policy.limits_plan(), Streams(), Displays(), {})
+    guest = Guest(language, policy.limits_plan(), Streams(1 << 20), Displays(), {})
     guest.namespace["x"] = 0
     code = guest.language.compile("x = x + 1", "<step>").body
     assert code is not None
