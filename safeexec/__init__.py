@@ -12,21 +12,18 @@ TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; type checke
 if TYPE_CHECKING:
     from typing import Any
 
+    from safeexec.api.aio import AsyncSandbox, AsyncSession, AsyncStream
+    from safeexec.api.blocking import Namespace, Sandbox, Session, Stream
+    from safeexec.api.plugins.aio import AsyncPlugin
+    from safeexec.api.plugins.handle import Handle
+    from safeexec.api.plugins.plugin import Plugin
+    from safeexec.api.plugins.source import Manifest, plugin_manifest
     from safeexec.engine.approvals import Allow, Deny, Later
-    from safeexec.engine.host.api.aio import AsyncSandbox, AsyncSession, AsyncStream
-    from safeexec.engine.host.api.blocking import Namespace, Sandbox, Session, Stream
-    from safeexec.engine.host.plugins.aio import AsyncPlugin
-    from safeexec.engine.host.plugins.handle import Handle
-    from safeexec.engine.host.plugins.plugin import Plugin
-    from safeexec.engine.host.plugins.source import Manifest, plugin_manifest
-    from safeexec.engine.host.replay.policies import compare_policies
-    from safeexec.engine.host.replay.replay import Replay, replay
     from safeexec.engine.host.startup.confinement import describe as machine_protection
     from safeexec.engine.host.stats import SandboxStats, SessionCounts
     from safeexec.engine.host.tools.effects import tool
     from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.engine.policy.model import Limits, Policy
-    from safeexec.engine.recordings.compare import Deviation
     from safeexec.engine.recordings.reader import Recording
     from safeexec.engine.recordings.timeline import Moment, Timeline
     from safeexec.engine.recordings.writer import RecordOptions
@@ -51,6 +48,9 @@ if TYPE_CHECKING:
         WorkspaceError,
     )
     from safeexec.inline import compile_expression, evaluate
+    from safeexec.playback.compare import Deviation
+    from safeexec.playback.policies import compare_policies
+    from safeexec.playback.replay import Replay, replay
     from safeexec.protocol.confinement import Mechanism
     from safeexec.protocol.values import Formula, Opaque
     from safeexec.remote.connect import async_connect, connect
@@ -81,14 +81,14 @@ _HOME = {
         "SandboxClosed SandboxError SessionBusy SessionClosed SessionTaken StateFileError StepWaiting StoreError "
         "ToolError WorkspaceError"
     ),
-    "safeexec.engine.host.api.aio": "AsyncSandbox AsyncSession AsyncStream",
-    "safeexec.engine.host.api.blocking": "Namespace Sandbox Session Stream",
-    "safeexec.engine.host.plugins.handle": "Handle",
-    "safeexec.engine.host.plugins.aio": "AsyncPlugin",
-    "safeexec.engine.host.plugins.plugin": "Plugin",
-    "safeexec.engine.host.plugins.source": "Manifest plugin_manifest",
-    "safeexec.engine.host.replay.policies": "compare_policies",
-    "safeexec.engine.host.replay.replay": "Replay replay",
+    "safeexec.api.aio": "AsyncSandbox AsyncSession AsyncStream",
+    "safeexec.api.blocking": "Namespace Sandbox Session Stream",
+    "safeexec.api.plugins.handle": "Handle",
+    "safeexec.api.plugins.aio": "AsyncPlugin",
+    "safeexec.api.plugins.plugin": "Plugin",
+    "safeexec.api.plugins.source": "Manifest plugin_manifest",
+    "safeexec.playback.policies": "compare_policies",
+    "safeexec.playback.replay": "Replay replay",
     "safeexec.engine.host.stats": "SandboxStats SessionCounts",
     "safeexec.engine.approvals": "Allow Deny Later",
     "safeexec.engine.host.tools.effects": "tool",
@@ -97,7 +97,7 @@ _HOME = {
     "safeexec.engine.policy.model": "Limits Policy",
     "safeexec.protocol.confinement": "Mechanism",
     "safeexec.protocol.values": "Formula Opaque",
-    "safeexec.engine.recordings.compare": "Deviation",
+    "safeexec.playback.compare": "Deviation",
     "safeexec.engine.recordings.reader": "Recording",
     "safeexec.engine.recordings.writer": "RecordOptions",
     "safeexec.engine.recordings.timeline": "Moment Timeline",

@@ -19,7 +19,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec import ErrorInfo, Policy, ProtectionError, Result, Sandbox, SandboxError, StoreOptions
-from safeexec.engine.host.api.many import each_of, parts_of
+from safeexec.api.many import each_of, parts_of
 from safeexec.servers.access import hosts_for
 from safeexec.servers.http.grants import Grant, read_tenants
 from safeexec.servers.service import Service

@@ -16,8 +16,8 @@ import pytest
 
 import safeexec
 from safeexec import Policy
+from safeexec.api.plugins.source import Manifest
 from safeexec.cli import COMMANDS
-from safeexec.engine.host.plugins.source import Manifest
 from safeexec.engine.host.session.options import RunOptions
 from safeexec.results import Result
 

@@ -46,10 +46,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     "hints": {*LEAVES, "protocol", "engine/policy", "language"},
     "reports": {*BELOW, "engine/child", "engine/policy", "engine/recordings", "engine/syscalls", "hints", "language"},
     "inline": {*BELOW, "engine/policy"},
-    "page": {*BELOW, "engine/recordings"},
+    "api": {
+        *BELOW,
+        "engine/approvals",
+        "engine/host",
+        "engine/linux",
+        "engine/policy",
+        "engine/recordings",
+        "engine/store",
+    },
+    "playback": {*BELOW, "api", "engine/host", "engine/policy", "engine/recordings"},
     "searching": {*LEAVES, "results"},
     "remote": {
         *BELOW,
+        "api",
         "engine/approvals",
         "engine/host",
         "engine/policy",
@@ -65,7 +75,7 @@ PACKAGES = ("safeexec", "safeexec.engine")
 FACES = {"adapters", "agent", "cli", "docs", "examples", "servers"}
 """Folders that use what the package offers, and one another."""
 
-PUBLIC = {*BELOW, "cluster", "engine/approvals", "engine/recordings", "page", "remote", "toolkit"}
+PUBLIC = {*BELOW, "cluster", "engine/approvals", "engine/recordings", "playback", "remote", "toolkit"}
 
 ON_TOP = {
     "engine/policy/model.py": {"reports", "engine/recordings", "results"},

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from safeexec.api import aio, blocking
+from safeexec.api.loops import drive as drive_on_loop
 from safeexec.engine.approvals import Approval
-from safeexec.engine.host.api import aio, blocking
-from safeexec.engine.host.api.loops import drive as drive_on_loop
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import SandboxError

@@ -18,8 +18,8 @@ from safeexec.engine.host.files.workspace import WorkspaceRoot
 from safeexec.engine.recordings.reader import Recording
 from safeexec.engine.recordings.timeline import Timeline
 from safeexec.errors import RecordingError, SandboxError, StateFileError
-from safeexec.page.of_file import page_of
-from safeexec.page.render import render
+from safeexec.playback.page.of_file import page_of
+from safeexec.playback.page.render import render
 from tests.fuzz.mutation import drawn, edited
 from tests.fuzz.target import Holds, Target
 from tests.untrusted.hostile import NAMES

@@ -33,7 +33,7 @@ from safeexec import (
     async_connect,
     connect,
 )
-from safeexec.engine.host.api import aio, blocking
+from safeexec.api import aio, blocking
 from safeexec.engine.host.sandbox import SandboxCore
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.remote.core import MAX_FILE, RemoteSandboxCore, RemoteSessionCore

@@ -16,6 +16,8 @@ import safeexec
 
 ROOT = Path(safeexec.__file__).parent
 ROOMS = (
+    "api",
+    "playback",
     "engine/host",
     "engine/policy",
     "reports",
@@ -142,8 +144,8 @@ WHY = {
     + "a line whose length is checked first; classes and counted repeats, each in one pass",
     "engine/policy/resolved.py": OWN + "the prepared profiles of the installation",
     "engine/policy/schema.py": OWN + "its own source; writes JSON",
-    "engine/host/api/aio.py": OWN + "opens a sandbox, and no file",
-    "engine/host/api/blocking.py": OWN + "its own module for containers; opens a sandbox",
+    "api/aio.py": OWN + "opens a sandbox, and no file",
+    "api/blocking.py": OWN + "its own module for containers; opens a sandbox",
     "remote/container.py": OWN + "starts the engine of the user; opens the pipe to it",
     "remote/core.py": OWN + "a state file that the user names, to the size of a message",
     "remote/calls.py": OWN + "writes JSON",
@@ -155,7 +157,9 @@ WHY = {
     "protocol/values/frames.py": BOUND + "a frequency of few characters",
     "protocol/values/reader.py": BOUND + "lengths of four bytes; imports numpy, pandas and pyarrow by names of its own",
     "protocol/values/tables.py": BOUND + "digits of a dtype, which a pattern has bounded",
-    "engine/recordings/compare.py": BOUND + "addresses of bounded length, in one pass",
+    "playback/page/of_transcript.py": BOUND + "a reply that its reader has bounded, line by line in one pass",
+    "playback/page/render.py": OWN + "escapes a title, and reads the page's own files",
+    "playback/compare.py": BOUND + "addresses of bounded length, in one pass",
     "engine/recordings/forms.py": OWN + "writes JSON",
     "engine/recordings/writer.py": OWN + "a new file for the recording",
     "reports/__init__.py": OWN + "its own modules, by a table of names",

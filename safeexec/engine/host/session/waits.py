@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from safeexec.common.text import one_line, shorten
 from safeexec.engine.approvals import Allow, Deny, Later, decision
-from safeexec.engine.host.replay.served import Exchange, ServedTools, key_of, recorded_key
+from safeexec.engine.host.session.served import Exchange, ServedTools, key_of, recorded_key
 from safeexec.engine.host.session.step import FREEZE_SECONDS
 from safeexec.engine.host.session.step_calls import KEPT_BYTES
 from safeexec.engine.host.tools.tool import by_names

@@ -36,7 +36,7 @@ from safeexec import (
 )
 from safeexec.engine.recordings import format as form
 from safeexec.engine.recordings.forms import line_of
-from safeexec.page.of_recording import of_recording
+from safeexec.playback.page.of_recording import of_recording
 from tests.footprint import until
 
 POLICY = Policy.load("standard").replace(
