@@ -21,13 +21,8 @@ if TYPE_CHECKING:
     from safeexec.engine.approvals import Allow, Deny, Later
     from safeexec.engine.host.startup.confinement import describe as machine_protection
     from safeexec.engine.host.stats import SandboxStats, SessionCounts
-    from safeexec.engine.host.tools.effects import tool
     from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.engine.policy.model import Limits, Policy
-    from safeexec.engine.recordings.reader import Recording
-    from safeexec.engine.recordings.timeline import Moment, Timeline
-    from safeexec.engine.recordings.writer import RecordOptions
-    from safeexec.engine.store.interface import StoredSession, StoreOptions
     from safeexec.errors import (
         CheckpointError,
         ExpressionError,
@@ -53,6 +48,11 @@ if TYPE_CHECKING:
     from safeexec.playback.replay import Replay, replay
     from safeexec.protocol.confinement import Mechanism
     from safeexec.protocol.values import Formula, Opaque
+    from safeexec.recordings.effects import tool
+    from safeexec.recordings.reader import Recording
+    from safeexec.recordings.store.interface import StoredSession, StoreOptions
+    from safeexec.recordings.timeline import Moment, Timeline
+    from safeexec.recordings.writer import RecordOptions
     from safeexec.remote.connect import async_connect, connect
     from safeexec.results import (
         Changes,
@@ -91,23 +91,23 @@ _HOME = {
     "safeexec.playback.replay": "Replay replay",
     "safeexec.engine.host.stats": "SandboxStats SessionCounts",
     "safeexec.engine.approvals": "Allow Deny Later",
-    "safeexec.engine.host.tools.effects": "tool",
+    "safeexec.recordings.effects": "tool",
     "safeexec.engine.host.tools.toolbox": "PendingCall",
     "safeexec.inline": "compile_expression evaluate",
     "safeexec.engine.policy.model": "Limits Policy",
     "safeexec.protocol.confinement": "Mechanism",
     "safeexec.protocol.values": "Formula Opaque",
     "safeexec.playback.compare": "Deviation",
-    "safeexec.engine.recordings.reader": "Recording",
-    "safeexec.engine.recordings.writer": "RecordOptions",
-    "safeexec.engine.recordings.timeline": "Moment Timeline",
+    "safeexec.recordings.reader": "Recording",
+    "safeexec.recordings.writer": "RecordOptions",
+    "safeexec.recordings.timeline": "Moment Timeline",
     "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": (
         "Changes CheckpointInfo CommandResult Display ErrorInfo FileChange PluginError Result StepFailed "
         "TemplateInfo ToolCallRecord Usage Variable WaitingCall"
     ),
     "safeexec.searching.plan": "Budget Proposal",
-    "safeexec.engine.store.interface": "StoredSession StoreOptions",
+    "safeexec.recordings.store.interface": "StoredSession StoreOptions",
     "safeexec.searching.jobs": "SearchState",
     "safeexec.searching.run": "SearchResult async_search search",
     "safeexec.searching.tree": "SearchNode SearchTree",

@@ -34,7 +34,7 @@ except ImportError as error:
     raise SandboxError(f"this needs Ray: pip install 'safeexec[cluster]' ({error})") from None
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.options import Program
+    from safeexec.api.options import Program
 
 Durability = Literal["step", "second", "close"]
 CHUNK_SECONDS, CHUNK = 0.2, 256

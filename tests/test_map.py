@@ -165,6 +165,7 @@ FIRST_RUN = {
     "results": "outcomes",
     "engine/host": "arguments audit descriptors forks labels patience queue sandbox waiting",
     "api": "blocking",
+    "recordings": "sandbox session",
     "engine/host/files": "layers",
     "engine/host/session": (
         "channel checkpoints decode history line listeners output protection runner session spare "

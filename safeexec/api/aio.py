@@ -19,11 +19,10 @@ from safeexec.engine.host.startup.launch import Launched, environment
 from safeexec.engine.host.waiting import Core, Work
 
 if TYPE_CHECKING:
+    from safeexec.api.options import Program, RunOptions, SessionChanges
     from safeexec.api.plugins.aio import AsyncPlugin
     from safeexec.api.plugins.plugin import Plugin, PluginCore
-    from safeexec.engine.host.session.options import Program, RunOptions
     from safeexec.engine.host.session.session import SessionCore
-    from safeexec.engine.policy.keywords import SessionChanges
     from safeexec.protocol.confinement import Mechanism
     from safeexec.results import Result, WaitingCall
 

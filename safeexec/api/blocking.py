@@ -21,27 +21,29 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Never, NoReturn, Self, Unpack
 
     from safeexec.api.many import Workers
+    from safeexec.api.options import Program, RunOptions, SessionChanges
     from safeexec.api.plugins.plugin import Plugin, PluginCore
     from safeexec.api.plugins.source import Exports, Source
     from safeexec.engine.approvals import Approval
     from safeexec.engine.host.audit import AuditTarget
-    from safeexec.engine.host.sandbox import Files, SandboxCore
+    from safeexec.engine.host.sandbox import Files
     from safeexec.engine.host.session.given import Given
     from safeexec.engine.host.session.listeners import OnDisplay, OnProgress
-    from safeexec.engine.host.session.options import Program, RunOptions
     from safeexec.engine.host.session.output import OnOutput
     from safeexec.engine.host.session.session import SessionCore
     from safeexec.engine.host.session.template import Prepare
     from safeexec.engine.host.stats import SandboxStats
     from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.engine.host.waiting import Core
-    from safeexec.engine.policy.keywords import PluginChanges, SessionChanges
+    from safeexec.engine.policy.keywords import PluginChanges
     from safeexec.engine.policy.model import Policy
     from safeexec.engine.policy.settings import Checkpoints
-    from safeexec.engine.recordings.timeline import Timeline
-    from safeexec.engine.recordings.writer import RecordOptions
-    from safeexec.engine.store import StoredSession, StoreOptions
     from safeexec.protocol.confinement import Mechanism
+    from safeexec.recordings.sandbox import RecordedSandbox
+    from safeexec.recordings.session import RecordedSession
+    from safeexec.recordings.store import StoredSession, StoreOptions
+    from safeexec.recordings.timeline import Timeline
+    from safeexec.recordings.writer import RecordOptions
     from safeexec.results import (
         CheckpointInfo,
         CommandResult,
@@ -95,7 +97,7 @@ class SandboxAPI:
             "store": store,
             "durable": durable,
         }
-        self._opened: SandboxCore | None = None
+        self._opened: RecordedSandbox | None = None
         if tools or files or approval is not None:
             self._opened = self._new_core()
 
@@ -131,20 +133,20 @@ class SandboxAPI:
         """The policy and the host tools of this sandbox, for a model's prompt."""
         return self.policy.card(format, tools=self._arguments.get("tools") or ())
 
-    def _new_core(self) -> SandboxCore:
+    def _new_core(self) -> RecordedSandbox:
         if self._engine is not None:
             # It is above this folder: named, and not imported.
             container: Any = import_module("safeexec.remote.container")
-            core: SandboxCore = container.ContainerCore(self.policy, self._arguments)
+            core: RecordedSandbox = container.ContainerCore(self.policy, self._arguments)
             return core
         with Unseen("typing_extensions"):
             import msgspec  # noqa: F401  # without what it would import for type hints
-        from safeexec.engine.host.sandbox import SandboxCore  # all that a first run needs
+        from safeexec.recordings.sandbox import RecordedSandbox  # all that a first run needs
 
-        return SandboxCore(self.policy, **self._arguments)
+        return RecordedSandbox(self.policy, **self._arguments)
 
     @property
-    def _core(self) -> SandboxCore:
+    def _core(self) -> RecordedSandbox:
         if self._opened is None:
             raise SandboxClosed("the sandbox is not open: enter it with `with` or `async with`, or call open()")
         return self._opened
@@ -227,7 +229,7 @@ class Sandbox(SandboxAPI):
         drive(core.open(launched))
         return self
 
-    def _prepared(self) -> SandboxCore:
+    def _prepared(self) -> RecordedSandbox:
         """The core, made while another process tries what this machine can do."""
         from safeexec.engine.linux import probe  # a first open alone
 
@@ -505,7 +507,8 @@ class SessionAPI:
     """What `Session` and `AsyncSession` share: what is there at once."""
 
     def __init__(self, core: SessionCore) -> None:
-        self._core = core
+        recorded: Any = core  # all sessions that an API has are such
+        self._core: RecordedSession = recorded
         core.callers += 1
         core.abandoned = False
 
@@ -561,7 +564,8 @@ class SessionAPI:
 
         Raises `RecordingError` for a session that is not recorded.
         """
-        return self._core.history()
+        timeline: Timeline = self._core.history()
+        return timeline
 
     @property
     def workspace(self) -> str | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Protocol, Unpack
 
-    from safeexec.engine.host.session.options import Program, RunOptions
+    from safeexec.api.options import Program, RunOptions
     from safeexec.results import Result
 
     class Runs(Protocol):

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from safeexec.common.text import short_repr, shorten
-from safeexec.engine.recordings.format import Ended, Value
-from safeexec.engine.recordings.forms import value_of
+from safeexec.recordings.format import Ended, Value
+from safeexec.recordings.forms import value_of
 
 CHANCE = re.compile(r"0x[0-9a-f]{6,16}|(?<=Previous line repeated )\d+")
 SHOWN = 300

@@ -19,19 +19,19 @@ from msgspec.structs import replace as copied
 
 from safeexec.api.blocking import Sandbox, Session
 from safeexec.common.text import one_line
-from safeexec.engine.host.session.served import Exchange, ServedTools, signatures_of
 from safeexec.engine.host.tools.tool import tools_from
 from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.policy import places
 from safeexec.engine.policy.model import Limits, Policy
-from safeexec.engine.recordings import format as form
-from safeexec.engine.recordings.forms import Redaction, bytes_of, encoded, ended, line_of, value_of
-from safeexec.engine.recordings.libraries import libraries
-from safeexec.engine.recordings.reader import Recording, parse
 from safeexec.errors import PolicyError, RecordingError, SandboxError, StateFileError, ToolError
 from safeexec.playback.compare import Deviation, differing
 from safeexec.protocol import messages as m
+from safeexec.recordings import format as form
+from safeexec.recordings.forms import Redaction, bytes_of, encoded, ended, line_of, value_of
+from safeexec.recordings.libraries import libraries
+from safeexec.recordings.reader import Recording, parse
+from safeexec.recordings.served import Exchange, ServedTools, signatures_of
 
 if TYPE_CHECKING:
     from safeexec.results import Result

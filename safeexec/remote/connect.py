@@ -19,7 +19,8 @@ from safeexec.remote.pipe import PipeWire
 from safeexec.remote.pool import Pool
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.sandbox import SandboxCore, Tools
+    from safeexec.engine.host.sandbox import Tools
+    from safeexec.recordings.sandbox import RecordedSandbox
 
 
 def connect(
@@ -110,7 +111,7 @@ class _Reached(blocking.SandboxAPI):
         self._reach = reach
         self._arguments = {"tools": reach.tools}
         self._engine = None
-        self._opened: SandboxCore | None = None
+        self._opened: RecordedSandbox | None = None
 
     @property
     def policy(self) -> Policy:
@@ -132,7 +133,7 @@ class RemoteSandbox(_Reached, blocking.Sandbox):
             self.close()
             core = self._reach()
             drive(core.open())
-            self._opened = cast("SandboxCore", core)
+            self._opened = cast("RecordedSandbox", core)
         return self
 
 
@@ -148,5 +149,5 @@ class AsyncRemoteSandbox(_Reached, aio.AsyncSandbox):
             await self.close()
             core = self._reach()
             await drive_on_loop(core.open())
-            self._opened = cast("SandboxCore", core)
+            self._opened = cast("RecordedSandbox", core)
         return self

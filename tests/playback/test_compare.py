@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from safeexec import Opaque
-from safeexec.engine.recordings.format import DisplayText, Ended, Value
-from safeexec.engine.recordings.forms import encoded, packed
-from safeexec.engine.recordings.reader import Recording
 from safeexec.playback.compare import Deviation, differing, same
+from safeexec.recordings.format import DisplayText, Ended, Value
+from safeexec.recordings.forms import encoded, packed
+from safeexec.recordings.reader import Recording
 from safeexec.results.outcomes import Changes, ToolCallRecord
 
-ERRAND = Path(__file__).parents[1] / "engine" / "recordings" / "data" / "errand.jsonl"
+ERRAND = Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl"
 HERE, THERE = (Opaque("object", f"<object object at 0x7f000000{n}>") for n in ("00a0", "00b0"))
 
 

@@ -9,7 +9,7 @@ import pytest
 from safeexec import Policy, RecordingError, compare_policies, replay
 from safeexec.cli import main
 
-ERRAND = Path(__file__).parents[1] / "engine" / "recordings" / "data" / "errand.jsonl"
+ERRAND = Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl"
 
 
 def test_steps_that_end_otherwise_are_told_with_the_line() -> None:

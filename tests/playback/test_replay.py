@@ -22,13 +22,13 @@ from safeexec import (
     replay,
     tool,
 )
-from safeexec.engine.recordings.format import Heading, Note, StateSaved
-from safeexec.engine.recordings.forms import line_of
-from safeexec.engine.recordings.reader import Recording
 from safeexec.playback.replay import recorded_policy
-from tests.engine.recordings.examples import make
+from safeexec.recordings.format import Heading, Note, StateSaved
+from safeexec.recordings.forms import line_of
+from safeexec.recordings.reader import Recording
+from tests.recordings.examples import make
 
-DATA = Path(__file__).parents[1] / "engine" / "recordings" / "data"
+DATA = Path(__file__).parents[1] / "recordings" / "data"
 FIXED = Policy.load("standard").replace(
     determinism={"seed": 3, "clock": "2025-01-01T00:00:00+00:00"},
     filesystem={"workspace": "read-write"},

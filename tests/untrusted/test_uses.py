@@ -18,6 +18,7 @@ ROOT = Path(safeexec.__file__).parent
 ROOMS = (
     "api",
     "playback",
+    "toolkit",
     "engine/host",
     "engine/policy",
     "reports",
@@ -29,7 +30,7 @@ ROOMS = (
     "protocol",
     "inline",
     "engine/linux",
-    "engine/recordings",
+    "recordings",
     "results",
     "common",
 )
@@ -110,7 +111,7 @@ WHY = {
     "engine/host/startup/fonts.py": OWN + "starts its own interpreter for the cache of fonts",
     "engine/host/startup/packages.py": BOUND
     + "the RECORD, head and report of packages, sizes first, line by line; starts pip, which starts no program",
-    "engine/host/tools/ready_made.py": BOUND
+    "toolkit/ready_made.py": BOUND
     + "files below the directories that the host allowed, never through a last link; URLs of 8,192 characters",
     "engine/host/tools/type_hints.py": OWN + "annotations of the host, messages of msgspec",
     "engine/host/waiting.py": OWN + "times",
@@ -160,10 +161,14 @@ WHY = {
     "playback/page/of_transcript.py": BOUND + "a reply that its reader has bounded, line by line in one pass",
     "playback/page/render.py": OWN + "escapes a title, and reads the page's own files",
     "playback/compare.py": BOUND + "addresses of bounded length, in one pass",
-    "engine/recordings/forms.py": OWN + "writes JSON",
-    "engine/recordings/writer.py": OWN + "a new file for the recording",
+    "recordings/store/directory.py": BOUND
+    + "names that it checks, in directories that only it may enter; a mark of few digits",
+    "recordings/store/postgres.py": OWN + "its own constants; the driver of the database by its name",
+    "recordings/store/recovery.py": BOUND + "a number before a dot in the name of a part, of a few characters",
+    "recordings/forms.py": OWN + "writes JSON",
+    "recordings/writer.py": OWN + "a new file for the recording",
     "reports/__init__.py": OWN + "its own modules, by a table of names",
-    "engine/recordings/timeline.py": BOUND + "a source of a recording, cut first; possessive patterns, one pass",
+    "recordings/timeline.py": BOUND + "a source of a recording, cut first; possessive patterns, one pass",
     "reports/card.py": OWN + "top-level names of its own table, which import nothing when they are looked for",
     "reports/needs.py": BOUND
     + "one program that the user names, to 16 MiB; top-level names only, which import nothing",

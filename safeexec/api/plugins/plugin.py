@@ -25,7 +25,6 @@ from safeexec.api.plugins.settings import values as setting_values
 from safeexec.api.plugins.source import Definition, Exports, Manifest, Source, define, objections
 from safeexec.common.text import printable
 from safeexec.engine.host.queue import Turnstile
-from safeexec.engine.host.sandbox import SandboxCore
 from safeexec.engine.host.session.decode import may_be_bound
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.tools.tool import tools_from
@@ -34,10 +33,12 @@ from safeexec.engine.host.waiting import Core, blocking, drive
 from safeexec.errors import PolicyError, ProtocolError, RecordingError, ToolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Opaque
+from safeexec.recordings.session import RecordedSession
 from safeexec.results import PluginError, Result, in_words
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.recorder import SessionRecording
+    from safeexec.recordings.recorder import SessionRecording
+    from safeexec.recordings.sandbox import RecordedSandbox
 
 State = Literal["keep", "fresh"]
 Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
@@ -73,7 +74,7 @@ class PluginCore:
 
     def __init__(
         self,
-        sandbox: SandboxCore,
+        sandbox: RecordedSandbox,
         source: Source,
         *,
         exports: Exports | None,
@@ -149,8 +150,9 @@ class PluginCore:
 
     def _follow(self, core: SessionCore) -> None:
         """Record a session of the plugin: each time that it is loaded it has one more. Raises `RecordingError`."""
+        assert isinstance(core, RecordedSession)
         if self._recording is None:
-            from safeexec.engine.host.session import recorder  # with the modules of recordings
+            from safeexec.recordings import recorder  # with the modules of recordings
 
             self._recording = recorder.record(core, self._record)
         elif self._recording.over:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from safeexec.engine.recordings.format import Task
-from safeexec.engine.recordings.reader import MAX_TRANSCRIPT, Recording, entries_of, whole_transcript
 from safeexec.errors import RecordingError
 from safeexec.playback.page.nodes import RunPage
 from safeexec.playback.page.of_recording import of_recording
 from safeexec.playback.page.of_transcript import of_transcript
+from safeexec.recordings.format import Task
+from safeexec.recordings.reader import MAX_TRANSCRIPT, Recording, entries_of, whole_transcript
 from safeexec.untrusted.below import read_named
 
 

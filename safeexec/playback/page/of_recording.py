@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import singledispatchmethod
 
 from safeexec.common.text import head_and_tail, one_line
-from safeexec.engine.recordings import format as f
 from safeexec.playback.page.nodes import TEXT_CHARACTERS, Kind, Node, RunPage, ToolUse, chains_of, title_of
+from safeexec.recordings import format as f
 from safeexec.results.mimebundle import in_page, of_display
 from safeexec.results.outcomes import Display, is_text
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 
 from safeexec.common.text import one_line
-from safeexec.engine.recordings.format import DisplayText, Task, Transcribed, TranscriptEntry, Tried
 from safeexec.playback.page.nodes import Kind, Node, RunPage, chains_of, title_of
 from safeexec.playback.page.of_recording import cut, display_html
+from safeexec.recordings.format import DisplayText, Task, Transcribed, TranscriptEntry, Tried
 
 _MARKUP = re.compile(r"^[ \t]*(?:<[^<>\n]*>|```\w*)[ \t]*$", re.MULTILINE)
 """A line of a reply that says where code begins or ends."""

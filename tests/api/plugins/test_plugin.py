@@ -20,8 +20,8 @@ import pytest
 from safeexec import AsyncSandbox, Handle, Opaque, PluginError, Policy, PolicyError, Sandbox, replay
 from safeexec.api.plugins.process import AHEAD
 from safeexec.api.plugins.source import MAX_SOURCE, define, read_manifest
-from safeexec.engine.host.tools.ready_made import limited
 from safeexec.engine.host.waiting import Core, drive
+from safeexec.toolkit.ready_made import limited
 
 PRICES = '''
 """A price rule."""

@@ -17,7 +17,7 @@ from safeexec.playback.page.of_file import page_of
 from safeexec.playback.page.render import render
 from safeexec.untrusted.markup import frame, picture
 
-DATA = Path(__file__).parents[2] / "engine" / "recordings" / "data"
+DATA = Path(__file__).parents[2] / "recordings" / "data"
 CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.slow,
@@ -75,8 +75,8 @@ def test_a_person_reads_it(tmp_path: Path, scheme: str, width: int) -> None:
 
 def test_nothing_of_a_guest_runs(tmp_path: Path) -> None:
     evil = "</pre><img src=x onerror=\"document.title='gone'\"><script>document.title='gone'</script>"
-    from safeexec.engine.recordings.format import DisplayText
     from safeexec.playback.page.of_recording import display_html
+    from safeexec.recordings.format import DisplayText
 
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)

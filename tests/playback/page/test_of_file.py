@@ -9,7 +9,7 @@ import pytest
 from safeexec.errors import RecordingError
 from safeexec.playback.page.of_file import page_of
 
-DATA = Path(__file__).parents[2] / "engine" / "recordings" / "data"
+DATA = Path(__file__).parents[2] / "recordings" / "data"
 TASK = b'{"kind": "task", "task": "add <b>", "model": "m", "policy": "standard"}\n'
 STEP = b'{"kind": "step", "source": "# why\\n1 + 1", "outcome": "ok", "observation": "Value: 2", "state": "kept"}\n'
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from safeexec.engine.recordings import format as f
-from safeexec.engine.recordings.reader import Recording
 from safeexec.playback.page.nodes import Node
 from safeexec.playback.page.of_recording import LEVELS, display_html, of_recording
+from safeexec.recordings import format as f
+from safeexec.recordings.reader import Recording
 from tests.untrusted.doubling import SLACK, growth
 
-DATA = Path(__file__).parents[2] / "engine" / "recordings" / "data"
+DATA = Path(__file__).parents[2] / "recordings" / "data"
 
 
 def nodes(name: str) -> list[Node]:

@@ -14,7 +14,6 @@ from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.gate import ForkGate
 from safeexec.engine.policy.model import Policy
-from safeexec.engine.recordings.timeline import Timeline
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 
@@ -58,7 +57,7 @@ class RecordsSession(Protocol):
     def note(self, session: Any, text: str, score: float | None) -> None:
         """The host has something to say of the session as it is now."""
 
-    def history(self) -> Timeline:
+    def history(self) -> Any:
         """Return what it has written down, as moments."""
 
     def closed(self, session: Any) -> None:
@@ -83,19 +82,6 @@ class KeepsSession(Protocol):
 
     def suspend(self, session: Any) -> Core[None]:
         """Leave it to the store."""
-
-
-class HasEffects(Protocol):
-    """The calls of a session's tools that have effects."""
-
-    def come_back(self) -> None:
-        """The session is what its store has."""
-
-    def resume(self, called: Any, *, again: bool = False) -> bool:
-        """A deferred call of an earlier process waits to be carried out."""
-
-    def unfinished(self) -> list[Any]:
-        """The deferred calls that wait, as they were written down."""
 
 
 class Home(Protocol):
