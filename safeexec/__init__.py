@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from safeexec.api.plugins.source import Manifest, plugin_manifest
     from safeexec.engine.approvals import Allow, Deny, Later
     from safeexec.engine.host.startup.confinement import describe as machine_protection
-    from safeexec.engine.host.stats import SandboxStats, SessionCounts
     from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.engine.policy.model import Limits, Policy
     from safeexec.errors import (
@@ -70,6 +69,7 @@ if TYPE_CHECKING:
         Variable,
         WaitingCall,
     )
+    from safeexec.results.stats import SandboxStats, SessionCounts
     from safeexec.searching.jobs import SearchState
     from safeexec.searching.plan import Budget, Proposal
     from safeexec.searching.run import SearchResult, async_search, search
@@ -89,7 +89,7 @@ _HOME = {
     "safeexec.api.plugins.source": "Manifest plugin_manifest",
     "safeexec.playback.policies": "compare_policies",
     "safeexec.playback.replay": "Replay replay",
-    "safeexec.engine.host.stats": "SandboxStats SessionCounts",
+    "safeexec.results.stats": "SandboxStats SessionCounts",
     "safeexec.engine.approvals": "Allow Deny Later",
     "safeexec.recordings.effects": "tool",
     "safeexec.engine.host.tools.toolbox": "PendingCall",

@@ -54,17 +54,19 @@ MAY_IMPORT: dict[str, set[str]] = {
 PACKAGES = ("safeexec", "safeexec.engine")
 """From which modules are imported by name."""
 
-FACES = {"adapters", "agent", "cli", "docs", "examples", "servers"}
+FACES = {"adapters", "agent", "cli", "cluster", "docs", "examples", "servers"}
 """Folders that use what the package offers, and one another."""
 
-PUBLIC = {*BELOW, "cluster", "engine/approvals", "recordings", "playback", "remote", "toolkit"}
+PUBLIC = {*BELOW, "engine/approvals", "recordings", "playback", "remote", "toolkit"}
 
 ON_TOP = {
+    "cluster/__init__.py": {"api"},
     "engine/policy/model.py": {"reports", "results"},
     "servers/methods.py": {"engine/policy"},
 }
 """The modules that are not where their folder is. `Policy` offers what the reports tell of it, and nobody below imports
-it. The table of methods is data that both ends of a connection read, and one of them is offered by the package itself.
+it. A cluster takes the programs that `Sandbox.map` takes. The table of methods is data that both ends of a connection
+read, and one of them is offered by the package itself.
 """
 
 

@@ -163,8 +163,8 @@ FIRST_RUN = {
     "common": "identity text typed",
     "engine": "advice approvals",
     "results": "outcomes",
-    "engine/host": "arguments audit descriptors forks labels patience queue sandbox waiting",
-    "api": "blocking",
+    "engine/host": "arguments descriptors forks labels patience queue sandbox waiting",
+    "api": "audit blocking",
     "recordings": "sandbox session",
     "engine/host/files": "layers",
     "engine/host/session": (

@@ -20,19 +20,18 @@ from safeexec.errors import SandboxClosed, SandboxError
 if TYPE_CHECKING:
     from typing import Any, Literal, Never, NoReturn, Self, Unpack
 
+    from safeexec.api.audit import AuditTarget
     from safeexec.api.many import Workers
     from safeexec.api.options import Program, RunOptions, SessionChanges
     from safeexec.api.plugins.plugin import Plugin, PluginCore
     from safeexec.api.plugins.source import Exports, Source
     from safeexec.engine.approvals import Approval
-    from safeexec.engine.host.audit import AuditTarget
     from safeexec.engine.host.sandbox import Files
     from safeexec.engine.host.session.given import Given
     from safeexec.engine.host.session.listeners import OnDisplay, OnProgress
     from safeexec.engine.host.session.output import OnOutput
     from safeexec.engine.host.session.session import SessionCore
     from safeexec.engine.host.session.template import Prepare
-    from safeexec.engine.host.stats import SandboxStats
     from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.engine.host.waiting import Core
     from safeexec.engine.policy.keywords import PluginChanges
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
         Variable,
         WaitingCall,
     )
+    from safeexec.results.stats import SandboxStats
 
 
 class SandboxAPI:
@@ -118,7 +118,7 @@ class SandboxAPI:
 
         policy, lines = Policy.load(self._policy), self._requirements
         if isinstance(lines, os.PathLike):
-            from safeexec.engine.host.startup.packages import read_lock  # few sandboxes fetch anything
+            from safeexec.api.packages import read_lock  # few sandboxes fetch anything
 
             lines = read_lock(lines)
         return policy if lines is None else policy.replace(requirements=[*policy.requirements, *lines])
@@ -141,9 +141,14 @@ class SandboxAPI:
             return core
         with Unseen("typing_extensions"):
             import msgspec  # noqa: F401  # without what it would import for type hints
-        from safeexec.recordings.sandbox import RecordedSandbox  # all that a first run needs
+        from safeexec.api.audit import observer_for  # with what follows all that a first run needs
+        from safeexec.engine.host.arguments import check_arguments
+        from safeexec.recordings.sandbox import RecordedSandbox
 
-        return RecordedSandbox(self.policy, **self._arguments)
+        check_arguments(self._arguments)
+        others = {name: value for name, value in self._arguments.items() if name != "audit"}
+        observe = partial(observer_for, self.policy, self._arguments["audit"])
+        return RecordedSandbox(self.policy, observe=observe, fetch=_fetched, **others)
 
     @property
     def _core(self) -> RecordedSandbox:
@@ -163,6 +168,12 @@ class SandboxAPI:
     def templates(self) -> list[TemplateInfo]:
         """The templates of this sandbox: name, living sessions, memory, age."""
         return self._core.templates()
+
+
+def _fetched(policy: Policy) -> tuple[Policy, str]:
+    from safeexec.api.packages import fetched  # few sandboxes fetch anything
+
+    return fetched(policy)
 
 
 class Sandbox(SandboxAPI):

@@ -11,7 +11,6 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from safeexec.engine.host.arguments import check_arguments
 from safeexec.engine.host.sandbox import AT_THE_BEGINNING, SandboxCore
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.waiting import Core, Work
@@ -45,7 +44,6 @@ class RecordedSandbox(SandboxCore):
         durable: Mode = "second",
         **arguments: Any,
     ) -> None:
-        check_arguments({"store": store, "durable": durable})
         super().__init__(policy, **arguments)
         self._durable: Mode = durable
         self._tidy_next = 0.0

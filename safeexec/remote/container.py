@@ -20,8 +20,8 @@ from weakref import WeakValueDictionary
 
 from msgspec import to_builtins
 
+from safeexec.api.audit import observer_for
 from safeexec.common.text import printable
-from safeexec.engine.host.audit import observer_for
 from safeexec.engine.host.files.given import check_given
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.engine.policy.model import Policy

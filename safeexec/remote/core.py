@@ -21,7 +21,6 @@ from safeexec.engine.approvals import Allow, Approval, Deny, Later
 from safeexec.engine.host.session.given import Given, checked_arguments, encoded, pieces_of
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
 from safeexec.engine.host.session.tool_log import ToolLog
-from safeexec.engine.host.stats import SandboxStats, SessionCounts
 from safeexec.engine.host.tools.tool import by_names, tools_from
 from safeexec.engine.host.tools.toolbox import PutOff, Toolbox
 from safeexec.engine.host.waiting import Core, Wait, Work, apart, drive
@@ -48,6 +47,7 @@ from safeexec.results import (
 from safeexec.results.jsonable import jsonable
 from safeexec.results.marked import marked, unmarked
 from safeexec.results.outcomes import is_text
+from safeexec.results.stats import SandboxStats, SessionCounts
 from safeexec.servers.methods import (
     EVENTS,
     MAX_MESSAGE,
@@ -60,7 +60,7 @@ from safeexec.servers.methods import (
 )
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.audit import Observer
+    from safeexec.api.audit import Observer
     from safeexec.engine.host.sandbox import Files, Tools
     from safeexec.engine.host.tools.tool import Tool
 

@@ -96,7 +96,7 @@ WHY = {
     "cli/run.py": OWN + "writes JSON; its standard input is handed on unread",
     "cli/serve.py": OWN + "/dev/null",
     "cli/view.py": OWN + "writes the page, with the rights of the recording that the user names",
-    "engine/host/audit.py": OWN + "writes the records of the host",
+    "api/audit.py": OWN + "writes the records of the host",
     "engine/host/commands.py": BOUND + "the first bytes of the programs that the policy names",
     "engine/host/files/state_file.py": BOUND + "lengths are in a header that is checked first; writes",
     "engine/host/files/tree.py": BOUND + "by descriptor without a link; within limits.workspace_mb",
@@ -109,7 +109,7 @@ WHY = {
     "engine/host/startup/configuration.py": OWN + "a number of the policy",
     "engine/host/startup/confinement.py": OWN + "files of the kernel and of the installation",
     "engine/host/startup/fonts.py": OWN + "starts its own interpreter for the cache of fonts",
-    "engine/host/startup/packages.py": BOUND
+    "api/packages.py": BOUND
     + "the RECORD, head and report of packages, sizes first, line by line; starts pip, which starts no program",
     "toolkit/ready_made.py": BOUND
     + "files below the directories that the host allowed, never through a last link; URLs of 8,192 characters",

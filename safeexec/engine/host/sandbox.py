@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from safeexec.engine.approvals import Approval
 from safeexec.engine.host import descriptors
 from safeexec.engine.host.arguments import check_arguments
-from safeexec.engine.host.audit import AuditTarget, observer_for
 from safeexec.engine.host.files.layers import BranchLayers
 from safeexec.engine.host.forks import forget_in_forks
 from safeexec.engine.host.labels import Labels
@@ -42,6 +41,7 @@ from safeexec.errors import (
     RecordingError,
     SandboxBusy,
     SandboxClosed,
+    SandboxError,
     SessionClosed,
 )
 from safeexec.protocol import messages as m
@@ -49,10 +49,11 @@ from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace, WorkspaceRoot
+    from safeexec.engine.host.session.home import HearsSteps
     from safeexec.engine.host.session.template import Prepare, TemplateCore, Templates
-    from safeexec.engine.host.stats import SandboxStats
     from safeexec.engine.host.watch.gate import ForkGate
     from safeexec.results import CommandResult, TemplateInfo
+    from safeexec.results.stats import SandboxStats
 
 AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
@@ -79,20 +80,14 @@ class SandboxCore:
         max_sessions: int | None = None,
         queue_seconds: float = 30.0,
         idle_seconds: float | None = None,
-        audit: AuditTarget | None = None,
+        observe: Callable[[], HearsSteps | None] | None = None,
+        fetch: Callable[[Policy], tuple[Policy, str]] | None = None,
     ) -> None:
+        """`observe` gives who hears of its steps, if anybody. `fetch` has the packages that a policy requires: it
+        returns the policy with their modules, and where they lie.
+        """
         self.closed = True
         """True, too, as long as nothing has been opened."""
-        check_arguments(
-            {
-                "tools": tools,
-                "spare": spare,
-                "max_sessions": max_sessions,
-                "queue_seconds": queue_seconds,
-                "idle_seconds": idle_seconds,
-                "audit": audit,
-            }
-        )
         self._places = Places(max_sessions)
         self.policy = policy
         self.toolbox = _toolbox(tools, policy, approval)
@@ -120,7 +115,8 @@ class SandboxCore:
         self._queue_seconds = queue_seconds
         self._idle_seconds = idle_seconds
         self._idle: IdleSessions | None = None
-        self.observer = observer_for(self.policy, audit)
+        self._fetch = fetch
+        self.observer = None if observe is None else observe()
         self.closed = False
         self._templates: Templates | None = None
         """None as long as nobody asked for one: the module is imported then."""
@@ -139,9 +135,9 @@ class SandboxCore:
         try:
             packages = None
             if self.policy.requirements:
-                from safeexec.engine.host.startup.packages import fetched  # few sandboxes fetch anything
-
-                self.policy, packages = yield Work(partial(fetched, self.policy))
+                if self._fetch is None:
+                    raise SandboxError(f"nothing here fetches what the policy {self.policy.name!r} requires")
+                self.policy, packages = yield Work(partial(self._fetch, self.policy))
                 self._tightened = TightenedPolicies(self.policy)
             message = yield Work(partial(self._configuration, packages))
             yield from self._zygote.start(message)
@@ -472,7 +468,7 @@ class SandboxCore:
 
     def stats(self) -> SandboxStats:
         """Tell how many sessions there are now. From any thread."""
-        from safeexec.engine.host import stats  # for operators
+        from safeexec.results import stats  # for operators
 
         rows = [
             stats.Counted(one.label, one.in_use, one.supervisor.restored > 0, one.rests, one.waiting is not None)

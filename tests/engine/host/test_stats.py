@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import AsyncSandbox, PolicyError, Sandbox, SandboxBusy, SessionCounts, StateFileError
-from safeexec.engine.host.stats import Counted, count
+from safeexec.results.stats import Counted, count
 
 
 def test_sessions_are_counted_by_what_they_do() -> None:
@@ -149,7 +149,7 @@ def test_gauges_count_the_sessions_by_policy_and_label() -> None:
     from opentelemetry import metrics, trace
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-    from safeexec.engine.host.audit import Telemetry
+    from safeexec.api.audit import Telemetry
 
     reader = InMemoryMetricReader()
     provider = sdk.MeterProvider([reader])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
-from safeexec.engine.host.audit import Observer
 from safeexec.engine.host.files.layers import BranchLayers
 from safeexec.engine.host.files.workspace import Workspace
 from safeexec.engine.host.session.channel import Channel
@@ -16,6 +15,7 @@ from safeexec.engine.host.watch.gate import ForkGate
 from safeexec.engine.policy.model import Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
+from safeexec.results import Result
 
 
 class ToolAnswers(Protocol):
@@ -84,12 +84,25 @@ class KeepsSession(Protocol):
         """Leave it to the store."""
 
 
+class HearsSteps(Protocol):
+    """Hears what the steps of a sandbox came to, for whoever operates it."""
+
+    def step_done(self, session: Any, source: bytes, result: Result, call: str | None = None) -> None:
+        """A step has ended, or a `call` of a plugin whose code is `source`."""
+
+    def watch(self, sandbox: Any) -> None:
+        """The sandbox was opened: its `stats` may be asked for as long as it lives."""
+
+    def close(self) -> None:
+        """The sandbox is closed."""
+
+
 class Home(Protocol):
     """A sandbox, as its sessions see it."""
 
     policy: Policy
     toolbox: Toolbox
-    observer: Observer | None
+    observer: HearsSteps | None
     layers: BranchLayers
     undo: list[int]
     """Steps that can be repeated, that were copied, and two kinds that came out otherwise: see `stats`."""

@@ -28,9 +28,9 @@ from safeexec.common.text import printable
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from safeexec.engine.host.stats import SandboxStats
     from safeexec.engine.policy.model import Policy
     from safeexec.results import Result
+    from safeexec.results.stats import SandboxStats
 
     class Audited(Protocol):
         """A session, as an operator tells it from others."""

@@ -260,7 +260,7 @@ def _bound(
         name="safeexec",
         max_ongoing_requests=1000,  # how many it takes is for the tenant
         ray_actor_options={"runtime_env": {"env_vars": QUIET_FORKS}},
-        request_router_config=RequestRouterConfig(request_router_class="safeexec.cluster_router:SessionRouter"),
+        request_router_config=RequestRouterConfig(request_router_class="safeexec.cluster.router:SessionRouter"),
         health_check_period_s=5,
         graceful_shutdown_wait_loop_s=0.5,
         graceful_shutdown_timeout_s=longest + GRACE_SECONDS,

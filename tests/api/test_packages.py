@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import AsyncSandbox, Policy, PolicyError, Sandbox
-from safeexec.engine.host.startup import packages
+from safeexec.api import packages
 from safeexec.engine.policy.requirements import of_lock
 
 GADGET = """
@@ -271,7 +271,7 @@ def test_a_cache_that_cannot_be_made_names_the_setting(tmp_path: Path, monkeypat
 
 
 def test_a_pip_that_does_not_answer_is_given_up(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("safeexec.engine.host.startup.packages.FETCH_SECONDS", 0.01)
+    monkeypatch.setattr("safeexec.api.packages.FETCH_SECONDS", 0.01)
     with pytest.raises(PolicyError, match=r"no answer for 0\.01 s"):
         Sandbox("standard", requirements=["gadget"]).open()
 
