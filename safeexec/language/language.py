@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from safeexec.engine.child.step.modules import Find, ModuleSource, ProgramModules
-from safeexec.engine.child.step.program import CompiledStep, Language, Review
+from safeexec.engine.child.step.program import CompiledStep, Language, Review, compile_program
 from safeexec.engine.policy.access import module_access
 from safeexec.language.builtins import make_builtins, unseen, watch_builtins
 from safeexec.language.imports import Importer
 from safeexec.language.notebooks import SOURCES
-from safeexec.language.rules import rules_of
-from safeexec.language.step import compile_step
+from safeexec.language.rules import Rules, rules_of
+from safeexec.language.step import PolicyJudge
 from safeexec.language.workspace import WorkspaceModules
 from safeexec.protocol.plan import LanguagePlan
 
@@ -28,25 +28,25 @@ class RestrictedLanguage(Language):
     def __init__(self, plan: LanguagePlan) -> None:
         super().__init__(plan)
         self.unseen = unseen
-        self._with_input: LanguagePlan | None = None
+        self._rules = rules_of(plan)
+        self._with_input: Rules | None = None
+        """The rules of a step that has a standard input."""
         self._workspace: WorkspaceModules | None = None
         self._namespace: dict[str, Any] = {}
 
     def install(self, namespace: dict[str, Any]) -> None:
         self._namespace = namespace
         namespace.setdefault("__name__", "__main__")
-        rules = rules_of(self.plan)
         if self.plan.workspace != "none":
             self._workspace = WorkspaceModules(self.plan)
-            rules.is_own = self._workspace.may_have
-        importer = Importer(rules, self._find)
-        self.builtins = namespace["__builtins__"] = make_builtins(rules, importer.import_)
+            self._rules.is_own = self._workspace.may_have
+        importer = Importer(self._rules, self._find)
+        self.builtins = namespace["__builtins__"] = make_builtins(self._rules, importer.import_)
         self._adopt(importer)
 
     def have(self, find: Find, place: str, names: frozenset[str]) -> ProgramModules:
-        rules = rules_of(self.plan)
-        rules.is_own = lambda module: module == "__main__" or module.partition(".")[0] in names
-        importer = Importer(rules, find, place=place)
+        self._rules.is_own = lambda module: module == "__main__" or module.partition(".")[0] in names
+        importer = Importer(self._rules, find, place=place)
         self.builtins["__import__"] = importer.import_
         return self._adopt(importer)
 
@@ -68,20 +68,20 @@ class RestrictedLanguage(Language):
         return None if self._workspace is None else self._workspace.shadowed(name)
 
     def close_paths(self, is_closed: Callable[[str], bool]) -> None:
-        rules_of(self.plan).is_closed_path = is_closed
+        self._rules.is_closed_path = is_closed
 
     def compile(self, source: str, filename: str, *, stdin: bool = False, review: Review | None = None) -> CompiledStep:
         if self._workspace is not None:
             self._workspace.source = source
-        plan = self.plan if not stdin else self._reading_input()
-        return compile_step(source, plan, filename=filename, known_names=self._namespace, review=review)
+        rules = self._rules if not stdin else self._reading_input()
+        return compile_program(source, filename, rules.step_flags, PolicyJudge(source, rules, self._namespace), review)
 
-    def _reading_input(self) -> LanguagePlan:
-        """The plan of a step that has a standard input."""
+    def _reading_input(self) -> Rules:
         if self._with_input is None:
-            plan = self.plan
-            self._with_input = msgspec.structs.replace(plan, builtins=plan.builtins | _READ_INPUT, stdin=True)
-            rules, usual = rules_of(self._with_input), rules_of(plan)
+            plan, usual = self.plan, self._rules
+            self._with_input = rules = rules_of(
+                msgspec.structs.replace(plan, builtins=plan.builtins | _READ_INPUT, stdin=True)
+            )
             rules.is_own, rules.is_closed_path = usual.is_own, usual.is_closed_path
             rules.input_only = "open" not in plan.builtins
         return self._with_input

@@ -17,7 +17,7 @@ from safeexec.engine.policy import names
 from safeexec.engine.policy.model import Policy
 from safeexec.engine.policy.plans import language_plan
 from safeexec.language.rules import Rules
-from safeexec.language.screen import is_clean
+from safeexec.language.step import is_clean
 from safeexec.language.transformer import StepTransformer
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 from tests.language.grammar import Grammar

@@ -179,11 +179,6 @@ def test_lone_surrogates(plan: LanguagePlan) -> None:
         compile_step("x = '\ud800'", plan, filename="<step>")
 
 
-def test_a_source_that_is_no_text(plan: LanguagePlan) -> None:
-    with pytest.raises(TypeError, match="must be str, not bytes"):
-        compile_step(b"x = 1", plan, filename="<step>")  # type: ignore[arg-type]
-
-
 def test_the_future_statements_of_safeexec_are_not_inherited(plan: LanguagePlan) -> None:
     got = value_of(compile_step("def f(x: int): pass\nf.__annotations__['x']", plan, filename="<step>"))
     assert got is int

@@ -10,8 +10,7 @@ import pytest
 
 from safeexec.engine.child.step.program import Rejection
 from safeexec.language.rules import rules_of
-from safeexec.language.screen import is_clean
-from safeexec.language.step import compile_step
+from safeexec.language.step import compile_step, is_clean
 from safeexec.language.transformer import StepTransformer
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 

@@ -65,14 +65,10 @@ GUARD_SET: Final = "_made_set_"
 UNGUARDED: Final = {name: f"_{name}_" for name in ("getattr", "setattr", "delattr", "hasattr")}
 """Builtins that compute an attribute name → the name of the real one, which is called once the name is judged."""
 GUARD_NAMES: Final = frozenset({GUARD_FORMAT, GUARD_REFUSED, GUARD_ATTRIBUTE, GUARD_SET, *UNGUARDED.values()})
+"""Names that only compiled code looks up."""
 
 RESERVED: Final = GUARD_NAMES | {"__builtins__", "__import__", "__build_class__", "__loader__", "__spec__"}
 """Identifiers that no program binds: the interpreter's own, and the guards."""
-
-
-def is_internal(name: str) -> bool:
-    """Tell whether only compiled code looks this name up: a guard."""
-    return name in GUARD_NAMES
 
 
 SITE_BUILTINS: Final = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})

@@ -150,7 +150,7 @@ def _enter_layer(link: Link, workspace: str | None) -> None:
 
 def _take_output(link: Link, streams: Streams) -> None:
     """A branch is a session of its own, with its own stdout and stderr."""
-    for act, target in ((streams.share, 1), (None, 1), (None, 2)):
+    for act, target in ((streams.log.share, 1), (None, 1), (None, 2)):
         fd = link.take_fd()
         if fd is not None:
             os.dup2(fd, target)

@@ -39,7 +39,7 @@ def become_child(
     """
     os.setsid()
     os.dup2(shared, 1)
-    server.guest.streams.share()
+    server.guest.streams.log.share()
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
     os.dup2(control, server.link.fileno(), inheritable=False)
@@ -60,5 +60,5 @@ def become_child(
     if spawn.value is not None:
         size, depth = spawn.value
         guest.limits = server.tools.limits = replace(guest.limits, value_bytes=size, value_depth=depth)
-    guest.streams.attach()
+    guest.streams.log.attach()
     server.serve(spawn, entropy)

@@ -286,7 +286,7 @@ class Server:
         self._pid = os.getpid()
         if request.branch:
             self._idle = request.idle
-            self.guest.streams.attach()
+            self.guest.streams.log.attach()
         self._control = None  # the copy has closed it
         self._due = False
         self._begin_debt()
@@ -372,7 +372,8 @@ class Server:
             self.tools.close()
 
     def _finish(self, done: m.StepDone) -> m.StepDone:
-        done.refusals = refusals.take(done.error, self.guest.language)
+        if refusals.noted or self.guest.language.unseen:
+            done.refusals = refusals.take(done.error, self.guest.language)
         threads = self.guest.threads
         done.threads = threads is not None and threads.started and threads.ran()
         if self.guest.exit_functions:

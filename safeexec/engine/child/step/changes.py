@@ -30,7 +30,7 @@ from msgspec import Struct
 
 from safeexec.common.identity import class_name, dict_of, identity, module_of, mro_of, read_getset
 from safeexec.common.text import short_repr, type_name
-from safeexec.engine.policy.names import is_internal
+from safeexec.engine.policy.names import GUARD_NAMES
 from safeexec.protocol.messages import DESCRIPTION_CHARACTERS, FEW, NAME_CHARACTERS, ChangesReport, VariableData
 
 _ALL_NAMES = 64
@@ -163,7 +163,7 @@ def _report(
     descriptions, gone = report.descriptions, report.deleted
     for names, listed in ((created, report.created), (changed, report.changed), (deleted, gone)):
         for name in names:
-            if type(name) is not str or is_internal(name) or len(listed) >= FEW:
+            if type(name) is not str or name in GUARD_NAMES or len(listed) >= FEW:
                 continue
             plain = _plain(name) if name[NAME_CHARACTERS:] or not name.isascii() else name
             listed.append(plain)

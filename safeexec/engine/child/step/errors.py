@@ -14,7 +14,7 @@ from safeexec.engine import advice
 from safeexec.engine.child.step import tracebacks
 from safeexec.engine.child.step.changes import variables
 from safeexec.engine.child.step.violations import NO_NETWORK, explain, is_out_of_memory
-from safeexec.engine.policy.names import is_internal
+from safeexec.engine.policy.names import GUARD_NAMES
 from safeexec.protocol.messages import ErrorReport, FrameData
 
 if TYPE_CHECKING:
@@ -49,7 +49,12 @@ class _Facts(NamedTuple):
 def running(exc: BaseException, sources: Mapping[str, str]) -> list[Running]:
     """Return the functions that were running."""
     return [
-        (one.code.co_name, one.filename, one.line, {k: v for k, v in one.frame.f_locals.items() if not is_internal(k)})
+        (
+            one.code.co_name,
+            one.filename,
+            one.line,
+            {k: v for k, v in one.frame.f_locals.items() if k not in GUARD_NAMES},
+        )
         for one in tracebacks.guest_frames(exc, sources)[-FRAMES:]
         if one.code.co_flags & FUNCTION
     ]

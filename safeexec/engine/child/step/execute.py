@@ -16,12 +16,19 @@ from safeexec.engine import advice
 from safeexec.engine.child.repeat.repeatable import Repeatable, external_events, warm_up
 from safeexec.engine.child.step.awaiting import StepLoop
 from safeexec.engine.child.step.changes import variables
-from safeexec.engine.child.step.markup import without_fence, without_magics
-from safeexec.engine.child.step.program import CompiledStep, Diagnostic, Language, Rejection, Review
+from safeexec.engine.child.step.program import (
+    CompiledStep,
+    Diagnostic,
+    Language,
+    Rejection,
+    Review,
+    without_fence,
+    without_magics,
+)
 from safeexec.engine.child.step.progress import ProgressBars
 from safeexec.engine.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.engine.child.step.violations import explain, is_out_of_memory
-from safeexec.engine.policy.names import GUARD_NAMES, GUARD_SET, KNOWN_BUILTINS, is_internal
+from safeexec.engine.policy.names import GUARD_NAMES, GUARD_SET, KNOWN_BUILTINS
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import OUTPUT_CEILING
 from safeexec.protocol.values import encode
@@ -108,7 +115,7 @@ class Guest:
             streams.watch_descriptors()
             self._watch_exit_functions()
         for name, tool in tools.items():
-            if not is_internal(name):  # a builtin, which `del` brings back; none of Python's own is replaced
+            if name not in GUARD_NAMES:  # a builtin, which `del` brings back; none of Python's own is replaced
                 (self.namespace if name in KNOWN_BUILTINS else language.builtins)[name] = tool
         language.watch_builtins()
         self.hidden = frozenset(self.namespace) | GUARD_NAMES
@@ -143,7 +150,7 @@ class Guest:
         if not self.judges:
             return self._run(compiled.body, compiled.tail)
         done = self._run(compiled.body, compiled.tail)
-        self.repeatable.conclude(done, self.streams.printed())
+        self.repeatable.conclude(done, self.streams.log.printed())
         return done
 
     def _compiled(
@@ -314,11 +321,7 @@ class Guest:
     def names(self) -> list[str]:
         """The names that the guest bound, in order, without those that no text can show."""
         hidden = self.hidden | _FROM_PYTHON
-        return [
-            name
-            for name in self.namespace
-            if type(name) is str and name not in hidden and not is_internal(name) and name.isprintable()
-        ]
+        return [name for name in self.namespace if type(name) is str and name not in hidden and name.isprintable()]
 
     def variables(self) -> list[m.VariableData]:
         namespace = self.namespace

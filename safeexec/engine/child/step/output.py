@@ -69,8 +69,8 @@ class Log:
         self.direct()
 
     def share(self) -> None:
-        """Map the file that is behind descriptor 1 for this moment: what is printed goes there. One that the host could
-        not make is empty.
+        """Map the file that is behind descriptor 1 for this moment: what is printed goes there, and the host reads it.
+        One that the host could not make is empty.
         """
         self._shared = False
         if os.fstat(1).st_size >= PYTHON_AT + len(self._map):
@@ -78,7 +78,9 @@ class Log:
             self._shared = True
 
     def attach(self) -> None:
-        """Begin at the start of the files; without one that is shared, descriptor 1 is written to directly."""
+        """Begin at the start of the files that a child, or a branch, was given; without one that is shared, write to
+        descriptor 1 directly.
+        """
         self._file = None
         try:
             info = os.fstat(1)
@@ -117,7 +119,9 @@ class Log:
             self._map[: len(text)] = text
 
     def printed(self) -> bytes | None:
-        """Return what the step that has ended printed; None where some of it is not in the first area."""
+        """Return what the step that has ended printed, without a system call; None where some of it is not in the first
+        area.
+        """
         if self._file is None or self.memory is not self._second or self._raw or self.memory[self.watched]:
             return None
         return self._map[: self._map.tell()]
@@ -257,7 +261,8 @@ class Streams:
     """The guest's stdout and stderr, installed as `sys.stdout` and `sys.stderr`, and its `print`."""
 
     def __init__(self, output_bytes: int) -> None:
-        self._log = Log(output_bytes)
+        self.log = Log(output_bytes)
+        """Standard output below its stream."""
         self.warnings = RepeatedWarnings()
         self._open()
         # What C code prints is in the file at once: no kill, and no fork, takes a part of it with it.
@@ -265,20 +270,12 @@ class Streams:
         self.print = self._make_print()
 
     def _open(self) -> None:
-        self.stdout = _StandardOutput(self._log)
+        self.stdout = _StandardOutput(self.log)
         self.stderr = io.TextIOWrapper(
             _ErrorOutlet(), encoding="utf-8", errors="backslashreplace", newline="\n", line_buffering=True
         )
         for stream in (self.stdout, self.stderr):
             setattr(stream, "mode", "w")  # noqa: B010 - TextIOWrapper has the attribute, its stub does not
-
-    def share(self) -> None:
-        """Descriptor 1 is for this moment the file in which the host reads what Python code prints."""
-        self._log.share()
-
-    def attach(self) -> None:
-        """Descriptor 1 is another file than before: a child that has just been forked, a branch."""
-        self._log.attach()
 
     def install(self) -> None:
         """Put the streams into `sys`, whatever the last step left there."""
@@ -290,7 +287,7 @@ class Streams:
 
     def watch_descriptors(self) -> None:
         """For guests that have `os`: print where descriptor 1 leads after `os.dup2`, and directly in what they fork."""
-        log, dup2 = self._log, os.dup2
+        log, dup2 = self.log, os.dup2
 
         def dup2_and_look(fd: int, fd2: int, inheritable: bool = True) -> int:
             result = dup2(fd, fd2, inheritable)
@@ -304,8 +301,9 @@ class Streams:
 
     def begin(self) -> None:
         """Before a step: open again what the guest closed."""
-        self._log.rewind()
-        self.warnings.begin()
+        self.log.rewind()
+        if self.warnings.counts:
+            self.warnings.begin()
         if self.stdout.closed or self.stderr.closed:
             self._open()
         if sys.stdout is not self.stdout or sys.stderr is not self.stderr:
@@ -313,7 +311,7 @@ class Streams:
 
     def empty(self) -> None:
         """Forget what the last step printed: nobody is told."""
-        self._log.empty()
+        self.log.empty()
         os.lseek(2, 0, os.SEEK_SET)
 
     def position(self) -> tuple[int, int, int]:
@@ -321,14 +319,15 @@ class Streams:
         try:
             self.stdout.flush()
             self.stderr.flush()
-            return *self._log.position(), os.lseek(2, 0, os.SEEK_CUR)
+            return *self.log.position(), os.lseek(2, 0, os.SEEK_CUR)
         except (OSError, ValueError):  # closed by the guest, or led elsewhere
             return EVERYWHERE
 
     def end(self) -> None:
         """After a step: everything it printed is in the files."""
-        self.warnings.end()
-        log = self._log
+        if self.warnings.counts:
+            self.warnings.end()
+        log = self.log
         for stream, own in ((sys.stdout, self.stdout), (sys.stderr, self.stderr)):
             if stream is not own:
                 try:
@@ -348,15 +347,9 @@ class Streams:
             # in the middle of what the next one prints.
             log.put = _drop
 
-    def printed(self) -> bytes | None:
-        """Return what the step that has ended printed to standard output, as far as it can be told without a system
-        call; None where it cannot.
-        """
-        return self._log.printed()
-
     def _make_print(self) -> Callable[..., None]:
         """`print` for guest code: as the builtin, which it falls back on for all but what is common."""
-        log, streams, slow, at_once = self._log, self, _builtin_print, _PRINTED_AT_ONCE.issuperset
+        log, streams, slow, at_once = self.log, self, _builtin_print, _PRINTED_AT_ONCE.issuperset
 
         def print(
             value: Any = "",

@@ -32,14 +32,6 @@ class CompiledStep(Struct, eq=False):
     body: CodeType | None
     tail: CodeType | None
 
-    @property
-    def codes(self) -> tuple[CodeType, ...]:
-        """Both, as far as they are there."""
-        if self.body is None or self.tail is None:
-            one = self.body or self.tail
-            return () if one is None else (one,)
-        return self.body, self.tail
-
 
 class Diagnostic(Struct, frozen=True, kw_only=True):
     """One refusal of the policy. Lines and columns count from 1; the end column is the one after the last character."""
@@ -101,24 +93,17 @@ def compile_program(
     `compile`.
 
     Raises `Rejection`, SyntaxError as CPython does (also for null bytes and for nesting that exhausts the parser),
-    ValueError for text that is no text (lone surrogates), TypeError for what is not a str.
+    ValueError for text that is no text (lone surrogates).
     """
-    check_text(source)
     try:
         return _compile(source, filename, flags, judge, review)
     except (RecursionError, MemoryError):
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 
 
-def check_text(source: str) -> None:
-    """Raise TypeError for what is not a str itself."""
-    if type(source) is not str:
-        raise TypeError(f"the source must be str, not {type(source).__name__}")
-
-
 def _compile(source: str, filename: str, flags: int, judge: ProgramJudge | None, review: Review | None) -> CompiledStep:
     step = None if judge is not None and judge.needs_tree() else _compile_text(source, filename, flags)
-    codes = () if step is None else step.codes
+    codes = () if step is None else tuple(filter(None, (step.body, step.tail)))
     passes = judge is None or (step is not None and judge.passes(*codes))
     rewrite = None
     if step is not None and passes:
@@ -136,7 +121,7 @@ def _compile(source: str, filename: str, flags: int, judge: ProgramJudge | None,
             rewritten = judge is not None and not passes and judge.visit(*trees)
             if step is None or rewritten:
                 step = _compile_tree(tree, last, filename, flags)
-            rewrite = review(source, step.codes) if review is not None else None
+            rewrite = review(source, tuple(filter(None, (step.body, step.tail)))) if review is not None else None
         if rewrite is not None:
             rewrite(*trees)
             step = _compile_tree(tree, last, filename, flags)
@@ -270,3 +255,37 @@ class Language:
 def leave(code: object = None, /) -> None:
     """Leave the step: `exit` and `quit` as `site` defines them."""
     raise SystemExit(code)
+
+
+# What models put around a program: a Markdown fence, and the lines of a notebook that do nothing here. Neither is
+# Python, so no program means something else by it. Lines keep their numbers.
+
+_FENCE = re.compile(r"\s*(?P<mark>`{3,}|~{3,})[ \t]*(?:[\w+.-]{1,20}[ \t]*)?(?:\r?\n|\Z)")
+_AFTER = re.compile(r"\s*(?:<end_code>|</?code>)?\s*\Z")
+_MAGIC = re.compile(
+    r"[ \t]*%(?:matplotlib|config|load_ext|reload_ext|autoreload)\b[^\n]*\Z|%%(?:time|capture)\b[^\n]*\Z"
+)
+
+
+def without_fence(source: str) -> str:
+    """The program in the only fence of a text that begins with one; any other text as it is."""
+    opened = _FENCE.match(source)
+    if opened is None:
+        return source
+    before = source[: opened.end()].count("\n")
+    body = source[opened.end() :]
+    closed = re.search(rf"^[ \t]*{re.escape(opened['mark'])}", body, re.MULTILINE)
+    if closed is not None:
+        if not _AFTER.match(body, closed.end()):
+            return source  # there is more: whoever sent it is told
+        body = body[: closed.start()]
+    return "\n" * before + body
+
+
+def without_magics(source: str) -> str:
+    """The text without the lines that set up a notebook: `%matplotlib inline`, `%load_ext autoreload`. For a text that
+    is no Python: in a Python program such a line may belong to an expression, or to a text.
+    """
+    if "%" not in source:
+        return source
+    return "\n".join("" if _MAGIC.match(line) else line for line in source.split("\n"))

@@ -95,21 +95,19 @@ _DATABASE = "sqlite3.connect"
 _CHANGES = {"os.mkdir": 0, "os.rmdir": 0, "os.remove": 0, "os.rename": 1}
 """Audit event that announces a change of a directory outside of which nothing may be changed."""
 
-_noted: dict[tuple[str, int], Refusal] = {}
+noted: dict[tuple[str, int], Refusal] = {}
+"""Refusals since the last time that `take` told them: message and line → report."""
 
 
 def take(error: ErrorReport | None, language: Language) -> list[Refusal]:
     """Return what was refused since the last time, but for what `error`, the end of the step, tells already."""
-    violations.remember_refused(None)
     if language.unseen:
         for refused, line in language.unseen:
-            _noted[str(refused), line] = _of_name(refused, line, language.plan)
+            noted[str(refused), line] = _of_name(refused, line, language.plan)
         language.unseen.clear()
-    if not _noted:
-        return []
-    reports = [report for report in _noted.values() if error is None or not _tells(error, report)]
-    _noted.clear()
-    violations.forget_calls()
+    reports = [report for report in noted.values() if error is None or not _tells(error, report)]
+    noted.clear()
+    violations.forget_refused()
     return reports[:FEW]
 
 
@@ -197,10 +195,9 @@ def _database(path: Any, frame: FrameType) -> None:
     if type(path) is not str or path in ("", ":memory:") or path.startswith("file:"):
         return
     outside = _outside(path, ())
-    error = outside and _opening(outside, ("", "", os.O_RDWR | os.O_CREAT))
-    if error:
-        violations.remember_refused(outside)
+    if outside is not None and (error := _opening(outside, ("", "", os.O_RDWR | os.O_CREAT))):
         _note(violations.of_path(error), frame)
+        violations.remember_refused(outside)
 
 
 def _guest_frame() -> FrameType | None:
@@ -249,9 +246,9 @@ def _changing(path: str) -> OSError | None:
 
 
 def _note(refused: violations.KernelRefusal | None, frame: FrameType) -> None:
-    if refused is None or len(_noted) >= MOST:
+    if refused is None or len(noted) >= MOST:
         return
-    _noted[refused.message, frame.f_lineno] = Refusal(
+    noted[refused.message, frame.f_lineno] = Refusal(
         type="PermissionError",
         message=refused.message.encode("utf-8", "surrogatepass"),
         line=frame.f_lineno,

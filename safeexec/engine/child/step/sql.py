@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from safeexec.common.matching import nearest
 from safeexec.engine.child.step.duck import Database, QueryFailed, open_duckdb
-from safeexec.engine.policy.names import is_internal
+from safeexec.engine.policy.names import GUARD_NAMES
 
 MAX_FILES: Final = 1000
 MAX_DEPTH: Final = 3
@@ -136,7 +136,7 @@ def _check_name(name: str, namespace: Mapping[str, Any], reserved: Container[str
     """Raise `SqlError` where a new table cannot become a variable."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise SqlError(f"a table becomes a variable, and {name!r} is no name of one", hint="Give it a Python name.")
-    if name in reserved or name.startswith("__") or is_internal(name):
+    if name in reserved or name.startswith("__") or name in GUARD_NAMES:
         raise SqlError(f"{name!r} belongs to the sandbox", hint="Give the table another name.")
     if name in namespace:
         kind = type(namespace[name]).__name__

@@ -124,8 +124,8 @@ def remember_workspace(path: str | None) -> None:
     _known.workspace = path
 
 
-def remember_refused(path: str | None) -> None:
-    """The path that a library in C is about to be refused, where its exception will not say which."""
+def remember_refused(path: str) -> None:
+    """Remember, for this step, the path that a library in C is about to be refused: its exception will not say it."""
     _known.tried = path
 
 
@@ -135,9 +135,10 @@ def note_call(code: CodeType, instruction: int, call: str) -> None:
         _calls[code, instruction] = call
 
 
-def forget_calls() -> None:
-    """The step is over."""
+def forget_refused() -> None:
+    """Forget what this step was refused: it is over."""
     _calls.clear()
+    _known.tried = None
 
 
 def refuse_programs() -> None:

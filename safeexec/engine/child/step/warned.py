@@ -25,7 +25,8 @@ class RepeatedWarnings:
     """Counts the warnings of one step after the other."""
 
     def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
+        self.counts: dict[str, int] = {}
+        """The warnings of the step that runs, and how often each came."""
         self._places: dict[object, int] = {}
         """How many different ones have come from one line of code."""
 
@@ -46,13 +47,13 @@ class RepeatedWarnings:
             return True
 
     def _is_first(self, text: str, place: object = None) -> bool:
-        count = self._counts.get(text, 0)
+        count = self.counts.get(text, 0)
         if place is not None and not count and len(self._places) < MAX_KINDS:
             self._places[place] = kinds = self._places.get(place, 0) + 1
             if kinds > ALIKE:
                 return False
-        if count or len(self._counts) < MAX_KINDS:
-            self._counts[text] = count + 1
+        if count or len(self.counts) < MAX_KINDS:
+            self.counts[text] = count + 1
         return not count
 
     def showwarning(
@@ -78,16 +79,13 @@ class RepeatedWarnings:
             return
 
     def begin(self) -> None:
-        """A step begins."""
-        if self._counts:
-            self._counts.clear()
-            self._places.clear()
+        """Forget those of the last step."""
+        self.counts.clear()
+        self._places.clear()
 
     def end(self) -> None:
-        """A step ends: say how often each came again."""
-        if not self._counts:
-            return
-        told = [(count - 1, "time", text) for text, count in self._counts.items()]
+        """Write how often each came again, and forget them."""
+        told = [(count - 1, "time", text) for text, count in self.counts.items()]
         told += [(kinds - ALIKE, "text", str(place)) for place, kinds in self._places.items()]
         for count, what, of in told:
             if count > 0:
