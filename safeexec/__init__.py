@@ -12,6 +12,10 @@ TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; type checke
 if TYPE_CHECKING:
     from typing import Any
 
+    from safeexec.agent.search.jobs import SearchState
+    from safeexec.agent.search.plan import Budget, Proposal
+    from safeexec.agent.search.run import SearchResult, async_search, search
+    from safeexec.agent.search.tree import SearchNode, SearchTree
     from safeexec.api.aio import AsyncSandbox, AsyncSession, AsyncStream
     from safeexec.api.blocking import Namespace, Sandbox, Session, Stream
     from safeexec.api.plugins.aio import AsyncPlugin
@@ -70,10 +74,6 @@ if TYPE_CHECKING:
         WaitingCall,
     )
     from safeexec.results.stats import SandboxStats, SessionCounts
-    from safeexec.searching.jobs import SearchState
-    from safeexec.searching.plan import Budget, Proposal
-    from safeexec.searching.run import SearchResult, async_search, search
-    from safeexec.searching.tree import SearchNode, SearchTree
 
 _HOME = {
     "safeexec.errors": (
@@ -106,11 +106,11 @@ _HOME = {
         "Changes CheckpointInfo CommandResult Display ErrorInfo FileChange PluginError Result StepFailed "
         "TemplateInfo ToolCallRecord Usage Variable WaitingCall"
     ),
-    "safeexec.searching.plan": "Budget Proposal",
+    "safeexec.agent.search.plan": "Budget Proposal",
     "safeexec.recordings.store.interface": "StoredSession StoreOptions",
-    "safeexec.searching.jobs": "SearchState",
-    "safeexec.searching.run": "SearchResult async_search search",
-    "safeexec.searching.tree": "SearchNode SearchTree",
+    "safeexec.agent.search.jobs": "SearchState",
+    "safeexec.agent.search.run": "SearchResult async_search search",
+    "safeexec.agent.search.tree": "SearchNode SearchTree",
     "safeexec.servers.jupyter.ipython": "load_ipython_extension",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}

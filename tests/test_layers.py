@@ -39,7 +39,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "toolkit": {*BELOW, "engine/approvals", "engine/host", "engine/policy", "recordings"},
     "api": {*BELOW, "engine/approvals", "engine/host", "engine/linux", "engine/policy", "recordings"},
     "playback": {*BELOW, "api", "engine/host", "engine/policy", "recordings"},
-    "searching": {*LEAVES, "results"},
     "remote": {
         *BELOW,
         "api",

@@ -12,12 +12,12 @@ from random import Random
 from time import monotonic
 from typing import Any
 
+from safeexec.agent.search.plan import Proposal, TriedProgram
+from safeexec.agent.search.tree import SearchNode, SearchTree
 from safeexec.common.coroutines import now_or_awaited
 from safeexec.common.text import printable
 from safeexec.errors import SessionClosed
 from safeexec.results import Result
-from safeexec.searching.plan import Proposal, TriedProgram
-from safeexec.searching.tree import SearchNode, SearchTree
 
 REPEATS = 100
 """Programs in a row that a proposer has given before, after which it is not asked further."""

@@ -22,8 +22,8 @@ from safeexec import (
     async_search,
     search,
 )
-from safeexec.searching.plan import Method
-from tests.searching.model import ModelSession, World
+from safeexec.agent.search.plan import Method
+from tests.agent.search.model import ModelSession, World
 
 OPS = ["x = x + 3", "x = x * 2", "x = x - 1", "x = 1 / 0"]
 METHODS: list[Method] = ["best-of-n", "beam"]

@@ -10,8 +10,8 @@ from random import Random
 import pytest
 
 from safeexec import Budget, Result, SearchNode, SearchTree
-from safeexec.searching.plan import Method, Plan, TriedProgram, as_score
-from safeexec.searching.tree import FAILED, OPEN, UNSCORED
+from safeexec.agent.search.plan import Method, Plan, TriedProgram, as_score
+from safeexec.agent.search.tree import FAILED, OPEN, UNSCORED
 
 OK, BAD = Result(outcome="ok"), Result(outcome="error")
 Path = tuple[str, ...]

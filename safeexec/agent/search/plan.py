@@ -13,8 +13,8 @@ from math import isnan
 from random import Random
 from typing import Literal
 
+from safeexec.agent.search.tree import FAILED, OPEN, UNSCORED, UNTRIED, SearchNode, SearchTree, rank
 from safeexec.results import Result
-from safeexec.searching.tree import FAILED, OPEN, UNSCORED, UNTRIED, SearchNode, SearchTree, rank
 
 Method = Literal["best-of-n", "beam"]
 METHODS = ("best-of-n", "beam")

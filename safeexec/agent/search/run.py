@@ -17,11 +17,11 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from safeexec.agent.search import jobs
+from safeexec.agent.search.plan import Budget, Method, Plan, TriedProgram
+from safeexec.agent.search.tree import OPEN, SearchNode, SearchTree, Spent
 from safeexec.common.coroutines import at_once, now_or_awaited
 from safeexec.errors import CheckpointError, SandboxError, SessionClosed
-from safeexec.searching import jobs
-from safeexec.searching.plan import Budget, Method, Plan, TriedProgram
-from safeexec.searching.tree import OPEN, SearchNode, SearchTree, Spent
 
 S = TypeVar("S")
 
