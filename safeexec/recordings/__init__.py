@@ -1,1 +1,1 @@
-"""Recordings of sessions: what went in, what came out, line by line. Pure, but for the thread that writes."""
+"""Sessions written down: line by line in recordings, kept in stores, read again; and steps that wait for an answer."""
