@@ -85,12 +85,12 @@ class Case(NamedTuple):
 
     @property
     def oracle(self) -> str:
-        return self.headers.get("oracle", "marker")
+        return self.headers.get("oracle", "consumes" if "consumes" in self.headers else "marker")
 
     @property
     def layer(self) -> str:
         """Which layer is to stop it: `language`, `kernel` or `both`."""
-        return self.headers["layer"]
+        return self.headers.get("layer", "language")
 
     @property
     def needs(self) -> list[str]:
@@ -115,8 +115,6 @@ def every() -> Iterator[Case]:
                 break
             if found := re.match(r"# ([a-z]+): (.*)$", line):
                 headers[found[1]] = found[2]
-        if headers.get("layer") not in ("language", "kernel", "both"):
-            raise ValueError(f"{path}: it does not say which layer is to stop it")
         yield Case(headers, text, OFF)
 
 
@@ -265,9 +263,7 @@ def evidence(case: Case, world: World, source: str, results: list[Result]) -> It
 
 def counts_as_marker(case: Case) -> bool:
     """Whether the word ESCAPED in the output is evidence: without a language layer only where the kernel refuses it."""
-    if case.oracle not in ("marker", "pollution") or case.headers.get("expect") == "harmless":
-        return False
-    return case.headers.get("severity") != "primitive" and (case.layer == "kernel" or case.profile != OFF)
+    return case.oracle in ("marker", "pollution") and (case.layer == "kernel" or case.profile != OFF)
 
 
 def host_peak(*, reset: bool = False) -> int:

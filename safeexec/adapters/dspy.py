@@ -96,7 +96,7 @@ class SafeInterpreter:
             sandbox.close()
 
     def _forwarding(self, name: str) -> Callable[..., Any]:
-        """The tool that has this name when it is called: dspy replaces them between runs."""
+        """Return the tool that has this name when it is called: dspy replaces them between runs."""
         tool = self.tools[name]
 
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -80,7 +80,7 @@ class SafeProvider:
 
 
 def _checked(result: Result, *, lines_before: int = 0) -> Result:
-    """A result that is `ok`. Raises `ToolError` with what a model needs, the line counted in its own program."""
+    """Return a result that is `ok`. Raises `ToolError` with what a model needs, the line counted in its own program."""
     error = result.error
     if result.ok or error is None:
         return result

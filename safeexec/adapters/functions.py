@@ -33,8 +33,8 @@ def describe(given: Given, tools: Any = ()) -> str:
 
 
 def schema(policy: Given, api: Api = "openai", *, tools: Any = ()) -> dict[str, Any]:
-    """The declaration of the tool for one API; `policy` is one, its name, a sandbox or a session. Raises ValueError for
-    another API.
+    """Return the declaration of the tool for one API; `policy` is one, its name, a sandbox or a session. Raises
+    ValueError for another API.
     """
     parameters = {
         "type": "object",
@@ -71,7 +71,7 @@ def answer(session: Session, arguments: str | dict[str, Any], *, max_tokens: int
 async def async_answer(
     session: AsyncSession, arguments: str | dict[str, Any], *, max_tokens: int = 2000
 ) -> tuple[str, Result | None]:
-    """As `answer`, in an event loop."""
+    """Answer as `answer` does, in an event loop."""
     code = code_of(arguments)
     if code is None:
         return INVALID.format(why=why_no_call(arguments)), None

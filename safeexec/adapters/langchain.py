@@ -26,9 +26,9 @@ class RunPython(BaseModel):
 def python_tool(
     session: Session | AsyncSession, policy: Policy | str | None = None, *, tools: Any = (), max_tokens: int = 2000
 ) -> StructuredTool:
-    """A tool over a session of either kind, for `invoke` and `ainvoke`; an `AsyncSession` is awaited, by `ainvoke`
-    alone. Its content is the observation, with the pictures of the step as image blocks; the artifact of its message is
-    the `Result`. `policy` and `tools`: what the model is told of, if not of the session's own.
+    """Return a tool over a session of either kind, for `invoke` and `ainvoke`; an `AsyncSession` is awaited, by
+    `ainvoke` alone. Its content is the observation, with the pictures of the step as image blocks; the artifact of its
+    message is the `Result`. `policy` and `tools`: what the model is told of, if not of the session's own.
     """
     given: Any = session
 

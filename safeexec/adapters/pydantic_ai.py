@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def toolset(
     session: AsyncSession | Session, policy: Policy | str | None = None, *, tools: Any = (), max_tokens: int = 2000
 ) -> FunctionToolset[Any]:
-    """A toolset of ``run_python(code)`` over a session of either kind, which answers with the observation, and with the
-    pictures of the step. `policy` and `tools`: what the model is told of, if not of the session's own. One call at a
-    time: they share state.
+    """Return a toolset of ``run_python(code)`` over a session of either kind, which answers with the observation, and
+    with the pictures of the step. `policy` and `tools`: what the model is told of, if not of the session's own. One
+    call at a time: they share state.
     """
 
     async def run_python(code: str) -> Any:
@@ -66,7 +66,7 @@ class CodeMode(WrapperToolset[Any]):  # type: ignore[misc]
         return replace(self, wrapped=await self.wrapped.for_run(ctx))
 
     async def for_run_step(self, ctx: RunContext[Any]) -> CodeMode:
-        """The same one for all steps of a run."""
+        """Return the same one for all steps of a run."""
         self.wrapped = await self.wrapped.for_run_step(ctx)
         return self
 
@@ -75,7 +75,7 @@ class CodeMode(WrapperToolset[Any]):  # type: ignore[misc]
         await super().__aexit__(*args)
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        """One tool, with the card of the policy and the signatures of the others."""
+        """Return one tool, with the card of the policy and the signatures of the others."""
         self._tools = {name: tool for name, tool in (await super().get_tools(ctx)).items() if name.isidentifier()}
         functions = [self._function(name) for name in self._tools]
         description = describe(Policy.load(self.policy), functions)
@@ -117,7 +117,7 @@ class CodeMode(WrapperToolset[Any]):  # type: ignore[misc]
             await sandbox.close()
 
     def _function(self, name: str) -> Callable[..., Any]:
-        """A tool as a host function. Its arguments are judged as those of the model itself."""
+        """Return a tool as a host function. Its arguments are judged as those of the model itself."""
         definition = self._tools[name].tool_def
 
         async def call(*args: Any, **kwargs: Any) -> Any:

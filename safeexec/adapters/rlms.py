@@ -78,7 +78,7 @@ class SafeEnv(NonIsolatedEnv):  # type: ignore[misc]
 
     def _own_tools(self) -> dict[str, Callable[..., Any]]:
         def llm_query(prompt: str, model: str | None = None) -> str:
-            """The answer of a language model to one prompt."""
+            """Return the answer of a language model to one prompt."""
             return self._ask([prompt], model)[0]
 
         def llm_query_batched(prompts: list[str], model: str | None = None) -> list[str]:
@@ -105,11 +105,11 @@ class SafeEnv(NonIsolatedEnv):  # type: ignore[misc]
         self._address = address
 
     def load_context(self, context_payload: dict[str, Any] | list[Any] | str) -> None:
-        """The first context, as `context_0` and `context`."""
+        """Bind the first context, as `context_0` and `context`."""
         self.add_context(context_payload, 0)
 
     def add_context(self, context_payload: dict[str, Any] | list[Any] | str, context_index: int | None = None) -> int:
-        """A context, as `context_N`; the first is `context` too. Returns N."""
+        """Bind a context, as `context_N`; the first is `context` too. Returns N."""
         number = self._contexts if context_index is None else context_index
         self._contexts = max(self._contexts, number + 1)
         return self._bind("context", number, context_payload)
@@ -119,7 +119,7 @@ class SafeEnv(NonIsolatedEnv):  # type: ignore[misc]
         return self._contexts
 
     def add_history(self, message_history: list[dict[str, Any]], history_index: int | None = None) -> int:
-        """The messages of a completion, as `history_N`; the first is `history` too. Returns N."""
+        """Bind the messages of a completion, as `history_N`; the first is `history` too. Returns N."""
         number = self._histories if history_index is None else history_index
         self._histories = max(self._histories, number + 1)
         return self._bind("history", number, message_history)
@@ -148,7 +148,7 @@ class SafeEnv(NonIsolatedEnv):  # type: ignore[misc]
         )
 
     def _answer(self, result: Result) -> str | None:
-        """The answer that a block declared ready. It is asked for only where the block can have changed it."""
+        """Return the answer that a block declared ready. It is asked for only where the block can have changed it."""
         if "answer" not in (*result.changes.changed, *result.changes.created):
             return None
         answer = self._session.get("answer")

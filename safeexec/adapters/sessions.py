@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def described(session: Session | AsyncSession, policy: Policy | str | None) -> Any:
-    """What the model is told of: `policy`, or the session itself. Raises TypeError for what is no session."""
+    """Return what the model is told of: `policy`, or the session itself. Raises TypeError for what is no session."""
     if not (hasattr(session, "run") and hasattr(session, "checkpoint")):
         raise TypeError(
             "the tool runs code in a session, which you open and close; found "
@@ -22,7 +22,7 @@ def described(session: Session | AsyncSession, policy: Policy | str | None) -> A
 
 
 async def run_async(session: Session | AsyncSession, code: str) -> Result:
-    """One step, in an event loop; of a blocking session in a thread."""
+    """Run one step, in an event loop; of a blocking session in a thread."""
     given: Any = session
     if isinstance(given, AsyncSession):
         return await given.run(code)
@@ -31,7 +31,7 @@ async def run_async(session: Session | AsyncSession, code: str) -> Result:
 
 
 def pictures(result: Result) -> list[tuple[str, str]]:
-    """The pictures of a step that a model may see: MIME type and base64."""
+    """Return the pictures of a step that a model may see: MIME type and base64."""
     blocks = result.observation(format="mcp")
     return [(block["mimeType"], block["data"]) for block in blocks if block["type"] == "image"]
 

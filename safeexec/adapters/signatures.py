@@ -1,4 +1,4 @@
-"""What frameworks declare of a tool to a model, as Python spells it."""
+"""Signatures of tools, as frameworks declare them to a model and as Python spells them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def hint(declared: dict[str, Any] | bool) -> Any:
 
 
 def from_schema(schema: dict[str, Any]) -> inspect.Signature:
-    """The signature of a tool whose arguments are the properties of a JSON schema. What may be left out comes last."""
+    """Return the signature of a tool whose arguments are the properties of a JSON schema. What may be left out comes
+    last.
+    """
     required = schema.get("required", ())
     names = sorted(schema.get("properties", {}), key=lambda name: name not in required)
     return inspect.Signature(

@@ -38,7 +38,7 @@ class SafeExecutor(PythonExecutor):  # type: ignore[misc]
         self._session: Session | None = None
         self._final: list[Any] = []
         self.state: dict[str, Any] = {"_print_outputs": ""}
-        """What smolagents reads when a step failed."""
+        """Read by smolagents when a step failed."""
 
     @property
     def authorized_imports(self) -> list[str]:
@@ -46,14 +46,14 @@ class SafeExecutor(PythonExecutor):  # type: ignore[misc]
         return sorted(self._policy.imports)
 
     def send_tools(self, tools: dict[str, Any]) -> None:
-        """The tools of the agent. Other ones than before need another sandbox: the state of the old one ends."""
+        """Take the tools of the agent. Other ones than before need another sandbox: the state of the old one ends."""
         wrapped = {name: self._wrapped(name, tool) for name, tool in tools.items()}
         if self._sandbox is not None and wrapped.keys() != self._tools.keys():
             self.cleanup()
         self._tools, self._targets = wrapped, dict(tools)
 
     def send_variables(self, variables: dict[str, Any]) -> None:
-        """Variables for the code. What cannot cross as a value raises TypeError."""
+        """Take variables for the code. What cannot cross as a value raises TypeError."""
         self._variables.update(variables)
         if self._session is not None:
             self._hand_over(self._session)
@@ -96,7 +96,7 @@ class SafeExecutor(PythonExecutor):  # type: ignore[misc]
         self._variables.clear()
 
     def _wrapped(self, name: str, tool: Any) -> Callable[..., Any]:
-        """A smolagents tool as a host function: its `forward` has the signature, its call does the checks."""
+        """Return a smolagents tool as a host function: its `forward` has the signature, its call does the checks."""
         if not callable(tool):
             raise ToolError(f"the tool {name!r} is not callable")
 
@@ -117,7 +117,7 @@ class SafeExecutor(PythonExecutor):  # type: ignore[misc]
 
 
 def _declared(tool: Any) -> inspect.Signature:
-    """The signature of a tool, with the types that it declares to the model."""
+    """Return the signature of a tool, with the types that it declares to the model."""
     signature = inspect.signature(getattr(tool, "forward", tool))
     inputs = getattr(tool, "inputs", {})
     declared = [one for one in signature.parameters.values() if one.name in inputs or not inputs]

@@ -38,24 +38,18 @@ if TYPE_CHECKING:
     from safeexec.agent.transcript import Transcript
 
 _HOMES = {
-    "analyst": ("Analysis", "DataAnalyst"),
-    "errors": (
-        *("AgentError", "ModelError", "ModelKeyMissing", "ModelRequestRefused", "ModelUnavailable"),
-        *("RepairError", "TranscriptError"),
-    ),
-    "extraction": ("Extraction", "extract"),
-    "loop": ("CodeAgent",),
-    "mathematics": ("MathAnswer", "MathAssistant"),
-    "messages": ("Message", "Reply", "TokenUsage", "ToolCall", "ToolSpec"),
-    "models": (
-        *("AnthropicModel", "AsyncModel", "MistralModel", "Model", "ModelEvents", "OpenAIModel"),
-        *("RecordedModel", "ScriptedModel"),
-    ),
-    "outcome": ("AgentResult", "AgentStep", "AgentUsage"),
-    "repair": ("RepairAgent", "RepairCommit", "RepairResult"),
-    "transcript": ("Transcript",),
+    "analyst": "Analysis DataAnalyst",
+    "errors": "AgentError ModelError ModelKeyMissing ModelRequestRefused ModelUnavailable RepairError TranscriptError",
+    "extraction": "Extraction extract",
+    "loop": "CodeAgent",
+    "mathematics": "MathAnswer MathAssistant",
+    "messages": "Message Reply TokenUsage ToolCall ToolSpec",
+    "models": "AnthropicModel AsyncModel MistralModel Model ModelEvents OpenAIModel RecordedModel ScriptedModel",
+    "outcome": "AgentResult AgentStep AgentUsage",
+    "repair": "RepairAgent RepairCommit RepairResult",
+    "transcript": "Transcript",
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "AgentError",

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
 from safeexec import WorkspaceError
-from safeexec.agent.drivers import drive, drive_async
+from safeexec.agent.drivers import RunCalls, Start, drive, drive_async
 from safeexec.agent.errors import AgentError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, Event, OfRun
 from safeexec.agent.report import html_report, markdown_report, pictures_of
-from safeexec.agent.requests import Loop, Request, RunApart
 from safeexec.agent.survey import SUFFIXES, FileSurvey, survey_of, survey_program
 from safeexec.common.text import printable
 from safeexec.untrusted.saving import NewFiles
@@ -178,49 +176,51 @@ class DataAnalyst:
         """As `resume`."""
         return await drive_async(self._agent, *self._resumed(transcript, question, answer))
 
-    def _begun(self, question: str) -> tuple[_Start, bool, Transcript]:
-        agent, kept = self._agent, self._agent.new_transcript()
+    def _begun(self, question: str) -> tuple[Start[Analysis], bool, Transcript]:
+        _, _, kept = self._agent.begin(None, None)
 
-        def start(session: Any) -> Generator[Request, Any, Analysis]:
-            return self._analysis(question, session, kept, lambda task: agent.loop(session, task, kept))
+        def start(calls: RunCalls) -> Coroutine[Any, Any, Analysis]:
+            return self._analysis(question, calls, kept, lambda task: self._agent.begin(kept, task)[0](calls))
 
         return start, True, kept
 
-    def _resumed(self, transcript: Transcript, question: str | None, answer: Any) -> tuple[_Start, bool, Transcript]:
+    def _resumed(
+        self, transcript: Transcript, question: str | None, answer: Any
+    ) -> tuple[Start[Analysis], bool, Transcript]:
         asked = question or transcript.task.partition(_HEADING)[0]
         if transcript.held is None:
             transcript.untouched = None  # the session is another one
-        loop, _, _ = self._agent.begin(transcript, question, rebuild=True, answer=answer)
-        return lambda session: self._analysis(asked, session, transcript, lambda _: loop(session)), True, transcript
+        start, _, _ = self._agent.begin(transcript, question, rebuild=True, answer=answer)
+        return lambda calls: self._analysis(asked, calls, transcript, lambda _: start(calls)), True, transcript
 
-    def _analysis(
-        self, question: str, session: Any, kept: Transcript, loop: Callable[[str], Loop]
-    ) -> Generator[Request, Any, Analysis]:
-        """Survey, run, collect what was written: whoever drives it blocks or awaits."""
-        given: list[str] = yield session.list_files
+    async def _analysis(
+        self, question: str, calls: RunCalls, kept: Transcript, run: Callable[[str], Coroutine[Any, Any, AgentResult]]
+    ) -> Analysis:
+        """Survey, run, collect the files that were written."""
+        given: list[str] = await calls.do(calls.session.list_files)
         surveys = []
         for name in self._to_survey(given):
-            ran = yield RunApart(survey_program(name))
+            ran = await calls.apart(survey_program(name))
             surveys.append(survey_of(name, ran[0] if ran else None))
-        run = yield from loop(_task(question, tuple(surveys)))
+        result = await run(_task(question, tuple(surveys)))
         before = set(given) if kept.untouched is None else kept.untouched
-        kept.untouched = before - {change.name for step in run.steps for change in step.result.files}
-        files, left_out = yield from self._written(session, run, kept.untouched)
-        return Analysis(question, tuple(surveys), run, files, left_out)
+        kept.untouched = before - {change.name for step in result.steps for change in step.result.files}
+        files, left_out = await self._written(calls, result, kept.untouched)
+        return Analysis(question, tuple(surveys), result, files, left_out)
 
     def _to_survey(self, given: list[str]) -> list[str]:
         """The files that were named, and the tables in the directories that were named."""
         within = [name for name in given if name not in self._files and name.lower().endswith(SUFFIXES)]
         return [name for name in self._files if name in given] + within[:_MAX_SURVEYED]
 
-    def _written(
-        self, session: Any, run: AgentResult, untouched: set[str]
-    ) -> Generator[Request, Any, tuple[dict[str, bytes], tuple[str, ...]]]:
-        """Return what the steps left in the workspace, as far as it is small enough; the names of the rest."""
+    async def _written(
+        self, calls: RunCalls, run: AgentResult, untouched: set[str]
+    ) -> tuple[dict[str, bytes], tuple[str, ...]]:
+        """The files that the steps left in the workspace, as far as they are small enough; the names of the rest."""
         files: dict[str, bytes] = {}
         left_out = []
         room = self._keep_bytes
-        left: list[str] = yield session.list_files
+        left: list[str] = await calls.do(calls.session.list_files)
         for name in left:
             if name in untouched:
                 continue
@@ -228,17 +228,13 @@ class DataAnalyst:
             data: bytes | None = None
             if size <= room and len(files) < _MAX_FILES:
                 with suppress(WorkspaceError):
-                    data = yield partial(session.read_file, name)
+                    data = await calls.do(calls.session.read_file, name)
             if data is None or len(data) > room:
                 left_out.append(name)
             else:
                 files[name] = data
                 room -= len(data)
         return files, tuple(left_out)
-
-
-_Start = Callable[[Any], Generator[Request, Any, Analysis]]
-"""Begins an analysis in a session."""
 
 
 def _by_name(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Whether the words of an answer say what code computed.
+"""Judge the words of an answer: do they say the value that code computed?
 
 Pure. A number agrees with a computed one if it is that number, rounded rightly at its last digit and not rounded away:
 two digits at least, or an error below a thousandth. An answer is *matched* if every value that was computed is stated
@@ -8,6 +8,7 @@ states a number that is neither.
 
 from __future__ import annotations
 
+import cmath
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -19,6 +20,7 @@ from itertools import islice, permutations
 from typing import Any
 
 from safeexec.agent import formulas, inequalities, readings, wording
+from safeexec.agent.formulas import Exact
 from safeexec.agent.numerals import MAX_TEXT, Numeral, numerals
 
 _MAX_LEAVES = 60
@@ -29,10 +31,11 @@ _FEW_DIGITS = Fraction(25, 1000)
 _ONE_DIGIT = Fraction(1, 1000)
 _FEW_PAIRS = 3
 _HEDGED = Fraction(5, 100)
-"""How far a number may be off of which the text says that it is about right."""
+"""Part by which a number may be off of which the text says that it is about right."""
 _FLOAT = Fraction(1, 2**50)
+_PERCENT = Fraction(1, 100)
 _LAST_DIGITS = Fraction(1, 10**30)
-"""How far two ways of computing one root may be apart: they have 50 digits."""
+"""Part by which two ways of computing one root may be apart: they have 50 digits."""
 _NOISE = Fraction(1, 10**14)
 """A part of a complex number that is this small beside the other is what is left of 0 by rounding."""
 _GOES_ON = re.compile(r"[\w+\-/^(]")
@@ -51,21 +54,20 @@ _WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|comple
 @dataclass(frozen=True, slots=True)
 class Computed:
     """A number that code computed. `slack` is how far a float may be from an exact number (a fraction, a root) that it
-    stands for; `place` is set where it was computed as text, rounded: no answer has more digits. `name` is its key,
+    stands for; `place` is that of its last digit where it was computed as text: no answer has more. `name` is its key,
     where it came in a dict.
     """
 
-    value: Fraction
-    imaginary: Fraction = Fraction(0)
+    value: Exact
     slack: Fraction = Fraction(0)
-    place: Fraction | None = None
+    place: Fraction = Fraction(0)
     whole: bool = False
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What was found about an answer. `unsupported` are the numbers that it states and nothing supports. `said`: it
+    """The judgement of an answer. `unsupported` are the numbers that it states and nothing supports. `said`: it
     says the value, among words perhaps that are not known; an answer that is matched says it in known ones.
     """
 
@@ -162,7 +164,7 @@ def _compare(
 
 
 def _of_day(answer: str, day: date, known: Collection[Computed]) -> Comparison:
-    """Return whether the last day that the answer names is this one."""
+    """Judge by the last day that the answer names."""
     named = readings.dates(answer)
     if not named:
         return Comparison(False)
@@ -172,22 +174,22 @@ def _of_day(answer: str, day: date, known: Collection[Computed]) -> Comparison:
 
 
 def _is_empty(value: Any) -> bool:
-    """Tell whether a value says that there is none: a list of no solutions, sympy's empty set."""
+    """Return True for a value that says that there is none: a list of no solutions, sympy's empty set."""
     return value in ([], (), set(), {}) or getattr(value, "repr", "") == "EmptySet"
 
 
 def _is_numbers(values: set[Any]) -> bool:
-    """Tell whether each of the values is one number."""
+    """Return True if each of the values is one number."""
     return all(type(one) is not str and len(leaves(one) or ()) == 1 for one in values)
 
 
 def _is_factors(value: dict[Any, Any]) -> bool:
-    """Tell whether a dict may be the powers of a product, as sympy's `factorint` gives them."""
+    """Return True for a dict that may be the powers of a product, as sympy's `factorint` gives them."""
     return all(type(one) is int and one > 0 for one in (*value, *value.values())) and 1 not in value
 
 
 def _of_region(answer: str, wanted: inequalities.Region) -> Comparison:
-    """Tell whether the region that the answer states is the computed one: -2 < x < 2, x ∈ (-2, 2)."""
+    """Judge by the region that the answer states: -2 < x < 2, x ∈ (-2, 2)."""
     said = inequalities.region(answer)
     if said is None or _REFUSED.search(answer):
         return Comparison(False)
@@ -214,7 +216,7 @@ def _formula(value: Any) -> formulas.ReadFormula | None:
 
 
 def _of_formula(answer: str, value: Any, formula: formulas.ReadFormula, known: Collection[Computed]) -> Comparison:
-    """Return whether the last formula that the answer claims is the computed one, however it is written."""
+    """Judge by the last formula that the answer claims, however it is written."""
     if _contains(answer, getattr(value, "repr", value), known):
         return Comparison(True)
     said = formulas.stated(answer, formula.names)
@@ -241,9 +243,9 @@ def _judge(
     labels: set[str] = set()
     denied = last_denied = says_other = False
     named: dict[bool, set[str]] = {True: set(), False: set()}
-    """Whether it is computed → the unknowns that such a number is claimed for."""
+    """Computed or not → the unknowns that such a number is claimed for."""
     before = ""
-    """What the number before is, whose list may go on: a value, a mention, or neither."""
+    """The number before, whose list may go on: a value, a mention, or neither."""
     for numeral, after in zip(stated, (*stated, None)[1:], strict=True):
         agreeing = [agrees(numeral, leaf, percent=percent) for leaf in wanted]
         if not any(agreeing) and _is_followed(numeral, after):
@@ -285,7 +287,7 @@ def _all_stated(fits: list[list[bool]], wanted: int, unordered: bool) -> bool:
 
 
 def _is_followed(numeral: Numeral, after: Numeral | None) -> bool:
-    """Tell whether the number is exact and the next its value, as in "√2 ≈ 1.4142": the text states the next one."""
+    """Return True if the number is exact and the next its value, as in "√2 ≈ 1.4142": the text states the next one."""
     if after is None or not numeral.followed or numeral.value is None or not (numeral.sure and after.lead == "claim"):
         return False
     return agrees(after, _of_numeral(numeral, ""))
@@ -301,31 +303,31 @@ def _swapped(fits: list[list[bool]], paired: list[bool]) -> list[list[bool]]:
 
 
 def agrees(numeral: Numeral, leaf: Computed, *, percent: bool = False) -> bool:
-    """Return whether a stated number is a computed one, perhaps rounded."""
+    """Return True if a stated number is a computed one, perhaps rounded."""
     if numeral.value is None or (leaf.name and numeral.label and numeral.label != leaf.name):
         return False
     if not numeral.percent:
         return _is_rounded(numeral, leaf, Fraction(1))
-    if _is_rounded(numeral, leaf, Fraction(1, 100)):
+    if _is_rounded(numeral, leaf, _PERCENT):
         return True
-    return percent and abs(leaf.value) > 1 and _is_rounded(numeral, leaf, Fraction(1))
+    return percent and abs(leaf.value.real) > 1 and _is_rounded(numeral, leaf, Fraction(1))
 
 
 def _is_rounded(numeral: Numeral, leaf: Computed, scale: Fraction) -> bool:
     assert numeral.value is not None
-    size = max(abs(leaf.value), abs(leaf.imaginary))
+    size = max(map(abs, leaf.value.parts))
     place = numeral.place * scale
-    if leaf.place is not None and place and place < leaf.place:
+    if place and place < leaf.place:
         return False
-    parts = ((numeral.value * scale, leaf.value), ((numeral.imaginary or Fraction(0)) * scale, leaf.imaginary))
-    return all(_is_part(said, computed, numeral, leaf, place, size) for said, computed in parts)
+    parts = zip(numeral.value.parts, leaf.value.parts, strict=True)
+    return all(_is_part(said * scale, computed, numeral, leaf, place, size) for said, computed in parts)
 
 
 def _is_part(
     said: Fraction, computed: Fraction, numeral: Numeral, leaf: Computed, place: Fraction, size: Fraction
 ) -> bool:
     error = abs(said - computed)
-    if not error or (not said and leaf.imaginary and abs(computed) <= _NOISE * size):
+    if not error or (not said and leaf.value.imaginary and abs(computed) <= _NOISE * size):
         return True
     if numeral.hedged and place:
         return error <= min(max(place, _ten_of(said)) / 2, abs(computed) * _HEDGED)
@@ -341,7 +343,7 @@ def _is_part(
 
 
 def _ten_of(said: Fraction) -> Fraction:
-    """What one unit of its last digit is that is not 0: 1000 of 8000."""
+    """One unit of its last digit that is not 0: 1000 of 8000."""
     if not said or said.denominator > 1:
         return Fraction(0)
     text = str(abs(said.numerator))
@@ -351,11 +353,11 @@ def _ten_of(said: Fraction) -> Fraction:
 def _is_known(numeral: Numeral, leaf: Computed) -> bool:
     if numeral.value is None:
         return False
-    return agrees(numeral, leaf) or (numeral.percent and numeral.value == leaf.value and not leaf.imaginary)
+    return agrees(numeral, leaf) or (numeral.percent and numeral.value.parts == leaf.value.parts)
 
 
 def _contains(answer: str, value: Any, known: Collection[Computed]) -> bool:
-    """Return whether the answer has a computed text, a formula say, as it is, and no number besides."""
+    """Return True if the answer has a computed text, a formula say, as it is, and no number besides."""
     wanted, around = "".join(_plain(value).split()) if isinstance(value, str) else "", _plain(answer)
     if not 2 <= len(wanted) <= 1000 or len(answer) > MAX_TEXT:
         return False
@@ -397,12 +399,11 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
     if kind in (int, Fraction, Decimal):
         if _is_long(value):
             raise ValueError("too long to be written in prose")
-        yield Computed(Fraction(value), whole=kind is int, name=name)
+        yield Computed(Exact(Fraction(value)), whole=kind is int, name=name)
     elif kind is float:
-        yield _of_float(value, name)
+        yield _of_float(complex(value), name)
     elif kind is complex:
-        real, imaginary = _of_float(value.real, name), _of_float(value.imag, name)
-        yield Computed(real.value, imaginary.value, max(real.slack, imaginary.slack), name=name)
+        yield _of_float(value, name)
     elif kind is str:
         yield from _of_text(value, name)
     elif isinstance(value, Mapping) and depth:
@@ -418,7 +419,7 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
         form = formulas.closed(value.repr, 0)
         inner = _WRAPPED.fullmatch(value.repr)
         if form.values and form.end == len(value.repr):
-            yield _of_numeral(Numeral("", *form.values[0]), name)
+            yield _of_numeral(Numeral("", form.values[0]), name)
         elif inner or not _FORMULA.search(value.repr):  # a formula is compared as it is written
             yield from _of_text(inner[1] if inner else value.repr, name)
     else:
@@ -426,7 +427,7 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
 
 
 def _is_long(value: int | Fraction | Decimal) -> bool:
-    """Return whether a number has more digits than prose has room for. A decimal is not made a fraction to tell:
+    """Return True for a number of more digits than prose has room for. A decimal is not made a fraction to tell:
     1E+999999999 is short as it is.
     """
     if isinstance(value, Decimal):
@@ -436,11 +437,12 @@ def _is_long(value: int | Fraction | Decimal) -> bool:
     return value.numerator.bit_length() > _MAX_BITS or value.denominator.bit_length() > 4 * _MAX_PLACES
 
 
-def _of_float(value: float, name: str) -> Computed:
-    if not math.isfinite(value):
+def _of_float(value: complex, name: str) -> Computed:
+    if not cmath.isfinite(value):
         raise ValueError("not a number")
-    written = Fraction(repr(value))  # not its exact value: 2.675 is rounded to 2.68 by whoever reads it
-    return Computed(written, slack=abs(written) * _FLOAT, name=name)
+    # Not its exact value: 2.675 is rounded to 2.68 by whoever reads it.
+    written = Exact(Fraction(repr(value.real)), Fraction(repr(value.imag)))
+    return Computed(written, slack=max(map(abs, written.parts)) * _FLOAT, name=name)
 
 
 def _of_text(text: str, name: str) -> Iterator[Computed]:
@@ -459,8 +461,6 @@ def _of_text(text: str, name: str) -> Iterator[Computed]:
 
 def _of_numeral(numeral: Numeral, name: str) -> Computed:
     assert numeral.value is not None
-    scale = Fraction(1, 100) if numeral.percent else Fraction(1)
-    imaginary = (numeral.imaginary or Fraction(0)) * scale
-    value = numeral.value * scale
-    slack = max(abs(value), abs(imaginary)) * _LAST_DIGITS
-    return Computed(value, imaginary, slack, place=numeral.place * scale, name=name)
+    scale = _PERCENT if numeral.percent else Fraction(1)
+    value = numeral.value * Exact(scale)
+    return Computed(value, max(map(abs, value.parts)) * _LAST_DIGITS, numeral.place * scale, name=name)

@@ -10,6 +10,7 @@ Tags win over Python fences, those over SQL, that over unlabelled ones; all bloc
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from json import JSONDecoder
@@ -55,7 +56,7 @@ _FENCE = "```"
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What a reply holds. `code` is set for kind `code` alone; `found` says in words what the reply was made of."""
+    """The content of a reply. `code` is set for kind `code` alone; `found` says in words what the reply was made of."""
 
     kind: Kind
     code: str | None = None
@@ -63,22 +64,22 @@ class Extraction:
     """The reply without its thinking."""
     found: str = ""
     after: str = ""
-    """Of a reply with blocks of code: what stands behind the last one."""
+    """Of a reply with blocks of code: the text behind the last one."""
 
     @property
     def bare(self) -> bool:
-        """Whether the code came without tags or fences."""
+        """Return True if the code came without tags or fences."""
         return self.kind == "code" and self.found == _BARE
 
     @property
     def unmarked(self) -> bool:
-        """Whether the reply has text and no block."""
+        """Return True if the reply has text and no block."""
         return self.found in (_BARE, _CALL, _BROKEN)
 
 
 def extract(reply: str, *, sql: bool = False) -> Extraction:
-    """The program in `reply`, or whether it is an answer to the user or nothing of use; with `sql` a fence of SQL is
-    part of the program. Never raises for any string.
+    """Find the program in `reply`, or tell an answer to the user from nothing of use; with `sql` a fence of SQL is part
+    of the program. Never raises for any string.
     """
     text = without_thinking(reply)
     parser = Parser(len(text))
@@ -167,15 +168,19 @@ def _describe_unused(blocks: list[Block]) -> str:
     return "empty blocks" if not any(block.code for block in blocks) else "an unlabelled block that is not Python"
 
 
-def _is_printed_tool_call(text: str) -> bool:
+def _without_marks(text: str) -> str:
+    """The text without the marks that models put around a call."""
     body = text.strip()
     if mark := _TOOL_MARK.match(body):
         body = body[mark.end() :].rstrip()
         if body[-len(_TOOL_MARK_END) :].lower() == _TOOL_MARK_END:
             body = body[: -len(_TOOL_MARK_END)]
-    if _marked_name(body):
-        return True
-    if body[:1] in ("{", "[") and _is_json_of_objects(body):
+    return body
+
+
+def _is_printed_tool_call(text: str) -> bool:
+    body = _without_marks(text)
+    if _marked_name(body) or (body[:1] in ("{", "[") and _is_json_of_objects(body)):
         return True
     if not any(f'"{key}"' in text for key in _NAME_KEYS) or not any(f'"{key}"' in text for key in _ARGUMENT_KEYS):
         return False
@@ -215,34 +220,25 @@ def _is_call(value: object) -> bool:
     return any(key in value for key in _NAME_KEYS) and any(key in value for key in _ARGUMENT_KEYS)
 
 
-def printed_call(text: str) -> tuple[str, dict[str, Any]] | None:
-    """The name and the arguments of the one call that a reply prints as JSON, None where it prints none or several."""
-    body = text.strip()
-    first, _, rest = body.partition("\n")
-    if first.startswith(_FENCE) and rest.endswith(f"\n{_FENCE}"):
-        body = rest.removesuffix(_FENCE).strip()
-    if mark := _TOOL_MARK.match(body):
-        body = body[mark.end() :].rstrip().removesuffix(_TOOL_MARK_END)
-    named = _marked_name(body)
+def printed_call(text: str) -> tuple[str, str] | None:
+    """Name and arguments of the one call that a reply prints as JSON; None where it prints none or several."""
+    first, _, rest = text.strip().partition("\n")
+    fenced = first.startswith(_FENCE) and rest.endswith(f"\n{_FENCE}")
+    body = _without_marks(rest.removesuffix(_FENCE) if fenced else text)
+    if name := _marked_name(body):
+        return name, body.partition(_ARGUMENTS_MARK)[2]
     try:
-        value = loads(body.partition(_ARGUMENTS_MARK)[2] if named else body)
+        value = loads(body)
     except ValueError:
         return None
-    if named:
-        return (named, value) if isinstance(value, dict) else None
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     inner = value["function"] if isinstance(value, dict) and isinstance(value.get("function"), dict) else value
     if not isinstance(inner, dict) or not _is_call(inner):
         return None
-    name = next((inner[key] for key in _NAME_KEYS if isinstance(inner.get(key), str)), None)
+    called = next((inner[key] for key in _NAME_KEYS if isinstance(inner.get(key), str)), None)
     arguments: Any = next((inner[key] for key in _ARGUMENT_KEYS if key in inner), {})
-    if isinstance(arguments, str):
-        try:
-            arguments = loads(arguments)
-        except ValueError:
-            return None
-    return (name, arguments) if name is not None and isinstance(arguments, dict) else None
+    return None if called is None else (called, arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 
 def _marked_name(body: str) -> str:

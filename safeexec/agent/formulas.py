@@ -12,6 +12,7 @@ import cmath
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
@@ -23,15 +24,10 @@ _MAX_BITS = 4_000
 _MAX_POWER = 20
 _MAX_CANDIDATES = 60
 _DIGITS = Context(prec=50)
-_EXACT = {
-    "pi": (Fraction("3.14159265358979323846264338327950288419716939937510"), Fraction(0)),
-    "e": (Fraction(_DIGITS.exp(1)), Fraction(0)),
-    "I": (Fraction(0), Fraction(1)),
-}
 _POINTS = (0.7310585786, 1.6180339887, 2.7951084972, 0.2876820724, -1.2020569032, 3.3598856662, -0.4636476090)
 _SAME = 1e-9
 _ROUNDED = 0.03
-"""How far a formula with decimals may be from one with exact numbers and still be that one, rounded."""
+"""Part by which a formula with decimals may differ from one with exact numbers and still be that one, rounded."""
 _FUNCTIONS: dict[str, Callable[[complex], complex]] = {
     "sqrt": cmath.sqrt, "exp": cmath.exp, "ln": cmath.log, "log": cmath.log, "sin": cmath.sin, "cos": cmath.cos,
     "tan": cmath.tan, "sinh": cmath.sinh, "cosh": cmath.cosh, "tanh": cmath.tanh, "asin": cmath.asin,
@@ -43,10 +39,10 @@ _GREEK_TEXT = "alpha beta gamma delta epsilon theta lambda mu nu rho sigma tau p
 _GREEK = _GREEK_TEXT.split()
 _SIGNS = dict(zip("αβγδεθλμνρστφωπ", [*_GREEK, "pi"], strict=True))
 _CONSTANTS = {"pi": "pi", "E": "e", "e": "e", "I": "I"}
-_FLOATS = {"pi": cmath.pi, "e": cmath.e, "I": 1j}
 TAKEN = frozenset(("pi", "E", "I", *_FUNCTIONS))
 """Names that stand for no variable in a formula that code wrote."""
-_PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+VULGAR = {sign: Fraction(numeric(sign)).limit_denominator(10) for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 _TOKENS = (
     r"(?P<number>\d{1,30}+(?>(?:\.\d{1,30}+)?))|(?P<frac>\\[dt]?frac)|(?P<power>\*\*|\^)|(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})"
     r"|(?P<times>[*·×]|\\cdot|\\times)|(?P<minus>[-−])"
@@ -64,19 +60,65 @@ _BEGINS = frozenset({"number", "frac", "root", "function", "constant", "name", "
 _GOES_ON = _BEGINS | {"times", "power", "raised", "minus", "both", "+", "/"}
 
 Place = dict[str, float]
-_Pair = tuple[Fraction, Fraction]
 _Tree = tuple[Any, ...]
-"""What is done, and with what: ("over", ("number", "1"), ("name", "x"))."""
+"""An operation and its operands: ("over", ("number", "1"), ("name", "x"))."""
 _Token = tuple[str, str, int]
 """Its kind, or the sign itself; its text; where it ends."""
 
 
-class ClosedForm(NamedTuple):
-    """`values` are pairs of real and imaginary part: one, two where there is a ±, none where nothing could be read for
-    certain. The text goes on at `end`.
-    """
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """A complex number of two fractions. `rooted`: a root, a logarithm or π is in it, to 50 digits."""
 
-    values: tuple[_Pair, ...]
+    real: Fraction
+    imaginary: Fraction = Fraction(0)
+    rooted: bool = False
+
+    @property
+    def parts(self) -> tuple[Fraction, Fraction]:
+        return self.real, self.imaginary
+
+    def __neg__(self) -> Exact:
+        return Exact(-self.real, -self.imaginary, self.rooted)
+
+    def __add__(self, other: Exact) -> Exact:
+        return Exact(self.real + other.real, self.imaginary + other.imaginary, self.rooted or other.rooted)
+
+    def __mul__(self, other: Exact) -> Exact:
+        real = self.real * other.real - self.imaginary * other.imaginary
+        imaginary = self.real * other.imaginary + self.imaginary * other.real
+        return Exact(real, imaginary, self.rooted or other.rooted)
+
+    def __truediv__(self, other: Exact) -> Exact:
+        size = other.real**2 + other.imaginary**2
+        return self * Exact(other.real / size, -other.imaginary / size, other.rooted)
+
+    def __pow__(self, other: Exact) -> Exact:
+        """Raises ArithmeticError for what is not a bounded number."""
+        exponent = other.real
+        if other.imaginary or abs(exponent) > _MAX_POWER:
+            raise ArithmeticError("no exponent that is read")
+        if exponent.denominator > 1:
+            return self._root(exponent)
+        made = Exact(Fraction(1))
+        for _ in range(abs(exponent.numerator)):
+            made = _bounded(made * self)
+        return made if exponent >= 0 else Exact(Fraction(1)) / made
+
+    def _root(self, exponent: Fraction) -> Exact:
+        """Of a real number; the square root of a negative one is imaginary."""
+        is_square = exponent == Fraction(1, 2)
+        if self.imaginary or (self.real < 0 and not is_square):
+            raise ArithmeticError("no root that is read")
+        number = _decimal(abs(self.real))
+        root = Fraction(number.sqrt(_DIGITS) if is_square else _DIGITS.power(number, _decimal(exponent)))
+        return Exact(root, rooted=True) if self.real >= 0 else Exact(Fraction(0), root, rooted=True)
+
+
+class ClosedForm(NamedTuple):
+    """`values`: one, two where there is a ±, none where nothing is read for certain. The text goes on at `end`."""
+
+    values: tuple[Exact, ...]
     end: int
 
 
@@ -86,7 +128,7 @@ class ReadFormula(NamedTuple):
     names: frozenset[str]
     rounded: bool
     bars: bool
-    """Whether it has an absolute value in bars: `ln|x|` is the integral that others write as log(x)."""
+    """It has an absolute value in bars: `ln|x|` is the integral that others write as log(x)."""
     value: Callable[[Place], complex]
 
 
@@ -99,12 +141,13 @@ def closed(text: str, begin: int) -> ClosedForm:
     One with decimals is a rounded number wherever no root makes it exact: it is none.
     """
     reader = _Reader(_tokens_of_numbers(text, begin), begin)
-    values: list[_Pair] = []
+    values: list[Exact] = []
     try:
         tree = reader.total(0)
         if reader.kind() not in _GOES_ON:
-            values = [reader.exact(tree, sign) for sign in ((-1, 1) if reader.both else (1,))]
-        if not (reader.rooted or (not reader.rounded and (reader.both or reader.unreal))):
+            values = [_worth(tree, _EXACT, sign=sign) for sign in ((-1, 1) if reader.both else (1,))]
+        is_exact = not reader.rounded and (reader.both or reader.unreal)
+        if not (is_exact or any(value.rooted for value in values)):
             values = []
     except (_NoFormula, ArithmeticError):
         values = []
@@ -115,7 +158,7 @@ def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
     """The formula that all of `text` is; None where it is none. `names`: those that are one name and no product."""
     for sign, name in _SIGNS.items():
         text = text.replace(sign, f" {name} ")
-    text = re.sub(r"(?<!\d)[½⅓⅔¼¾⅕⅙⅛]", lambda found: "({}/{})".format(*_part(found.group())), text)
+    text = re.sub(rf"(?<!\d)[{''.join(VULGAR)}]", lambda found: f"({VULGAR[found[0]]})", text)
     text = re.sub(r"\\left|\\right|\\[,;! ]", " ", text).strip()
     if not 0 < len(text) <= _MAX_CHARACTERS:
         return None
@@ -126,15 +169,11 @@ def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
             return None
     except _NoFormula:
         return None
-    return ReadFormula(frozenset(reader.names), reader.rounded, reader.bars, lambda place: _at(tree, place))
-
-
-def _part(sign: str) -> tuple[int, int]:
-    return Fraction(numeric(sign)).limit_denominator(10).as_integer_ratio()
+    return ReadFormula(frozenset(reader.names), reader.rounded, reader.bars, lambda place: _worth(tree, _FLOATS, place))
 
 
 def compare(said: ReadFormula, computed: ReadFormula) -> Literal["same", "other", "unknown"]:
-    """Return whether they are one function, wherever both have a value. Of other variables nobody knows."""
+    """Compare them wherever both have a value: one function, or another? Of other variables nobody knows."""
     if not said.names - computed.names <= {"C", "c", "K"}:
         return "unknown"
     compared, worst = 0, 0.0
@@ -170,7 +209,7 @@ def _tokens_of_numbers(text: str, begin: int) -> Iterator[_Token]:
         position, kind = token.end(), str(token.lastgroup)
         if kind in ("ln", "exp"):
             yield "function", kind, position
-        elif kind in _EXACT:
+        elif kind in _EXACT.constants:
             yield "constant", kind, position
         else:
             yield token["sign"] or kind, token.group().strip(), position
@@ -205,9 +244,9 @@ class _Reader:
     def __init__(self, tokens: Iterator[_Token], begin: int) -> None:
         self._tokens = tokens
         self.last = begin
-        """Where the last token ended."""
+        """The end of the last token."""
         self.names: set[str] = set()
-        self.rooted = self.both = self.unreal = self.rounded = self.bars = False
+        self.both = self.unreal = self.rounded = self.bars = False
         self._token = next(tokens, None)
 
     def kind(self) -> str:
@@ -253,7 +292,7 @@ class _Reader:
 
     def _exponent(self, depth: int) -> _Tree | None:
         if self.kind() == "raised":
-            return "number", self._take().translate(_PLAIN_DIGITS)
+            return "number", self._take().translate(SUPERSCRIPTS)
         if self.kind() != "power":
             return None
         self._take()
@@ -279,15 +318,12 @@ class _Reader:
         elif kind == "frac":
             return "over", self._group(depth), self._group(depth)
         elif kind == "root":
-            self.rooted = True
             degree = self._group(depth) if self.kind() == "[" else ("number", "2")
             return "power", self._atom(depth), ("over", ("number", "1"), degree)
         elif kind == "function":
-            self.rooted = True
             return self._call(text, depth)
         elif kind == "constant":
             self.unreal = self.unreal or text == "I"
-            self.rooted = self.rooted or text != "I"
         elif kind == "name":
             self.names.add(text)
         else:
@@ -300,97 +336,77 @@ class _Reader:
         return ("call", name, value) if exponent is None else ("power", ("call", name, value), exponent)
 
     def _argument(self, depth: int) -> _Tree:
-        """Return what a function without brackets is of: `2x` of `sin 2x`."""
+        """The argument of a function without brackets: `2x` of `sin 2x`."""
         value = self._power(depth)
         while self.kind() in ("name", "constant"):
             value = "times", value, self._power(depth)
         return value
 
-    # What a closed form is worth
 
-    def exact(self, tree: _Tree, sign: int) -> _Pair:
-        """The number that a tree without names is. `sign` is what ± stands for."""
-        what, *parts = tree
-        if what == "sum":
-            values = [(one or sign, self.exact(part, sign)) for one, part in parts[0]]
-            return _bounded((sum(s * v[0] for s, v in values), sum(s * v[1] for s, v in values)))  # type: ignore[arg-type]
-        if what == "number":
-            return Fraction(parts[0]), Fraction(0)
-        if what == "constant":
-            return _EXACT[parts[0]]
-        if what == "call":
-            return _function(parts[0], self.exact(parts[1], sign))
-        one, other = self.exact(parts[0], sign), self.exact(parts[1], sign)
-        if what == "times":
-            return _times(one, other)
-        if what == "over":
-            return _times(one, _inverse(other))
-        if other[1] or abs(other[0]) > _MAX_POWER:
-            raise _NoFormula
-        if other[0].denominator > 1:
-            self.rooted = True
-            return _root(one, other[0])
-        made = Fraction(1), Fraction(0)
-        for _ in range(abs(other[0].numerator)):
-            made = _times(made, one)
-        return _inverse(made) if other[0] < 0 else made
+# Their values
 
 
-def _function(name: str, value: _Pair) -> _Pair:
+class _Arithmetic(NamedTuple):
+    """The numbers of one kind: exact ones, or floats."""
+
+    number: Callable[[str], Any]
+    constants: dict[str, Any]
+    call: Callable[[str, Any], Any]
+    bounded: Callable[[Any], Any] = complex
+
+
+def _function(name: str, value: Exact) -> Exact:
     """The logarithm or the exponential of a real number."""
-    if value[1] or abs(value[0]) > _MAX_POWER**4 or (name == "ln" and value[0] <= 0):
+    if value.imaginary or abs(value.real) > _MAX_POWER**4 or (name == "ln" and value.real <= 0):
         raise _NoFormula
-    number = _decimal(value[0])
+    number = _decimal(value.real)
     if name == "exp" and abs(number) > 10 * _MAX_POWER:
         raise _NoFormula
-    return _bounded((Fraction(_DIGITS.ln(number) if name == "ln" else _DIGITS.exp(number)), Fraction(0)))
-
-
-def _root(value: _Pair, exponent: Fraction) -> _Pair:
-    """Of a real number; the square root of a negative one is imaginary."""
-    if value[1] or (value[0] < 0 and exponent != Fraction(1, 2)):
-        raise _NoFormula
-    number = _decimal(abs(value[0]))
-    if exponent == Fraction(1, 2):
-        root = Fraction(number.sqrt(_DIGITS))
-        return (root, Fraction(0)) if value[0] >= 0 else (Fraction(0), root)
-    return _bounded((Fraction(_DIGITS.power(number, _decimal(exponent))), Fraction(0)))
+    return Exact(Fraction(_DIGITS.ln(number) if name == "ln" else _DIGITS.exp(number)), rooted=True)
 
 
 def _decimal(value: Fraction) -> Decimal:
     return _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-def _times(a: _Pair, b: _Pair) -> _Pair:
-    return _bounded((a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]))
-
-
-def _inverse(value: _Pair) -> _Pair:
-    size = value[0] ** 2 + value[1] ** 2
-    return value[0] / size, -value[1] / size
-
-
-def _bounded(value: _Pair) -> _Pair:
-    if any(max(part.numerator.bit_length(), part.denominator.bit_length()) > _MAX_BITS for part in value):
+def _bounded(value: Exact) -> Exact:
+    if any(max(part.numerator.bit_length(), part.denominator.bit_length()) > _MAX_BITS for part in value.parts):
         raise _NoFormula
     return value
 
 
-def _at(tree: _Tree, place: Place) -> complex:
-    """What a tree is worth where its names have these values."""
+_PI = Exact(Fraction("3.14159265358979323846264338327950288419716939937510"), rooted=True)
+_E = Exact(Fraction(_DIGITS.exp(1)), rooted=True)
+_EXACT = _Arithmetic(
+    lambda text: Exact(Fraction(text)), {"pi": _PI, "e": _E, "I": Exact(Fraction(0), Fraction(1))}, _function, _bounded
+)
+_FLOATS = _Arithmetic(
+    lambda text: complex(float(text)),
+    {"pi": cmath.pi, "e": cmath.e, "I": 1j},
+    lambda name, value: _FUNCTIONS[name](value),
+)
+
+
+def _worth(tree: _Tree, kind: _Arithmetic, place: Place | None = None, *, sign: int = 1) -> Any:
+    """The value of a tree where its names have these values. `sign` is what ± stands for."""
     what, *parts = tree
-    if what == "sum":
-        return sum((sign * _at(part, place) for sign, part in parts[0]), 0j)
     if what == "number":
-        return complex(float(parts[0]))
+        return kind.number(parts[0])
     if what == "constant":
-        return _FLOATS[parts[0]]
+        return kind.constants[parts[0]]
     if what == "name":
-        return complex(place[parts[0]])
-    if what == "call":
-        return complex(_FUNCTIONS[parts[0]](_at(parts[1], place)))
-    one, other = _at(parts[0], place), _at(parts[1], place)
-    return one * other if what == "times" else one / other if what == "over" else one**other
+        return complex((place or {})[parts[0]])
+    if what == "sum":
+        value = kind.number("0")
+        for one, part in parts[0]:
+            added = _worth(part, kind, place, sign=sign)
+            value += added if (one or sign) > 0 else -added
+    elif what == "call":
+        value = kind.call(parts[0], _worth(parts[1], kind, place, sign=sign))
+    else:
+        first, second = (_worth(part, kind, place, sign=sign) for part in parts)
+        value = first * second if what == "times" else first / second if what == "over" else first**second
+    return kind.bounded(value)
 
 
 # In the words of an answer

@@ -67,7 +67,7 @@ _EITHER = re.compile(r"[|∪∨]|\bor\b|\\(?:lor|vee|cup)\b", re.IGNORECASE)
 
 
 class _End(NamedTuple):
-    """Where a part of the line begins or ends, and whether the number itself lies to the right of it."""
+    """The begin or the end of a part of the line. `after`: the number itself lies to the left of it."""
 
     number: float
     after: bool
@@ -119,7 +119,7 @@ def computed(value: Any) -> Region | None:
 
 
 def same(said: Region, wanted: Region) -> bool:
-    """Tell whether two regions are one, where the numbers are rounded perhaps."""
+    """Return True if two regions are one, where the numbers are rounded perhaps."""
     near = _ROUNDED if said.rounded or wanted.rounded else 1e-9
     ends = [
         (a, b) for one, other in zip(said.parts, wanted.parts, strict=False) for a, b in zip(one, other, strict=True)

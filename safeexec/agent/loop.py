@@ -1,32 +1,30 @@
 """`CodeAgent`: a model writes code, the sandbox runs it, the model sees what came of it; until there is an answer or
 a limit.
 
-The loop itself is a generator without I/O: it yields requests and is sent their answers. `run` drives
-it blocking, `run_async` awaiting. The only thing that a reply can cause is a step in the session: there is no way from
-a reply, an observation or a file to the policy.
+The loop is a coroutine, written once: `run` carries it out blocking, `run_async` awaiting. The only thing that a reply
+can cause is a step in the session: there is no way from a reply, an observation or a file to the policy.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
-from functools import partial
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import UNSET
 
 from safeexec import Deny, Policy
 from safeexec.agent import prompts
-from safeexec.agent.drivers import drive, drive_async
+from safeexec.agent.drivers import RunCalls, Start, drive, drive_async
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.extraction import Extraction, call_source, extract, printed_call
 from safeexec.agent.messages import Reply, ToolCall, ToolSpec
-from safeexec.agent.models.base import Model, ModelEvents
+from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import (
     STOP_REASONS,
     AgentResult,
@@ -38,13 +36,10 @@ from safeexec.agent.outcome import (
     ObservationEvent,
     OutputEvent,
     ReplyEvent,
-    RetryEvent,
     StepEvent,
     Stop,
-    TextEvent,
     as_text,
 )
-from safeexec.agent.requests import AskModel, Confirm, Loop, Request
 from safeexec.agent.snippets import Parser
 from safeexec.agent.transcript import Transcript, conversation
 from safeexec.common.text import shorten
@@ -66,17 +61,28 @@ def final_answer(answer):
 _ANSWER_NAME = "_final_answer"
 _SHORTEST_STEP = 0.05
 """Seconds that a step gets at least, however little of `max_seconds` is left."""
+_OBSERVATION_TOKENS = 2_000
+_REPEATS = 3
+"""So many failures of one kind in a row change the prompt; one more ends the run."""
 _PICTURES_KEPT = 16 << 20
 """Characters of pictures in one transcript."""
 _VARYING = re.compile(r" \(<step \d+>, line \d+\)| at 0x[0-9a-f]+")
 """Parts that differ between two messages of the same failure."""
 
-Objection = str | None | Generator[Request, Any, str | None]
-"""Against an answer, in words for the model; None: it is taken. A generator has its requests answered first."""
-Review = Callable[[Any, tuple[AgentStep, ...]], Objection]
-"""Judges an answer, given with the steps so far."""
-Conclude = Callable[[str, tuple[AgentStep, ...]], Generator[Request, Any, bool]]
-"""Whether the prose of a reply is the answer, given with the steps so far."""
+Review = Callable[[Any, tuple[AgentStep, ...]], str | None]
+"""Judges an answer, given with the steps so far: an objection in words for the model; None: it is taken."""
+
+
+class AnswerJudge(Protocol):
+    """Judges answers with the help of programs that are run apart."""
+
+    async def review(self, answer: Any, steps: tuple[AgentStep, ...], calls: RunCalls) -> str | None:
+        """As a `Review`."""
+        ...
+
+    async def conclude(self, prose: str, steps: tuple[AgentStep, ...], calls: RunCalls) -> bool:
+        """Return True if the prose behind the code of a reply, once that code has run, is the answer."""
+        ...
 
 
 def ignore_event(event: Event) -> None:
@@ -94,14 +100,10 @@ class AgentLimits:
     """Of the whole run, also while the model thinks."""
     step_timeout: float | None = None
     """Seconds of one step; None: as the policy says."""
-    repeats: int = 3
-    """So many failures of one kind in a row change the prompt; one more ends the run."""
     empty_replies: int = 3
     """So many replies in a row with neither code nor an answer end the run."""
     context_tokens: int = 60_000
     """Of one prompt: in a longer one old observations are shortened, then old entries left out."""
-    observation_tokens: int = 2_000
-    """Of one observation."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -122,12 +124,11 @@ class CodeAgent:
     instructions  more text for the system prompt
     on_event    gets the events of `outcome`
     review      sees an answer before it is taken, and may return an objection, which the model gets
-    conclude    sees the prose behind the code of a reply, once that code has run, and says whether it is the answer
     confirm     sees the code of each step before it runs. True or `Allow()` runs it, `Allow(source=…)` runs that
                 instead, False or `Deny(reason)` nothing; the model reads the reason. `run_async` awaits it
     transcript  a file in which the run is written down
 
-    `review` and `conclude` may have programs run apart: see `MathAssistant`. Other keywords: `AgentLimits`.
+    Other keywords: `AgentLimits`.
     """
 
     def __init__(
@@ -143,7 +144,6 @@ class CodeAgent:
         instructions: str = "",
         on_event: Callable[[Event], None] = ignore_event,
         review: Review | None = None,
-        conclude: Conclude | None = None,
         confirm: Callable[[str], Decision | Awaitable[Decision]] | None = None,
         transcript: str | Path | None = None,
         **limits: Any,
@@ -171,24 +171,24 @@ class CodeAgent:
             raise TypeError(f"an agent has no keyword {unknown[0]!r}; it takes {known}")
         self.limits = AgentLimits(**limits)
         self.sandbox: Any = sandbox
-        self._tools = tools
-        self._files = files
-        self._approval = approval
+        self.opening: dict[str, Any] = {"tools": tools, "files": files, "approval": approval}
+        """The arguments for a sandbox of one's own."""
         self.native = native
+        self.tool_specs: tuple[ToolSpec, ...] = (prompts.RUN_PYTHON,) if native else ()
         self.images = images
-        self._instructions = instructions
-        self._on_event = on_event
-        self._review = review
-        self.conclude = conclude
+        self.instructions = instructions
+        self.emit = on_event
+        self.review = review
+        self.judge: AnswerJudge | None = None
         self.verdict: Callable[[], str | None] = lambda: None
-        """What became of what the last step did outside of its session, in a word or two for the transcript."""
+        """Tells what became of what the last step did outside of its session, in a word or two for the transcript."""
         self.confirm = confirm
         self._transcript_path = transcript
 
-    def reviewed(self, review: Review, conclude: Conclude) -> CodeAgent:
-        """This agent with other judges of its answers."""
+    def judged(self, judge: AnswerJudge) -> CodeAgent:
+        """This agent with a judge of its answers, in the place of `review`."""
         twin = copy(self)
-        twin._review, twin.conclude = review, conclude
+        twin.judge = judge
         return twin
 
     # Sync and async API
@@ -221,11 +221,11 @@ class CodeAgent:
 
     def begin(
         self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
-    ) -> tuple[Callable[[Any], Loop], bool, Transcript]:
-        """For a driver: the loop for a session, whether programs are run apart, and the transcript. Raises
+    ) -> tuple[Start[AgentResult], bool, Transcript]:
+        """For a driver: the loop for a session, True if programs are run apart, and the transcript. Raises
         `AgentError`.
         """
-        kept = self.new_transcript() if transcript is None else transcript
+        kept = Transcript(path=self._transcript_path) if transcript is None else transcript
         if answer is not UNSET:
             if kept.waiting is None:
                 raise AgentError("the run of this transcript does not wait for an answer")
@@ -235,88 +235,37 @@ class CodeAgent:
                     "with the step that waits (Sandbox.restore), or as it is still open"
                 )
         again = rebuild and answer is UNSET and kept.held is None
-        return (
-            lambda session: self.loop(session, task, kept, rebuild=again, answer=answer),
-            self.conclude is not None,
-            kept,
-        )
-
-    def loop(
-        self,
-        session: Any,
-        task: str | None,
-        transcript: Transcript | None = None,
-        *,
-        rebuild: bool = False,
-        answer: Any = UNSET,
-    ) -> Loop:
-        """The run itself, for a driver, or as a part of something larger that is driven."""
-        kept = self.new_transcript() if transcript is None else transcript
-        return _Work(self, session, kept, task, rebuild, answer).loop()
-
-    # What the drivers need
-
-    @property
-    def opening(self) -> dict[str, Any]:
-        """The arguments for a sandbox of one's own."""
-        return {"tools": self._tools, "files": self._files, "approval": self._approval}
-
-    @property
-    def tool_specs(self) -> tuple[ToolSpec, ...]:
-        return (prompts.RUN_PYTHON,) if self.native else ()
-
-    def model_events(self, seconds: float | None) -> ModelEvents:
-        return ModelEvents(
-            on_text=lambda text: self._on_event(TextEvent(text)),
-            on_retry=lambda reason, wait: self._on_event(RetryEvent(reason, wait)),
-            seconds=seconds,
-        )
-
-    def on_output(self, text: str) -> None:
-        self._on_event(OutputEvent(text))
-
-    def emit(self, event: Event) -> None:
-        self._on_event(event)
-
-    def system_of(self, card: str) -> str:
-        """The system prompt for a session with this card."""
-        return prompts.system_prompt(
-            card, native=self.native, images=self.images, extra=self._instructions, files=self.file_names
-        )
-
-    def new_transcript(self) -> Transcript:
-        """An empty transcript, in the file that was named."""
-        return Transcript(path=self._transcript_path)
-
-    @property
-    def file_names(self) -> tuple[str, ...]:
-        return tuple(self._files or ())
-
-    def objection(self, answer: Any, steps: tuple[AgentStep, ...]) -> Objection:
-        return self._review(answer, steps) if self._review is not None else None
+        return lambda calls: _Work(self, calls, kept, task, again, answer).loop(), self.judge is not None, kept
 
 
 class _Work:
     """One run of the loop."""
 
     def __init__(
-        self, agent: CodeAgent, session: Session, transcript: Transcript, task: str | None, rebuild: bool, answer: Any
+        self, agent: CodeAgent, calls: RunCalls, transcript: Transcript, task: str | None, rebuild: bool, answer: Any
     ) -> None:
         self._agent = agent
         self._limits = agent.limits
+        self._calls = calls
+        self._session = session = calls.session
         self._policy = session.policy
         self._transcript = transcript
         self._task = task
         self._rebuild = rebuild
         self._answer_given = answer
         card = session.card()
-        self._system = agent.system_of(card)
+        self._system = prompts.system_prompt(
+            card,
+            native=agent.native,
+            images=agent.images,
+            extra=agent.instructions,
+            files=tuple(agent.opening["files"] or ()),
+        )
         self._has_sql = not agent.native and prompts.has_sql(card)
         self._defined = self._watched = False
         self._marked = False
-        """Whether the model has sent code with tags or fences: then what it sends without them is no code."""
+        """The model has sent code with tags or fences: then what it sends without them is no code."""
         self._host_tools: tuple[str, ...] | None = None
-        self._session = session
         self._steps: list[AgentStep] = []
         self._usage = AgentUsage()
         self._pictures: dict[int, tuple[str, ...]] = {}
@@ -325,80 +274,83 @@ class _Work:
         self._empty = 0
         self._started = time.monotonic()
 
-    def loop(self) -> Loop:
+    async def loop(self) -> AgentResult:
         if self._task is None and (answered := self._transcript.answered) is not None:
             return self._finish(answered.get("answer"), answered["stop"], answered["reason"])
-        rebuilt = (yield from self._rebuild_session()) if self._rebuild else None
+        rebuilt = await self._rebuild_session() if self._rebuild else None
         pending = self._transcript.pending_reply
         if self._task is not None:
             pending = None
             self._transcript.add("task", task=self._task, model=self._agent.model.name, policy=self._policy.name)
         if rebuilt and pending is None:
-            self._notice(rebuilt)
-        if self._answer_given is not UNSET and (ended := (yield from self._go_on())) is not None:
+            self._tell(rebuilt)
+        if self._answer_given is not UNSET and (ended := await self._answer_waiting()) is not None:
             return ended
         while True:
             if stop := self._exhausted():
                 return self._end(stop)
             try:
-                reply = pending or (yield from self._ask())
+                reply = pending or await self._ask()
             except (ModelError, TranscriptError) as error:
                 if stop := self._exhausted():
                     return self._end(stop)
                 return self._end("model_error", reason=str(error), error=error)
             pending = None
-            ended = yield from self._take(reply)
+            ended = await self._handle_reply(reply)
             if ended is not None:
                 return ended
 
-    def _rebuild_session(self) -> Generator[Request, Any, str | None]:
-        """Run the recorded steps again, in a session that has not seen them. What the model is told about it."""
+    async def _rebuild_session(self) -> str | None:
+        """Run the recorded steps again, in a session that has not seen them. Return the notice about it."""
         recorded = self._transcript.kept_steps()
         failed = 0
         for entry in recorded:
-            again = yield from self._execute(entry["source"], shown=False)
+            again = await self._execute(entry["source"], shown=False)
             failed += again.outcome != entry["outcome"]
         if self._watched:
-            yield partial(self._session.set, _ANSWER_NAME, None)
+            await self._calls.do(self._session.set, _ANSWER_NAME, None)
         return prompts.resumed(len(recorded), failed) if recorded else None
 
-    def _execute(self, source: str, *, shown: bool = True) -> Generator[Request, Any, Result]:
+    async def _execute(self, source: str, *, shown: bool = True) -> Result:
         """Run a step. final_answer is defined before the first source that names it: until then the steps of the
         session are numbered as the model counts them.
         """
         if not self._defined and "final_answer" in source:
-            yield partial(self._session.run, FINAL_ANSWER, timeout=self._timeout())
+            await self._calls.do(self._session.run, FINAL_ANSWER, timeout=self._timeout())
             self._defined = self._watched = True
-        on_output = self._agent.on_output if shown else None
-        result: Result = yield partial(self._session.run, source, timeout=self._timeout(), on_output=on_output)
+        on_output = self._on_output if shown else None
+        result: Result = await self._calls.do(self._session.run, source, timeout=self._timeout(), on_output=on_output)
         if result.state != "kept":
             self._defined = False  # gone, where the policy makes no checkpoints
         return result
 
-    def _left(self) -> float | None:
+    def _on_output(self, text: str) -> None:
+        self._agent.emit(OutputEvent(text))
+
+    def _seconds_left(self) -> float | None:
         """Seconds until the limit of time."""
         limit = self._limits.max_seconds
         return None if limit is None else max(0.0, self._started + limit - time.monotonic())
 
     def _timeout(self) -> float | None:
         """The limit of the next step: the run's own limit of time cuts it too."""
-        left, limit = self._left(), self._limits.step_timeout
+        left, limit = self._seconds_left(), self._limits.step_timeout
         return limit if left is None else max(_SHORTEST_STEP, min(left, limit or self._policy.limits.wall_seconds))
 
     def _exhausted(self) -> Stop | None:
         limits = self._limits
-        if self._left() == 0.0:
+        if self._seconds_left() == 0.0:
             return "max_seconds"
         if limits.max_tokens is not None and self._usage.tokens >= limits.max_tokens:
             return "max_tokens"
         return None
 
-    def _ask(self) -> Generator[Request, Any, Reply]:
+    async def _ask(self) -> Reply:
         messages = conversation(self._transcript.entries, self._system, self._limits.context_tokens, self._pictures)
         usage = self._usage
         began = time.monotonic()
         try:
-            reply: Reply = yield AskModel(messages, self._left())
+            reply = await self._calls.ask(messages, self._seconds_left())
         finally:
             usage.model_seconds += time.monotonic() - began
         if not isinstance(reply, Reply):
@@ -413,71 +365,72 @@ class _Work:
 
     # One reply
 
-    def _take(self, reply: Reply) -> Generator[Request, Any, AgentResult | None]:
+    async def _handle_reply(self, reply: Reply) -> AgentResult | None:
         if reply.finish == "content_filter":
             return self._end("refused", answer=reply.text.strip() or None)
         if reply.tool_calls:
-            return (yield from self._take_calls(reply))
+            return await self._handle_calls(reply)
         found = self._read(reply.text)
-        call = printed_call(found.text) if found.kind == "none" else None
-        if call is not None and (code := self._source_of(*call)) is not None:
+        printed = printed_call(found.text) if found.kind == "none" else None
+        call = ToolCall("", *printed) if printed else None
+        if call is not None and (code := self._source_of(call)) is not None:
             self._marked = True
-            return (yield from self._step(code, None))
-        if self._is_said(found) and call is None:
-            return (yield from self._answer(_plain_answer(found.text), "answer"))
+            return await self._step(code, None)
+        if self._is_prose(found) and call is None:
+            return await self._answer(_plain_answer(found.text), "answer")
         self._marked |= found.kind == "code" and not found.bare
         if found.kind == "code" and reply.finish == "length" and not _complete(found.code or ""):
             return self._unusable(prompts.CUT_OFF)
         if found.kind == "code" and not (found.bare and len(self._steps) >= self._limits.max_steps):
             before = len(self._steps)
-            ended = yield from self._step(found.code or "", None)
+            ended = await self._step(found.code or "", None)
             if ended is not None or len(self._steps) == before:
                 return ended
-            if found.bare and _was_a_sentence(self._steps[-1]):
-                return (yield from self._answer(_plain_answer(found.text), "answer"))
-            if found.after and (yield from self._concludes(found.after)):
+            if found.bare and _is_failed_sentence(self._steps[-1]):
+                return await self._answer(_plain_answer(found.text), "answer")
+            if found.after and await self._concludes(found.after):
                 return self._end("answer", answer=_plain_answer(found.after))
             return ended
         if call is not None:
-            unknown = prompts.unknown_tool(shorten(call[0], 80), self._tool_names())
+            unknown = prompts.unknown_tool(shorten(call.name, 80), self._tool_names())
             return self._unusable(f"{unknown} {prompts.no_code(found.found, native=self._agent.native)}")
         if found.kind == "none":
             return self._unusable(prompts.no_code(found.found, native=self._agent.native))
-        return (yield from self._answer(_plain_answer(found.text), "answer"))
+        return await self._answer(_plain_answer(found.text), "answer")
 
     def _read(self, text: str) -> Extraction:
-        """Return what a reply holds. Where there are tables, a fence of SQL is a step; a query that has run, or for
-        which no step is left, is quoted in an answer.
+        """Extract a reply. Where there are tables, a fence of SQL is a step; a query that has run, or for which no step
+        is left, is quoted in an answer.
         """
         found = extract(text, sql=self._has_sql and len(self._steps) < self._limits.max_steps)
         return extract(text) if any(step.source == found.code for step in self._steps) else found
 
-    def _take_calls(self, reply: Reply) -> Generator[Request, Any, AgentResult | None]:
+    async def _handle_calls(self, reply: Reply) -> AgentResult | None:
         """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written
         without knowing of it.
         """
         before = len(self._steps)
         failed = False
         for call in reply.tool_calls:
-            code = self._call_of(call)
+            code = self._source_of(call)
             if failed:
-                self._unanswered(call.id, prompts.NOT_RUN)
+                self._tell(prompts.NOT_RUN, call.id)
             elif call.name not in (prompts.RUN_PYTHON.name, *self._tool_names()):
-                self._unanswered(call.id, prompts.unknown_tool(shorten(call.name, 80), self._tool_names()))
+                self._tell(prompts.unknown_tool(shorten(call.name, 80), self._tool_names()), call.id)
                 failed = True
             elif code is None:
-                self._unanswered(call.id, prompts.CUT_OFF if reply.finish == "length" else prompts.BAD_ARGUMENTS)
+                self._tell(prompts.CUT_OFF if reply.finish == "length" else prompts.BAD_ARGUMENTS, call.id)
                 failed = True
             else:
                 done = len(self._steps)
-                ended = yield from self._step(code, call.id)
+                ended = await self._step(code, call.id)
                 if ended is not None:
                     return ended
                 failed = len(self._steps) == done or not self._steps[-1].result.ok
         return self._count_empty() if len(self._steps) == before else None
 
-    def _is_said(self, found: Extraction) -> bool:
-        """Return whether a reply that may be Python is meant as words: with native calling always, else once the model
+    def _is_prose(self, found: Extraction) -> bool:
+        """Return True if a reply that may be Python is meant as words: with native calling always, else once the model
         has sent code with markup: `x = 7` and `[1, 2]` are answers then.
         """
         if self._agent.native:
@@ -490,8 +443,8 @@ class _Work:
             self._host_tools = tuple(str(tool["name"]) for tool in loads(self._session.card("json"))["tools"])
         return self._host_tools
 
-    def _call_of(self, call: ToolCall) -> str | None:
-        """The source that a native call stands for; a tool of the host may be called by its own name."""
+    def _source_of(self, call: ToolCall) -> str | None:
+        """The source that a call stands for, native or printed; a tool of the host may be called by its own name."""
         if call.name == prompts.RUN_PYTHON.name or call.name not in self._tool_names():
             return _code_of(call)
         try:
@@ -500,20 +453,16 @@ class _Work:
             return None
         return call_source(call.name, arguments) if isinstance(arguments, dict) else None
 
-    def _source_of(self, name: str, arguments: dict[str, Any]) -> str | None:
-        """The source that a call printed as JSON stands for; None where there is no such tool."""
-        if name in self._tool_names():
-            return call_source(name, arguments)
-        code = arguments.get("code")  # of `run_python`, by whatever name a model knows it
-        return code if isinstance(code, str) and code.strip() else None
-
-    def _unanswered(self, call: str, text: str) -> None:
-        """Tell the model why a native call, by its id, was not run."""
-        self._transcript.add("unanswered", text=text, call=call)
+    def _tell(self, text: str, call: str | None = None) -> None:
+        """Tell the model something besides an observation, or why a native call, by its id, was not run."""
+        if call is None:
+            self._transcript.add("notice", text=text)
+        else:
+            self._transcript.add("unanswered", text=text, call=call)
         self._agent.emit(NoticeEvent(text))
 
     def _unusable(self, text: str) -> AgentResult | None:
-        self._notice(text)
+        self._tell(text)
         return self._count_empty()
 
     def _count_empty(self) -> AgentResult | None:
@@ -524,61 +473,57 @@ class _Work:
             )
         return None
 
-    def _concludes(self, prose: str) -> Generator[Request, Any, bool]:
-        """Return whether the prose behind the code of a reply is the answer: the model wrote it before it saw the
-        result.
-        """
-        if self._agent.conclude is None or not self._steps or not self._steps[-1].result.ok:
+    async def _concludes(self, prose: str) -> bool:
+        """Return True if the prose behind the code of a reply, written before the result was seen, is the answer."""
+        judge = self._agent.judge
+        if judge is None or not self._steps or not self._steps[-1].result.ok:
             return False
-        return (yield from self._agent.conclude(_plain_answer(prose), tuple(self._steps)))
+        return await judge.conclude(_plain_answer(prose), tuple(self._steps), self._calls)
 
-    def _answer(self, answer: Any, stop: Stop) -> Generator[Request, Any, AgentResult | None]:
-        objection = self._agent.objection(answer, tuple(self._steps))
-        if isinstance(objection, Generator):
-            objection = yield from objection
+    async def _answer(self, answer: Any, stop: Stop) -> AgentResult | None:
+        agent, steps = self._agent, tuple(self._steps)
+        if agent.judge is not None:
+            objection = await agent.judge.review(answer, steps, self._calls)
+        else:
+            objection = None if agent.review is None else agent.review(answer, steps)
         if objection is None or len(self._steps) >= self._limits.max_steps:
             return self._end(stop, answer=answer)
         return self._unusable(objection)
 
-    def _notice(self, text: str) -> None:
-        self._transcript.add("notice", text=text)
-        self._agent.emit(NoticeEvent(text))
-
     # One step
 
-    def _step(self, source: str, call: str | None) -> Generator[Request, Any, AgentResult | None]:
+    async def _step(self, source: str, call: str | None) -> AgentResult | None:
         if len(self._steps) >= self._limits.max_steps:
             return self._end("max_steps")
-        if self._left() == 0.0:
+        if self._seconds_left() == 0.0:
             return self._end("max_seconds")
         changed = ""
         if self._agent.confirm is not None:
-            said = yield Confirm(source)
+            said = await self._calls.confirm(source)
             if isinstance(said, Deny):
-                return self._denied(prompts.denied(said.reason), call)
+                self._tell(prompts.denied(said.reason), call)
+                return self._count_empty() if call is None else None
             if said.source is not None and said.source != source:
                 source, changed = said.source, f"{prompts.edited(said.source)}\n\n"
         self._empty = 0
         self._agent.emit(StepEvent(len(self._steps) + 1, source))
-        result = yield from self._execute(source)
-        return (yield from self._took(source, call, result, changed))
+        result = await self._execute(source)
+        return await self._record_step(source, call, result, changed)
 
-    def _go_on(self) -> Generator[Request, Any, AgentResult | None]:
+    async def _answer_waiting(self) -> AgentResult | None:
         """Have the step that waits go on with the answer that was given."""
         entry = self._transcript.waiting
         assert entry is not None
         source = entry["source"]
         self._defined = self._watched = "final_answer" in source
         self._agent.emit(StepEvent(len(self._steps) + 1, source))
-        result = yield partial(self._session.answer, self._answer_given, on_output=self._agent.on_output)
-        return (yield from self._took(source, entry.get("call"), result, ""))
+        result = await self._calls.do(self._session.answer, self._answer_given, on_output=self._on_output)
+        return await self._record_step(source, entry.get("call"), result, "")
 
-    def _took(
-        self, source: str, call: str | None, result: Result, changed: str
-    ) -> Generator[Request, Any, AgentResult | None]:
-        """Yield what follows from the result of a step."""
+    async def _record_step(self, source: str, call: str | None, result: Result, changed: str) -> AgentResult | None:
+        """Take the result of a step in; return the end of the run, if it is one."""
         number = len(self._steps) + 1
-        observation = changed + result.observation(max_tokens=self._limits.observation_tokens)
+        observation = changed + result.observation(max_tokens=_OBSERVATION_TOKENS)
         step = AgentStep(number, source, result, observation)
         self._steps.append(step)
         self._usage.steps += 1
@@ -595,18 +540,12 @@ class _Work:
         self._agent.emit(ObservationEvent(step))
         if result.outcome in ("cancelled", "waiting"):
             return self._end(result.outcome)
-        given = (yield partial(self._session.get, _ANSWER_NAME)) if self._watched else None
+        given = await self._calls.do(self._session.get, _ANSWER_NAME) if self._watched else None
         if given is not None:
-            yield partial(self._session.set, _ANSWER_NAME, None)
+            await self._calls.do(self._session.set, _ANSWER_NAME, None)
             if result.ok and is_answer(given):
-                return (yield from self._answer(given[0], "final_answer"))
+                return await self._answer(given[0], "final_answer")
         return self._judge(result, source)
-
-    def _denied(self, text: str, call: str | None) -> AgentResult | None:
-        if call is None:
-            return self._unusable(text)
-        self._unanswered(call, text)
-        return None
 
     def _judge(self, result: Result, source: str) -> AgentResult | None:
         """Count failures that repeat, and say when steps run out."""
@@ -615,17 +554,17 @@ class _Work:
             self._failures.clear()
         if failure is not None:
             self._failures.append((failure, source))
-            if len(self._failures) > self._limits.repeats:
+            if len(self._failures) > _REPEATS:
                 return self._end(
                     "repeated_failure", reason=f"the same failure came {len(self._failures)} times in a row: {failure}"
                 )
-            if len(self._failures) == self._limits.repeats:
-                self._notice(prompts.repeated(len(self._failures), failure, [source for _, source in self._failures]))
+            if len(self._failures) == _REPEATS:
+                self._tell(prompts.repeated(len(self._failures), failure, [source for _, source in self._failures]))
         left = self._limits.max_steps - len(self._steps)
         if left == 1:
-            self._notice(prompts.LAST_STEP)
+            self._tell(prompts.LAST_STEP)
         elif left == 0:
-            self._notice(prompts.OUT_OF_STEPS)
+            self._tell(prompts.OUT_OF_STEPS)
         return None
 
     def _end(
@@ -642,12 +581,12 @@ class _Work:
 
 
 def is_answer(given: Any) -> bool:
-    """Return whether final_answer() left this. Guest code may have bound anything to the name."""
+    """Return True if final_answer() left this. Guest code may have bound anything to the name."""
     return type(given) is list and len(given) == 1
 
 
 def _pictures(result: Result) -> tuple[str, ...]:
-    """Return what a step shows, as ``data:`` URLs: of the newest pictures those that an API takes."""
+    """The pictures of a step as ``data:`` URLs: of the newest those that an API takes."""
     if not result.displays:
         return ()
     blocks = result.observation(format="mistral")
@@ -655,15 +594,15 @@ def _pictures(result: Result) -> tuple[str, ...]:
 
 
 def _failure(result: Result) -> str | None:
-    """Return what went wrong, without what differs from attempt to attempt; None for a step that went well."""
+    """The failure of a step, without the parts that differ from attempt to attempt; None for one that went well."""
     if result.ok:
         return None
     error = result.error
     return _VARYING.sub("", f"{error.type}: {error.message}") if error is not None else result.outcome
 
 
-def _was_a_sentence(step: AgentStep) -> bool:
-    """Return whether a line without markup that failed was prose: "It is 4." is valid Python with a name `It`."""
+def _is_failed_sentence(step: AgentStep) -> bool:
+    """Return True if a line without markup that failed was prose: "It is 4." is valid Python with a name `It`."""
     error = step.result.error
     line = step.source.strip()
     return error is not None and error.type == "NameError" and not any(mark in line for mark in "\n(=[{")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -14,11 +14,12 @@ from msgspec import UNSET
 
 from safeexec import Opaque
 from safeexec.agent import readings
+from safeexec.agent.drivers import RunCalls
 from safeexec.agent.evidence import Comparison, Computed, judge, leaves
+from safeexec.agent.formulas import Exact
 from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, Event, OfRun
-from safeexec.agent.requests import Request, RunApart
 from safeexec.agent.snippets import Parser
 from safeexec.common.text import REPR_FAILED, short_repr, shorten
 
@@ -71,13 +72,13 @@ class MathAnswer(OfRun):
     verified: bool
     run: AgentResult
     reason: str = field()
-    """Why the run ended, and what contradicts the answer."""
+    """The end of the run in words, and what contradicts the answer."""
     contradicted: bool = False
     """The model says a number that the code did not compute, or gives a function, also after it was asked."""
     ways: tuple[MathAnswer, ...] = ()
     """With `ways` more than one: every derivation, in order. This answer is that of most of them."""
     agreement: int = 1
-    """How many derivations came to this answer."""
+    """The number of derivations that came to this answer."""
 
     def __repr__(self) -> str:
         agreed = f", {self.agreement} of {len(self.ways)} agree" if self.ways else ""
@@ -90,12 +91,12 @@ class MathAnswer(OfRun):
         return self.answer
 
     said: bool = True
-    """Where code computed a value and the model answered in words: the words say that value, and no other."""
+    """The words of an answer say the value that code computed, and no other."""
 
     @property
     def ok(self) -> bool:
-        """Return whether there is an answer that nothing contradicts, and, where it is in words, whether these say the
-        value that was computed: what cannot be judged is not ok.
+        """Return True for an answer that nothing contradicts, and whose words, if any, say the value that was computed:
+        one that cannot be judged is not ok.
         """
         return self.run.ok and not self.contradicted and self.said
 
@@ -120,18 +121,16 @@ class MathAssistant:
         model: Model,
         sandbox: Sandbox | AsyncSandbox | Session | AsyncSession | Policy | str = "calculator",
         *,
-        policy: Policy | str | None = None,
         ways: int = 1,
         on_event: Callable[[Event], None] = ignore_event,
         **options: Any,
     ) -> None:
-        given = sandbox if policy is None else policy
         if not isinstance(ways, int) or ways < 1:
             raise ValueError(f"ways={ways!r}: a whole number, at least 1")
-        if ways > 1 and hasattr(given, "rollback"):
+        if ways > 1 and hasattr(sandbox, "rollback"):
             raise ValueError("ways= needs a sandbox or a policy: in one session a derivation would see the others")
         self._ways = ways
-        self._assistant = CodeAgent(model, given, instructions=_INSTRUCTIONS, on_event=on_event, **options)
+        self._assistant = CodeAgent(model, sandbox, instructions=_INSTRUCTIONS, on_event=on_event, **options)
 
     def ask(self, question: str) -> MathAnswer:
         """Answer `question`. What the model does wrong is in the answer's `run`."""
@@ -157,12 +156,12 @@ class MathAssistant:
 
     def _agent(self, proof: _Proof) -> CodeAgent:
         proof.timeout = self._assistant.limits.step_timeout
-        return self._assistant.reviewed(proof.review, proof.conclude)
+        return self._assistant.judged(proof)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What came of looking for the program behind an answer."""
+    """The program behind an answer, as far as one was found."""
 
     code: str = ""
     value: Any = None
@@ -201,16 +200,16 @@ class _Proof:
         verified = run.ok and bool(found.code) and found.verified
         answer = found.value if verified and found.verdict is not None else run.answer
         code = found.code if run.ok else ""
-        return MathAnswer(answer, _written(run), code, verified, run, reason, contradicted, said=said)
+        return MathAnswer(answer, _in_full(run), code, verified, run, reason, contradicted, said=said)
 
     def _unproven(self, run: AgentResult) -> str:
-        """Return why an answer that nothing contradicts is not verified."""
+        """The reason why an answer that nothing contradicts is not verified."""
         if not run.ok or self._found.verified:
             return ""
         verdict = self._found.verdict
         if not any(step.result.ok for step in run.steps):
             return "not verified: no code computed it"
-        if _untold(run.answer):
+        if _is_hidden(run.answer):
             return "not verified: the value stays in the sandbox, and no text tells what it is"
         if is_stated([step.source for step in run.steps]) and (verdict is None or verdict.said):
             return "not verified: the value is written in the code, not computed by it"
@@ -222,9 +221,9 @@ class _Proof:
             return f"{judged} {value}, which the code computed"
         return "not verified: the code, run again by itself, did not give this value"
 
-    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, str | None]:
-        """Yield what is to be objected to an answer, None once the model was asked."""
-        self._found = found = yield from self._prove(answer, steps)
+    async def review(self, answer: Any, steps: tuple[AgentStep, ...], calls: RunCalls) -> str | None:
+        """The objection to an answer, None once the model was asked."""
+        self._found = found = await self._prove(answer, steps, calls)
         self._contradiction = _contradiction(found, answer)
         if (found.verified and not self._contradiction) or self._asked:
             return None
@@ -232,15 +231,15 @@ class _Proof:
         self._asked = objection is not None
         return objection
 
-    def conclude(self, prose: str, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, bool]:
-        """Tell whether prose that was written behind code says what the code then computed."""
-        found = yield from self._prove(prose, steps)
+    async def conclude(self, prose: str, steps: tuple[AgentStep, ...], calls: RunCalls) -> bool:
+        """Return True if prose that was written behind code says the value that the code then computed."""
+        found = await self._prove(prose, steps, calls)
         if found.verified:
             self._found, self._contradiction = found, ""
         return found.verified
 
     def _objection(self, steps: tuple[AgentStep, ...]) -> str | None:
-        """Return what to object to an answer that is contradicted, or that its programs do not prove. None: nothing."""
+        """The objection to an answer that is contradicted, or that its programs do not prove. None: there is none."""
         sources = [step.source for step in steps]
         if self._contradiction:
             return f"{self._contradiction[0].upper()}{self._contradiction[1:]}. {_PROVE}"
@@ -248,7 +247,7 @@ class _Proof:
             return _PROVE
         return _STATED if is_stated(sources) else None
 
-    def _prove(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Request, Any, _Found]:
+    async def _prove(self, answer: Any, steps: tuple[AgentStep, ...], calls: RunCalls) -> _Found:
         """The shortest program that computes the answer: its last step alone, or all its steps."""
         good = [*self._earlier, *(step.source for step in steps if step.result.ok)]
         kept = [*self._earlier, *filter(None, (_kept_part(step) for step in steps))]
@@ -256,10 +255,10 @@ class _Proof:
         percent = bool(_PERCENT.search("\n".join((self._question, *good))[:100_000]))
         best = _Found()
         for program in _programs(good, kept):
-            ran = yield RunApart(program, "answer", self.timeout)
+            ran = await calls.apart(program, "answer", self.timeout)
             if ran is None or not ran[0].ok:
                 continue
-            found = _compared(program, ran[1], answer, known, percent=percent, question=self._question)
+            found = _compare(program, ran[1], answer, known, percent=percent, question=self._question)
             if found.verified:
                 return found
             if not best.code or (best.verdict is not None and found.verdict is None):
@@ -272,7 +271,7 @@ class _Proof:
         known = [leaf for text in texts for leaf in leaves(text, strict=False) or ()]
         known += [leaf for step in steps for leaf in leaves(step.result.value) or ()]
         constants = {value for source in sources for value in _constants(source)}
-        return known + [Computed(Fraction(value), whole=type(value) is int) for value in constants]
+        return known + [Computed(Exact(Fraction(value)), whole=type(value) is int) for value in constants]
 
 
 def _agreed(derived: list[MathAnswer]) -> MathAnswer:
@@ -301,12 +300,12 @@ def _agreed(derived: list[MathAnswer]) -> MathAnswer:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """Return whether two derivations came to one answer: equal values, of numbers whatever their types."""
+    """Return True if two derivations came to one answer: equal values, of numbers whatever their types."""
     numbers = (int, float, Fraction, Decimal, complex)
     return _same(a, b) or (isinstance(a, numbers) and isinstance(b, numbers) and _holds(lambda: a == b))
 
 
-def _compared(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, question: str) -> _Found:
+def _compare(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, question: str) -> _Found:
     computed = not is_stated([program])
     if _same(value, answer):
         return _Found(program, value, computed)
@@ -322,7 +321,7 @@ def _compared(program: str, value: Any, answer: Any, known: list[Computed], *, p
 
 
 def _contradiction(found: _Found, answer: Any) -> str:
-    """Return what keeps this from being an answer; empty where nothing does."""
+    """The reason why this is no answer; empty where it is one."""
     if isinstance(answer, Opaque) and answer.type in _CALLABLES:
         return f"the answer is {shorten(answer.repr, 80)}, a function or a class: call it, and give what it returns"
     if found.verdict is None or not found.verdict.contradicted:
@@ -332,7 +331,7 @@ def _contradiction(found: _Found, answer: Any) -> str:
     return f"the answer says {shorten(said, 120)}, the code {does} {short_repr(found.value, 120)}"
 
 
-def _written(run: AgentResult) -> str:
+def _in_full(run: AgentResult) -> str:
     """The answer as text, with all digits."""
     answer = run.answer
     if type(answer) is int or type(answer) is Fraction:
@@ -343,12 +342,12 @@ def _written(run: AgentResult) -> str:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Return whether two answers are the same; nan is."""
-    return type(a) is type(b) and not _untold(a) and (_holds(lambda: repr(a) == repr(b)) or _holds(lambda: a == b))
+    """Return True if two answers are the same; nan is."""
+    return type(a) is type(b) and not _is_hidden(a) and (_holds(lambda: repr(a) == repr(b)) or _holds(lambda: a == b))
 
 
-def _untold(answer: Any) -> bool:
-    """Tell whether a part of it stayed in the sandbox and could not be written there: it may be any object of its
+def _is_hidden(answer: Any) -> bool:
+    """Return True if a part of it stayed in the sandbox and could not be written there: it may be any object of its
     class.
     """
     return _holds(lambda: REPR_FAILED in repr(answer))
@@ -391,19 +390,17 @@ def _exposed(source: str) -> Iterator[str]:
     if calls > 1 or (calls and not _is_call(last, "final_answer")):
         yield f"{FINAL_ANSWER}\n{source}\n\nanswer = _final_answer[0]\nanswer"
         return
-    if isinstance(last, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-        target = last.targets[-1] if isinstance(last, ast.Assign) else last.target
-        if isinstance(target, ast.Name):
-            yield f"{source}\nanswer = {target.id}\nanswer"
-    elif isinstance(last, ast.Expr):
-        given = _given(last.value)
-        for value in (*given, *([ast.Tuple(given, ast.Load())] if len(given) > 1 else ())):
-            text = ", ".join(
-                _text(source, item)
-                for item in (given if isinstance(value, ast.Tuple) and value not in given else [value])
-            )
-            before = _before(source, last)
-            yield f"{before}answer = {text}\nanswer" if text != "answer" else f"{before}answer"
+    match last:
+        case (
+            ast.Assign(targets=[*_, ast.Name(id=name)])
+            | ast.AnnAssign(target=ast.Name(id=name))
+            | ast.AugAssign(target=ast.Name(id=name))
+        ):
+            yield f"{source}\nanswer = {name}\nanswer"
+        case ast.Expr(value=value):
+            before, given = _before(source, last), [_text(source, each) for each in _shown_expressions(value)]
+            for text in [*given, *([", ".join(given)] if len(given) > 1 else ())]:
+                yield f"{before}answer = {text}\nanswer" if text != "answer" else f"{before}answer"
 
 
 def _is_call(statement: ast.stmt, name: str) -> bool:
@@ -414,11 +411,12 @@ def _is_call(statement: ast.stmt, name: str) -> bool:
     )
 
 
-def _given(value: ast.expr) -> list[ast.expr]:
+def _shown_expressions(value: ast.expr) -> list[ast.expr]:
     """The expressions whose values are shown."""
-    if not isinstance(value, ast.Call) or _name_of(value.func) not in ("final_answer", "print", "display"):
+    called = _name_of(value.func) if isinstance(value, ast.Call) else ""
+    if not isinstance(value, ast.Call) or called not in ("final_answer", "print", "display"):
         return [value]
-    if _name_of(value.func) == "final_answer":
+    if called == "final_answer":
         return [*value.args, *(keyword.value for keyword in value.keywords)][:1]
     shown: list[ast.expr] = []
     for argument in value.args:
@@ -435,14 +433,14 @@ def _text(source: str, expression: ast.expr) -> str:
 
 
 def _before(source: str, statement: ast.stmt) -> str:
-    """Return what stands before a statement."""
+    """The source before a statement."""
     lines = source.encode().splitlines(keepends=True)
     head = b"".join(lines[: statement.lineno - 1]) + lines[statement.lineno - 1][: statement.col_offset]
     return head.decode()
 
 
 def _kept_part(step: AgentStep) -> str:
-    """Return what a step did: all of it, or of one that failed the statements before the one that did."""
+    """The part of a step that was done: all of it, or the statements before the one that failed."""
     if step.result.ok:
         return step.source
     error = step.result.error
@@ -474,35 +472,37 @@ _CONSTRUCTORS = frozenset(
 
 
 def is_stated(program: list[str]) -> bool:
-    """Tell whether the last step gives final_answer() a value that is only written down, there or in a variable, or
+    """Return True if the last step gives final_answer() a value that is only written down, there or in a variable, or
     ends with such a one. Names are followed through plain assignments; whatever else binds one counts as computing.
     """
     module: ast.Module | None = None
     written: dict[str, list[ast.expr | None]] = {}
-    calls: list[ast.Call] = []
+    given: list[ast.expr] = []
     for source in program:
-        module = Parser(len(source)).parse(source)
-        calls = []
+        module, given = Parser(len(source)).parse(source), []
         for node in ast.walk(module) if module is not None else ():
-            if isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets):
-                for target in node.targets:
-                    written.setdefault(cast("ast.Name", target).id, []).append(node.value)
-            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                written.setdefault(node.target.id, []).append(node.value)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "final_answer":
-                calls.append(node)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # numbers.append(…)
-                written.setdefault(_name_of(node.func.value), []).append(None)
-            elif isinstance(node, (ast.AugAssign, ast.NamedExpr)) and isinstance(node.target, ast.Name):
-                written.setdefault(node.target.id, []).append(None)
-            elif isinstance(node, (ast.For, ast.comprehension, ast.AsyncFor)):
-                bound = [name for name in ast.walk(node.target) if isinstance(name, ast.Name)]
-                for name in bound:
-                    written.setdefault(name.id, []).append(None)
-    given = [value for call in calls for value in (*call.args, *(keyword.value for keyword in call.keywords))]
-    if not calls and module is not None and module.body and isinstance(last := module.body[-1], ast.Expr):
-        given = [last.value]
+            for name, value in _bound(node):
+                written.setdefault(name, []).append(value)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "final_answer":
+                given += [*node.args, *(keyword.value for keyword in node.keywords)]
+    if not given and module is not None and module.body and isinstance(last := module.body[-1], ast.Expr):
+        given = [last.value] if not _is_call(last, "final_answer") else []
     return bool(given) and all(_is_stated(value, written) for value in given)
+
+
+def _bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that a node binds, or changes, and the expressions whose values they get; None: it computes."""
+    match node:
+        case ast.Assign(targets=targets, value=value) if all(isinstance(target, ast.Name) for target in targets):
+            yield from ((_name_of(target), value) for target in targets)
+        case ast.AnnAssign(target=ast.Name(id=name), value=stated):
+            yield name, stated
+        case ast.Call(func=ast.Attribute(value=changed)):  # numbers.append(…)
+            yield _name_of(changed), None
+        case ast.AugAssign(target=ast.Name(id=name)) | ast.NamedExpr(target=ast.Name(id=name)):
+            yield name, None
+        case ast.For(target=target) | ast.AsyncFor(target=target) | ast.comprehension(target=target):
+            yield from ((name.id, None) for name in ast.walk(target) if isinstance(name, ast.Name))
 
 
 def _is_stated(expression: ast.expr | None, written: Mapping[str, list[ast.expr | None]]) -> bool:

@@ -81,10 +81,6 @@ class Reply(msgspec.Struct, frozen=True):
     usage: TokenUsage = TokenUsage()
     finish: str = "stop"
 
-    @property
-    def empty(self) -> bool:
-        return not self.tool_calls and not self.text.strip()
-
     def to_dict(self) -> dict[str, Any]:
         """The reply as JSON data; `from_dict` reads it back."""
         data: dict[str, Any] = msgspec.to_builtins(self)

@@ -10,13 +10,14 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from unicodedata import numeric
 
 from safeexec.agent import formulas
+from safeexec.agent.formulas import SUPERSCRIPTS, VULGAR, Exact
 from safeexec.agent.statements import UNITS, Lead, Sentences
 
 MAX_TEXT = 20_000
 MAX_NUMBERS = 150
+_I = Exact(Fraction(0), Fraction(1))
 _MAX_DIGITS = 2_000
 _MAX_EXPONENT = 2_000
 
@@ -29,8 +30,7 @@ class Numeral:
     """
 
     text: str
-    value: Fraction | None
-    imaginary: Fraction | None = None
+    value: Exact | None
     place: Fraction = Fraction(0)
     digits: int = 0
     percent: bool = False
@@ -41,7 +41,7 @@ class Numeral:
     marked: bool = False
     """The text marks it as the answer: boxed, bold, or behind "answer is"."""
     lead: Lead = "other"
-    """What the words before it make of it."""
+    """Its place among the words before it."""
     followed: bool = False
     """Its own value follows it: of "√2 ≈ 1.41" it is the root."""
     sure: bool = True
@@ -49,8 +49,8 @@ class Numeral:
     """The name that it is said to be the value of: of "x = 3" it is "x"."""
     paired: bool = False
     """It is the second of two that a ± states, in either order."""
-    other: tuple[Fraction, Fraction | None] | None = None
-    """While it is read: the second one, its real and its imaginary part."""
+    other: Exact | None = None
+    """While it is read: the second one."""
 
 
 _GROUPED = (
@@ -58,7 +58,6 @@ _GROUPED = (
     r"|\d{1,3}(?>(?:[\u00a0\u2009\u202f '’_]\d{3})+)|\d{1,9}(?>(?:_\d{3})+)"
 )
 _DIGITS = rf"(?:(?:{_GROUPED})(?!\d)|\d++)(?>(?:\.\d++)?)|\.\d++"
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _EXPONENT = (
     r"(?:\s?(?:\^|\*\*)\s?(?:\{\s?([-+]?\d{1,6})\s?\}|\(\s?([-+]?\d{1,6})\s?\)|([-+]?\d{1,6}))"
     r"|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,6}))"
@@ -85,7 +84,6 @@ _START = re.compile(
 )
 _MIXED = re.compile(r"\s?(?:([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])|\s(\d{1,9})/(\d{1,9})(?![\d/])|\\[dt]?frac\{(\d{1,9})\}\{(\d{1,9})\})")
 _SPACED_MIXED = re.compile(r" (\d{1,9})/(\d{1,9})(?![\d/.])")
-_VULGAR = {sign: Fraction(numeric(sign)).limit_denominator(10) for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 _POWERS_OF_TEN = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "quadrillion": 15, "mn": 6, "bn": 9}
 _POWERS_OF_TEN |= {"tausend": 3, "mille": 3, "millions": 6, "millionen": 6, "mio": 6, "milliards?": 9, "milliarden?": 9}
 _POWERS_OF_TEN |= {"mrd": 9, "billionen": 12, "lakh": 5, "crore": 7, "hundred": 2}
@@ -159,7 +157,7 @@ def numerals(text: str, vocabulary: Collection[str] | None = ()) -> list[Numeral
     found: list[tuple[int, int, Numeral]] = []
     position = 0
     looked = 0
-    """Where the last look for a closed form ended: none is looked for again before it, so that time is linear."""
+    """End of the last look for a closed form: none is looked for again before it, so that time is linear."""
     while len(found) <= MAX_NUMBERS and (start := _START.search(text, position)):
         begin, numeral = start.start(), None
         is_letter = start.lastgroup == "letter"
@@ -194,10 +192,10 @@ def _form(text: str, position: int, start: int) -> tuple[int, int, Numeral | Non
         form = formulas.closed(text, begin)
         looked = max(looked, form.end)
         if form.values:
-            (real, imaginary), *second = form.values
-            numeral, end = _finish(text, begin, form.end, Numeral("", real, imaginary or None))
+            first, *second = form.values
+            numeral, end = _finish(text, begin, form.end, Numeral("", first))
             if second and numeral.value is not None:
-                numeral = replace(numeral, other=(second[0][0], second[0][1] or None))
+                numeral = replace(numeral, other=second[0])
             return begin, end, numeral
     return start, looked, None
 
@@ -207,11 +205,10 @@ def _read(text: str, start: re.Match[str]) -> tuple[Numeral, int]:
     kind = start.lastgroup
     if start["fraction"] is not None:
         under = int(start["under"])
-        return _finish(
-            text, start.start(), start.end(), Numeral("", Fraction(int(start["fraction"]), under) if under else None)
-        )
+        value = Fraction(int(start["fraction"]), under) if under else None
+        return _finish(text, start.start(), start.end(), _whole(value))
     if kind == "vulgar":
-        return _finish(text, start.start(), start.end(), Numeral("", _VULGAR[start["vulgar"]]))
+        return _finish(text, start.start(), start.end(), _whole(VULGAR[start["vulgar"]]))
     if kind == "digits":
         return _read_digits(text, start.start())
     return Numeral(start.group(), None), start.end()
@@ -222,7 +219,7 @@ def _read_digits(text: str, begin: int) -> tuple[Numeral, int]:
     assert match is not None  # it begins with digits
     number, end = match["number"], match.end()
     plain = re.sub(r"[^\d.]", "", number)
-    exponent = next((group for group in match.groups()[1:] if group), "0").translate(_SUPERSCRIPTS).replace("−", "-")
+    exponent = next((group for group in match.groups()[1:] if group), "0").translate(SUPERSCRIPTS).replace("−", "-")
     no_group = len(number) > 1 and number[0] == "0" and number[1] not in "0123456789."
     if no_group or len(plain) > _MAX_DIGITS or abs(int(exponent)) > _MAX_EXPONENT:
         return Numeral(text[begin:end], None), end
@@ -230,57 +227,58 @@ def _read_digits(text: str, begin: int) -> tuple[Numeral, int]:
     value = Fraction(plain if plain[0] != "." else f"0{plain}") * scale
     places = len(plain.partition(".")[2])
     significant = plain.replace(".", "").lstrip("0")
-    written = Numeral(
-        "", value, place=scale / 10**places, digits=len(significant), hedged=exponent != "0" and "." in plain
-    )
+    is_power = exponent != "0" and "." in plain
+    written = Numeral("", Exact(value), place=scale / 10**places, digits=len(significant), hedged=is_power)
     if exponent == "0" and (power := _POWER.match(text, end)):
-        return _finish(text, begin, power.end(), _raised(value, next(filter(None, power.groups()))))
+        return _finish(text, begin, power.end(), _whole(_raised(value, next(filter(None, power.groups())))))
     if number.isdigit() and exponent == "0":
         if (over := _OVER.match(text, end)) and not text[over.end() :].lstrip().startswith("/"):
             under = int(over[1])
-            return _finish(text, begin, over.end(), Numeral("", value / under if under else None))
+            return _finish(text, begin, over.end(), _whole(value / under if under else None))
         if mixed := _MIXED.match(text, end) or _SPACED_MIXED.match(text, end):
-            return _finish(text, begin, mixed.end(), Numeral("", _and_a_part(value, mixed)))
+            return _finish(text, begin, mixed.end(), _whole(_and_a_part(value, mixed)))
     return _finish(text, begin, end, written)
 
 
-def _raised(base: Fraction, exponent: str) -> Numeral:
-    power = int(exponent.translate(_SUPERSCRIPTS))
+def _whole(value: Fraction | None) -> Numeral:
+    """A number that is exact, without a last digit."""
+    return Numeral("", None if value is None else Exact(value))
+
+
+def _raised(base: Fraction, exponent: str) -> Fraction | None:
+    power = int(exponent.translate(SUPERSCRIPTS))
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())
-    if not base or bits * abs(power) > 4 * _MAX_DIGITS:
-        return Numeral("", None)
-    return Numeral("", base**power)
+    return base**power if base and bits * abs(power) <= 4 * _MAX_DIGITS else None
 
 
 def _and_a_part(whole: Fraction, mixed: re.Match[str]) -> Fraction | None:
-    if mixed[1] in _VULGAR:
-        return whole + _VULGAR[mixed[1]]
+    if mixed[1] in VULGAR:
+        return whole + VULGAR[mixed[1]]
     over, under = (int(group) for group in [group for group in mixed.groups() if group][-2:])
     return whole + Fraction(over, under) if 0 < over < under else None
 
 
 def _finish(text: str, begin: int, end: int, numeral: Numeral) -> tuple[Numeral, int]:
-    """Return what stands right behind a number and belongs to it: a scale, a percent sign, `i`, an ellipsis, a unit."""
+    """Take in the signs behind a number that belong to it: a scale, a percent sign, `i`, an ellipsis, a unit."""
     scale = 1
     money = _MONEY_SCALE.match(text, end) if _MONEY_BEFORE.search(text, max(0, begin - 8), begin) else None
     if money:
-        scale, end = {"k": 10**3, "B": 10**9, "bn": 10**9}.get(money[1].lower(), 10**6), money.end()
-        scale = 10**9 if money[1] == "B" else scale
+        scale, end = {"k": 10**3, "b": 10**9, "bn": 10**9}.get(money[1].lower(), 10**6), money.end()
     while word := _SCALE.match(text, end):
         scale, end = scale * _FACTORS[(word.lastindex or 0) - 1], word.end()
         if scale > 10**40:
             break
     if scale != 1 and numeral.value is not None:
-        numeral = replace(numeral, value=numeral.value * scale, place=numeral.place * scale)
+        numeral = replace(numeral, value=numeral.value * Exact(Fraction(scale)), place=numeral.place * scale)
     if percent := _PERCENT.match(text, end):
         numeral, end = replace(numeral, percent=True), percent.end()
-    if text[end : end + 1] in ("i", "j") and not text[end + 1 : end + 2].isalnum() and scale == 1:
-        numeral, end = replace(numeral, value=Fraction(0), imaginary=numeral.value), end + 1
+    if numeral.value and text[end : end + 1] in ("i", "j") and not text[end + 1 : end + 2].isalnum() and scale == 1:
+        numeral, end = replace(numeral, value=numeral.value * _I), end + 1
     elif ellipsis := _ELLIPSIS.match(text, end):
         numeral, end = replace(numeral, cut=True), ellipsis.end()
     after = text[end : end + 1]
     if (after.isalpha() or after == "_") and not _ATTACHED.match(text, end):
-        numeral = replace(numeral, value=None, imaginary=None)
+        numeral = replace(numeral, value=None)
     return replace(numeral, text=text[begin:end]), end
 
 
@@ -312,17 +310,17 @@ def _complex(
 ) -> Numeral | None:
     """The number that "3 + 4i" says."""
     (begin, _, real), (start, end, imaginary) = found[first], found[last]
-    if last != first + 1 or real.value is None or imaginary.imaginary is None:
+    if last != first + 1 or real.value is None or imaginary.value is None or real.percent:
         return None
     sign = text[found[first][1] : start].strip()
-    if real.imaginary is not None or real.percent or sign not in ("+", "-", "−"):
+    if real.value.imaginary or imaginary.value.real or sign not in ("+", "-", "−"):
         return None
-    states = list(_alone(text, begin, end, replace(real, imaginary=Fraction(0)), sentences))
+    states = list(_alone(text, begin, end, real, sentences))
     if len(states) != 1 or states[0].value is None:
         return None
-    part = imaginary.imaginary if sign == "+" else -imaginary.imaginary
-    place = max(real.place, imaginary.place)
-    return replace(states[0], imaginary=part, place=place, digits=max(real.digits, imaginary.digits))
+    value = states[0].value + (imaginary.value if sign == "+" else -imaginary.value)
+    place, digits = max(real.place, imaginary.place), max(real.digits, imaginary.digits)
+    return replace(states[0], value=value, place=place, digits=digits)
 
 
 def _alone(text: str, begin: int, end: int, numeral: Numeral, sentences: Sentences) -> Iterator[Numeral]:
@@ -362,9 +360,8 @@ def _alone(text: str, begin: int, end: int, numeral: Numeral, sentences: Sentenc
         label=label[1] if (label := _LABEL.search(before)) else "",
     )
     if numeral.other is not None:
-        value, imaginary = numeral.other
         yield replace(numeral, other=None)
-        yield replace(numeral, value=value, imaginary=imaginary, paired=True, other=None)
+        yield replace(numeral, value=numeral.other, paired=True, other=None)
         return
     if both:
         yield numeral
@@ -372,17 +369,14 @@ def _alone(text: str, begin: int, end: int, numeral: Numeral, sentences: Sentenc
 
 
 def _in_formula(text: str, begin: int, end: int) -> bool:
-    """Return whether a function comes before, and its value behind."""
+    """Return True if a function comes before, and its value behind."""
     return bool(
         _IN_FORMULA.search(text, max(0, begin - 90), begin) and _FORMULA_ENDS.match(text, end, min(len(text), end + 60))
     )
 
 
 def _negative(numeral: Numeral) -> Numeral:
-    def minus(part: Fraction | None) -> Fraction | None:
-        return None if part is None else -part
-
-    if numeral.imaginary:
-        turned = numeral.imaginary if numeral.value else -numeral.imaginary  # -3 + 4i, but -4i
-        return replace(numeral, value=minus(numeral.value), imaginary=turned)
-    return replace(numeral, value=minus(numeral.value), text=f"-{numeral.text}")
+    value = numeral.value
+    if value is None or not (value.real and value.imaginary):
+        return replace(numeral, value=None if value is None else -value, text=f"-{numeral.text}")
+    return replace(numeral, value=Exact(-value.real, value.imaginary, value.rooted))  # -3 + 4i

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec import Opaque
@@ -11,24 +11,13 @@ from safeexec.agent.messages import Reply
 from safeexec.common.text import short_repr, shorten
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from safeexec.agent.transcript import Transcript
     from safeexec.results import Display, Result, WaitingCall
 
-Stop = Literal[
-    "answer",
-    "final_answer",
-    "max_steps",
-    "max_tokens",
-    "max_seconds",
-    "repeated_failure",
-    "no_code",
-    "refused",
-    "model_error",
-    "cancelled",
-    "waiting",
-]
+Stop = (
+    Literal["answer", "final_answer", "max_steps", "max_tokens", "max_seconds", "repeated_failure", "no_code"]
+    | Literal["refused", "model_error", "cancelled", "waiting"]
+)
 
 STOP_REASONS: dict[str, str] = {
     "answer": "the model answered",
@@ -93,7 +82,7 @@ class AgentResult:
 
     @property
     def ok(self) -> bool:
-        """Return whether the run ended with an answer."""
+        """Return True if the run ended with an answer."""
         return self.stop in ("answer", "final_answer")
 
     def __bool__(self) -> bool:
@@ -123,7 +112,7 @@ class OfRun:
 
     @property
     def ok(self) -> bool:
-        """Return whether the run ended with an answer."""
+        """Return True if the run ended with an answer."""
         return self.run.ok
 
     def __bool__(self) -> bool:
@@ -131,12 +120,12 @@ class OfRun:
 
     @property
     def reason(self) -> str:
-        """Return why the run ended."""
+        """The end of the run in words."""
         return self.run.reason
 
     @property
     def answer(self) -> Any:
-        """Return what the run ended with: the value given to final_answer(), else the text of the answer, else None."""
+        """The value given to final_answer(), else the text of the answer, else None."""
         return self.run.answer
 
     @property
@@ -151,12 +140,12 @@ class OfRun:
 
     @property
     def stop(self) -> Stop:
-        """Return what ended the run, as a word."""
+        """The end of the run as a word."""
         return self.run.stop
 
     @property
     def usage(self) -> AgentUsage:
-        """Return what the run took: tokens, calls of the model, steps, seconds."""
+        """The costs of the run: tokens, calls of the model, steps, seconds."""
         return self.run.usage
 
 
@@ -250,10 +239,9 @@ class NoticeEvent:
 
 @dataclass(frozen=True, slots=True)
 class EndEvent:
-    """The run has ended. `files` are what the caller of an assistant wrote (reports, pictures)."""
+    """The run has ended."""
 
     result: AgentResult
-    files: tuple[Path, ...] = field(default=())
 
 
 Event = TextEvent | RetryEvent | ReplyEvent | StepEvent | OutputEvent | ObservationEvent | NoticeEvent | EndEvent

@@ -69,7 +69,7 @@ def system_prompt(card: str, *, native: bool, images: bool = False, extra: str =
 
 
 def has_sql(card: str) -> bool:
-    """Return whether the policy of a card has tables."""
+    """Return True if the policy of a card has tables."""
     return "\nSQL: " in card
 
 

@@ -19,7 +19,7 @@ _MAX_READINGS = 16
 _MAX_TEXT = 1_000
 """Of an answer that is read in other ways; a longer one is read as it stands."""
 _ALIKE = Fraction(1005, 1000)
-"""How far two quantities may be apart that are the same in two units, one of them rounded."""
+"""Factor by which two quantities may be apart that are the same in two units, one of them rounded."""
 
 # Quantities in two units
 
@@ -302,7 +302,6 @@ _POWER = r"\d{1,12}(?:\s?(?:\^\s?\{?\d{1,3}\}?|\*\*\s?\d{1,3}|[⁰¹²³⁴⁵�
 _TIMES = r"\s?(?:[·×*]|\\cdot|\\times)\s?"
 _PRODUCT = re.compile(rf"(?<![\w.^]){_POWER}(?:{_TIMES}{_POWER}){{0,40}}(?![\w^⁰¹²³⁴⁵⁶⁷⁸⁹]|\.\d)")
 _BASE = re.compile(r"(\d+)\s?(?:\^\s?\{?)?([\d⁰¹²³⁴⁵⁶⁷⁸⁹]*)")
-_PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
 def factors(text: str) -> dict[int, int]:
@@ -311,7 +310,7 @@ def factors(text: str) -> dict[int, int]:
     found: dict[int, int] = {}
     for power in re.split(_TIMES, products[-1].replace("**", "^")) if products else ():
         base, exponent = _BASE.findall(power)[0]
-        found[int(base)] = found.get(int(base), 0) + int(exponent.translate(_PLAIN_DIGITS) or 1)
+        found[int(base)] = found.get(int(base), 0) + int(exponent.translate(formulas.SUPERSCRIPTS) or 1)
     return found
 
 
@@ -359,7 +358,7 @@ _NONE = re.compile(
 
 
 def says_none(text: str) -> bool:
-    """Tell whether a text says that there is no solution."""
+    """Return True for a text that says that there is no solution."""
     return _NONE.search(text[:2000]) is not None
 
 
@@ -373,7 +372,7 @@ _IS_TRUE = re.compile(
 
 
 def truth(text: str, predicates: frozenset[str] = frozenset()) -> bool | None:
-    """Tell whether the text says yes or no; None where it plainly says neither. `predicates`: what the code asks,
+    """The yes or no of a text; None where it plainly says neither. `predicates`: the words that the code asks about,
     `prime` of `is_prime(91)`.
     """
     first = _POLARITY.match(text[:200])
@@ -432,7 +431,7 @@ _DIVIDES = re.compile(r"%[^\n=]{1,40}==\s*0")
 
 
 def predicates(program: str) -> frozenset[str]:
-    """Return what a program asks: `prime` of `isprime(n)`, `divisible` of `n % 7 == 0`. Bounded."""
+    """The words that a program asks about: `prime` of `isprime(n)`, `divisible` of `n % 7 == 0`. Bounded."""
     asked = [word.removesuffix("_") for word in _PREDICATE.findall(program[:20_000])[:10]]
     return frozenset(asked) | (_DIVISIBLE if _DIVIDES.search(program[:20_000]) else frozenset())
 
@@ -444,7 +443,7 @@ _ASKED = re.compile(
 
 
 def asked(question: str) -> frozenset[str]:
-    """Return what a question asks whether something is: `perfect square` of "Is 144 a perfect square?"."""
+    """The word that a question asks about: `perfect square` of "Is 144 a perfect square?"."""
     found = _ASKED.search(question[:2000])
     return frozenset([(found[1] or found[2]).lower()] if found else ())
 

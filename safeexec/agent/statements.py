@@ -1,4 +1,4 @@
-"""How a number stands in its sentence: whether the words around it say it as it is, and as what.
+"""Judge how a number stands in its sentence: do the words around it say it as it is, and as what?
 
 Pure. A list of the harmless, not of the harmful: a number counts as a statement behind a verb, a sign of equality or
 the beginning of a sentence, before the end of a clause, a unit or a noun. Where nothing here knows the words, the
@@ -164,7 +164,7 @@ _TASK = re.compile(
     r"(?![^.!?\n]{0,120}(?::\s|\b(?:get|gives?|find|obtain|yields?)\b)[^.!?\n]{0,40}\d)",
     re.IGNORECASE,
 )
-"""What is still to be done with a number, and not what comes of it."""
+"""A task that is still to be done with a number."""
 _COMPARED = re.compile(
     r"(?:%|\bper ?cent)\s(?P<word>more|less|larger|smaller|higher|lower|greater|fewer|cheaper|longer|shorter)\b\s?"
 )
@@ -188,7 +188,7 @@ _CHANGED = frozenset(_CHANGED_TEXT.split())
 
 
 def is_unsolved(side: str) -> bool:
-    """Tell whether a side of an equation is one of an equation to be solved, and no value to be worked out."""
+    """Return True for a side of an equation to be solved, False for a value to be worked out."""
     if _EVALUATED.search(side):
         return False
     return _UNSOLVED.match(_LONG_WORD.split(_QUANTITY.sub("1", side))[-1]) is not None
@@ -205,9 +205,9 @@ class Sentences:
         self._ends = [0, *(found.end() for found in _SENTENCE.finditer(text))]
         doubts = (found.start() for pattern in (_DOUBT, _TASK) for found in pattern.finditer(text))
         self._doubted = max(doubts, default=-1)
-        """Where the last word of doubt stands: it is about all of its sentence, and about those before."""
+        """Place of the last word of doubt: it is about all of its sentence, and about those before."""
         self._more: list[tuple[int, bool]] = []
-        """Where the next number is, or a word that may change the one before it."""
+        """Places of the next number, or of a word that may change the one before it."""
         compared: set[int] = set()
         for percentage in _COMPARED.finditer(text):
             if percentage["word"] in (vocabulary or ()):
@@ -225,7 +225,7 @@ class Sentences:
                 self._more.append((found.start(), True))
 
     def standing(self, begin: int, end: int) -> Standing:
-        """Return how the number stands that was read from `begin` to `end`."""
+        """The standing of the number that was read from `begin` to `end`."""
         if begin and self._text[begin - 1] + self._text[end : end + 1] in _QUOTES:
             begin, end = begin - 1, end + 1
         sentence = bisect_right(self._ends, begin) - 1
@@ -261,7 +261,7 @@ class Sentences:
         return ("claim" if word and word[1].lower() not in _CHANGED and not word[1].endswith("ing") else "other"), False
 
     def _is_whole(self, end: int, last: int, loud: bool) -> bool:
-        """Return whether what follows leaves the number as it is."""
+        """Return True if the words that follow leave the number as it is."""
         text = self._text
         closed = _CLOSING.match(text, end)
         end = closed.end() if closed else end
@@ -277,7 +277,7 @@ class Sentences:
         return bool(_UNIT.match(text, end) or _WORD.match(text, end))
 
     def _goes_on(self, end: int, last: int) -> bool:
-        """Return whether more is said of the number that ends here, before the next one and the end of its sentence."""
+        """Return True if more is said of the number that ends here, before the next one and the end of its sentence."""
         following = bisect_left(self._more, (end, False))
         if following == len(self._more):
             return False

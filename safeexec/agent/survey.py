@@ -206,9 +206,6 @@ def chunks_of(name, options):
     else:
         raise ValueError("not a table that pandas reads: .csv, .tsv, .txt, .json, .jsonl, .parquet, .xlsx, .sqlite")
 
-def sheets_of(name):
-    return {f"sheet {label!r}": frame for label, frame in pd.read_excel(name, sheet_name=None).items()}
-
 def oddities_of(frame):
     # The same of a frame, and whether its header lies below a title.
     labels = [str(label) for label in frame.columns]
@@ -245,14 +242,9 @@ def survey_parts(parts):
             found["parts"].append(said[:MAX_TEXT])
     return found | {"parts": found["parts"][:20]}
 
-def smallest(a, b):
-    return b if a is None else a if b is None else min(a, b)
-
-def largest(a, b):
-    return b if a is None else a if b is None else max(a, b)
-
 def note_range(seen, low, high):
-    seen["low"], seen["high"] = smallest(seen["low"], low), largest(seen["high"], high)
+    seen["low"] = low if seen["low"] is None else min(seen["low"], low)
+    seen["high"] = high if seen["high"] is None else max(seen["high"], high)
 
 def note_column(seen, column):
     values = column.dropna()
@@ -309,7 +301,8 @@ def survey(chunks, options, notes=()):
 def survey_any(name):
     kind = kind_of(name)
     if kind in (".xlsx", ".xls"):
-        return survey_parts(sheets_of(name))
+        sheets = pd.read_excel(name, sheet_name=None)
+        return survey_parts({f"sheet {label!r}": frame for label, frame in sheets.items()})
     if kind in (".db", ".sqlite", ".sqlite3"):
         return survey_parts(tables_of(name))
     if kind not in (".csv", ".tsv", ".txt"):
@@ -358,9 +351,9 @@ class FileSurvey(msgspec.Struct, frozen=True):
     width: Count = 0
     """All columns; `columns` holds the first 200."""
     options: dict[Option, Text | Count | Annotated[dict[Text, Text], Meta(max_length=_MAX_PARTS)]] = {}
-    """What pandas.read_csv has to be told to read it."""
+    """Options of pandas.read_csv that read it."""
     notes: Notes = ()
-    """What is odd about it: lines above the header, totals among the rows, dates in two forms, in words."""
+    """Oddities: lines above the header, totals among the rows, dates in two forms, in words."""
     parts: Parts = ()
     """The sheets of a workbook, the tables of a database, in words: the columns are those of the first."""
 
@@ -393,7 +386,7 @@ def survey_program(name: str) -> str:
 
 
 def survey_of(name: str, result: Result | None) -> FileSurvey:
-    """Return what that program found; None: there is no session to run it in."""
+    """The survey from the result of that program; None: there is no session to run it in."""
     if result is None:
         return FileSurvey(name, problem="nobody looked: the session cannot be copied")
     if not result.ok:

@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ Entry = dict[str, Any]
 
 _LIMITS = ("max_steps", "max_tokens", "max_seconds")
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
-"""What APIs do not take in the name of a tool, at most 64 characters."""
+"""Characters that APIs do not take in the name of a tool, which has 64 at most."""
 _REPLY_CHARACTERS = 32_000  # of one reply, when it goes back to the model
 _OLD_OBSERVATION_CHARACTERS = 400
 _RECENT_ENTRIES = 8
@@ -55,7 +55,7 @@ class Transcript:
         self.held: Any = None
         """The open session of a run that waits, and what closes it: the drivers' own."""
         self._torn_at: int | None = None
-        """Where a last line begins that a dying run has written in part: the next entry takes its place."""
+        """Offset of a last line that a dying run has written in part: the next entry takes its place."""
 
     @classmethod
     def load(cls, path: str | Path) -> Transcript:
@@ -82,12 +82,6 @@ class Transcript:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry, ensure_ascii=True) + "\n")
         return entry
-
-    def save(self, path: str | Path) -> None:
-        """Write all entries to `path`."""
-        Path(path).write_text(
-            "".join(json.dumps(entry, ensure_ascii=True) + "\n" for entry in self.entries), encoding="utf-8"
-        )
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -204,46 +198,45 @@ def _render(entries: list[Entry], system: str, pictures: Pictures, short_before:
     return talk.messages()
 
 
-@dataclass(slots=True)
-class _MessageDraft:
-    """A message that words may join."""
-
-    role: Role
-    words: list[str] = field(default_factory=list)
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: str | None = None
-    pictures: list[str] = field(default_factory=list)
-
-    def message(self) -> Message:
-        return Message(self.role, "\n\n".join(self.words), self.tool_calls, self.tool_call_id, tuple(self.pictures))
-
-
 class _Conversation:
     """The messages as APIs want them. Each step takes time for what it adds alone."""
 
     def __init__(self, system: str) -> None:
-        self._drafts = [_MessageDraft("system", [system])]
+        self._drafts: list[tuple[Message, list[str], list[str]]] = []
+        """Messages, and the words and pictures that they get: others may join the last one."""
         self._open: dict[str, None] = {}
         """Calls of the last reply that have no answer yet."""
+        self._add(Message("system", system))
+
+    def _add(self, message: Message) -> None:
+        self._drafts.append((message, [message.content], list(message.pictures)))
+
+    @property
+    def _last(self) -> Role:
+        return self._drafts[-1][0].role
 
     def messages(self) -> list[Message]:
         self._give_the_word()
-        return [draft.message() for draft in self._drafts]
+        return [
+            replace(message, content="\n\n".join(words), pictures=tuple(pictures))
+            for message, words, pictures in self._drafts
+        ]
 
     def _give_the_word(self) -> None:
         """APIs want the word before a reply to be the user's or a tool's; a resumed run may have ended without."""
         self._answer_calls()
-        if self._drafts[-1].role == "assistant":
-            self._drafts.append(_MessageDraft("user", ["Go on."]))
+        if self._last == "assistant":
+            self._add(Message("user", "Go on."))
 
     def _answer_calls(self) -> None:
         """A run may end between the calls of a reply, and APIs refuse a call without an answer."""
-        self._drafts += [_MessageDraft("tool", ["Not run."], tool_call_id=call) for call in self._open]
+        for call in self._open:
+            self._add(Message("tool", "Not run.", tool_call_id=call))
         self._open.clear()
 
     def reply(self, message: Message) -> None:
         self._give_the_word()
-        self._drafts.append(_MessageDraft("assistant", [message.content], message.tool_calls))
+        self._add(message)
         self._open = dict.fromkeys(call.id for call in message.tool_calls)
 
     def close(self, end: Entry) -> None:
@@ -253,26 +246,26 @@ class _Conversation:
             return
         if end.get("answer") is None:
             self.say(f"(The work was stopped: {end['reason']}.)")
-        elif self._drafts[-1].role != "assistant":
-            answer = head_and_tail(end["answer"], _REPLY_CHARACTERS)[0]
-            self._drafts.append(_MessageDraft("assistant", [_clean(answer)]))
+        elif self._last != "assistant":
+            self._add(Message("assistant", _clean(head_and_tail(end["answer"], _REPLY_CHARACTERS)[0])))
 
     def say(self, text: str, pictures: tuple[str, ...] = (), *, call: str | None = None) -> None:
         """Add words of the loop, as the answer to a call where they are one. Some APIs refuse a user message behind a
         tool's, or two in a row: there the text joins the last message.
         """
+        text = _clean(text)
         if call:
             self._open.pop(call, None)
-            self._drafts.append(_MessageDraft("tool", [_clean(text)], tool_call_id=call, pictures=list(pictures)))
+            self._add(Message("tool", text, tool_call_id=call, pictures=pictures))
             return
-        if self._drafts[-1].role == "assistant":
+        if self._last == "assistant":
             self._answer_calls()
-        last = self._drafts[-1]
-        if last.role in ("user", "tool"):
-            last.words.append(_clean(text))
-            last.pictures += pictures
+        if self._last in ("user", "tool"):
+            _, words, shown = self._drafts[-1]
+            words.append(text)
+            shown += pictures
         else:
-            self._drafts.append(_MessageDraft("user", [_clean(text)], pictures=list(pictures)))
+            self._add(Message("user", text, pictures=pictures))
 
 
 def _assistant(entry: Entry) -> Message:

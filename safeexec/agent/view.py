@@ -83,7 +83,7 @@ class View:
 
 
 def prose_of(reply: Reply) -> str:
-    """Return what a reply says before its code, which is shown anyway. Without code it is the answer, shown later."""
+    """The prose of a reply before its code, which is shown anyway. Without code it is the answer, shown later."""
     text = without_thinking(reply.text)
     if reply.tool_calls:
         return text.strip()[:_PROSE_LIMIT]

@@ -50,7 +50,7 @@ _Written = str | Callable[[re.Match[str]], str]
 
 
 def _each(found: re.Match[str]) -> str:
-    """Of x = y = 2 what it says of each."""
+    """Of x = y = 2 an equation for each."""
     return ", ".join(f"{name} = {found[2]}" for name in re.findall(r"[a-z]", found[1]))
 
 
@@ -120,7 +120,7 @@ def _digits(found: re.Match[str], *, alone: bool) -> str:
 
 
 def _value(found: re.Match[str]) -> Fraction | None:
-    """What the words say; None where they are no number: "hundred two million"."""
+    """The number that the words say; None where they say none: "hundred two million"."""
     if found["one"]:
         return Fraction(1, _denominator(found["one"]))
     words = [word for word in re.split(r"[\s-]+", found["whole"].lower()) if word != "and"]

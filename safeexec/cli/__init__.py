@@ -36,17 +36,17 @@ COMMANDS = {
     "replay": "run a recording of a session again, and compare",
     "debug": "look at a recording step by step, and go on from any of them",
 }
-"""What there is, with a line of help for each. The module of that name adds its options and runs it."""
+"""The commands, with a line of help for each. The module of that name adds its options and runs it."""
 EXIT_USAGE = 2
 EXIT_READER_GONE = 128 + 13
-"""What a shell reports of a program that SIGPIPE (13) ended: `safeexec bench | head`."""
+"""The status that a shell reports of a program that SIGPIPE (13) ended: `safeexec bench | head`."""
 
 
 class _Parser(argparse.ArgumentParser):
     """A command without the word that says what to do lists the words."""
 
     def error(self, message: str) -> NoReturn:
-        """As the base class; the subcommands' parsers are of this class, too."""
+        """Do as the base class; the subcommands' parsers are of this class, too."""
         if self._subparsers is not None and message.startswith("the following arguments are required"):
             self.print_help(sys.stderr)
             self.exit(EXIT_USAGE)

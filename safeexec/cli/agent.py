@@ -75,7 +75,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def shipped() -> list[str]:
-    """Names of the transcripts that come with the package."""
+    """Return names of the transcripts that come with the package."""
     return sorted(path.stem for path in SHIPPED.glob("*.jsonl"))
 
 
@@ -100,7 +100,7 @@ def _holds_something(path: Path) -> bool:
 
 
 def _model(options: argparse.Namespace) -> tuple[Model, Transcript | None]:
-    """The model, and the transcript that is replayed or resumed. Raises ModelKeyMissing, TranscriptError."""
+    """Return the model, and the transcript that is replayed or resumed. Raises ModelKeyMissing, TranscriptError."""
     if options.replay:
         path = SHIPPED / f"{options.replay}.jsonl" if options.replay in shipped() else Path(options.replay)
         return RecordedModel(path), Transcript.load(path)
@@ -140,8 +140,8 @@ def _run(
 
 
 def _recorded_policy(recorded: Transcript, usual: str) -> str:
-    """The policy of a recorded run, where it is the one that would be used anyway: a file must not choose what its own
-    code may do. Raises AgentError.
+    """Return the policy of a recorded run, where it is the one that would be used anyway: a file must not choose what
+    its own code may do. Raises AgentError.
     """
     name = recorded.entries[0].get("policy") or usual
     if name != usual:
@@ -153,7 +153,9 @@ def _recorded_policy(recorded: Transcript, usual: str) -> str:
 
 
 def _transcript_path(options: argparse.Namespace) -> Path | None:
-    """The file of this run's transcript, a new one where none is named; none for a replay that did not ask for one."""
+    """Return the file of this run's transcript, a new one where none is named; none for a replay that did not ask for
+    one.
+    """
     if options.resume:
         return Path(options.resume)
     if options.transcript:

@@ -71,7 +71,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def measure(policy: str, rounds: int) -> Iterator[Row]:
-    """All figures for one policy, one after the other."""
+    """Yield all figures for one policy, one after the other."""
     few = max(3, rounds // 20)
     start = partial(_new_process, _COLD.format(policy=policy))
     yield _in_turn("import, open a sandbox, first result", start, _bare_python, few)

@@ -74,7 +74,7 @@ def flags(sandbox: Sandbox) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
 
 @contextmanager
 def serving(flag: str) -> Iterator[int]:
-    """A service of this machine that tells the flag to whoever connects; its port."""
+    """Start a service of this machine that tells the flag to whoever connects; its port."""
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
 
         def answer() -> None:
@@ -96,7 +96,7 @@ def serving(flag: str) -> Iterator[int]:
 
 
 def texts(result: Result) -> Iterator[str]:
-    """All that a step tells."""
+    """Yield all that a step tells."""
     yield from (result.stdout, result.stderr, result.text, repr(result.value), result.observation(100_000))
     for display in result.displays:
         yield from (item if isinstance(item, str) else item.decode("latin-1") for item in display.values())

@@ -1,4 +1,4 @@
-"""What several commands share: options, sources, and how a result looks in a terminal."""
+"""Helpers that several commands share: options, sources, and how a result looks in a terminal."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def add_tools_option(parser: argparse.ArgumentParser) -> None:
 
 
 def tools_of(options: argparse.Namespace) -> list[Callable[..., Any]]:
-    """The functions that ``--tools`` names, of the current directory or installed. Raises `ToolError`. What they print
-    as they are imported goes to standard error: standard output may be a protocol's.
+    """Return the functions that ``--tools`` names, of the current directory or installed. Raises `ToolError`. What they
+    print as they are imported goes to standard error: standard output may be a protocol's.
     """
     sys.path.insert(0, "")  # as with `python -m`
     found = []
@@ -87,7 +87,7 @@ def add_file_option(parser: argparse.ArgumentParser) -> None:
 
 
 def files_of(given: list[str]) -> dict[str, str]:
-    """Names in the workspace and paths: of ``NAME=PATH``, or of ``PATH``, whose last part is the name then."""
+    """Return names in the workspace and paths: of ``NAME=PATH``, or of ``PATH``, whose last part is the name then."""
     files: dict[str, str] = {}
     for entry in given:
         name, separator, path = entry.partition("=")
@@ -110,7 +110,7 @@ def tell(*values: object, file: TextIO | None = None, sep: str = " ") -> None:
 
 
 def read_source(name: str) -> str:
-    """The text of a source file, or of standard input for ``-``. Raises OSError, also for what is no text."""
+    """Return the text of a source file, or of standard input for ``-``. Raises OSError, also for what is no text."""
     # The user named it: a pipe is allowed (`<(…)`), a program without end is not.
     with open(sys.stdin.fileno(), "rb", closefd=False) if name == "-" else open(name, "rb") as file:
         data = file.read(MAX_SOURCE + 1)
@@ -120,8 +120,8 @@ def read_source(name: str) -> str:
 
 
 def decoded(name: str, data: bytes) -> str:
-    """The text of a source file, as Python reads it: in UTF-8, or as its comment says (PEP 263). Raises OSError for
-    what is no such text.
+    """Return the text of a source file, as Python reads it: in UTF-8, or as its comment says (PEP 263). Raises OSError
+    for what is no such text.
     """
     encoding = encoding_of(data) or "utf-8"
     try:

@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """The status of the engine's build."""
+    """Build it, and return the engine's status."""
     command = engine()
     with tempfile.TemporaryDirectory(prefix="safeexec-image-") as context:
         wheel = _wheel(Path(context))

@@ -49,7 +49,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _asked() -> Iterator[list[str]]:
-    """The words of each line, until the end or `quit`."""
+    """Yield the words of each line, until the end or `quit`."""
     while True:
         try:
             line = input("debug> " if sys.stdin.isatty() else "")
@@ -82,13 +82,13 @@ def _do(options: argparse.Namespace, timeline: Timeline, words: list[str]) -> No
 
 
 def when(timeline: Timeline, name: str) -> str:
-    """The moments at which a variable changed."""
+    """Return the moments at which a variable changed."""
     found = timeline.when(name)
     return "\n".join(map(str, found)) if found else f"no step of it has changed {name}"
 
 
 def at(timeline: Timeline, step: str) -> str:
-    """One moment in full, by the number that the history shows."""
+    """Return one moment in full, by the number that the history shows."""
     return timeline.at(*reversed(_place(step))).describe()
 
 

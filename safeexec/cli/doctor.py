@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 class Findings(NamedTuple):
-    """What was found for one policy. `held`: a session has all that it requires, and every attempt was refused."""
+    """The findings for one policy. `held`: a session has all that it requires, and every attempt was refused."""
 
     policy: Policy
     machine: list[Mechanism]

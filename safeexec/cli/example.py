@@ -36,7 +36,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def summary(path: Path) -> str:
-    """The first line of an example's docstring, and the libraries that it needs."""
+    """Return the first line of an example's docstring, and the libraries that it needs."""
     lines = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines()
     needs = next((line for line in lines if line.startswith("Needs: ")), "")
     return f"{lines[0]} ({needs[0].lower()}{needs[1:]})" if needs else lines[0]

@@ -72,7 +72,7 @@ def _install(manager: KernelSpecManager, options: argparse.Namespace) -> None:
 
 
 def _ours(manager: KernelSpecManager) -> dict[str, tuple[str, list[str]]]:
-    """Name → directory and command of each kernel that runs this module."""
+    """Return name → directory and command of each kernel that runs this module."""
     found = manager.get_all_specs()
     return {
         name: (row["resource_dir"], row["spec"]["argv"])

@@ -48,7 +48,7 @@ def main(options: argparse.Namespace) -> int:
             tell(f"{one_line(name)}: {result.outcome}{_reason(result)}")
 
     def programs() -> Iterator[str]:
-        """The texts of those that can be read, and their names in `running`."""
+        """Yield the texts of those that can be read, and their names in `running`."""
         for path in paths:
             name = str(path.relative_to(root))
             try:

@@ -73,7 +73,7 @@ def is_drawn(display: Display) -> bool:
 
 
 def _content(display: Display, mime: str, put: Callable[[str], str]) -> bytes | None:
-    """The bytes of a file for one kind; None for an invalid picture."""
+    """Return the bytes of a file for one kind; None for an invalid picture."""
     data = display[mime]
     if isinstance(data, bytes) or mime in SIGNATURES:
         return data if isinstance(data, bytes) and is_picture(mime, data) else None

@@ -1,31 +1,24 @@
-"""`safeexec repl`: an interactive session. State, history and several lines; `:help` lists the commands."""
+"""`safeexec repl`: a notebook at a terminal. State, history and several lines; `:help` lists the commands."""
 
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from typing import Any
 
-from safeexec import Sandbox, SandboxError
-from safeexec.cli.common import add_policy_option, print_error, tell
-from safeexec.cli.debug import at, when
+from safeexec import Display, Policy, SandboxError
+from safeexec.cli.common import add_policy_option, tell
 from safeexec.cli.pictures import Pictures, is_drawn
 from safeexec.cli.typed import read_step
 from safeexec.common.matching import nearest
 from safeexec.common.text import one_line, printable
 from safeexec.servers.jupyter.introspection import complete
+from safeexec.servers.jupyter.notebook import MAGICS, RECORDED, Notebook
 
-if TYPE_CHECKING:
-    from safeexec import Session
-
-COMMANDS = (
-    *("checkpoint", "rollback", "checkpoints", "vars", "history", "at", "when"),
-    *("files", "save", "load", "branch", "why", "help", "quit"),
-)
-BAR_WIDTH = 20
 HELP = """\
 :checkpoint NAME  keep the state as it is now     :rollback [NAME]  go back (no name: before the last step)
 :checkpoints      list them                       :vars             list the variables
@@ -33,8 +26,9 @@ HELP = """\
 :when NAME        the steps that changed a name   :files            list the files of the workspace
 :save PATH        write the state to a file       :load PATH        go on from a state that was saved
 :branch NAME      go on in a branch (no name: list them; main is the first session)
-:why NAME         is a name allowed, by which line
-:quit             leave (also Ctrl-D)             Ctrl-C            stop the running step; its state is restored"""
+:why NAME         is a name allowed, by which line     :card, :policy    all that code may do
+:quit             leave (also Ctrl-D)             Ctrl-C            stop the running step; its state is restored
+NAME?             explain a name                  %timeit CODE      how long it takes; the other magics of the kernel"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -44,11 +38,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Read, run, print, until the end of input."""
-    with Sandbox(options.policy) as sandbox, Desk(sandbox) as desk:
+    with closing(Desk(options.policy, options.timeout)) as desk:
+        policy = desk.session.policy.name  # opened now: what is wrong with it ends the command
         ask = _reader(desk)
         if sys.stdin.isatty():
-            print(f"safeexec, policy {sandbox.policy.name}; :help lists the commands")
-        while True:
+            print(f"safeexec, policy {policy}; :help lists the commands")
+        while desk.exit_status is None:
             try:
                 source = read_step(ask)
             except EOFError:
@@ -56,68 +51,43 @@ def main(options: argparse.Namespace) -> int:
             except KeyboardInterrupt:
                 print()
                 continue
-            if source.startswith(":"):
-                if not desk.command(source[1:].split()):
-                    return 0
-            elif source.strip():
-                status = run_step(desk.session, source, options.timeout, desk.pictures)
-                if status is not None:
-                    return status
+            if source.strip():
+                desk.enter(source)
+        return desk.exit_status
 
 
-class Desk:
-    """What is under way in one terminal: a sandbox, the session that steps run in, and the others by their names."""
+class Desk(Notebook):
+    """A notebook whose cells are typed at a terminal, and whose magics may begin with a colon."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        self.sandbox = sandbox
-        self.recorded = sys.platform == "linux"  # elsewhere it is a session in a container
-        self.session = sandbox.session(record=self.recorded)
-        self.sessions = {"main": self.session}
-        self.pictures = Pictures(None, temporary=True)
+    def __init__(self, policy: str, timeout: float | None = None) -> None:
+        """`timeout`: seconds of a step, the policy's where none is given."""
+        super().__init__(policy, timeout or Policy.load(policy).limits.wall_seconds)
+        self.magics = COMMANDS
+        self.terminal = Terminal()
 
-    def __enter__(self) -> Desk:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for session in self.sessions.values():
-            session.close()
-
-    def command(self, words: list[str]) -> bool:
-        """Run one `:` command. False: leave."""
+    def enter(self, source: str) -> None:
+        """Run a step, or a command. What went wrong is on standard error."""
+        if source.startswith(":"):
+            word, _, argument = source[1:].strip().partition(" ")
+            word = {"q": "quit", "exit": "quit", "": "help"}.get(word, word)
+            if word not in COMMANDS:
+                near = nearest(word, COMMANDS)
+                meant = f", did you mean :{near[0]}?" if near else ""
+                tell(f"no command :{one_line(word)}{meant}; :help lists them", file=sys.stderr)
+                return
+            source = f"%{word} {argument}"
         try:
-            match words:
-                case ["files"]:
-                    for name in self.session.list_files() or ["no files"]:
-                        tell(one_line(name))
-                case ["save", path]:
-                    left = self.session.save(path)
-                    without = f", without {one_line(', '.join(left))}" if left else ""
-                    tell(f"saved to {one_line(path)}{without}")
-                case ["load", path]:
-                    self._go_to(os.path.basename(path), self.sandbox.restore(path, record=self.recorded))
-                case ["branch"]:
-                    for name, session in self.sessions.items():
-                        tell(f"{'*' if session is self.session else ' '} {one_line(name)}")
-                case ["branch", name]:
-                    self._go_to(name, self.sessions.get(name) or self.session.branch()[0])
-                case ["history"]:  # without the branches in which completion looks
-                    timeline = self.session.history()
-                    tell(timeline.listed({session.history().session for session in self.sessions.values()}))
-                case ["why", *name] if name:
-                    tell(self.sandbox.policy.why(" ".join(name)))
-                case [word, *_] if word not in (*COMMANDS, "q", "exit"):
-                    tell(f"no command :{one_line(word)}{_nearest(word)}; :help lists them", file=sys.stderr)
-                case _:
-                    return command(self.session, words)
-        except (SandboxError, OSError) as error:
+            failed = self.run(source, self.terminal)
+        except KeyboardInterrupt:
+            print("stopped; the state before this step is restored", file=sys.stderr)
+            return
+        except OSError as error:
             tell(f"safeexec: {error}", file=sys.stderr)
-        return True
-
-    def _go_to(self, name: str, session: Session) -> None:
-        before = self.sessions.get(name)
-        if before is not None and before is not session:
-            before.close()
-        self.sessions[name] = self.session = session
+            return
+        finally:
+            self.terminal.end_line()
+        if failed is not None and self.exit_status is None:
+            tell("\n".join(failed.lines), file=sys.stderr)
 
     def completions(self, text: str) -> tuple[list[str], int]:
         """Return what could stand at the end of a line, and where that begins: commands, variables, attributes,
@@ -126,124 +96,92 @@ class Desk:
         if text.startswith(":") and " " not in text:
             return [name for name in COMMANDS if name.startswith(text[1:])], 1
         with suppress(SandboxError):
-            return complete(self.session, text, len(text), ())
+            return complete(self.session, text, len(text), COMMANDS)
         return [], len(text)
 
+    def save(self, path: str) -> None:
+        left = self.session.save(path)
+        without = f", without {one_line(', '.join(left))}" if left else ""
+        tell(f"saved to {one_line(path)}{without}")
 
-def _nearest(word: str) -> str:
-    found = nearest(word, COMMANDS)
-    return f", did you mean :{found[0]}?" if found else ""
+    def load(self, path: str) -> None:
+        assert self._sandbox is not None
+        session = self._sandbox.restore(path, record=RECORDED)
+        self.current = os.path.basename(path)
+        if (before := self.branches.get(self.current)) is not None:
+            before.close()
+        self.branches[self.current] = session
+
+    def leave(self, _: str) -> None:
+        self.exit_status = 0
 
 
-class Bar:
-    """The progress bars of a step, one line that is drawn again."""
+COMMANDS: dict[str, Callable[[Any, str], None]] = {
+    **MAGICS,
+    "save": Desk.save,
+    "load": Desk.load,
+    "help": lambda _, __: print(HELP),
+    "quit": Desk.leave,
+}
+"""The magics of the kernel, and those that touch files of this machine: a cell may be a stranger's, what is typed is
+not.
+"""
+
+
+class Terminal:
+    """The page of a notebook at a terminal: a picture becomes a file, and a bar is one line that is drawn again."""
 
     def __init__(self) -> None:
+        self._pictures = Pictures(None, temporary=True)
         self._drawn = False
 
-    def __call__(self, description: str, done: float, total: float | None) -> None:
-        if sys.stderr.isatty():
-            self._drawn = True
-            print(f"\r\x1b[K{bar_text(description, done, total)}", end="", file=sys.stderr, flush=True)
+    def form(self, display: Mapping[str, str | bytes]) -> Mapping[str, str | bytes]:
+        """Return all of it: a terminal shows text alone, and nothing of that acts on it."""
+        return display
 
-    def end(self) -> None:
+    def end_line(self) -> None:
         """Leave the line of the last bar as it is."""
         if self._drawn:
+            self._drawn = False
             print(file=sys.stderr)
 
+    def stream(self, name: str, text: str) -> None:
+        self.end_line()
+        print(printable(text), end="", flush=True, file=sys.stderr if name == "stderr" else sys.stdout)
 
-def bar_text(description: str, done: float, total: float | None) -> str:
-    """``load: 3/10 [######··············]``."""
-    name = f"{one_line(description)[:60]}: " if description else ""
-    if not total or total < 0:
-        return f"{name}{done:g}"
-    filled = round(BAR_WIDTH * min(1.0, max(0.0, done / total)))
-    return f"{name}{done:g}/{total:g} [{'#' * filled}{'·' * (BAR_WIDTH - filled)}]"
+    def show(self, data: Mapping[str, str | bytes], display_id: str | None = None, update: bool = False) -> None:
+        display = Display(data)
+        if is_drawn(display):
+            self._pictures.show([display])
+        elif display_id is None:
+            self.value(data)
+        elif sys.stderr.isatty():
+            self._drawn = True
+            print(f"\r\x1b[K{one_line(_text(display))}", end="", file=sys.stderr, flush=True)
 
+    def value(self, data: Mapping[str, str | bytes]) -> None:
+        self.end_line()
+        tell(_text(Display(data)))
 
-def run_step(session: Session, source: str, timeout: float | None, pictures: Pictures) -> int | None:
-    """Run one step and show what it prints, its bars while they grow, its value, its pictures. The status with which
-    it asked to leave, as by `exit()`.
-    """
-    bar = Bar()
-    try:
-        result = session.run(
-            source, timeout=timeout, on_output=lambda text: print(printable(text), end="", flush=True), on_progress=bar
-        )
-    except KeyboardInterrupt:
-        print("stopped; the state before this step is restored", file=sys.stderr)
-        return None
-    finally:
-        bar.end()
-    if result.ok and result.value is not None:
-        tell(result.text)
-    pictures.show(display for display in result.displays if is_drawn(display))
-    if result.exit_status is None:
-        print_error(result)
-    return result.exit_status
+    def clear(self, wait: bool) -> None:
+        """Take nothing away: what is printed stays."""
+
+    def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
+        self.end_line()
+        return input(prompt)
 
 
-def command(session: Session, words: list[str]) -> bool:
-    """Run one `:` command. False: leave."""
-    try:
-        match words:
-            case ["quit" | "q" | "exit"]:
-                return False
-            case ["checkpoint", name]:
-                session.checkpoint(name)
-            case ["rollback", *name] if len(name) < 2:
-                session.rollback(*name)
-                tell(f"back to {one_line(name[0]) if name else 'before the last step'}")
-            case ["checkpoints"]:
-                for row in session.checkpoints():
-                    kind = "automatic" if row.automatic else "named"
-                    tell(f"{one_line(row.name):20} {kind:10} step {row.step:<5} {row.age:8.1f} s old")
-            case ["vars"]:
-                for variable in session.variables():
-                    name, kind, text = map(one_line, (variable.name, variable.type, variable.text))
-                    tell(f"{name:20} {kind:16} {one_line(str(variable.shape)):12} {text}")
-            case ["at", step]:
-                tell(at(session.history(), step))
-            case ["when", name]:
-                tell(when(session.history(), name))
-            case _:
-                print(HELP)
-    except SandboxError as error:
-        tell(f"safeexec: {error}", file=sys.stderr)
-    return True
+def _text(display: Display) -> str:
+    return display.text or display.markdown or display.latex or f"data: {', '.join(display)}"
 
 
 def _reader(desk: Desk) -> Callable[[str], str]:
-    """Line input with history, editing and completion where the terminal and the packages allow it."""
+    """Return what reads a line: with history, editing and completion at a terminal of a system that has readline."""
     if not sys.stdin.isatty():
         return lambda prompt: input()
     try:
-        from prompt_toolkit import PromptSession
-        from prompt_toolkit.completion import Completer, Completion
-        from prompt_toolkit.history import FileHistory
-    except ImportError:
-        return _plain_reader(desk)
-
-    class SessionNames(Completer):  # type: ignore[misc]
-        """The names of the session, when they are asked for with Tab."""
-
-        def get_completions(self, document: Any, _event: Any) -> Any:
-            text = document.text_before_cursor
-            matches, start = desk.completions(text)
-            return (Completion(match, start_position=start - len(text)) for match in matches)
-
-    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    os.makedirs(os.path.join(state, "safeexec"), mode=0o700, exist_ok=True)
-    history = FileHistory(os.path.join(state, "safeexec", "history"))
-    prompt: Any = PromptSession(history=history, completer=SessionNames(), complete_while_typing=False)
-    return lambda text: str(prompt.prompt(text))
-
-
-def _plain_reader(desk: Desk) -> Callable[[str], str]:
-    """`input` with the standard library's editing, which Windows has not."""
-    try:
         import readline
-    except ImportError:
+    except ImportError:  # Windows
         return input
 
     found: list[str] = []
@@ -255,6 +193,13 @@ def _plain_reader(desk: Desk) -> Callable[[str], str]:
             found[:] = [line[readline.get_begidx() : start] + match for match in matches]
         return found[number] if number < len(found) else None
 
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    os.makedirs(os.path.join(state, "safeexec"), mode=0o700, exist_ok=True)
+    history = os.path.join(state, "safeexec", "typed")
+    with suppress(OSError):
+        readline.read_history_file(history)
+    readline.set_history_length(10_000)
+    atexit.register(readline.write_history_file, history)
     readline.set_completer_delims(" \t\n()[]{},=+-*/%<>:;!&|^~'\"@")
     readline.set_completer(completed)
     readline.parse_and_bind("tab: complete")

@@ -45,7 +45,7 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
 
 
 def changes_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The keywords of `safeexec.replay`."""
+    """Return the keywords of `safeexec.replay`."""
     return {
         "policy": options.policy,
         "set": {name: evaluate(expression) for name, expression in options.set},

@@ -84,7 +84,7 @@ class _File(NamedTuple):
 
 
 def _text(word: str) -> str:
-    """A word of the command line; bytes that are not UTF-8, which cannot cross, as question marks."""
+    """Return a word of the command line; bytes that are not UTF-8, which cannot cross, as question marks."""
     return word.encode("utf-8", "replace").decode()
 
 

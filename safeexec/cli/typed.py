@@ -1,4 +1,4 @@
-"""Which of the lines that are typed make one step: a statement, or a block up to its blank line."""
+"""Lines that are typed, as steps: a statement, or a block up to its blank line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from safeexec.cli.common import tell
 from safeexec.common.text import one_line
 
 COMPOUND = {"if", "for", "while", "try", "with", "def", "class", "async", "@"}
-"""What a block begins with; it ends with a blank line. `match` does by its colon."""
+"""The words that begin a block; it ends with a blank line. `match` begins one by its colon."""
 FIRST, MORE = ">>> ", "... "
 """How the first line of a step is asked for, and each further one."""
 MAX_LINES = 200_000
@@ -20,7 +20,7 @@ MAX_LINES = 200_000
 
 
 def read_step(ask: Callable[[str], str]) -> str:
-    """One complete step: a statement, or a block up to its blank line. At the end of the input, what there is.
+    """Return one complete step: a statement, or a block up to its blank line. At the end of the input, what there is.
 
     Raises EOFError where there is nothing more. Lines are looked at once each, as tokens, and nothing is compiled here:
     that would be quadratic, and deep nesting would end the process. Whatever is no Python goes on as it is; the session

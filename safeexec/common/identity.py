@@ -9,8 +9,8 @@ A class is asked by the descriptors of `type`, as its metaclass may answer for i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
+from collections.abc import Callable, Iterator
+from types import GetSetDescriptorType, MemberDescriptorType, ModuleType, TracebackType
 from typing import Any
 
 identity: Callable[[Any], int] = object.__hash__
@@ -28,31 +28,45 @@ HEAP_TYPE = 1 << 9
 object_of: Callable[[Any], Any] = vars(AttributeError)["obj"].__get__
 """``error.obj``, whatever a class derived from AttributeError says it is."""
 
+# Of an exception, whatever its class says.
+args_of: Callable[[BaseException], tuple[Any, ...]] = vars(BaseException)["args"].__get__
+traceback_of: Callable[[BaseException], TracebackType | None] = vars(BaseException)["__traceback__"].__get__
+cause_of: Callable[[BaseException], BaseException | None] = vars(BaseException)["__cause__"].__get__
+context_of: Callable[[BaseException], BaseException | None] = vars(BaseException)["__context__"].__get__
+
 # The `__get__` of descriptors, as it is before a program's call of it is judged.
 read_member: Callable[[Any, Any], Any] = MemberDescriptorType.__dict__["__get__"]
 read_getset: Callable[[Any, Any], Any] = GetSetDescriptorType.__dict__["__get__"]
 
 
 def class_name(kind: type) -> str:
-    """``__name__`` of a class, whatever its metaclass says: a `str`, though it was set to text of another class."""
+    """Return ``__name__`` of a class, whatever its metaclass says: a plain `str`, though it was set to another text."""
     return str.__str__(_name(kind))
 
 
 def qualname_of(kind: type) -> str:
-    """``__qualname__``, in the same way."""
+    """Return ``__qualname__``, in the same way."""
     return str.__str__(_qualname(kind))
 
 
 def exact(name: Any) -> Any:
-    """`name` as an exact `str` if it is a string of any kind; anything else as it is, for CPython's own TypeError."""
+    """Return `name` as an exact `str` if it is any kind of string, else as it is, for CPython's own TypeError."""
     return str.__str__(name) if isinstance(name, str) and type(name) is not str else name
 
 
 def instance_dict(value: Any) -> dict[Any, Any]:
-    """The dict of the object itself, whatever its class or a proxy says is one."""
+    """Return the dict of the object itself, whatever its class or a proxy says is one."""
     for klass in mro_of(type(value)):
         descriptor: Any = dict_of(klass).get("__dict__")
         if type(descriptor) is GetSetDescriptorType:
             found = read_getset(descriptor, value)
             return found if type(found) is dict else {}
     return {}
+
+
+def entries_of(error: BaseException) -> Iterator[TracebackType]:
+    """Yield the entries of the traceback of an exception, outermost first."""
+    entry = traceback_of(error)
+    while entry is not None:
+        yield entry
+        entry = entry.tb_next

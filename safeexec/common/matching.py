@@ -29,7 +29,7 @@ _SEPARATOR = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 
 
 def nearest(name: str, candidates: Iterable[str], n: int = 1, *, worst: float = 0.0) -> list[str]:
-    """Up to `n` of `candidates` that `name` may have meant, the likeliest first; empty if none is near.
+    """Return up to `n` of `candidates` that `name` may have meant, the likeliest first; empty if none is near.
 
     `worst` says how near one must be, from 0 to 1: `TYPING_ERROR`, `TYPING_ERRORS`.
     """
@@ -56,7 +56,8 @@ def nearest(name: str, candidates: Iterable[str], n: int = 1, *, worst: float = 
 
 
 def misspelt(name: str, candidates: Iterable[str]) -> list[str]:
-    """Those of `candidates` that `name` is but for one slip, the same word in another case or with underscores first.
+    """Return those of `candidates` that `name` is but for one slip, the same word in another case or with underscores
+    first.
 
     A slip is a letter that is doubled, left out, or swapped with the next; in longer names one too many or a wrong one.
     Meant for names that no one in the session wrote, where a word that only looks like one of them is none of them:
@@ -88,7 +89,7 @@ def _one_slip(plain: str, other: str) -> bool:
 
 
 def split_words(name: str) -> list[str]:
-    """The lower-cased words of ``snake_case``, ``camelCase`` or ``Some Title``, without a plural ``s``."""
+    """Return the lower-cased words of ``snake_case``, ``camelCase`` or ``Some Title``, without a plural ``s``."""
     return [_singular(word) for word in _SEPARATOR.sub(" ", name).lower().split()]
 
 
@@ -119,7 +120,7 @@ def _nearness(name: str, words: list[str], candidate: str) -> float:
 
 
 def _in_any_order(matcher: SequenceMatcher[str], plain: str, candidate: str) -> float:
-    """The share of letters that two words have in common, in whatever order: what `_typing_errors` is at most."""
+    """Return the share of letters that two words have in common, in any order: what `_typing_errors` is at most."""
     other = _letters(candidate)
     if not plain or not other:
         return 0.0
@@ -132,7 +133,7 @@ def _in_any_order(matcher: SequenceMatcher[str], plain: str, candidate: str) -> 
 
 
 def _typing_errors(matcher: SequenceMatcher[str], plain: str, candidate: str) -> float:
-    """The share of letters that two words have in common, in order; 0 if they are too few for a typing error."""
+    """Return the share of letters that two words have in common, in order; 0 if they are too few for a typing error."""
     other = _letters(candidate)
     matcher.set_seq1(other)
     ratio = matcher.ratio()
@@ -160,7 +161,7 @@ def _abbreviates(words: list[str], other: list[str]) -> bool:
 
 
 def _contains(words: list[str], other: list[str]) -> bool:
-    """One name has all the words of the other: ``customer`` and ``customer_id``."""
+    """Tell whether one name has all the words of the other: ``customer`` and ``customer_id``."""
     short, long = sorted((words, other), key=len)
     return 0 < len(long) - len(short) <= 2 and len("".join(short)) >= 2 and all(word in long for word in short)
 
@@ -169,22 +170,33 @@ _MEANINGS = {
     word: group.split()[0]
     for group in (
         "mean average avg", "std stdev stddev deviation sd", "var variance", "max maximum largest highest biggest",
-        "min minimum smallest lowest", "sum total", "num number nr", "qty quantity", "amt amount", "idx index",
-        "len length size", "remove delete drop discard erase", "make create build", "load read", "save write",
+        "min minimum smallest lowest", "sum total", "num number nr", "qty quantity", "amt amount", "idx index position",
+        "len length size", "remove delete drop discard erase", "make create build", "load read parse decode",
         "calculate calc compute", "col column", "cat category", "pct percent percentage", "temp temperature",
         "dept department", "emp employee", "addr address", "desc description", "msg message", "cfg config",
         "prev previous", "cur curr current", "val value", "func fn function", "arg argument", "param parameter",
         "dir directory folder", "str string text", "dist distance", "corr correlation", "coef coefficient",
-        "diff difference derivative", "inv inverse", "det determinant", "rand random", "abs absolute", "cov covariance",
-        "cumulative cum", "dup duplicate", "na null nan missing", "count cnt",
+        "diff difference derivative derive differentiate", "inv inverse invert", "det determinant", "rand random",
+        "abs absolute", "cov covariance", "cumulative cum", "dup duplicate", "na null nan missing", "count cnt",
+        "save write dump serialize stringify encode", "append push add enqueue put", "pop dequeue poll",
+        "fit train learn", "quantile percentile", "strip trim", "lstrip ltrim", "rstrip rtrim", "contain include has",
+        "run execute start", "upper toupper uppercase", "lower tolower lowercase", "choice choose pick select",
+        "slice substring substr", "sub replace substitute", "int integer", "unique distinct", "ln log",
+        "sort sorted order", "search find", "reverse reversed", "score accuracy evaluate", "hexdigest hex",
     )
     for word in group.split()
 }  # fmt: skip
 """Word of a name → the word that stands for all of the same meaning."""
 
 
+def synonyms(name: str, candidates: Iterable[str]) -> list[str]:
+    """Return the candidates that mean the same, word by word: ``len`` for ``length``."""
+    words = [*map(_meaning, split_words(name))]
+    return [candidate for candidate in candidates if words and [*map(_meaning, split_words(candidate))] == words]
+
+
 def quoted(names: Iterable[str], limit: int = 6) -> str:
-    """Names for a sentence, in backquotes: ```a`, `b` and 3 more``."""
+    """Return names for a sentence, in backquotes: ```a`, `b` and 3 more``."""
     every = list(names)
     shown = [f"`{name}`" for name in every[:limit]]
     if len(every) > limit:
@@ -193,17 +205,17 @@ def quoted(names: Iterable[str], limit: int = 6) -> str:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """The end of a message about a word that is not known: ``; did you mean …?``, or the empty string."""
+    """Return the end of a message about a word that is not known: ``; did you mean …?``, or the empty string."""
     found = nearest(word, known)
     return f"; did you mean {found[0]}?" if found else ""
 
 
 def did_you_mean(names: Iterable[str]) -> str | None:
-    """A sentence of its own for names that were found: ``Did you mean `a` or `b`?``, or None."""
+    """Return a sentence of its own for names that were found: ``Did you mean `a` or `b`?``, or None."""
     shown = [f"`{name}`" for name in names]
     return f"Did you mean {' or '.join(shown)}?" if shown else None
 
 
 def same_name(name: str, candidates: Iterable[str]) -> list[str]:
-    """The candidates that are `name` but for case, underscores, a plural or the order of the words."""
+    """Return the candidates that are `name` but for case, underscores, a plural or the order of the words."""
     return nearest(name, candidates, 2, worst=_MOVED)

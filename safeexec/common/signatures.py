@@ -7,14 +7,14 @@ import re
 import typing
 from typing import Any
 
-from safeexec.common.text import default_text
+from safeexec.common.text import Source, default_text
 
 _MODULE = re.compile(r"""'[^']*'|"[^"]*"|\b(?!datetime\.|decimal\.|uuid\.)[^\W\d]\w*(?:\.[^\W\d]\w*)*\.(?=[^\W\d])""")
 """Quoted text, or what stands before a class: its module."""
 
 
 def shown(annotation: Any) -> str:
-    """A type hint as guest code reads it: without module names, which it cannot import."""
+    """Return a type hint as guest code reads it: without module names, which it cannot import."""
     if not isinstance(annotation, str):
         if typing.get_origin(annotation) is typing.Annotated:
             annotation = typing.get_args(annotation)[0]
@@ -22,24 +22,15 @@ def shown(annotation: Any) -> str:
     return _MODULE.sub(lambda match: match[0] if match[0][0] in "'\"" else "", annotation)
 
 
-class _Shown(str):
-    """Text whose repr is the text: an annotation as it is to be read."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
 def signature(of: inspect.Signature) -> str:
-    """A signature as guest code reads it."""
+    """Return a signature as guest code reads it."""
     empty = of.empty
     parameters = []
     for one in of.parameters.values():
         annotation = "" if one.annotation is empty else shown(one.annotation)
-        default = empty if one.default is empty else _Shown(default_text(one.default, annotation))
-        parameters.append(one.replace(annotation=_Shown(annotation) if annotation else empty, default=default))
+        default = empty if one.default is empty else Source(default_text(one.default, annotation))
+        parameters.append(one.replace(annotation=Source(annotation) if annotation else empty, default=default))
     returns = of.return_annotation
     return str(
-        of.replace(parameters=parameters, return_annotation=returns if returns is empty else _Shown(shown(returns)))
+        of.replace(parameters=parameters, return_annotation=returns if returns is empty else Source(shown(returns)))
     )

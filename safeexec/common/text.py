@@ -24,7 +24,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 
 
 def as_bytes(data: bytes | bytearray | memoryview | str) -> bytes:
-    """The content of a file as it was given: bytes, or text, which is UTF-8 then. Raises TypeError."""
+    """Return the content of a file as it was given: bytes, or text, which is UTF-8 then. Raises TypeError."""
     if isinstance(data, str):
         return data.encode()
     try:
@@ -63,7 +63,7 @@ def printable(text: str) -> str:
 
 
 def head_and_tail(text: str, limit: int, *, tail: float = 0.5) -> tuple[str, int]:
-    """`text` within about `limit` characters, and how many characters were left out of its middle.
+    """Return `text` within about `limit` characters, and how many characters were left out of its middle.
 
     `tail` is the share of the room that the end gets. Cuts are made at line ends where one is near.
     """
@@ -79,30 +79,27 @@ def head_and_tail(text: str, limit: int, *, tail: float = 0.5) -> tuple[str, int
     newline = end.find("\n")
     if 0 <= newline < keep_end // 4:
         end = end[newline + 1 :]
-    return _joined(start, end, len(text) - len(start) - len(end)), len(text) - len(start) - len(end)
-
-
-def _joined(start: str, end: str, left_out: int) -> str:
+    left_out = len(text) - len(start) - len(end)
     before = "" if not start or start.endswith("\n") else "\n"
     after = "\n" if end else ""
-    return f"{start}{before}... {left_out} characters left out ...{after}{end}"
+    return f"{start}{before}... {left_out} characters left out ...{after}{end}", left_out
 
 
 def shorten(text: str, limit: int) -> str:
-    """`text` within `limit` characters; an ellipsis marks what was cut from its end."""
+    """Return `text` within `limit` characters; an ellipsis marks what was cut from its end."""
     if len(text) > limit:
         text = text[: max(limit - 3, 0)] + "..."
     return text
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """`text` on one line within `limit` characters, whatever is not plainly visible escaped: a stranger's name."""
+    """Return `text` on one line within `limit` characters, what is not plainly visible escaped: a stranger's name."""
     text = shorten(text, limit)
     return text if text.isprintable() else ascii(text)[1:-1]
 
 
 def spelt(name: str) -> str:
-    """An identifier as Python reads it: the micro sign, U+00B5, is the letter mu, U+03BC, to it."""
+    """Return an identifier as Python reads it: the micro sign, U+00B5, is the letter mu, U+03BC, to it."""
     if name.isascii():
         return name
     from unicodedata import normalize
@@ -116,7 +113,7 @@ def can_be_name(name: object) -> bool:
 
 
 def columns(text: str) -> int:
-    """Columns that `text` takes in a terminal: two for a wide character, none for one that is put onto another."""
+    """Return the columns that `text` takes in a terminal: two for a wide character, none for a combining one."""
     if text.isascii():
         return len(text)
     from unicodedata import category, east_asian_width
@@ -129,12 +126,12 @@ _WIDE = ("W", "F")
 
 
 def blank(text: str) -> str:
-    """As much blank as `text` takes in a terminal, tabs kept: what stands before a caret."""
+    """Return as much blank as `text` takes in a terminal, tabs kept: what stands before a caret."""
     return "\t".join(" " * columns(part) for part in text.split("\t"))
 
 
 def type_name(kind: type) -> str:
-    """The name of a type as people write it: ``dict``, ``Point``, ``numpy.ndarray``. Never runs code of the type."""
+    """Return the name of a type as people write it: ``dict``, ``Point``, ``numpy.ndarray``. Runs none of its code."""
     name = qualname_of(kind)
     module = module_of(kind)
     if type(module) is not str or module in ("builtins", "__main__"):
@@ -155,7 +152,8 @@ REPR_FAILED = "object; its repr failed"
 
 
 def short_repr(value: Any, limit: int = 500) -> str:
-    """`repr(value)` within `limit` characters, at bounded cost for the builtin containers, and never an exception.
+    """Return `repr(value)` within `limit` characters, at bounded cost for the builtin containers, and never an
+    exception.
 
     A `repr` written by guest code runs (call it where the guest's limits hold); whatever it raises is told in the text.
     """
@@ -178,7 +176,7 @@ def _repr(value: Any, limit: int, depth: int) -> str:
 
 
 def _brief(error: BaseException) -> str:
-    """The class of an exception and what it says first. Runs no code of the exception's."""
+    """Return the class of an exception and what it says first. Runs no code of the exception's."""
     said: tuple[Any, ...] = BaseException.__dict__["args"].__get__(error)
     name = type_name(type(error))
     return f"{name}: {shorten(said[0].partition('; ')[0], 100)}" if said and type(said[0]) is str else name
@@ -209,16 +207,25 @@ def _container_repr(value: Any, kind: type, limit: int, depth: int) -> str:
 
 
 def int_repr(value: int, limit: int = 500) -> str:
-    """The digits of an int, cut at `limit`; only their number where CPython would be slow or refuse."""
+    """Return the digits of an int, cut at `limit`; only their number where CPython would be slow or refuse."""
     bits = value.bit_length()
     if bits > 14_000:  # 4214 digits: `int` to `str` is quadratic, and refused beyond 4300 digits
         return f"<int of about {int(bits * 0.30103) + 1} digits>"
     return shorten(repr(value), limit)
 
 
+class Source(str):
+    """Text whose repr is the text: an annotation, or a default, as it is to be read."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def default_text(value: Any, annotation: str) -> str:
-    """A parameter's default as a stranger may read it: a number, a truth value, None, what is empty, and text that its
-    `annotation` (a Literal) says anyway. Any other may hold a secret, a key or a path: ``...``.
+    """Return a parameter's default as a stranger may read it: a number, a truth value, None, what is empty, and text
+    that its `annotation` (a Literal) says anyway. Any other may hold a secret, a key or a path: ``...``.
     """
     kind = type(value)
     if value is None or kind in (bool, int, float) or (kind in (str, bytes, list, tuple, dict, set) and not value):

@@ -27,6 +27,6 @@ class Unseen:
         sys.meta_path.remove(self)
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """As a finder of `sys.meta_path`: nothing is found here, and for this name nowhere else."""
+        """Find nothing, as a finder of `sys.meta_path`; and for this name nothing elsewhere."""
         if name == self._name and get_ident() == self._thread:
             raise ModuleNotFoundError(name=name)

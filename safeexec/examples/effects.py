@@ -20,7 +20,7 @@ def post(to: str) -> None:
 
 
 def give_back(booked: str, seat: int) -> None:
-    """What undoes a booking: it gets what `book` returned, and the arguments."""
+    """Undo a booking: it gets what `book` returned, and the arguments."""
     seats.discard(seat)
 
 
@@ -32,7 +32,7 @@ def book(seat: int) -> str:
 
 
 def main() -> None:
-    """What a model did in vain has no effect."""
+    """Show that what a model did in vain has no effect."""
     with Sandbox("standard", tools=[post, book]) as sandbox, sandbox.session() as session:
         session.run("post('Ada')")
         session.run("post('Bob')\n1 / 0", atomic=True)  # undone: Bob gets no letter

@@ -50,7 +50,7 @@ app = FastAPI(lifespan=lifespan)
 
 
 class UserCode(BaseModel):
-    """What a user sends."""
+    """The body of a user's request."""
 
     source: str
 

@@ -11,8 +11,8 @@ from functools import wraps
 from types import BuiltinFunctionType, CoroutineType, FunctionType, MethodType
 from typing import Any
 
-from safeexec.common.identity import class_name, object_of
-from safeexec.common.matching import did_you_mean, nearest, quoted, same_name
+from safeexec.common.identity import class_name, module_of, object_of
+from safeexec.common.matching import did_you_mean, nearest, quoted, same_name, synonyms
 from safeexec.hints.columns import APPLIED, column_hint, columns_of, is_applied_to_columns
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import (
@@ -31,9 +31,9 @@ from safeexec.hints.objects import (
     module_name,
     public_names,
 )
-from safeexec.hints.refusals import missing_name
+from safeexec.hints.refusals import MOST_LISTED, OF_VALUES, builtin_for, missing_name
 from safeexec.hints.rules import Finder, HintRule, HintRules
-from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES, SYNONYMS
+from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES
 from safeexec.hints.tables.libraries import METHODS
 from safeexec.hints.tables.modules import ALIASES
 
@@ -41,12 +41,8 @@ RULES = HintRules([HintRule("AttributeError", "removed in [^`]*[Uu]se `([^`]+)`"
 _MESSAGE = re.compile(
     r"(?:'(?P<kind>[\w.]+)' object|type object '\w+'|module '[\w.]+') has no attribute '(?P<name>\w+)'"
 )
-_OF_TABLES = ("head", "groupby", "iloc", "loc", "columns", "iterrows", "describe", "merge", "to_csv", "sort_values", "dropna", "fillna", "value_counts")  # fmt: skip
-_OF_VALUES = ("len", "sum", "max", "min", "sorted", "reversed", "all", "any", "zip", "enumerate", "print", "abs", "round", "next", "int", "float", "str")  # fmt: skip
-"""Builtins that other languages have as methods."""
-_MOST_LISTED = 20
 _OnObject = Callable[[Failure, str, Any, str], "str | None"]
-"""What a rule is made of here: the failure, the name that is missing, the object and its source text."""
+"""The arguments of a rule here: the failure, the name that is missing, the object and its source text."""
 
 
 def _when(pattern: str = "has no attribute") -> Callable[[_OnObject], _OnObject]:
@@ -89,37 +85,24 @@ def _owner_tree(failure: Failure, name: str) -> ast.expr | None:
     return None
 
 
-@RULES.when("AttributeError")  # C.red
-def _enum_member(failure: Failure, match: re.Match[str]) -> str | None:
-    """The member of an Enum that was meant; CPython 3.11 gives nothing but the name as message."""
+@RULES.when("AttributeError")  # C.red; iris = load_iris(); iris.targets
+def _own_names(failure: Failure, match: re.Match[str]) -> str | None:
+    """For a class or an object with names of its own, whose message may be the missing name alone: an Enum, and a dict
+    whose keys are attributes (scikit-learn's Bunch).
+    """
     tree = failure.expression
     owner = failure.resolve(tree.value) if isinstance(tree, ast.Attribute) else MISSING
-    if (
-        not isinstance(tree, ast.Attribute)
-        or owner is MISSING
-        or "reassign" in failure.message
-        or not issubclass(type(owner), type)
-        or not enum_members(owner)
-    ):
+    if not isinstance(tree, ast.Attribute) or owner is MISSING or "reassign" in failure.message:
         return None
-    text, found = failure.text_of(tree.value), nearest(tree.attr, enum_members(owner))
-    return (
-        f"Did you mean `{text}.{found[0]}`?"
-        if found
-        else f"`{text}` has the members {quoted(enum_members(owner), 10)}."
-    )
-
-
-@RULES.when("AttributeError", r"^(\w+)$")  # iris = load_iris(); iris.targets
-def _key_as_attribute(failure: Failure, match: re.Match[str]) -> str | None:
-    """A dict whose keys are attributes (scikit-learn's Bunch) says nothing but the name that is missing."""
-    tree = failure.expression
-    owner = failure.resolve(tree.value) if isinstance(tree, ast.Attribute) else MISSING
-    if not isinstance(tree, ast.Attribute) or not issubclass(type(owner), dict):
+    if issubclass(type(owner), type):
+        what, names = "the members ", enum_members(owner)
+    elif issubclass(type(owner), dict) and failure.message == tree.attr:
+        what, names = "", [key for key in dict.keys(owner) if type(key) is str]
+    else:
         return None
-    text, names = failure.text_of(tree.value), [key for key in dict.keys(owner) if type(key) is str]
-    found = nearest(tree.attr, names)
-    return f"Did you mean `{text}.{found[0]}`?" if found else f"`{text}` has {quoted(names, 10)}."
+    text, found = failure.text_of(tree.value), nearest(tree.attr, names)
+    known = f"`{text}` has {what}{quoted(names, 10)}." if names else None
+    return f"Did you mean `{text}.{found[0]}`?" if found else known
 
 
 @_when()  # x = 3; x.price
@@ -195,13 +178,22 @@ def _of_tables(failure: Failure, name: str, owner: Any, text: str) -> str | None
     if found := METHODS.get(library_kind(owner), {}).get(name):
         return found
     if issubclass(type(owner), type):
-        return CLASSES.get(f"{class_name(owner)}.{name}") if is_of_python(owner) else None
+        return _of_class(owner, name) if is_of_python(owner) else None
     kinds = [class_name(base) for base in bases_of(owner) if is_of_python(base)]
     if not kinds[:-1] and members_of(type(owner)).get("__next__") is not None:
         kinds = ["generator"]
     return next(
         (ATTRIBUTES[kind][name].replace("{obj}", text) for kind in kinds if name in ATTRIBUTES.get(kind, ())), None
     )
+
+
+def _of_class(kind: type, name: str) -> str | None:
+    """For a name that is asked of a class instead of its module or an object."""
+    here, home = class_name(kind), module_of(kind)
+    if attribute_of(sys.modules.get(home), name) is MISSING:
+        return CLASSES.get(f"{here}.{name}")
+    again = f"use `{name}(...)` itself" if name == here else f"use `from {home} import {name}`"
+    return f"`{here}` is the class here: {again}."
 
 
 @_when()  # f.upper()
@@ -218,19 +210,38 @@ def _key_of_dict(failure: Failure, name: str, owner: Any, text: str) -> str | No
     return f"The keys of a dict are taken with brackets: `{text}[{name!r}]`."
 
 
+@_when()  # df['region'].upper()
+def _of_accessor(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """A method that pandas has elsewhere: behind `.str` or `.dt`, on a column, or on the whole frame."""
+    kind = library_kind(owner)
+    for accessor in ("str", "dt") if kind in ("pandas.Series", "pandas.Index") else ():
+        if attribute_of(getattr(library_class("Series"), accessor, MISSING), name) is not MISSING:
+            return f"Use `{text}.{accessor}.{name}`."
+    if kind == "pandas.DataFrame" and attribute_of(library_class("Series"), name) is not MISSING:
+        return f"Use it on a column: `{text}['column'].{name}`."
+    if kind == "pandas.Series" and attribute_of(library_class("DataFrame"), name) is not MISSING:
+        return f"Use it on the DataFrame: `df.{name}`; a column as a frame is `df[['column']]`."
+    return None
+
+
+_FUNCTIONS = {"numpy.ndarray": ("numpy", "numpy.linalg"), "pandas.DataFrame": ("pandas",), "pandas.Series": ("pandas",)}
+
+
+@_when()  # np.array([3, 1]).append(2)
+def _function_of_library(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """A function of numpy or pandas that is called as a method."""
+    for path in _FUNCTIONS.get(library_kind(owner), ()):
+        if callable(attribute_of(sys.modules[path], name)):
+            return f"Use `{path.replace('numpy', 'np').replace('pandas', 'pd')}.{name}({text})`."
+    return None
+
+
 @_when()  # LinearRegression().train([[1]], [1])
 def _synonym(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """The method that does what is asked for under another name, if the object has it."""
-    if is_of_guest(owner) and nearest(name, public_names(owner)):
-        return None
-    return next(
-        (
-            f"Use `{text}.{other}(...)`."
-            for other in SYNONYMS.get(name, ())
-            if attribute_of(owner, other) is not MISSING
-        ),
-        None,
-    )
+    """The name of the object that means the same; in quotes where it was given as a text: ``agg('stdev')``."""
+    other = next(iter(synonyms(name, public_names(owner))), "")
+    written = f"{text}.{other}(...)" if _owner_tree(failure, name) is not None else repr(other)
+    return f"Use `{written}`." if other else None
 
 
 @_when()  # df.apply(lambda row: row.n + 1)
@@ -257,13 +268,12 @@ def _not_a_text(failure: Failure, name: str, owner: Any, text: str) -> str | Non
 
 @_when()  # [1, 2].sum()
 def _as_function(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """A builtin, or a function of numpy, that is called as a method."""
-    if library_kind(owner) == "numpy.ndarray":
-        for path in ("numpy", "numpy.linalg"):
-            if callable(attribute_of(sys.modules[path], name)):
-                return f"Use `{path.replace('numpy', 'np')}.{name}({text})`."
-    of_value = name in _OF_VALUES and name in failure.builtins
-    return f"Use `{name}({text})`." if of_value and is_of_python(type(owner)) else None
+    """A builtin that is called as a method."""
+    builtin = builtin_for(name, failure.builtins)
+    needed = OF_VALUES.get(builtin)
+    fits = not needed or attribute_of(type(owner), needed) is not MISSING
+    known = builtin == "len" or is_of_python(type(owner))
+    return f"Use `{builtin}({text})`." if builtin and fits and known else None
 
 
 @_when()  # ['a', 'b'].upper()
@@ -274,20 +284,6 @@ def _of_items(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     if type(owner) in (list, tuple, set):
         return f"`{name}` is a method of a string: use it on each item, `[s.{name}(...) for s in {text}]`."
     return f"It is a number: use `str({text}).{name}(...)`." if type(owner) in (int, float) else None
-
-
-@_when()  # df['region'].upper()
-def _of_accessor(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """A method that pandas has elsewhere: behind `.str` or `.dt`, on a column, or on the whole frame."""
-    kind = library_kind(owner)
-    for accessor in ("str", "dt") if kind in ("pandas.Series", "pandas.Index") else ():
-        if attribute_of(getattr(library_class("Series"), accessor, MISSING), name) is not MISSING:
-            return f"Use `{text}.{accessor}.{name}`."
-    if kind == "pandas.DataFrame" and attribute_of(library_class("Series"), name) is not MISSING:
-        return f"Use it on a column: `{text}['column'].{name}`."
-    if kind == "pandas.Series" and attribute_of(library_class("DataFrame"), name) is not MISSING:
-        return f"Use it on the DataFrame: `df.{name}`; a column as a frame is `df[['column']]`."
-    return None
 
 
 @_when()  # ax.xlabel('x')
@@ -305,14 +301,6 @@ def _near(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     names = attribute_names(owner) if name.startswith("_") else public_names(owner)
     allowed = [other for other in names if other not in failure.plan.refused_attributes]
     return did_you_mean([f"{text}.{other}" for other in nearest(name, allowed, 2)])
-
-
-@_when()  # rows.describe()
-def _of_frame(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """Methods of pandas on plain Python values."""
-    if type(owner) not in (list, dict, tuple) or name not in _OF_TABLES:
-        return None
-    return f"It is a `{class_name(type(owner))}`: make a DataFrame of it first, `pd.DataFrame({text})`."
 
 
 # classes of the guest
@@ -368,12 +356,11 @@ def _of_instance(failure: Failure, name: str, owner: Any, text: str) -> str | No
 def _listing(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     """Return what an object of Python or of a guest's class does have, if that is little."""
     kind, names = class_of(owner), sorted(public_names(owner))
-    if len(names) > _MOST_LISTED or not (is_of_guest(kind) or (is_of_python(kind) and names and not failure.libraries)):
+    if not (is_of_guest(kind) or (is_of_python(kind) and names and not failure.libraries)):
         return None
     if not names:
         return f"The class `{class_name(kind)}` has no attributes or methods of that kind: define them in it."
-    return (
-        f"`{class_name(kind)}` has {quoted(names, _MOST_LISTED)}."
-        if is_of_guest(kind)
-        else f"A value of type `{class_name(kind)}` has {quoted(names, _MOST_LISTED)}."
-    )
+    if len(", ".join(names)) > MOST_LISTED:
+        return None
+    what = f"`{class_name(kind)}`" if is_of_guest(kind) else f"A value of type `{class_name(kind)}`"
+    return f"{what} has {quoted(names, len(names))}."

@@ -15,12 +15,18 @@ from safeexec.hints.tables.libraries import ARGUMENTS, ARTIST_PROPERTIES, KEYWOR
 from safeexec.hints.tables.messages import OF_CALLS
 
 RULES = HintRules(OF_CALLS)
-_UNEXPECTED = r"(?:([\w.<>]+)\(\) )?got an unexpected keyword argument '(\w+)'"
-_INVALID = r"'(\w+)' is an invalid keyword argument for (?:this function|(\w+)\(\))"
-_MISSING = r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)"
-_MISSING_PLACE = r"(?:([\w.]+)\(\)|function) missing required argument '(\w+)' \(pos \d+\)"
+_UNEXPECTED = (
+    r"(?:([\w.<>]+)\(\) )?got an unexpected keyword argument '(\w+)'"
+    r"|'(\w+)' is an invalid keyword argument for (?:this function|(\w+)\(\))"
+)
+_MISSING = (
+    r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)"
+    r"|(?:([\w.]+)\(\)|function) missing required argument ('\w+') \(pos \d+\)"
+)
 _TAKES = r"([\w.<>]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given"
 _EXPECTED = r"([\w.]+)(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(\d+|one|no) (?:positional )?arguments?(?:,? (?:got |\()(\d+)(?: given\))?)?"
+_MOST_ARGUMENTS = 20
+"""Names of arguments that one sentence lists."""
 _ORDERED = ("sorted", "sort", "min", "max")
 _ONE_SEQUENCE = (
     "sum", "len", "any", "all", "list", "set", "tuple", "sorted", "choice", "shuffle", "mean", "fmean", "median", "mode",
@@ -54,6 +60,9 @@ _USAGE = {
     "insert": "values.insert(index, item)",
     "dict": "dict(a=1, b=2)",
     "update": "mapping.update({'key': value})",
+    "min": "min(values)` or `min(values, key=function)",
+    "max": "max(values)` or `max(values, key=function)",
+    "add": "values.add(item)`, and for several `values.update([a, b])",
     "range": "range(stop)` or `range(start, stop, step)",
 }
 """How functions without a signature of their own are called."""
@@ -73,17 +82,10 @@ def _is_function(failure: Failure, tree: ast.expr) -> bool:
     return isinstance(tree, ast.Lambda) or type(failure.resolve(tree)) in kinds
 
 
-@RULES.when("TypeError", _UNEXPECTED)  # f(alhpa=1)
-def _unexpected(failure: Failure, match: re.Match[str]) -> str | None:
-    return _other_keyword(failure, match[1] or "", match[2])
-
-
-@RULES.when("TypeError", _INVALID)  # print('a', separator='')
-def _invalid(failure: Failure, match: re.Match[str]) -> str | None:
-    return _other_keyword(failure, match[2] or "", match[1])
-
-
-def _other_keyword(failure: Failure, said: str, keyword: str) -> str:
+@RULES.when("TypeError", _UNEXPECTED)  # f(alhpa=1); print('a', separator='')
+def _other_keyword(failure: Failure, match: re.Match[str]) -> str | None:
+    """The argument that was meant, or those there are."""
+    said, keyword = match[1] or match[4] or "", match[2] or match[3]
     raiser = said.split(".")[0] if said.endswith("__init__") else said.rpartition(".")[2]
     for table in (ARGUMENTS.get(failure.called, {}), ARGUMENTS.get(raiser, {})):
         for known in (keyword, *nearest(keyword, table, worst=TYPING_ERRORS)):
@@ -95,7 +97,7 @@ def _other_keyword(failure: Failure, said: str, keyword: str) -> str:
         return f"The argument is called `{found[0]}`: write `{found[0]}=`."
     target = failure.called or raiser or "the function"
     if names:
-        return f"`{target}` takes {quoted(names, 12)}; leave `{keyword}=` out or use one of these."
+        return f"`{target}` takes {quoted(names, _MOST_ARGUMENTS)}; leave `{keyword}=` out or use one of these."
     return f"`{target}` has no argument `{keyword}`: leave it out, or give the value by position."
 
 
@@ -148,11 +150,6 @@ def _no_instance(failure: Failure, match: re.Match[str]) -> str | None:
     return f"Call it on an instance, not on the class: `{kind or 'Kind'}().{method}(...)`, with `{kind or 'Kind'}(...)` made first."
 
 
-@RULES.when("TypeError", _MISSING)  # f(1)
-def _missing(failure: Failure, match: re.Match[str]) -> str | None:
-    return _give(failure, match[1], re.findall(r"'(\w+)'", match[2]))
-
-
 @RULES.when(
     "TypeError",
     r"'str' object cannot be interpreted as an integer|date(?:time)?\(\) missing required argument 'month'",
@@ -167,12 +164,9 @@ def _date_of_text(failure: Failure, match: re.Match[str]) -> str | None:
     return f"Give numbers, `{name}(2024, 1, 31)`, or read a text with `{name}.fromisoformat(text)`."
 
 
-@RULES.when("TypeError", _MISSING_PLACE)  # re.compile('a').sub('b')
-def _missing_place(failure: Failure, match: re.Match[str]) -> str | None:
-    return _give(failure, match[1] or failure.called, [match[2]])
-
-
-def _give(failure: Failure, said: str, names: list[str]) -> str:
+@RULES.when("TypeError", _MISSING)  # f(1); re.compile('a').sub('b')
+def _missing(failure: Failure, match: re.Match[str]) -> str | None:
+    said, names = match[1] or match[3] or failure.called, re.findall(r"'(\w+)'", match[2] or match[4])
     if failure.called in _ONE_SEQUENCE and failure.call is not None and not failure.call.args:
         return f"Give it the values: `{failure.text_of(failure.function, failure.called)}(values)`."
     if not _is_called(failure, said):
@@ -250,33 +244,18 @@ def _too_many(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{match[1].removesuffix('.__new__')}` takes {_count(count)}{_listed(': its', names)}; call it with these."
 
 
-@RULES.when("TypeError", _EXPECTED, calls=_ORDERED)  # sorted([1], lambda x: -x)
-def _key_by_name(failure: Failure, match: re.Match[str]) -> str | None:
+@RULES.when("TypeError", _EXPECTED, calls=_ORDERED)  # sorted([1], lambda x: -x); sorted([1, 2], True)
+def _by_name(failure: Failure, match: re.Match[str]) -> str | None:
+    """For the function or the order of a sort, which are given by name."""
     args = failure.call.args if failure.call else []
     for arg in args:
         if _is_function(failure, arg):
             rest = [other for other in args if other is not arg]
             key = [ast.keyword(arg="key", value=arg)]
             return f"Give the function by name: `{failure.rewritten(rest, key, 'sorted(values, key=function)')}`."
-    return None
-
-
-@RULES.when("TypeError", _EXPECTED, calls=("sorted", "sort"))  # sorted([1, 2], True)
-def _reverse_by_name(failure: Failure, match: re.Match[str]) -> str | None:
-    for arg in failure.call.args if failure.call else []:
         if isinstance(arg, ast.Constant) and type(arg.value) is bool:
             return f"Give it by name: `{failure.text_of(failure.function)}(values, reverse={arg.value!r})`."
     return None
-
-
-@RULES.when("TypeError", _EXPECTED, calls=("add",))  # s = set(); s.add(1, 2)
-def _add_one(failure: Failure, match: re.Match[str]) -> str | None:
-    return "`add` adds one item: use `.update([a, b])` for several." if match[1].startswith("set") else None
-
-
-@RULES.when("TypeError", _EXPECTED, calls=("min", "max"))  # max()
-def _of_nothing(failure: Failure, match: re.Match[str]) -> str | None:
-    return f"Give it the values: `{failure.called}(values)`, or `{failure.called}(values, key=function)`."
 
 
 @RULES.when(

@@ -27,7 +27,7 @@ _IN_SENTENCE = (
     r"not in index|not found in axis|are in the|not in columns|Column\(s\)|Columns? not found|do not exist"
     r"|not present in the DataFrame|not found in columns|labels are not columns|^\['.*'\]$"
 )
-"""What tells a sentence about columns from the name of a column."""
+"""Words that tell a sentence about columns from the name of a column."""
 
 
 def columns_of(frame: Any) -> list[str]:
@@ -119,10 +119,6 @@ def _all_columns(failure: Failure) -> list[str]:
     return list(dict.fromkeys(column for frame in _frames(failure) for column in columns_of(frame)))
 
 
-def _uses_labels(failure: Failure) -> bool:
-    return re.search(r"\.(loc|at)\s*\[", failure.segment) is not None
-
-
 @RULES.when("KeyError")  # pd.read_csv('report.csv')['amount'], with a title above the header
 def _below_a_title(failure: Failure, match: re.Match[str]) -> str | None:
     frame, wanted = _first(failure, "pandas.DataFrame"), _wanted(failure)
@@ -180,61 +176,32 @@ def _label_of_series(failure: Failure, match: re.Match[str]) -> str | None:
     return f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, labels), 10)}."
 
 
-@RULES.when("KeyError")  # df['region', 'n']
-def _columns_without_list(failure: Failure, match: re.Match[str]) -> str | None:
-    wanted, columns = _wanted(failure), _all_columns(failure)
-    if type(failure.argument) is not tuple or len(wanted) < 2 or not set(wanted) <= set(columns):
+@RULES.when("KeyError")  # df['region', 'n']; df.drop('Amount'); df.loc['Amount']; df.loc[7]; df['Amuont']
+def _in_frame(failure: Failure, match: re.Match[str]) -> str | None:
+    """A column or a row that a frame does not have: the one that was meant, or the way to ask for it."""
+    key, wanted, columns, text = failure.argument, _wanted(failure), _all_columns(failure), _text(failure)
+    there = next((name for name in wanted if name in columns), "")
+    if type(key) is tuple and len(wanted) > 1 and set(wanted) <= set(columns):
+        return f"Give the columns as a list, with two pairs of brackets: `{text}[[{', '.join(map(repr, wanted))}]]`."
+    if there and failure.called == "drop" and "axis" in failure.message:
+        return f"`drop` removes rows unless told otherwise: use `{text}.drop(columns={there!r})`."
+    labels = re.search(r"\.(loc|at)\s*\[", failure.segment) is not None
+    if labels and there and there == wanted[0]:
+        return f"{there!r} is a column, not a row label: use `{text}[{there!r}]` or `{text}.loc[:, {there!r}]`."
+    frame = _first(failure, "pandas.DataFrame")
+    if frame is MISSING:
         return None
-    return (
-        f"Give the columns as a list, with two pairs of brackets: `{_text(failure)}[[{', '.join(map(repr, wanted))}]]`."
-    )
-
-
-@RULES.when("KeyError", calls=("drop",))  # df.drop('Amount')
-def _dropped_column(failure: Failure, match: re.Match[str]) -> str | None:
-    name = next((name for name in _wanted(failure) if name in _all_columns(failure)), "")
-    return (
-        f"`drop` removes rows unless told otherwise: use `{_text(failure)}.drop(columns={name!r})`."
-        if name and "axis" in failure.message
-        else None
-    )
-
-
-@RULES.when("KeyError")  # df.loc['Amount']
-def _column_as_row(failure: Failure, match: re.Match[str]) -> str | None:
-    wanted, text = _wanted(failure), _text(failure)
-    if not wanted or wanted[0] not in _all_columns(failure) or not _uses_labels(failure):
+    if type(key) in (int, float):
+        if labels:
+            return f"There is no row with the label {key}: `.loc` takes labels of the index; rows by position are `{text}.iloc[i]`, and `len({text})` is their number."
+        return f"Rows by position are `{text}.iloc[{key}]`; the columns are {quoted(map(repr, columns), 12)}."
+    levels = frame.index.names if type(frame) is library_class("DataFrame") else ()
+    if name := next((name for name in wanted if name in [level for level in levels if type(level) is str]), ""):
+        return f"{name!r} is the index, not a column: use `{text}.reset_index()` first, or `{text}.index`."
+    missing = next((name for name in wanted if name not in columns), None)
+    if missing is None:
         return None
-    return f"{wanted[0]!r} is a column, not a row label: use `{text}[{wanted[0]!r}]` or `{text}.loc[:, {wanted[0]!r}]`."
-
-
-@RULES.when("KeyError")  # df.loc[7]
-def _row_by_number(failure: Failure, match: re.Match[str]) -> str | None:
-    key, text = failure.argument, _text(failure)
-    if type(key) not in (int, float) or _first(failure, "pandas.DataFrame") is MISSING:
-        return None
-    if _uses_labels(failure):
-        return f"There is no row with the label {key}: `.loc` takes labels of the index; rows by position are `{text}.iloc[i]`, and `len({text})` is their number."
-    return f"Rows by position are `{text}.iloc[{key}]`; the columns are {quoted(map(repr, _all_columns(failure)), 12)}."
-
-
-@RULES.when("KeyError")  # df.set_index('region')['region']
-def _index_as_column(failure: Failure, match: re.Match[str]) -> str | None:
-    frame, text = _first(failure, "pandas.DataFrame"), _text(failure)
-    names = frame.index.names if type(frame) is library_class("DataFrame") else ()
-    name = next((name for name in _wanted(failure) if name in [other for other in names if type(other) is str]), "")
-    return (
-        f"{name!r} is the index, not a column: use `{text}.reset_index()` first, or `{text}.index`." if name else None
-    )
-
-
-@RULES.when("KeyError")  # df['Amuont']
-def _no_such_column(failure: Failure, match: re.Match[str]) -> str | None:
-    columns, text = _all_columns(failure), _text(failure)
-    missing = next((name for name in _wanted(failure) if name not in columns), None)
-    if missing is None or _first(failure, "pandas.DataFrame") is MISSING:
-        return None
-    if _uses_labels(failure) and not _behind_comma(failure, missing) and not nearest(missing, columns):
+    if labels and not _behind_comma(failure, missing) and not nearest(missing, columns):
         return f"There is no row with the label {missing!r}: `.loc` takes labels of the index; select rows by a condition, `{text}[{text}[column] == {missing!r}]`."
     return column_hint(missing, columns, text)
 

@@ -36,7 +36,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
     segment: str
     """Source text of the expression that failed."""
     rest_of_line: str
-    """What follows the expression in its line."""
+    """The text behind the expression in its line."""
     libraries: list[FrameType]
     """The frames that the expression called into, outermost first."""
     sources: Mapping[str, str]

@@ -103,25 +103,17 @@ def _nearest_files(base: str, files: list[str]) -> list[str]:
     return list(dict.fromkeys(found or [by_name[other] for other in nearest(base, by_name, 2)]))[:2]
 
 
-@RULES.when("FileExistsError")  # os.mkdir('here')
-def _exists(failure: Failure, match: re.Match[str]) -> str | None:
-    return (
-        "It exists already: choose another name, open a file with mode `'w'` to replace it, or pass `exist_ok=True` for a folder."
-        if _name(failure)
-        else None
-    )
-
-
-@RULES.when("IsADirectoryError")  # open('.')
-def _folder(failure: Failure, match: re.Match[str]) -> str | None:
+@RULES.when("FileExistsError IsADirectoryError NotADirectoryError")  # os.mkdir('here'); open('.'); open('a.csv/b')
+def _of_another_kind(failure: Failure, match: re.Match[str]) -> str | None:
+    """For a name that there is, as something else than what is asked for."""
     name = _name(failure)
-    return f"`{name}` is a folder: name a file in it." if name else None
-
-
-@RULES.when("NotADirectoryError")  # open('sales_2024.csv/a')
-def _file_as_folder(failure: Failure, match: re.Match[str]) -> str | None:
-    name = _name(failure)
-    return f"A part of `{name}` is a file, not a folder." if name else None
+    if not name:
+        return None
+    if issubclass(failure.kind, FileExistsError):
+        return "It exists already: choose another name, open a file with mode `'w'` to replace it, or pass `exist_ok=True` for a folder."
+    if issubclass(failure.kind, IsADirectoryError):
+        return f"`{name}` is a folder: name a file in it."
+    return f"A part of `{name}` is a file, not a folder."
 
 
 @RULES.when("PermissionError")  # os.rmdir('/proc/1')

@@ -25,42 +25,22 @@ def _owner(failure: Failure) -> tuple[Any, str]:
     return failure.resolve(tree), failure.text_of(tree, "the dict")
 
 
-def _keys(failure: Failure) -> list[Any]:
-    owner = _owner(failure)[0]
-    return list(islice(dict.keys(owner), _MOST_KEYS)) if issubclass(type(owner), dict) else []
-
-
-@RULES.when("KeyError")  # d = {1: 'a'}; d['1']
-def _number_as_key(failure: Failure, match: re.Match[str]) -> str | None:
-    key, text = failure.argument, _owner(failure)[1]
-    if type(key) is not str or not any(type(other) is int and str(other) == key for other in _keys(failure)):
-        return None
-    return f"The keys are numbers: use `{text}[{key}]`."
-
-
-@RULES.when("KeyError")  # d = {'1': 'a'}; d[1]
-def _text_as_key(failure: Failure, match: re.Match[str]) -> str | None:
-    key, text = failure.argument, _owner(failure)[1]
-    if type(key) not in (int, float) or str(key) not in [other for other in _keys(failure) if type(other) is str]:
-        return None
-    return f"The keys are strings: use `{text}[{str(key)!r}]`."
-
-
 @RULES.when("KeyError")  # d = {'retries': 1}; d['retires']
-def _misspelt_key(failure: Failure, match: re.Match[str]) -> str | None:
-    key = failure.argument
-    names = [other for other in _keys(failure) if type(other) is str]
-    found = nearest(key, names, 2) if type(key) is str else []
-    return f"There is no key {key!r}; did you mean {' or '.join(f'`{name!r}`' for name in found)}?" if found else None
-
-
-@RULES.when("KeyError")  # d = {'apples': 1, 'pears': 2}; d['plums']
-def _keys_there_are(failure: Failure, match: re.Match[str]) -> str | None:
+def _of_dict(failure: Failure, match: re.Match[str]) -> str | None:
+    """The key that was meant, or those there are."""
     owner, text = _owner(failure)
     if not issubclass(type(owner), dict):
         return None
-    if not (keys := _keys(failure)):
+    key, keys = failure.argument, list(islice(dict.keys(owner), _MOST_KEYS))
+    if not keys:
         return f"`{text}` is empty here: fill it first, or use `.get(key, default)`."
+    if type(key) is str and any(type(other) is int and str(other) == key for other in keys):
+        return f"The keys are numbers: use `{text}[{key}]`."
+    names = [other for other in keys if type(other) is str]
+    if type(key) in (int, float) and str(key) in names:
+        return f"The keys are strings: use `{text}[{str(key)!r}]`."
+    if found := nearest(key, names, 2) if type(key) is str else []:
+        return f"There is no key {key!r}; did you mean {' or '.join(f'`{name!r}`' for name in found)}?"
     shown = [repr(other) for other in keys if type(other) in (str, int, float, bool) and len(repr(other)) <= 40]
     if len(shown) < len(keys) or len(keys) > 200:
         return _GET

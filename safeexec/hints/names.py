@@ -27,28 +27,19 @@ _KEYWORDS = ("True", "False", "None", "pass", "break", "continue", "return")
 _CONSTANTS = ("pi", "tau", "inf", "nan", "ascii_letters", "ascii_lowercase", "ascii_uppercase", "digits", "punctuation")
 
 
-@RULES.when("UnboundLocalError", _LOCAL)  # len = len([1]); f()
-def _hides_builtin(failure: Failure, match: re.Match[str]) -> str | None:
-    if match[1] not in failure.builtins:
-        return None
-    return f"`{match[1]}` is assigned in this function, which makes it a local variable there and hides the builtin: give the local variable another name."
-
-
-@RULES.when("UnboundLocalError", _LOCAL)  # n += 1; f()
-def _of_session(failure: Failure, match: re.Match[str]) -> str | None:
-    if match[1] not in failure.namespace:
-        return None
-    return f"`{match[1]}` is assigned in this function, which makes it local there: pass the value in as an argument and return the new one, or write `global {match[1]}` at the top of the function."
-
-
-@RULES.when("UnboundLocalError", _LOCAL)  # g(); f()
-def _of_enclosing_function(failure: Failure, match: re.Match[str]) -> str | None:
-    line = failure.place.line if failure.place else 0
+@RULES.when("UnboundLocalError", _LOCAL)  # len = len([1]); f(); n += 1; f()
+def _local(failure: Failure, match: re.Match[str]) -> str | None:
+    """For a name that an assignment makes local, although another one was meant: of Python, the session, or outside."""
+    name, line = match[1], failure.place.line if failure.place else 0
+    if name in failure.builtins:
+        return f"`{name}` is assigned in this function, which makes it a local variable there and hides the builtin: give the local variable another name."
+    if name in failure.namespace:
+        return f"`{name}` is assigned in this function, which makes it local there: pass the value in as an argument and return the new one, or write `global {name}` at the top of the function."
     functions = [node for node in walk(failure.source) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     around = [node for node in functions if node.lineno <= line <= (node.end_lineno or line)]
-    if not any(_assigns(statement, match[1]) for function in around[:-1] for statement in function.body):
-        return None
-    return f"`{match[1]}` belongs to the enclosing function: write `nonlocal {match[1]}` at the top of the inner one to change it."
+    if any(_assigns(statement, name) for function in around[:-1] for statement in function.body):
+        return f"`{name}` belongs to the enclosing function: write `nonlocal {name}` at the top of the inner one to change it."
+    return f"`{name}` has no value yet on this path through the function: assign it before the `if`, loop or `try` that does."
 
 
 def _assigns(node: ast.AST, name: str) -> bool:
@@ -56,24 +47,16 @@ def _assigns(node: ast.AST, name: str) -> bool:
     return any(isinstance(target, ast.Name) and target.id == name for target in targets)
 
 
-@RULES.when("NameError", _NAME)  # price()
-def _of_policy(failure: Failure, match: re.Match[str]) -> str | None:
-    return failure.plan.hints.get(match[1])
-
-
-@RULES.when("NameError", _NAME)  # functions.fetch_price('a')
-def _tool_with_prefix(failure: Failure, match: re.Match[str]) -> str | None:
-    member = re.match(r"\.(\w+)", failure.rest_of_line)
-    if member is None or member[1] not in failure.plan.tools:
-        return None
-    return f"Tools are called by their plain name: `{member[1]}(...)`."
-
-
-@RULES.when("NameError", _NAME)  # lost.strip()
-def _lost(failure: Failure, match: re.Match[str]) -> str | None:
-    if match[1] not in failure.lost_names:
-        return None
-    return f"`{match[1]}` was lost when the session was restored: assign it again before you use it."
+@RULES.when("NameError", _NAME)  # price(); functions.fetch_price('a'); lost.strip()
+def _of_host(failure: Failure, match: re.Match[str]) -> str | None:
+    """For a name that the policy or the host knows: by its own hint, as a tool, as one that was lost."""
+    name, member = match[1], re.match(r"\.(\w+)", failure.rest_of_line)
+    if own := failure.plan.hints.get(name):
+        return own
+    if member and member[1] in failure.plan.tools:
+        return f"Tools are called by their plain name: `{member[1]}(...)`."
+    lost = name in failure.lost_names
+    return f"`{name}` was lost when the session was restored: assign it again before you use it." if lost else None
 
 
 @RULES.when("NameError", _NAME)  # if __nam__ == '__main__':
@@ -187,7 +170,7 @@ def _not_imported(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 _OF_THE_CLASS = re.compile(r"\.(?:now|today|utcnow|strptime|fromisoformat|fromtimestamp|combine)\b|\(")
-"""What follows `datetime` where the class is meant and not the module."""
+"""The text behind `datetime` where the class is meant and not the module."""
 
 
 @RULES.when("NameError", _NAME)  # del total; print(total)

@@ -17,7 +17,6 @@ MAX_NAMES = 3000
 _GETSET = type(BaseException.__dict__["__dict__"])
 _C_FUNCTIONS: tuple[type, ...] = (type(len), type([].append), type(str.split))
 _NOT_NAMES = ("self", "module", "type", "None", "True", "False")
-_OF_PYTHON = ("builtins", "collections", "datetime", "re", "decimal", "fractions")
 
 
 def class_of(obj: Any) -> type:
@@ -37,8 +36,10 @@ def is_of_guest(obj: Any) -> bool:
 
 
 def is_of_python(kind: type) -> bool:
-    """Is the class one of Python itself, so that its name says what it is?"""
-    return module_of(kind) in _OF_PYTHON
+    """Is the class one of Python itself or of its standard library?"""
+    module = module_of(kind)
+    top = module.partition(".")[0] if type(module) is str else ""
+    return top in sys.stdlib_module_names and not is_of_guest(kind)
 
 
 def is_module(obj: Any) -> bool:

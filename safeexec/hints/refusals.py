@@ -6,18 +6,20 @@ Hints of the policy win over ours, and no hint recommends what the policy does n
 
 from __future__ import annotations
 
+import builtins
 import re
 import sys
 from collections.abc import Collection, Container, Iterable
+from types import ModuleType
 
-from safeexec.common.matching import TYPING_ERRORS, did_you_mean, nearest, quoted
+from safeexec.common.matching import TYPING_ERRORS, did_you_mean, nearest, quoted, synonyms
 from safeexec.engine.policy.access import ANY, STDLIB, WORDS, module_access, taken
 from safeexec.engine.policy.refusals import of_module, of_name
 from safeexec.hints.needs import Advice, choose, importable, is_here, provided, provides
 from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
-from safeexec.hints.tables.builtins import BUILTINS
 from safeexec.hints.tables.constructs import CONSTRUCTS
 from safeexec.hints.tables.foreign import NAMES
+from safeexec.hints.tables.libraries import METHODS
 from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
 from safeexec.hints.tables.origins import ORIGINS
 from safeexec.protocol.plan import LanguagePlan
@@ -37,7 +39,8 @@ _COMMON = [
     "matplotlib",
 ]
 """The modules that programs use most."""
-_MOST_LISTED = 16
+MOST_LISTED = 400
+"""Characters of names that one sentence lists."""
 
 
 def hint_for(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
@@ -161,9 +164,8 @@ def _available(plan: LanguagePlan) -> str:
 
 
 def _builtin(name: str, plan: LanguagePlan) -> str | None:
-    for table in (BUILTINS, NAMES):
-        if name in table:
-            return choose(table[name], plan)
+    if name in NAMES:
+        return choose(NAMES[name], plan)
     return did_you_mean(nearest(name, plan.builtins, 2, worst=TYPING_ERRORS))
 
 
@@ -205,7 +207,7 @@ _OF_TAGS: dict[str, Advice] = {
     "memory": "Memory is out of reach: use the types of Python, or `array` and `struct` for bytes of a fixed layout.",
     "display": "There is no display and nobody at a keyboard: compute, print, and return values.",
 }
-"""What to do instead of a name of `language.refusals` that has no advice of its own, by its kind."""
+"""Advice by kind, for a name of `engine.policy.refusals` that has none of its own."""
 
 
 def without_network(plan: LanguagePlan) -> str | None:
@@ -227,15 +229,27 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
         return None  # it is what the program means, and refused for what it does, or by a line of the policy
     if text := _in_submodule(module, name, plan):
         return text
-    for kind in _CLASSES.get(module, ()):
-        if hasattr(getattr(sys.modules.get(module), kind, None), name):
-            return f"Use the method: `{_CLASSES[module][kind]}.{name}(...)`."
-    names = [candidate for candidate in candidates if not candidate.startswith("_")]
-    return did_you_mean([f"{module}.{found}" for found in nearest(name, provided(module, names, plan), 2)])
+    for kind, written in _CLASSES.get(module, {}).items():
+        if text := METHODS.get(f"{module}.{kind}", {}).get(name):
+            return text
+        if hasattr(getattr(sys.modules.get(module, builtins), kind, getattr(builtins, kind, None)), name):
+            return f"It belongs to a value, or to its class: `{written}.{name}`."
+    names = provided(module, [candidate for candidate in candidates if not candidate.startswith("_")], plan)
+    same = synonyms(name, names)
+    if not same and name in NAMES and (text := choose(NAMES[name], plan)):
+        return text
+    return did_you_mean([f"{module}.{found}" for found in same[:2] or nearest(name, names, 2)])
 
 
-_CLASSES = {"numpy": {"ndarray": "a"}, "pandas": {"DataFrame": "df", "Series": "df['column']"}}
-"""Classes of a library whose methods programs take for functions of it, and how an object of each is written."""
+_CLASSES = {
+    "numpy": {"ndarray": "a"},
+    "pandas": {"DataFrame": "df", "Series": "df['column']"},
+    "datetime": {"datetime": "datetime.datetime", "date": "datetime.date"},
+    "string": {"str": "text"},
+    "cmath": {"complex": "z"},
+    "decimal": {"Decimal": "value"},
+}
+"""Classes whose methods programs take for functions of a module, and how an object of each, or the class, is written."""
 
 
 def _in_submodule(module: str, name: str, plan: LanguagePlan) -> str | None:
@@ -265,9 +279,31 @@ def missing_name(module: str, name: str, names: list[str], builtins: Container[s
     home = ORIGINS.get(name, module)
     if home != module and provides(f"{home}.{name}", plan):
         return f"It is in another module: `from {home} import {name}`."
+    if builtin := builtin_for(name, builtins):
+        return f"Use the builtin `{builtin}(...)`."
     below = [other for other in plan.imports if other.rpartition(".")[0] == module]
     near = next((other for other in below if nearest(name, [other.rpartition(".")[2]])), "")
     return f"Import the submodule first: `import {near}`." if near else _no_such_name(module, name, names, plan)
+
+
+OF_VALUES = {
+    **dict.fromkeys(("sum", "max", "min", "sorted", "reversed", "all", "any", "zip", "enumerate"), "__iter__"),
+    "len": "__len__",
+    "next": "__next__",
+    "print": "",
+    "abs": "__abs__",
+    "round": "__round__",
+    "int": "",
+    "float": "",
+    "str": "",
+}
+"""Builtins that other languages have as methods → what a value has that they work with."""
+_CONVERSION = re.compile(r"^(?:to|as|get)(?:_|(?=[A-Z]))")
+
+
+def builtin_for(name: str, builtins: Container[str]) -> str:
+    """Return the builtin for a method of another language, such as ``size`` or ``toString``; empty if there is none."""
+    return next((found for found in synonyms(_CONVERSION.sub("", name), OF_VALUES) if found in builtins), "")
 
 
 def edited_since(module: str, name: str) -> str | None:
@@ -286,8 +322,15 @@ _MODULE_CHARACTERS = 1 << 20
 
 
 def _no_such_name(module: str, name: str, candidates: Iterable[str], plan: LanguagePlan) -> str:
-    """For a name that nothing in the module resembles: what there is, if that is little."""
-    public = sorted(other for other in provided(module, candidates, plan) if not other.startswith("_"))
-    if 0 < len(public) <= _MOST_LISTED:
-        return f"`{module}` has no `{name}`: write it as a function of your own; the module has {quoted(public, _MOST_LISTED)}."
+    """For a name that nothing in the module resembles: what there is to call, if that is little."""
+    loaded = sys.modules.get(module)
+    public = sorted(
+        other
+        for other in provided(module, candidates, plan)
+        if not other.startswith("_")
+        and not other.isupper()
+        and not isinstance(getattr(loaded, other, None), ModuleType)
+    )
+    if 0 < len(", ".join(public)) <= MOST_LISTED:
+        return f"`{module}` has no `{name}`: it has {quoted(public, len(public))}; what is not there is written as a function of your own."
     return f"`{module}` has no `{name}`: use another name of the module, or write it as a function of your own."

@@ -24,7 +24,7 @@ class HintRule(NamedTuple):
     kind: str
     """The name of the exception's class, or of one of its bases."""
     pattern: str
-    """What its message has, a regular expression."""
+    """A regular expression that its message has."""
     hint: str | Finder
     """The sentence, or a function that makes it of the objects at hand and may know none. In a sentence ``{1}`` is the
     first group of the pattern, and the names of `_PARTS` stand for source text."""
@@ -100,21 +100,20 @@ def _operand(index: int, default: str) -> Callable[[Failure], str]:
     return part
 
 
-def _object(failure: Failure) -> str:
+def _first(failure: Failure) -> str:
+    return failure.text_of(next(failure.operands(), None), "values")
+
+
+def _text(failure: Failure) -> str:
+    texts = (tree for tree in failure.operands() if type(failure.resolve(tree)) is str)
+    return failure.text_of(next(texts, None), "text")
+
+
+def _argument(failure: Failure) -> str:
     match failure.expression:
-        case ast.Subscript(value=value) | ast.Call(func=ast.Attribute(value=value)):
-            return failure.text_of(value, "values")
-    return "values"
-
-
-def _argument(default: str) -> Callable[[Failure], str]:
-    def part(failure: Failure) -> str:
-        match failure.expression:
-            case ast.Call(args=[tree, *_]) | (ast.Name() as tree):
-                return failure.text_of(tree, default)
-        return default
-
-    return part
+        case ast.Call(args=[tree, *_]) | (ast.Name() as tree):
+            return failure.text_of(tree)
+    return "x"
 
 
 def _gathered(make: Callable[[list[ast.expr]], ast.expr], default: str) -> Callable[[Failure], str]:
@@ -132,15 +131,15 @@ def _gathered(make: Callable[[list[ast.expr]], ast.expr], default: str) -> Calla
 _PARTS: dict[str, Callable[[Failure], str]] = {
     "left": _operand(0, "a"),
     "right": _operand(1, "b"),
-    "obj": _object,
-    "arg": _argument("x"),
-    "iter": _argument("n"),
+    "it": _first,
+    "text": _text,
+    "arg": _argument,
     "function": lambda failure: failure.text_of(failure.function, failure.called),
     "as_list": _gathered(lambda items: ast.List(elts=items, ctx=ast.Load()), "{}([a, b])"),
     "as_tuple": _gathered(lambda items: ast.Tuple(elts=items, ctx=ast.Load()), "{}((3, 4))"),
 }
-"""Parts of the failing expression: operands, the object whose item or method failed, arguments, what is called, and
-the call with its arguments as one list or tuple."""
+"""Parts of the failing expression: its operands, the first thing that may be wrong, a text in it, an argument, what is
+called, and the call with its arguments as one list or tuple."""
 
 
 def needles(pattern: str) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def _by_message(message: str, line: str, lines: list[str], number: int) -> str |
     for words, explain in _EXPLAINED.items():
         if words in message:
             return explain(line, lines, number)
-    known = next((rule.hint for rule in MESSAGES if rule.pattern in message), None)
+    known = next((rule.hint for rule in MESSAGES if re.search(rule.pattern, message)), None)
     return known or (_invalid(line, lines, number) if "invalid syntax" in message else None)
 
 

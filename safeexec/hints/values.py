@@ -9,7 +9,9 @@ import ast
 import builtins
 import re
 from types import CoroutineType, FunctionType
+from typing import Any
 
+from safeexec.common.text import short_repr
 from safeexec.hints.failure import Failure, name_of, walk
 from safeexec.hints.objects import (
     MISSING,
@@ -132,27 +134,22 @@ def _last_assignment(failure: Failure, text: str) -> ast.expr | None:
 _NOT_CALLABLE = r"'([\w.]+)' object is not callable"
 
 
-@RULES.when("TypeError", _NOT_CALLABLE, calls=("sorted", "min", "max", "sort"))  # sorted([{'a': 1}], key='a')
-def _key_is_no_function(failure: Failure, match: re.Match[str]) -> str | None:
-    if not failure.call or not any(keyword.arg == "key" for keyword in failure.call.keywords):
+@RULES.when("TypeError", _NOT_CALLABLE)  # sorted([{'a': 1}], key='a'); list(map('a', [1, 2])); df['n'].apply(5)
+def _argument_called(failure: Failure, match: re.Match[str]) -> str | None:
+    """For a function that calls one of its arguments: a builtin, a method, or a function of a library."""
+    call, name = failure.call, failure.called
+    if call and name in ("sorted", "min", "max", "sort") and any(keyword.arg == "key" for keyword in call.keywords):
+        return "`key=` must be a function: `key=lambda item: item['name']`."
+    inner = (node.func for node in walk(failure.segment.strip()) if isinstance(node, ast.Call))
+    names = {tree.id for tree in inner if isinstance(tree, ast.Name)}
+    for builtin in names & {"map", "filter"}:
+        if failure.lookup(builtin) is failure.builtins.get(builtin, 0):
+            return f"Give a function first: `{builtin}(function, values)`, for example `{builtin}(lambda x: x * 2, values)`."
+    is_builtin = name in names and failure.lookup(name) is failure.builtins.get(name, 0)
+    is_method = isinstance(failure.function, ast.Attribute) and (failure.libraries or type(failure.callee) in _METHODS)
+    if not is_builtin and not is_method:
         return None
-    return "`key=` must be a function: `key=lambda item: item['name']`."
-
-
-@RULES.when("TypeError", _NOT_CALLABLE)  # list(map('a', [1, 2]))
-def _argument_of_builtin(failure: Failure, match: re.Match[str]) -> str | None:
-    calls = [
-        node for node in walk(failure.segment.strip()) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    ]
-    for name in (name_of(call.func) for call in calls):
-        if failure.lookup(name) is failure.builtins.get(name, 0):
-            if name in ("map", "filter"):
-                return (
-                    f"Give a function first: `{name}(function, values)`, for example `{name}(lambda x: x * 2, values)`."
-                )
-            if name == failure.called:
-                return f"`{name}` calls one of its arguments, which is a `{match[1]}`: give a function there."
-    return None
+    return f"`{failure.text_of(failure.function)}` calls one of its arguments, which is a `{match[1]}`: give a function there, or a dict to rename with, `{{'old': 'new'}}`."
 
 
 @RULES.when("TypeError", _NOT_CALLABLE)  # max = 3; max(1, 2)
@@ -174,14 +171,6 @@ def _module_called(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{name}` is a module: call a function in it, `{name}.function(...)`."
 
 
-@RULES.when("TypeError", _NOT_CALLABLE)  # df['n'].apply(5)
-def _method_calls_argument(failure: Failure, match: re.Match[str]) -> str | None:
-    is_method = failure.libraries or type(failure.callee) in _METHODS
-    if not isinstance(failure.function, ast.Attribute) or not is_method:
-        return None
-    return f"`{failure.text_of(failure.function)}` calls one of its arguments, which is a `{match[1]}`: give a function there, or a dict to rename with, `{{'old': 'new'}}`."
-
-
 @RULES.when("TypeError", _NOT_CALLABLE)  # area = area(2); area(3)
 def _hidden_function(failure: Failure, match: re.Match[str]) -> str | None:
     name = failure.function.id if isinstance(failure.function, ast.Name) else ""
@@ -191,68 +180,38 @@ def _hidden_function(failure: Failure, match: re.Match[str]) -> str | None:
     return f"`{name}` was reassigned to a value of type `{match[1]}`, which hides what it was before: give that variable another name."
 
 
-@RULES.when("TypeError", _NOT_CALLABLE)  # area = 3(r + 1)
-def _number_called(failure: Failure, match: re.Match[str]) -> str | None:
-    if isinstance(failure.function, ast.Attribute) or match[1] not in ("int", "float"):
-        return None
-    text = failure.text_of(failure.function)
-    if len(text) > 2 and text.isidentifier():  # no factor: a name that a function had, or was thought to have
-        return f"`{text}` is a number, assigned before this line, and no function: give that variable another name, and define or import the function again."
-    return f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
-
-
-@RULES.when("TypeError", _NOT_CALLABLE)  # items = [1]; items(0)
-def _container_called(failure: Failure, match: re.Match[str]) -> str | None:
-    kinds = ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy.ndarray", "str")
-    call = failure.call
-    if match[1] not in kinds or (
-        isinstance(failure.function, ast.Attribute) and call and not (call.args or call.keywords)
-    ):
-        return None
-    text = failure.text_of(failure.function)
-    return f"`{text}` is a `{match[1]}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."
-
-
-@RULES.when("TypeError", _NOT_CALLABLE)  # fig, ax = plt.subplots(); ax.title('x')
-def _setter(failure: Failure, match: re.Match[str]) -> str | None:
-    function = failure.function
-    if (
-        not isinstance(function, ast.Attribute)
-        or attribute_of(failure.resolve(function.value), f"set_{function.attr}") is MISSING
-    ):
-        return None
-    return f"`{failure.text_of(function)}` is a value, not a method: use `{failure.text_of(function.value)}.set_{function.attr}(...)`."
-
-
-@RULES.when("TypeError", _NOT_CALLABLE)  # df.shape()
+@RULES.when("TypeError", _NOT_CALLABLE)  # area = 3(r + 1); items = [1]; items(0); ax.title('x'); df.shape()
 def _value_called(failure: Failure, match: re.Match[str]) -> str | None:
-    kind = (
-        "a value, not a method"
-        if isinstance(failure.function, ast.Attribute)
-        else f"a value of type `{match[1]}`, not a function"
-    )
-    return f"`{failure.text_of(failure.function)}` is {kind}: use it without parentheses."
+    """For a number, a container or an attribute that is called."""
+    function, kind, call = failure.function, match[1], failure.call
+    text, owner = failure.text_of(function), function.value if isinstance(function, ast.Attribute) else None
+    if owner is None and kind in ("int", "float"):
+        if len(text) > 2 and text.isidentifier():  # no factor: a name that a function had, or was thought to have
+            return f"`{text}` is a number, assigned before this line, and no function: give that variable another name, and define or import the function again."
+        return f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
+    if kind in _CONTAINERS and (owner is None or not call or call.args or call.keywords):
+        return f"`{text}` is a `{kind}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."
+    if isinstance(function, ast.Attribute):
+        if attribute_of(failure.resolve(owner), f"set_{function.attr}") is not MISSING:
+            return f"`{text}` is a value, not a method: use `{failure.text_of(owner)}.set_{function.attr}(...)`."
+        return f"`{text}` is a value, not a method: use it without parentheses."
+    return f"`{text}` is a value of type `{kind}`, not a function: use it without parentheses."
 
+
+_CONTAINERS = ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy.ndarray", "str")
 
 # what is a function and is not called
 
-_FUNCTION = r"'(?:method|function|builtin_function_or_method|type)'"
 
-
-@RULES.when("TypeError", rf"{_FUNCTION} object is not (subscriptable|iterable)")  # 'a b'.split[0]
-def _function_taken_apart(failure: Failure, match: re.Match[str]) -> str | None:
-    text = failure.text_of(next(iter(failure.operands()), None), "f")
-    return f"`{text}` is a function: call it with parentheses, `{text}(...)`."
-
-
-@RULES.when("TypeError", r"'(?:method|function|builtin_function_or_method)'")  # f + 1
+@RULES.when("TypeError", r"'(?:method|function|builtin_function_or_method|type)'")  # 'a b'.split[0]; f + 1
 def _function_as_value(failure: Failure, match: re.Match[str]) -> str | None:
-    if ">>: 'builtin" in failure.message:
-        return None  # `print >> file` of Python 2
+    taken_apart = re.search("object is not (?:subscriptable|iterable)", failure.message)
+    if ">>: 'builtin" in failure.message or (match[0] == "'type'" and not taken_apart):
+        return None  # `print >> file` of Python 2; a class is a value
     trees = list(failure.operands())
-    function = next((tree for tree in trees if type(failure.resolve(tree)) in _METHODS[:2]), None)
-    if function is not None:
-        text = failure.text_of(function)
+    called = trees[:1] if taken_apart else [tree for tree in trees if type(failure.resolve(tree)) in _METHODS[:2]]
+    if called:
+        text = failure.text_of(called[0], "f")
         return f"`{text}` is a function: call it with parentheses, `{text}(...)`."
     method = next((tree for tree in trees if isinstance(tree, ast.Attribute)), None)
     return f"One of the values is a function: call it with parentheses, `{failure.text_of(method, 'f')}()`."
@@ -302,15 +261,6 @@ def _text_for_integer(failure: Failure, match: re.Match[str]) -> str | None:
         return "The base is a whole number: `int(text, 16)` for hexadecimal, `int(text, 2)` for binary text."
     wrong = next((arg for arg in given if type(failure.resolve(arg)) is str), None)
     return f"Turn the text into a number first: `int({failure.text_of(wrong)})`." if wrong is not None else None
-
-
-@RULES.when(
-    "TypeError", r"'(list|tuple|dict|set)' object cannot be interpreted as an integer"
-)  # 'a-b'.replace('-', '', [1])
-def _container_for_integer(failure: Failure, match: re.Match[str]) -> str | None:
-    if not isinstance(failure.function, ast.Attribute):
-        return None
-    return f"`{failure.called}` needs a whole number where it was given a `{match[1]}`: give the numbers separately, or check the order of the arguments."
 
 
 @RULES.when("TypeError", r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'")  # sorted([3, 'a', 1])
@@ -381,9 +331,9 @@ def _domain(failure: Failure, match: re.Match[str]) -> str | None:
     return "The function is not defined for this number: check its sign or range first (`cmath` computes roots and logarithms of negative numbers)."
 
 
-_SHOWN, _ITEMS, _BITS = 60, 20, 200
-"""Characters of a value, items of a container and bits of a number that a sentence may have."""
-_SCALARS = (bool, float, complex, str, bytes, type(None))
+_SHOWN, _ITEMS = 60, 20
+"""Characters of a value, and items of a container, that a sentence may have."""
+_SCALARS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 
 @RULES.when("AssertionError")  # assert total == sum(parts)
@@ -404,22 +354,15 @@ def _asserted(failure: Failure, match: re.Match[str]) -> str | None:
     return "When it failed, " + ", ".join(f"`{name}` was {value}" for name, value in [*seen.items()][:4]) + "."
 
 
-def _plain(value: object) -> str | None:
-    """A value as Python writes it, if it is plain data and short."""
-    if not _is_scalar(value):
-        if type(value) is dict:
-            items = [*value, *value.values()] if len(value) <= _ITEMS else [MISSING]
-        elif type(value) in (list, tuple, set, frozenset):
-            items = [*value] if len(value) <= _ITEMS else [MISSING]  # type: ignore[misc, arg-type]
-        else:
-            return None
-        if not all(map(_is_scalar, items)):
-            return f"a {type(value).__name__} of {len(value)}"  # type: ignore[arg-type]
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-def _is_scalar(value: object) -> bool:
-    if type(value) in (str, bytes):
-        return len(value) <= 10 * _SHOWN  # type: ignore[arg-type]
-    return type(value) in _SCALARS or (type(value) is int and value.bit_length() <= _BITS)
+def _plain(value: Any) -> str | None:
+    """A value as Python writes it, if it is plain data; of a container that holds other data or much, its size."""
+    if type(value) in _SCALARS:
+        return short_repr(value, _SHOWN)
+    if type(value) not in (list, tuple, set, frozenset, dict):
+        return None
+    items = [*value, *(value.values() if type(value) is dict else ())] if len(value) <= _ITEMS else [value]
+    return (
+        short_repr(value, _SHOWN)
+        if _SCALARS.issuperset(map(type, items))
+        else f"a {type(value).__name__} of {len(value)}"
+    )

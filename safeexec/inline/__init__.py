@@ -17,8 +17,8 @@ Two properties hold for whatever text is evaluated:
   before it ran (at most about 100 ns or 100 bytes each). Only floats and integers of 30 bits are computed without one.
 
 An expression is parsed once: `grammar` checks the tree by its table of nodes, and writes one of guards for CPython to
-compile. The guards with their costs: `operators`, `functions` (with `containers`, `numeric` and `mathematical`),
-`subscripts` and `text`. `costs` says what values weigh, `fuel` what an account is.
+compile. The guards with their costs: `operators`, and `functions` with `containers`, `numeric` and `text`. `costs` says
+what values weigh, and what an account is.
 """
 
 from __future__ import annotations

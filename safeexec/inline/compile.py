@@ -10,10 +10,8 @@ import warnings
 
 from safeexec.common.typed import TYPE_CHECKING
 from safeexec.errors import ExpressionError
-from safeexec.inline import mathematical
-from safeexec.inline.costs import PLAIN, leaves
-from safeexec.inline.fuel import Refused
-from safeexec.inline.functions import CONSTANTS
+from safeexec.inline.costs import PLAIN, Refused, leaves
+from safeexec.inline.functions import CONSTANTS, OF_COMPLEX
 from safeexec.inline.grammar import Builder
 from safeexec.inline.report import FILENAME, at_node, at_syntax_error, called, described, failed, failure
 
@@ -166,11 +164,6 @@ class Expression:
                 node,
             ) from None
         message = described(error)
-        if (
-            self._bare
-            and isinstance(node, ast.Call)
-            and called(node) in mathematical.OF_COMPLEX
-            and isinstance(error, ValueError)
-        ):
+        if self._bare and isinstance(node, ast.Call) and called(node) in OF_COMPLEX and isinstance(error, ValueError):
             message += f"; a complex result wants a complex argument, {called(node)}(x + 0j)"
         raise at_node(message, source, node) from error

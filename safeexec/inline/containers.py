@@ -1,4 +1,4 @@
-"""Guards of the builtins for containers: each spends the number of items that it visits, times what an item costs.
+"""Guards of subscripts, slices and the builtins for containers: each spends its items, times what one costs.
 
 A container that is walked has a known length, so a walk is paid for before it begins. Builtins that are lazy in Python
 (`zip`, `enumerate`, `reversed`) give lists here.
@@ -9,9 +9,20 @@ from __future__ import annotations
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
 from safeexec.common.typed import TYPE_CHECKING
-from safeexec.inline.costs import WEIGHTS, admit, bounded_numbers, collisions, measure
-from safeexec.inline.fuel import INTEGERS, SMALL, Fuel, spend, weight
-from safeexec.inline.operators import GUARDS, span
+from safeexec.inline.costs import (
+    INTEGERS,
+    SMALL,
+    WEIGHTS,
+    Fuel,
+    admit,
+    bounded_numbers,
+    collisions,
+    measure,
+    spend,
+    weight,
+    whole_number,
+)
+from safeexec.inline.operators import GUARDS, key, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,12 +75,9 @@ def paid_rows(fuel: Fuel, price: int, *iterables: Any) -> Any:
     return zip(*iterables, strict=False)
 
 
-def to_list(fuel: Fuel, *args: Any) -> list[Any]:
-    return list(*[items(fuel, arg) for arg in args])
-
-
-def to_tuple(fuel: Fuel, *args: Any) -> tuple[Any, ...]:
-    return tuple(*[items(fuel, arg) for arg in args])
+def of_items(kind: type) -> Guard:
+    """list() and tuple()."""
+    return lambda fuel, *args: kind(*[items(fuel, arg) for arg in args])
 
 
 def _hashed(fuel: Fuel, keys: Any) -> Any:
@@ -78,14 +86,15 @@ def _hashed(fuel: Fuel, keys: Any) -> Any:
     return keys
 
 
-def to_set(fuel: Fuel, *args: Any) -> set[Any]:
-    spend(fuel, _EMPTY_SET)
-    return set(*[_hashed(fuel, arg) for arg in args])
+def _of_keys(kind: type) -> Guard:
+    def guard(fuel: Fuel, *args: Any) -> Any:
+        spend(fuel, _EMPTY_SET)
+        return kind(*[_hashed(fuel, arg) for arg in args])
+
+    return guard
 
 
-def to_frozenset(fuel: Fuel, *args: Any) -> frozenset[Any]:
-    spend(fuel, _EMPTY_SET)
-    return frozenset(*[_hashed(fuel, arg) for arg in args])
+to_set, to_frozenset = _of_keys(set), _of_keys(frozenset)
 
 
 def to_dict(fuel: Fuel, /, *args: Any, **options: Any) -> dict[Any, Any]:
@@ -113,9 +122,7 @@ def zipped(fuel: Fuel, *args: Any, **options: Any) -> list[Any]:
 
 
 def enumerated(fuel: Fuel, iterable: Any, start: Any = 0) -> list[Any]:
-    if type(start) is not int:
-        raise TypeError(f"'{type(start).__name__}' object cannot be interpreted as an integer")
-    return list(enumerate(items(fuel, iterable, 3 * weight(start)), start))
+    return list(enumerate(items(fuel, iterable, 3 * weight(whole_number(start))), start))
 
 
 def reverse(fuel: Fuel, iterable: Any) -> list[Any]:
@@ -125,9 +132,7 @@ def reverse(fuel: Fuel, iterable: Any) -> list[Any]:
 def ranged(fuel: Fuel, *args: Any) -> range:
     """Making a range costs nothing: whatever walks over it spends its length."""
     for arg in args:
-        spend(fuel, weight(arg) if type(arg) is int else 1)
-        if type(arg) not in INTEGERS:
-            raise TypeError(f"'{type(arg).__name__}' object cannot be interpreted as an integer")
+        spend(fuel, weight(whole_number(arg)))
     return range(*args)
 
 
@@ -196,3 +201,45 @@ def join(fuel: Fuel, separator: Any, parts: Any) -> str:
         raise TypeError("join() takes a text and a container of texts")
     spend(fuel, len(separator) * len(parts) + sum(map(len, parts)) >> 4)
     return separator.join(parts)
+
+
+_INDEXED = (list, tuple, str, range)
+_MISSING = object()
+_SHORT = 64
+"""Characters of a key that is looked up for no more than a node."""
+
+
+def item(fuel: Fuel, container: Any, index: Any) -> Any:
+    """`container[index]`; what comes out is admitted by its exact type like everything else."""
+    kind = type(container)
+    if type(index) is int and (kind is list or kind is tuple):
+        fuel[0] -= 1
+    elif kind is dict:
+        if type(index) is str and len(index) <= _SHORT and type(found := container.get(index, _MISSING)) in WEIGHTS:
+            return found
+        key(fuel, index, container)
+    elif kind not in _INDEXED:
+        raise TypeError(f"'{type(admit(container)).__name__}' object is not subscriptable")
+    elif type(index) not in INTEGERS:
+        raise TypeError(f"{kind.__name__} indices must be integers or slices, not {type(admit(index)).__name__}")
+    else:
+        spend(fuel, 1 if kind is not range else weight(container.start) + weight(container.stop))
+    value = container[index]
+    return value if type(value) in WEIGHTS else admit(value)
+
+
+def part(fuel: Fuel, container: Any, start: Any, stop: Any, step: Any) -> Any:
+    """`container[start:stop:step]`: costs the length of the result."""
+    kind = type(container)
+    if kind not in _INDEXED:
+        raise TypeError(f"'{type(admit(container)).__name__}' object cannot be sliced")
+    for bound in (start, stop, step):
+        if bound is not None and type(bound) not in INTEGERS:
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+    window = slice(start, stop, step)
+    if kind is range:
+        spend(fuel, 1 + weight(container.start) + weight(container.stop))
+    else:
+        length = len(range(*window.indices(len(container))))
+        spend(fuel, 1 + (length >> 4 if kind is str and step in (None, 1) else length))
+    return container[window]

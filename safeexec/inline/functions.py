@@ -1,6 +1,7 @@
 """The functions that an expression may call, each behind a guard `(fuel, *arguments)` that spends its cost first.
 
-`BUILTINS` by name, `MODULES` for the functions of `math` and `statistics`; `CONSTANTS` are `math.pi` and so on.
+`BUILTINS` by name, `MODULES` for the functions of `math` and `statistics`, `MATHEMATICS` for those that have their bare
+names with ``functions="mathematics"``; `CONSTANTS` are `math.pi` and so on.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ import math
 
 from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline import containers, numeric, text
-from safeexec.inline.costs import admit
-from safeexec.inline.fuel import Fuel, spend
+from safeexec.inline.costs import Fuel, admit, spend
 from safeexec.inline.operators import absolute
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ BUILTINS: dict[str, Guard] = {
     "int": numeric.to_int,
     "join": containers.join,
     "len": containers.length,
-    "list": containers.to_list,
+    "list": containers.of_items(list),
     "max": containers.extreme(max),
     "min": containers.extreme(min),
     "oct": text.to_digits(oct),
@@ -63,7 +63,7 @@ BUILTINS: dict[str, Guard] = {
     "sorted": containers.order,
     "str": text.to_text,
     "sum": containers.total,
-    "tuple": containers.to_tuple,
+    "tuple": containers.of_items(tuple),
     "zip": containers.zipped,
 }
 
@@ -99,3 +99,32 @@ MODULES: dict[str, dict[str, Guard]] = {
 CONSTANTS: dict[str, dict[str, float]] = {
     "math": {name: getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")}
 }
+
+OF_COMPLEX = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "sin", "sinh", "tan", "tanh"),
+    *("exp", "log", "log10", "sqrt", "isclose", "isfinite", "isinf", "isnan"),
+)
+
+
+def _of_complex(name: str, of_reals: Guard) -> Guard:
+    """A function of `math`, or where an argument is complex that of `cmath`."""
+
+    def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
+        for arg in args:
+            if type(arg) is complex:
+                break
+        else:
+            return of_reals(fuel, *args, **options)
+        import cmath
+
+        spend(fuel, 1 + len(args))
+        return getattr(cmath, name)(*map(admit, args), **options)
+
+    return guard
+
+
+MATHEMATICS: dict[str, Guard] = {
+    **{name: guard for name, guard in MODULES["math"].items() if name not in BUILTINS},
+    **{name: _of_complex(name, MODULES["math"][name]) for name in OF_COMPLEX},
+}
+"""The functions of `functions="mathematics"`, by their bare names: those of `math`, of complex numbers too."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
 from safeexec.common.typed import TYPE_CHECKING
-from safeexec.inline import containers, functions, mathematical, operators, subscripts, text
+from safeexec.inline import containers, functions, operators, text
 from safeexec.inline.costs import admit
 from safeexec.inline.operators import GUARDS, QUICK
 from safeexec.inline.report import FILENAME, at_node, failure, place_of
@@ -120,7 +120,7 @@ class Builder:
         if self._is_bound(key):
             return node
         if self._is_number(key):
-            return self.call(node, _given, _NAMES, _constant(key), _constant(mathematical.NUMBERS[key]))
+            return self.call(node, _given, _NAMES, _constant(key), _constant(functions.CONSTANTS["math"][key]))
         self.places[place_of(node)] = node
         return ast.Call(self.guard(admit), [self.read(node)], [], **_place(node))
 
@@ -138,7 +138,7 @@ class Builder:
 
     def _is_number(self, key: str) -> bool:
         """Return whether the name is a constant where the caller gives none of that name."""
-        return key in (mathematical.NUMBERS if self.mathematics else _ALWAYS)
+        return key in (functions.CONSTANTS["math"] if self.mathematics else _ALWAYS)
 
     def _is_bound(self, key: str) -> bool:
         return any(key in bound for bound in self._scopes)
@@ -218,7 +218,7 @@ class Builder:
         if operator is ast.Pow and _is_exponent(right):
             guard = operators.small_power
         elif self.mathematics and operator is ast.BitXor:
-            guard = mathematical.exclusive_or
+            guard = operators.exclusive_or
         return self.call(node, guard, self.operand(left), self.operand(right))
 
     def unary(self, node: ast.UnaryOp) -> ast.expr:
@@ -270,8 +270,8 @@ class Builder:
                 _constant(None) if bound is None else self.visit(bound)
                 for bound in (window.lower, window.upper, window.step)
             ]
-            return self.call(node, subscripts.part, container, *bounds)
-        return self.call(node, subscripts.item, container, self.visit(window))
+            return self.call(node, containers.part, container, *bounds)
+        return self.call(node, containers.item, container, self.visit(window))
 
     # comprehensions
 
@@ -359,20 +359,20 @@ class Builder:
                 return "", functions.from_host(self.host[node.id])
             if node.id in functions.BUILTINS:
                 return node.id, functions.BUILTINS[node.id]
-            if self.mathematics and node.id in mathematical.FUNCTIONS:
-                return f"math.{node.id}", mathematical.FUNCTIONS[node.id]
+            if self.mathematics and node.id in functions.MATHEMATICS:
+                return f"math.{node.id}", functions.MATHEMATICS[node.id]
             owner = next((module for module, table in functions.MODULES.items() if node.id in table), "")
             if owner:
                 return f"{owner}.{node.id}", functions.MODULES[owner][node.id]
-            if node.id in mathematical.FUNCTIONS:
+            if node.id in functions.MATHEMATICS:
                 raise self.error(f'no function {node.id}: pass functions="mathematics"', node)
-            known = (*functions.BUILTINS, *self.host, *mathematical.FUNCTIONS)
+            known = (*functions.BUILTINS, *self.host, *functions.MATHEMATICS)
             raise self.error(_unknown(f"no function {node.id}", node.id, known, ""), node)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in functions.MODULES:
             module = node.value.id
             table = functions.MODULES[module]
             if node.attr in table:
-                own = mathematical.FUNCTIONS if self.mathematics and module == "math" else table
+                own = functions.MATHEMATICS if self.mathematics and module == "math" else table
                 return f"{module}.{node.attr}", own.get(node.attr, table[node.attr])
             raise self.error(_unknown(f"{module} has no {node.attr} here", node.attr, table), node)
         if isinstance(node, ast.Attribute):
@@ -397,7 +397,7 @@ _OTHER_NAMES = {
     **dict.fromkeys(("nPr", "npr"), "perm"),
     "fact": "factorial",
 }
-"""What other languages, and textbooks, call a function of `math`."""
+"""Names that other languages, and textbooks, give to functions of `math`."""
 _OTHER_WAYS = {
     "sec": "it is 1 / {0}cos(x)",
     **dict.fromkeys(("csc", "cosec"), "it is 1 / {0}sin(x)"),

@@ -7,8 +7,21 @@ import math
 
 from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.containers import each, items
-from safeexec.inline.costs import admit, bounded_numbers, measure
-from safeexec.inline.fuel import INTEGERS, MAX_BITS, MAX_DIGITS, SMALL, Fuel, Refused, limit_bits, spend, weight
+from safeexec.inline.costs import (
+    INTEGERS,
+    MAX_BITS,
+    MAX_DIGITS,
+    SMALL,
+    Fuel,
+    Refused,
+    admit,
+    bounded_numbers,
+    limit_bits,
+    measure,
+    spend,
+    weight,
+    whole_number,
+)
 from safeexec.inline.operators import GUARDS
 
 if TYPE_CHECKING:
@@ -35,11 +48,9 @@ def rounded(fuel: Fuel, number: Any, ndigits: Any = None) -> Any:
     measure(fuel, number)
     if ndigits is None:
         return round(integral(fuel, number))
-    if type(ndigits) is not int:
-        raise TypeError(f"'{type(ndigits).__name__}' object cannot be interpreted as an integer")
-    if type(number) in INTEGERS and not -MAX_ROUND <= ndigits <= MAX_ROUND:
+    if type(number) in INTEGERS and not -MAX_ROUND <= whole_number(ndigits) <= MAX_ROUND:
         raise Refused(f"round() takes at most {MAX_ROUND} places here")
-    spend(fuel, 20 + (abs(ndigits) >> 2))
+    spend(fuel, 20 + (abs(whole_number(ndigits)) >> 2))
     return round(number, ndigits)
 
 
@@ -51,11 +62,16 @@ def integral(fuel: Fuel, number: Any) -> Any:
     return number
 
 
+def _read(text: str) -> int:
+    """Return the characters of a text that is read as a number."""
+    if len(text) > MAX_DIGITS:
+        raise Refused(f"a text of {len(text)} characters is too long for a number; the limit is {MAX_DIGITS}")
+    return len(text)
+
+
 def to_int(fuel: Fuel, *args: Any, **options: Any) -> int:
     if args and type(args[0]) is str:
-        if len(args[0]) > MAX_DIGITS:
-            raise Refused(f"a text of {len(args[0])} characters is too long for a number; the limit is {MAX_DIGITS}")
-        spend(fuel, 1 + (len(args[0]) >> 4) ** 2)
+        spend(fuel, 1 + (_read(args[0]) >> 4) ** 2)
         args = (args[0], *[integral(fuel, arg) for arg in args[1:]])
     else:
         args = tuple(integral(fuel, arg) for arg in args)
@@ -64,10 +80,7 @@ def to_int(fuel: Fuel, *args: Any, **options: Any) -> int:
 
 def to_float(fuel: Fuel, *args: Any) -> float:
     if args and type(args[0]) is str:
-        if len(args[0]) > MAX_DIGITS:
-            raise Refused(f"a text of {len(args[0])} characters is too long for a number; the limit is {MAX_DIGITS}")
-        spend(fuel, 1 + (len(args[0]) >> 2))
-        return float(*args)
+        spend(fuel, 1 + (_read(args[0]) >> 2))
     for arg in args:
         measure(fuel, arg)
     return float(*args)
@@ -76,10 +89,8 @@ def to_float(fuel: Fuel, *args: Any) -> float:
 def to_complex(fuel: Fuel, *args: Any, **options: Any) -> complex:
     """`complex(real, imag)` of numbers, or of a text."""
     for arg in (*args, *options.values()):
-        if type(arg) is str and len(arg) > MAX_DIGITS:
-            raise Refused(f"a text of {len(arg)} characters is too long for a number; the limit is {MAX_DIGITS}")
+        spend(fuel, 1 + (_read(arg) >> 2 if type(arg) is str else 0))
         measure(fuel, arg)
-    spend(fuel, 1 + (len(args[0]) >> 2 if args and type(args[0]) is str else 0))
     return complex(*args, **options)
 
 
@@ -141,9 +152,7 @@ def _integers(fuel: Fuel, values: Any) -> int:
     """Spends the weight of integers and returns the sum of their bits."""
     bits = 0
     for value in values:
-        if type(value) not in INTEGERS:
-            raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
-        spend(fuel, weight(value))
+        spend(fuel, weight(whole_number(value)))
         bits += value.bit_length()
     return bits
 

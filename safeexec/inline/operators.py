@@ -12,8 +12,19 @@ import _ast as ast  # the node classes alone: `ast` itself imports re, enum and 
 import operator
 
 from safeexec.common.typed import TYPE_CHECKING
-from safeexec.inline.costs import admit, collisions, measure
-from safeexec.inline.fuel import INTEGERS, Fuel, Refused, limit_bits, notes, power_bits, spend, weight
+from safeexec.inline.costs import (
+    INTEGERS,
+    Fuel,
+    Refused,
+    admit,
+    collisions,
+    limit_bits,
+    measure,
+    notes,
+    power_bits,
+    spend,
+    weight,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -326,6 +337,14 @@ QUICK: dict[type[ast.AST], Guard] = {
     ast.Eq: _quick(operator.eq, equal),
     ast.NotEq: _quick(operator.ne, unequal),
 }
+
+
+def exclusive_or(fuel: Fuel, left: Any, right: Any) -> Any:
+    """`^`: of sets and bools as ever. Of two integers it is meant as a power, which it is not."""
+    if type(left) is int and type(right) is int:
+        meant = f"{left} ** {right}" if max(abs(left), abs(right)) < 10**9 else "2 ** 10"
+        raise Refused(f"^ is not a power but an exclusive or: use ** ({meant})")
+    return GUARDS[ast.BitXor](fuel, left, right)
 
 
 def chained(fuel: Fuel, first: Any, *links: Any) -> Any:

@@ -7,8 +7,7 @@ computed. There is no template that reaches an attribute or an item of a value: 
 from __future__ import annotations
 
 from safeexec.common.typed import TYPE_CHECKING
-from safeexec.inline.costs import measure
-from safeexec.inline.fuel import Fuel, Refused, spend, weight
+from safeexec.inline.costs import Fuel, Refused, measure, spend, weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable

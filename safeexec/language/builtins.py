@@ -32,7 +32,7 @@ MOST_JUDGED: Final = 10_000
 _OF_FUNCTION: Final = 1
 """The flag (`CO_OPTIMIZED`) of code whose locals are not a namespace: of a function, not of a module or a class."""
 _ERRORS: Final[dict[str, Any]] = {"module": ModuleNotFoundError, "builtin": NameError, "attribute": AttributeError}
-"""What a refusal is raised as while code runs, by its kind."""
+"""The exception that a refusal is while code runs, by its kind."""
 
 unseen: Final[list[tuple[Exception, int]]] = []
 """Refusals in whose place `getattr` gave its default, as `hasattr` says no, and the line: for the step's result."""

@@ -1,4 +1,4 @@
-"""What an import statement of guest code gets: the real module, if the policy opens it, or a module of the program.
+"""Answer import statements of guest code: with the real module, if the policy opens it, or a module of the program.
 
 The source of a program's own modules is compiled by the same rules as a step.
 

@@ -23,11 +23,11 @@ class Finding(NamedTuple):
     name: str
     node: ast.AST
     message: str = ""
-    """What to say where the usual message of the kind would mislead."""
+    """Said where the usual message of the kind would mislead."""
 
 
 class Rules:
-    """What a `LanguagePlan` says about attribute names, identifiers, modules and constructs."""
+    """Answer what a `LanguagePlan` says about attribute names, identifiers, modules and constructs."""
 
     def __init__(self, plan: LanguagePlan) -> None:
         self.plan = plan
@@ -53,7 +53,7 @@ class Rules:
         self.is_closed_path: Callable[[str], bool] = _is_never
         """Tells whether the kernel will refuse to open a path that the program spells."""
         self.input_only = False
-        """Whether `open` is there for the standard input of a step alone."""
+        """Tell if `open` is there for the standard input of a step alone."""
         self.own_refused = frozenset(name for name in plan.refused_attributes if "." not in name)
         self.refused = (names.REFUSED_ATTRIBUTES - plan.allowed_attributes) | self.own_refused
         """Attribute names that no program writes."""

@@ -44,7 +44,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self._imported: dict[str, ast.AST] = {}
         """Module → the first import of it."""
         self._members: list[tuple[str, ast.expr | str, ast.AST]] = []
-        """What is read or imported of a module: the name, the module or what stands for it, the node."""
+        """The names that are read or imported of modules: the name, the module or what stands for it, the node."""
         self._excused: set[ast.AST] = set()
         """Imports that the program expects to fail: they are refused when they run, not before."""
         self._bound: set[str] = set()
@@ -56,7 +56,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
 
     @property
     def rewritten(self) -> bool:
-        """Whether the tree calls guards and must be compiled again."""
+        """True if the tree calls guards and must be compiled again."""
         return bool(self._templates or self._computed)
 
     def check(self, *trees: ast.AST) -> None:
@@ -261,8 +261,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     # Files
 
     def _check_sure(self, tree: ast.AST) -> None:
-        """What fails where it stands so that it is sure to run: ``open("/etc/passwd")``, `input` without an input,
-        ``subprocess.run(...)``. Elsewhere it is refused when it runs.
+        """Refuse calls that fail where they are sure to run: ``open("/etc/passwd")``, `input` without an input,
+        ``subprocess.run(...)``. Elsewhere they are refused when they run.
         """
         rules = self.rules
         for call in _sure_calls(tree):
@@ -427,7 +427,7 @@ _JUDGED: Final[tuple[Any, ...]] = (
     ),
     *(kind for label in ("type_param", "Interpolation") if (kind := getattr(ast, label, None)) is not None),
 )
-"""What a construct covers, by itself or as a part of it."""
+"""The nodes that a construct covers, by themselves or as parts of it."""
 
 
 class _Deciders(dict[type, Callable[[StepTransformer, Any], Any]]):
@@ -537,4 +537,4 @@ def bound_names(tree: ast.AST) -> set[str]:
 
 
 _TYPE_PARAMETERS: Any = getattr(ast, "type_param", ())
-"""What stands in ``def f[T]``: from 3.12 on."""
+"""The node in ``def f[T]``: from 3.12 on."""

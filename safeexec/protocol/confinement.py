@@ -22,11 +22,11 @@ class Mechanism(msgspec.Struct, frozen=True, array_like=True):
     """Stable (``seccomp``, ``network-namespace``): a policy's `require` names it."""
     active: bool
     detail: str = ""
-    """What it does here; if it is not active: why, and what carries on without it."""
+    """Its effect here; if it is not active: why, and what carries on without it."""
 
 
 class ZygoteConfinement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a zygote gives up before it imports a library."""
+    """The rights that a zygote gives up before it imports a library."""
 
     namespaces: tuple[str, ...] = ()
     """Names of `linux.namespaces.KINDS`. ``mount`` brings the new root, ``pid`` the fresh ``/proc``."""
@@ -48,13 +48,13 @@ class ZygoteConfinement(msgspec.Struct, frozen=True, kw_only=True):
     landlock: int = 0
     """Landlock ABI to use, 0: none."""
     fork_gate: bool = False
-    """Whether every fork waits for the host's permission (`linux.notify`)."""
+    """True if every fork waits for the host's permission (`linux.notify`)."""
     missing: tuple[Mechanism, ...] = ()
-    """What the host knows this machine cannot do, for the report."""
+    """The mechanisms that the host knows this machine lacks, for the report."""
 
 
 class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
-    """What each child gives up right after the fork. Bytes and seconds."""
+    """The rights that each child gives up right after the fork. Bytes and seconds."""
 
     memory_bytes: int
     """Address space beyond what the zygote has."""
@@ -70,14 +70,14 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     threads: int = 0
     """Threads that guest code may start; 0: the call is refused."""
     event_loop: bool = False
-    """Whether AF_UNIX stream socket pairs are allowed."""
+    """True if AF_UNIX stream socket pairs are allowed."""
     executable_memory: bool = False
-    """Whether memory may be made executable. Files may be mapped so in any case, never writable as well: Landlock says
+    """True if memory may be made executable. Files may be mapped so in any case, never writable as well: Landlock says
     which can be opened, and the interpreter's own parts are imported late."""
     files: Files = "none"
     """Which kinds of file calls there are at all; Landlock says on which paths."""
     metadata: bool = False
-    """Whether chmod and utime are allowed: only where a new root hides every writable file but the workspaces."""
+    """True if chmod and utime are allowed: only where a new root hides every writable file but the workspaces."""
     read: tuple[str, ...] = ()
     """Paths that libraries and the policy's `filesystem.read` need."""
     listed: tuple[str, ...] = ()
@@ -86,17 +86,17 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     landlock: int = 0
     separate: Literal["", "none", "landlock", "mounts", "turns"] = ""
-    """What keeps the files of two sessions apart. "": nothing does; "none": there are no files; "mounts": each child
+    """How the files of two sessions are kept apart. "": not at all; "none": there are no files; "mounts": each child
     has a mount namespace in which `workspaces` is covered but for its own; "turns": one session at a time has files.
     """
     workspaces: str = ""
     """Directory that holds the workspaces of all sessions, where there are any."""
     proc: Literal["", "/proc", "/proc/self"] = ""
-    """What of ``/proc`` may be read: all of one that shows a process only its own session, or its own directory."""
+    """The ``/proc`` that may be read: all of one that shows a process only its own session, or its own directory."""
     user_namespace: bool = False
-    """Whether each child gets a user namespace of its own, which makes `processes` count the session alone."""
+    """True if each child gets a user namespace of its own, which makes `processes` count the session alone."""
     setgroups_denied: bool = False
-    """Whether the zygote's own user namespace has denied setgroups for those nested in it."""
+    """True if the zygote's own user namespace has denied setgroups for those nested in it."""
     rules: dict[str, str] = {}
     """Group of refusals (`syscalls.table`: ``network`` …) → where the policy says so (``standard.yaml:51``)."""
     missing: tuple[Mechanism, ...] = ()

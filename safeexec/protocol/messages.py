@@ -78,7 +78,7 @@ class DisplayData(msgspec.Struct, array_like=True):
     display_id: Annotated[str, msgspec.Meta(max_length=200)] | None = None
     """The name by which the guest updates it."""
     update: bool = False
-    """Whether it takes the place of those that were shown with the same id."""
+    """True if it takes the place of those that were shown with the same id."""
 
 
 class ChangesReport(msgspec.Struct, array_like=True):
@@ -92,18 +92,22 @@ class ChangesReport(msgspec.Struct, array_like=True):
     descriptions: Annotated[dict[_Name, Annotated[str, msgspec.Meta(max_length=DESCRIPTION_CHARACTERS)]], _FEW] = {}
 
 
+PARAMETER_KINDS = ("positional", "either", "args", "keyword", "kwargs")
+"""How the kinds of parameters are called here, in the order of `inspect.Parameter.kind`."""
+
+
 class ToolSignature(msgspec.Struct, array_like=True):
-    """What guest code sees of a host tool: name, signature (``(city: str, days: int = 1) -> dict``), docstring."""
+    """A host tool as guest code sees it: name, signature (``(city: str, days: int = 1) -> dict``), docstring."""
 
     name: str
     parameters: list[tuple[str, str, str, str]] = []
-    """name, kind (``positional``, ``either``, ``keyword``, ``args``, ``kwargs``), annotation, default as text."""
+    """name, one of `PARAMETER_KINDS`, annotation, default as text."""
     returns: str = ""
     doc: str = ""
 
 
 class Export(msgspec.Struct, kw_only=True):
-    """What a plugin's child says about one of its exports. Hostile input: it is shown and compared, nothing depends on
+    """One export of a plugin, as its child describes it. Hostile input: it is shown and compared, nothing depends on
     it.
     """
 
@@ -147,7 +151,7 @@ class Configure(msgspec.Struct, tag="configure", kw_only=True):
     confinement: ZygoteConfinement
     child: ChildConfinement
     command: ChildConfinement | None = None
-    """What holds the processes of commands, where the policy allows any."""
+    """The confinement of the processes of commands, where the policy allows any."""
     preload: tuple[str, ...] = ()
     font_cache: str | None = None
     """Directory with matplotlib's font cache, which can be read and not written."""
@@ -157,7 +161,7 @@ class Configure(msgspec.Struct, tag="configure", kw_only=True):
     packages: str | None = None
     """Directory of the packages that the policy required: on the path of locked children, never of the zygote."""
     seal: bytes = b""
-    """What begins each message of a child."""
+    """The first bytes of each message of a child."""
 
 
 class Spawn(msgspec.Struct, tag="spawn", kw_only=True):
@@ -169,9 +173,9 @@ class Spawn(msgspec.Struct, tag="spawn", kw_only=True):
     home: str | None = None
     """The lineage's directory, which holds those of all its branches: what the kernel lets the child reach."""
     idle: bool = True
-    """Whether checkpoints are made in think time, or only when the next step arrives."""
+    """True if checkpoints are made in think time, and not only when the next step arrives."""
     warm_up: bool = False
-    """Whether the child runs an empty step before it says Ready, so that its first real one finds its pages touched."""
+    """True if the child runs an empty step before it says Ready, so that its first real one finds its pages touched."""
     lowered: list[tuple[int, int]] = []
     """Resource limits (RLIMIT_*) of a session that is held tighter than its sandbox, and by how much."""
     threads: int | None = None
@@ -196,11 +200,11 @@ class ZygoteReady(msgspec.Struct, tag="zygote-ready"):
 
     mechanisms: list[Mechanism]
     sent: list[Literal["gate", "proc"]] = []
-    """What the descriptors are that travel with it: where forks wait for an answer; the ``/proc`` of its children; what
+    """The descriptors that travel with it: where forks wait for an answer; the ``/proc`` of its children; what
     children without files import from, to be read, and what they ask for it with.
     """
     boot_seconds: float = 0.0
-    """What it took to import what every zygote needs: how slow this machine is."""
+    """The time to import what every zygote needs: how slow this machine is."""
 
 
 class ZygoteFailed(msgspec.Struct, tag="zygote-failed"):
@@ -230,13 +234,13 @@ class Execute(msgspec.Struct, tag="execute", array_like=True):
     argv: list[str] | None = None
     """`sys.argv` while the step runs."""
     shows: bool = False
-    """Whether its displays are sent as they come (`Shown`), besides in its answer; its value is in the answer alone."""
+    """True if its displays are sent as they come (`Shown`), besides in its answer; its value is in the answer alone."""
     frames: bool = False
-    """Whether an error tells the variables of the functions that were running."""
+    """True if an error tells the variables of the functions that were running."""
     copied: bool = False
-    """Whether a checkpoint is to be made after it in any case."""
+    """True if a checkpoint is to be made after it in any case."""
     judged: bool = True
-    """Whether its answer tells if it can be repeated."""
+    """True if its answer tells if it can be repeated."""
 
 
 class Invoke(msgspec.Struct, tag="invoke", array_like=True):
@@ -246,11 +250,11 @@ class Invoke(msgspec.Struct, tag="invoke", array_like=True):
     path: str
     arguments: bytes
     by_fields: bool = False
-    """Whether objects come back as their plain data: the host has classes for them."""
+    """True if objects come back as their plain data: the host has classes for them."""
     held: int = 0
     """The call whose result `path` is looked up in; 0: the namespace."""
     hold: bool = False
-    """Whether a result that cannot cross is kept, under the number of this call."""
+    """True if a result that cannot cross is kept, under the number of this call."""
     release: Annotated[list[int], _MANY] = []
     """Results that nobody wants any more."""
     objects: list[tuple[int | str, int]] = []
@@ -312,7 +316,7 @@ class Assign(msgspec.Struct, tag="assign", array_like=True):
     name: str
     value: bytes
     copied: bool = False
-    """Whether a checkpoint is to be made after it."""
+    """True if a checkpoint is to be made after it."""
 
 
 class Remove(msgspec.Struct, tag="remove", array_like=True):
@@ -320,7 +324,7 @@ class Remove(msgspec.Struct, tag="remove", array_like=True):
 
     name: str
     copied: bool = False
-    """Whether a checkpoint is to be made after it."""
+    """True if a checkpoint is to be made after it."""
 
 
 class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
@@ -328,7 +332,7 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
 
     request: Execute | Assign | Remove
     did: int
-    """What it did, as the child tells it in a number: doing it once more must give the same."""
+    """The number by which the child tells what it did: doing it once more must give the same."""
 
 
 class Repeat(msgspec.Struct, tag="repeat", array_like=True):
@@ -340,14 +344,14 @@ class Repeat(msgspec.Struct, tag="repeat", array_like=True):
     entropy: bytes = b""
     """Of the session's first child, where this is another one: what its random numbers come from."""
     digest: int = 0
-    """What the variables must come to, as `Names` has told it; 0: not known."""
+    """The number that the variables must come to, as `Names` has told it; 0: not known."""
 
 
 class ListNames(msgspec.Struct, tag="names", array_like=True):
     """The names of the namespace that guest code bound."""
 
     digest: bool = False
-    """Whether to tell a number for all that they hold, too."""
+    """True if a number for all that they hold is told, too."""
 
 
 class Describe(msgspec.Struct, tag="describe", array_like=True):
@@ -362,14 +366,14 @@ class Save(msgspec.Struct, tag="save", array_like=True):
     """Pickle the variables into the file that travels with the message."""
 
     lasting: bool = False
-    """Whether steps will be repeated from what is saved, and no longer from a new child."""
+    """True if steps will be repeated from what is saved, and no longer from a new child."""
 
 
 class Load(msgspec.Struct, tag="load", array_like=True):
     """Unpickle variables from the file that travels with the message."""
 
     foreign: bool = False
-    """Whether another minor version of Python has written it, whose bytecode differs: code in it is left out."""
+    """True if another minor version of Python has written it, whose bytecode differs: code in it is left out."""
 
 
 class SelfTest(msgspec.Struct, tag="self-test", array_like=True):
@@ -402,15 +406,15 @@ class Wake(msgspec.Struct, tag="wake", array_like=True):
     """To a runner that was thawed: go on. For a branch stdout and stderr travel with the message."""
 
     branch: bool = False
-    """Whether another session made the copy: this one has its own stdout and stderr."""
+    """True if another session made the copy: this one has its own stdout and stderr."""
     workspace: str | None = None
     """The directory of the session's files."""
     lost: list[str] = []
     """Names that an undone step had bound: a NameError about one of them says so."""
     layered: bool = False
-    """Whether a ruleset of Landlock is the last descriptor, to be entered before anything else."""
+    """True if a ruleset of Landlock is the last descriptor, to be entered before anything else."""
     idle: bool = False
-    """For a branch: whether checkpoints are made in think time."""
+    """For a branch: true if checkpoints are made in think time."""
 
 
 # Child → host
@@ -420,7 +424,7 @@ class Ready(msgspec.Struct, tag="ready", array_like=True):
     """A child or a thawed runner is locked down and waits."""
 
     notes: _Notes = []
-    """What could not be carried over."""
+    """The parts that could not be carried over."""
     names: Annotated[list[_Name], _FEW] = []
     """Of a thawed runner: its first variables, without those of longer names."""
     entropy: Annotated[bytes, msgspec.Meta(max_length=ENTROPY_BYTES)] = b""
@@ -464,19 +468,19 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     before the request.
     """
     held: bool = False
-    """Whether the value, which is opaque, is kept under the number of this call."""
+    """True if the value, which is opaque, is kept under the number of this call."""
     exit_status: Annotated[int, msgspec.Meta(ge=0, le=255)] | None = None
-    """What the program ended itself with (SystemExit); None when it ran to its end or was ended otherwise."""
+    """The status with which the program ended itself (SystemExit); None when it ran to its end, or was ended."""
     frames: Annotated[list[FrameData], msgspec.Meta(max_length=FRAMES)] = []
     """Of an error, where that was asked for, the outermost first."""
     threads: bool = False
-    """Whether threads ran in it."""
+    """True if threads ran in it."""
     due: bool = True
-    """Whether a checkpoint is made of the state after it. If not, the step can be repeated, exactly."""
+    """True if a checkpoint is made of the state after it. If not, the step can be repeated, exactly."""
     did: int = 0
-    """What it did to the variables, and gave, as a number: repeated it must be the same."""
+    """The number for what it did to the variables, and gave: repeated it must be the same."""
     again: bool = False
-    """Whether it can be repeated in another process, whether a checkpoint is made or not."""
+    """True if it can be repeated in another process, whether a checkpoint is made or not."""
 
 
 class ToolRequest(msgspec.Struct, tag="tool-request", array_like=True):
@@ -555,39 +559,10 @@ class Done(msgspec.Struct, tag="ok", array_like=True):
 ToZygote = Configure | Spawn | RunCommand
 FromZygote = ZygoteReady | ZygoteFailed | SpawnFailed
 ToChild = (
-    Execute
-    | Query
-    | Invoke
-    | Install
-    | Proceed
-    | Compile
-    | Fetch
-    | Assign
-    | Remove
-    | Repeat
-    | ListNames
-    | Describe
-    | Freeze
-    | Save
-    | Load
-    | SelfTest
-    | ToolReply
-    | Deliver
-    | Thaw
-    | Wake
-)
+    Execute | Query | Invoke | Install | Proceed | Compile | Fetch | Assign | Remove | Repeat | ListNames | Describe
+    | Freeze | Save | Load | SelfTest | ToolReply | Deliver | Thaw | Wake
+)  # fmt: skip
 FromChild = (
-    Ready
-    | Exited
-    | Parked
-    | StepDone
-    | ToolRequest
-    | Progress
-    | Shown
-    | Fetched
-    | Names
-    | Described
-    | Saved
-    | Tested
+    Ready | Exited | Parked | StepDone | ToolRequest | Progress | Shown | Fetched | Names | Described | Saved | Tested
     | Done
-)
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the host tells zygote and child to enforce: numbers, names and paths; no YAML, no policy objects.
+"""Say what the host has zygote and child enforce: numbers, names and paths; no YAML, no policy objects.
 
 The host decides (`policy.plans`), the zygote and the child apply. All here is plain data that crosses by msgspec.
 """
@@ -49,11 +49,11 @@ class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the host tools, for hints (`requests` → the tool that fetches)."""
     workspace: Literal["none", "read-only", "read-write"] = "none"
     stdin: bool = False
-    """Whether the step has a standard input: then `input`, `sys.stdin` and `open(0)` are there."""
+    """True if the step has a standard input: then `input`, `sys.stdin` and `open(0)` are there."""
 
     @property
     def has_sql(self) -> bool:
-        """Whether guest code has `sql`: where it may have DataFrames."""
+        """Tell if guest code has `sql`: where it may have DataFrames."""
         return self.mode == "python" or "pandas" in self.imports or "any" in self.imports
 
 

@@ -33,7 +33,7 @@ MARKED_BYTES = 256 << 10
 RAW_BYTES = 256 << 10
 """How much of the second area the child watches for new text."""
 ROOM_BYTES = 64 << 10
-"""What a stream holds beyond the ceiling of a step, by which the host sees that there was more."""
+"""The bytes of a stream beyond the ceiling of a step, by which the host sees that there was more."""
 EMPTY_BYTES = 64
 """So many NULs at the start of the first area tell that nothing was printed into it."""
 EVERYWHERE = (1 << 60, 1 << 60, 1 << 60)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from safeexec.common.text import can_be_name
-from safeexec.engine.host.tools.tool import KINDS
 from safeexec.engine.host.waiting import Core
 from safeexec.errors import RecordingError
 from safeexec.protocol import messages as m
@@ -20,9 +19,6 @@ from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.engine.host.tools.toolbox import Toolbox
-
-
-_KIND = {word: kind for kind, word in KINDS.items()}
 
 
 class Exchange(Struct):
@@ -119,13 +115,12 @@ class ServedTools:
 
 
 def python_signature(shape: ToolShape) -> Signature:
-    """Return what Python knows of such a tool. Raises KeyError and ValueError for what no function takes."""
-    return Signature(
-        [
-            Parameter(name, _KIND[kind], default=default or Parameter.empty)
-            for name, kind, _, default in shape.parameters
-        ]
-    )
+    """Return what Python knows of such a tool. Raises ValueError for what no function takes."""
+    parameters: list[Parameter] = [
+        Parameter(name, m.PARAMETER_KINDS.index(kind), default=default or Parameter.empty)  # type: ignore[arg-type]
+        for name, kind, _, default in shape.parameters
+    ]
+    return Signature(parameters)
 
 
 def signature_of(shape: ToolShape) -> m.ToolSignature:
@@ -133,8 +128,10 @@ def signature_of(shape: ToolShape) -> m.ToolSignature:
     try:
         if not can_be_name(shape.name):
             raise ValueError("guest code could not call it")
+        if odd := {kind for _, kind, _, _ in shape.parameters} - {*m.PARAMETER_KINDS}:
+            raise ValueError(f"{min(odd)[:100]!r} is no kind of parameter")
         python_signature(shape)
-    except (ValueError, KeyError) as error:
+    except ValueError as error:
         raise ValueError(f"there is an invalid tool {shape.name[:100]!r}: {error}") from None
     return m.ToolSignature(shape.name, shape.parameters, shape.returns, shape.doc)
 

@@ -25,7 +25,7 @@ MAX_TEXT = 20_000
 MAX_UNREAD = 256 << 20
 """Bytes of output that a listener may leave waiting."""
 EVENT_BYTES = 1000
-"""What an event takes beside its text: many small ones are no less."""
+"""The bytes of an event beside its text: many small ones are no less."""
 WAIT_SECONDS = 30.0
 """How long a call waits for its turn that a server has no room for, or that comes too soon."""
 LOOK_SECONDS = 0.05
@@ -44,10 +44,10 @@ class Asked:
     def __init__(self) -> None:
         self.signal = Signal()
         self.over = False
-        self.again: float | None = None
-        """Of a call that the server has not begun: in how many seconds it may be made again; 0: elsewhere, at once."""
+        self.server: Any = None
+        """The server at which a call over HTTP is made now."""
         self.wanted = True
-        """Whether its caller still waits for it to begin."""
+        """True as long as its caller waits for it to begin."""
         self._closed = False
         self._events: list[tuple[str, Any]] = []
         self._unread = 0
@@ -71,7 +71,7 @@ class Asked:
     def fail(self, error: Exception) -> None:
         self._end(None, error)
 
-    def waits(self, seconds: float, wire: Wire, begun: bool = False) -> bool:
+    def waits(self, seconds: float, wire: Alive, begun: bool = False) -> bool:
         """Sleep before it is made again. Whether its caller and the wire are still there then. One that has `begun` is
         not given up by a caller who only waits for its end.
         """
@@ -79,10 +79,6 @@ class Asked:
         while (there := (self.wanted or begun) and not self._closed and wire.alive) and monotonic() < until:
             sleep(LOOK_SECONDS)
         return there
-
-    def take(self, other: Asked) -> None:
-        """End as `other` has ended, which nobody waits for."""
-        self._end(other._answer, other._error)
 
     def _end(self, answer: Any, error: Exception | None) -> None:
         with self._lock:
@@ -95,7 +91,7 @@ class Asked:
             self.signal.set()
 
     def came(self) -> tuple[list[tuple[str, Any]], bool]:
-        """The events since the last time, and whether the call is over and no event follows them.
+        """Return the events since the last time, and whether the call is over and no event follows them.
 
         One lock holds all of it: an end between a look at `over` and the clearing of the signal would wake nobody.
         """
@@ -117,20 +113,26 @@ class Asked:
             self._closed = True
 
 
-class Wire(Protocol):
-    """What carries calls to a server."""
+class Alive(Protocol):
+    """Something that calls go through."""
 
     @property
     def alive(self) -> bool:
-        """Whether calls may still be answered."""
+        """True as long as calls may be answered."""
         ...
+
+
+class Wire(Alive, Protocol):
+    """A connection to a server, or to several."""
+
+    several: bool
 
     def ask(self, method: str, params: dict[str, Any]) -> Asked:
         """Begin a call. Raises `SandboxClosed`, and what `sent` raises: then nothing was sent."""
         ...
 
     def lose(self, error: Exception, asked: Asked | None = None) -> None:
-        """The server (that of `asked`) cannot be relied on any more: every call there fails with `error`."""
+        """Give up the server (that of `asked`): every call there fails with `error`."""
         ...
 
     def close(self) -> None:
@@ -139,7 +141,7 @@ class Wire(Protocol):
 
 
 def sent(message: dict[str, Any]) -> bytes:
-    """A call as JSON on one line. What no server would read is refused here, where it hurts only its own call:
+    """Return a call as JSON on one line. What no server would read is refused here, where it hurts only its own call:
     TypeError for what is no JSON, ValueError for half of a character, `SandboxError` for more than `MAX_MESSAGE` bytes.
     """
     data = encoded(json.dumps(message, allow_nan=False, ensure_ascii=False), "the call")
@@ -149,14 +151,14 @@ def sent(message: dict[str, Any]) -> bytes:
 
 
 def raised(kind: object, message: object) -> Exception:
-    """The exception that a server tells of, as its class; one that is not known is a `SandboxError`."""
+    """Return the exception that a server tells of, as its class; one that is not known is a `SandboxError`."""
     text = message[:MAX_TEXT] if isinstance(message, str) else "the server gives no reason"
     known = _ERRORS.get(kind) if isinstance(kind, str) else None
     return known(text) if known is not None else SandboxError(text)
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """An object that a server sent. Raises `ProtocolError` for anything else."""
+    """Return an object that a server sent. Raises `ProtocolError` for anything else."""
     try:
         message = loads(line.decode())
     except ValueError:

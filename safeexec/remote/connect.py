@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from safeexec.api import aio, blocking
-from safeexec.api.loops import drive as drive_on_loop
 from safeexec.engine.approvals import Approval
-from safeexec.engine.host.waiting import drive
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import SandboxError
-from safeexec.remote.calls import Wire
 from safeexec.remote.core import RemoteSandboxCore
 from safeexec.remote.http import HttpWire
 from safeexec.remote.pipe import PipeWire
-from safeexec.remote.pool import Pool
 
 if TYPE_CHECKING:
     from safeexec.engine.host.sandbox import Tools
@@ -32,7 +28,7 @@ def connect(
     tools: Tools = None,
     approval: Approval | None = None,
 ) -> RemoteSandbox:
-    """A `Sandbox` of a server: what it runs, runs there.
+    """Return a `Sandbox` of a server: what it runs, runs there.
 
         with connect("http://127.0.0.1:8000", token) as sandbox: ...
         with connect(["http://a:8000", "http://b:8000"], token) as sandbox: ...
@@ -58,7 +54,7 @@ def connect(
     `write_file` of a session. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be
     reached, refuses the token, or is no safeexec.
     """
-    return RemoteSandbox(_Reach(url, token, command, policy, tools, approval)).open()
+    return RemoteSandbox(_reaching(url, token, command, policy, tools, approval), tools).open()
 
 
 def async_connect(
@@ -70,47 +66,42 @@ def async_connect(
     tools: Tools = None,
     approval: Approval | None = None,
 ) -> AsyncRemoteSandbox:
-    """As `connect`, for event loops: ``async with async_connect(url, token) as sandbox``, or await it."""
-    return AsyncRemoteSandbox(_Reach(url, token, command, policy, tools, approval))
+    """Connect as `connect` does, for event loops: ``async with async_connect(url, token) as sandbox``, or await it."""
+    return AsyncRemoteSandbox(_reaching(url, token, command, policy, tools, approval), tools)
 
 
-class _Reach:
-    """How a server is reached."""
+def _reaching(
+    url: str | Sequence[str] | None,
+    token: str | None,
+    command: Sequence[str] | None,
+    policy: str | None,
+    tools: Tools,
+    approval: Approval | None,
+) -> Callable[[], RemoteSandboxCore]:
+    """Return what makes a new connection. Raises TypeError and `SandboxError` for what cannot be reached so."""
+    if (url is None) is (command is None):
+        raise TypeError("connect takes the url of a server, or command=[…] that runs one")
+    if isinstance(command, str):
+        raise TypeError(f"command must be a list, the program first, not a str: command={shlex.split(command)!r}")
+    if tools and not isinstance(url, str | None):
+        raise SandboxError("host tools are told to one server: connect to a single address")
 
-    def __init__(
-        self,
-        url: str | Sequence[str] | None,
-        token: str | None,
-        command: Sequence[str] | None,
-        policy: str | None,
-        tools: Tools,
-        approval: Approval | None,
-    ) -> None:
-        if (url is None) is (command is None):
-            raise TypeError("connect takes the url of a server, or command=[…] that runs one")
-        if isinstance(command, str):
-            raise TypeError(f"command must be a list, the program first, not a str: command={shlex.split(command)!r}")
-        if tools and not isinstance(url, str | None):
-            raise SandboxError("host tools are told to one server: connect to a single address")
-        self._url, self._token, self._command, self._policy = url, token, command, policy
-        self.tools, self._approval = tools, approval
+    def reach() -> RemoteSandboxCore:
+        if url is None:
+            return RemoteSandboxCore(PipeWire(command or ()), policy, tools, approval)
+        urls = [url] if isinstance(url, str) else url
+        return RemoteSandboxCore(HttpWire(urls, token, several=urls is url), policy, tools, approval)
 
-    def __call__(self) -> RemoteSandboxCore:
-        return RemoteSandboxCore(self._wire(), self._policy, self.tools, self._approval)
-
-    def _wire(self) -> Wire:
-        if self._url is None:
-            return PipeWire(self._command or ())
-        return HttpWire(self._url, self._token) if isinstance(self._url, str) else Pool(self._url, self._token)
+    return reach
 
 
 class _Reached(blocking.SandboxAPI):
-    """What both APIs of a server's sandbox have."""
+    """A sandbox of a server, for both APIs: it opens as one in a container does."""
 
-    def __init__(self, reach: _Reach) -> None:
-        self._reach = reach
-        self._arguments = {"tools": reach.tools}
-        self._engine = None
+    def __init__(self, reach: Callable[[], RemoteSandboxCore], tools: Tools) -> None:
+        self._new_core = cast("Callable[[], RecordedSandbox]", reach)  # type: ignore[method-assign]
+        self._arguments = {"tools": tools}
+        self._engine = "container"
         self._opened: RecordedSandbox | None = None
 
     @property
@@ -129,11 +120,7 @@ class RemoteSandbox(_Reached, blocking.Sandbox):
 
     def open(self) -> RemoteSandbox:
         """Connect. Harmless when that was done. Raises `SandboxError`."""
-        if self._opened is None or not self._opened.alive:
-            self.close()
-            core = self._reach()
-            drive(core.open())
-            self._opened = cast("RecordedSandbox", core)
+        super().open()
         return self
 
 
@@ -145,9 +132,5 @@ class AsyncRemoteSandbox(_Reached, aio.AsyncSandbox):
 
     async def open(self) -> AsyncRemoteSandbox:
         """Connect. Harmless when that was done. Raises `SandboxError`."""
-        if self._opened is None or not self._opened.alive:
-            await self.close()
-            core = self._reach()
-            await drive_on_loop(core.open())
-            self._opened = cast("RecordedSandbox", core)
+        await super().open()
         return self

@@ -42,7 +42,7 @@ HELD = (
     "--network none --read-only --tmpfs /tmp:mode=1777 --cap-drop all --security-opt no-new-privileges "
     "--pull never --log-driver none"
 )
-"""What every container is started with. No log: all that crosses would be in it."""
+"""The options of every container. No log: all that crosses would be in it."""
 OPTIONS = ("spare", "max_sessions", "queue_seconds", "idle_seconds")
 _SAID_BYTES = 2000
 _lock = threading.Lock()
@@ -67,7 +67,7 @@ class ContainerWire(PipeWire):
         self._listener.start()
 
     def said(self) -> str:
-        """The last lines that engine and server wrote to standard error."""
+        """Return the last lines that engine and server wrote to standard error."""
         self._listener.join(SAID_SECONDS)
         return " ".join(printable(bytes(self._said).decode("utf-8", "replace")).split())
 
@@ -89,7 +89,7 @@ def _keep(pipe: IO[bytes], said: bytearray) -> None:
 
 
 def _wire() -> ContainerWire:
-    """The container that runs, or a new one."""
+    """Return the container that runs, or a new one."""
     with _lock:
         if _started and not _started[0].alive:
             _started.pop().close()
@@ -116,7 +116,7 @@ class ContainerCore(RemoteSandboxCore):
         self.toolbox = toolbox_of(arguments.get("tools"), arguments.get("approval"), policy)
         self.observer = observer_for(policy, arguments.get("audit"))
         self.protection = []
-        self.begun = False
+        self.begun = False  # a server is reached when it is named, a container started when it is opened
         self._labelled: WeakValueDictionary[str, RemoteSessionCore] = WeakValueDictionary()
         self._files = dict(arguments.get("files") or {})
         self._options = {name: arguments[name] for name in OPTIONS if arguments.get(name) is not None}
@@ -152,7 +152,7 @@ class ContainerCore(RemoteSandboxCore):
             raise
 
     def _told(self, method: str, params: dict[str, Any], seconds: float) -> Core[dict[str, Any]]:
-        """The answer to a call that only this server knows."""
+        """Return the answer to a call that only this server knows."""
         asked = self._wire.ask(method, params)
         try:
             yield from self.until_over(asked, monotonic() + seconds)
@@ -180,7 +180,7 @@ class ContainerCore(RemoteSandboxCore):
     def session_for(
         self, label: str, state: Any, keywords: dict[str, Any], new: bool = True
     ) -> Core[RemoteSessionCore]:
-        """As of a sandbox here. Files and a saved state are sent where none is open."""
+        """Return a label's session, as a sandbox here does. Files and a saved state are sent where none is open."""
         given = self.beginning(**keywords) | {"label": label}
         try:
             answer = yield from self.ask("sandbox.session_for", {**given, "new": False})

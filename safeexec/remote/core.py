@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import count
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
@@ -33,7 +34,6 @@ from safeexec.protocol.messages import ToolReply, ToolRequest
 from safeexec.recordings.forms import arguments_of, packed, shapes_of
 from safeexec.recordings.store.interface import StoredSession
 from safeexec.remote.calls import Asked, Wire
-from safeexec.remote.pool import Pool
 from safeexec.results import (
     CheckpointInfo,
     CommandResult,
@@ -84,6 +84,7 @@ class RemoteSandboxCore:
         "plugins are not offered over a connection or in a container: run the source as a step of a session, and then "
         "its functions, as session.run('transform(value)', namespace={'value': 3})"
     )
+    begun = True
     queue_seconds = 0.0
     """How long it may take until there is room for a session, where its opening does not say."""
 
@@ -100,7 +101,7 @@ class RemoteSandboxCore:
     def alive(self) -> bool:
         return self._wire.alive
 
-    def open(self) -> Core[None]:
+    def open(self, launched: None = None) -> Core[None]:
         """Ask what the server's policy says, and what holds its sessions."""
         try:
             self.policy = _policy((yield from self.ask("sandbox.policy", self._which)))
@@ -140,7 +141,7 @@ class RemoteSandboxCore:
         template: str | None = None,
         **tightened: Any,
     ) -> dict[str, Any]:
-        """The keywords of a new session, as the server takes them."""
+        """Return the keywords of a new session, as the server takes them."""
         _unrecorded(record)
         if "files" in tightened:
             raise SandboxError("over a connection files are put into a session that is open: session.write_file()")
@@ -154,7 +155,7 @@ class RemoteSandboxCore:
     def session_for(
         self, label: str, state: object, keywords: dict[str, Any], new: bool = True
     ) -> Core[RemoteSessionCore]:
-        """The session of that label in the server's store. Raises `SandboxError` where it has none."""
+        """Return the session of that label in the server's store. Raises `SandboxError` where it has none."""
         if not new:
             raise SandboxError("over a connection session_for() takes no `new`: stored() says which sessions there are")
         if state is not None:
@@ -169,7 +170,7 @@ class RemoteSandboxCore:
         return [StoredSession(row.label, row.bytes, row.used) for row in rows]
 
     def stats(self) -> SandboxStats:
-        """What the server counts. Raises `SandboxError` over HTTP."""
+        """Return what the server counts. Raises `SandboxError` over HTTP."""
         answer = drive(self.ask("sandbox.stats", self._which))
         counted: SandboxStats = _converted(answer.stats, SandboxStats)
         labels = _converted(answer.labels, list[tuple[str | None, SessionCounts]])
@@ -206,7 +207,7 @@ class RemoteSandboxCore:
         return (yield from self._opened("sandbox.restore", given))
 
     def values(self, namespace: Mapping[str, Any] | None) -> dict[str, dict[str, str]]:
-        """Variables as they cross. Raises TypeError and ValueError for what is not a variable."""
+        """Return variables as they cross. Raises TypeError and ValueError for what is not a variable."""
         given = namespace or {}
         bounds = {"value_kb": self.policy.limits.value_kb, "value_depth": self.policy.limits.value_depth}
         return {name: marked(encode_payload(name, given[name], **bounds), "encoded") for name in given}
@@ -219,7 +220,7 @@ class RemoteSandboxCore:
         return RemoteSessionCore(self, answer.session, params.get("label"))
 
     def waiting(self) -> Core[list[WaitingCall]]:
-        if isinstance(self._wire, Pool):
+        if self._wire.several:
             raise SandboxError("each of several servers tells what its own sessions wait for: connect to one of them")
         return list((yield from self.ask("sandbox.waiting", self._which)).waiting)
 
@@ -243,7 +244,7 @@ class RemoteSandboxCore:
         stop: Callable[[], Core[object]] | None = None,
         undo: Callable[[Any], Core[None]] | None = None,
     ) -> Core[Any]:
-        """The answer of the server to one call, in the shape that the table says; for a step the plain dict.
+        """Return the answer of the server to one call, in the shape that the table says; for a step the plain dict.
 
         It may take `seconds` longer than any step. When the caller is interrupted the server finishes: `stop` is done
         until it has, and `undo` with what it answered.
@@ -354,8 +355,8 @@ class Calls:
         self.call_key = ""
 
     def begin(self, told: StepCall, tool: Tool) -> Core[None]:
-        """A call comes from the server. What was answered counts once, and for no other call than the caller was shown:
-        a server may lie.
+        """Take a call of the server. What was answered counts once, and for no other call than the caller was shown: a
+        server may lie.
         """
         self.step, self.later, self._decided = told.step, None, None
         waits = self._waits
@@ -366,13 +367,13 @@ class Calls:
                 self._decided, self._waits = self._answer, None
 
     def turn(self, call: ToolRequest, session: object) -> tuple[None, Allow | None]:
-        """What is decided about a call."""
+        """Return what is decided about a call."""
         return None, self._decided
 
     def note(
         self, call: ToolRequest, reply: ToolReply, outcome: object, key: str = "", *, deferred: bool = False
     ) -> None:
-        """The server keeps what its step was answered."""
+        """Keep nothing: the server keeps what its step was answered."""
 
     def put_off(self, call: ToolRequest, later: PutOff) -> Core[str]:
         """It waits at the server, or is refused there."""
@@ -407,7 +408,7 @@ class RemoteSessionCore:
         self.number = next(_numbers)
         self.label = label
         self._waits: WaitingCall | None = None
-        """What the caller was shown last that it waits for."""
+        """The call that the caller was shown last that it waits for."""
 
     def _ask(self, verb: str, /, **params: Any) -> Core[Any]:
         return self._sandbox.ask(f"session.{verb}", {"session": self.identity, **params})
@@ -442,57 +443,54 @@ class RemoteSessionCore:
         wait: float | None = None,
     ) -> Core[Result]:
         calls = Calls(self.identity) if self._sandbox.toolbox.tools else None
-        listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         params = {
-            "session": self.identity,
             "source": _source(source),
             "timeout": timeout,
             "atomic": atomic,
             "stdin": _input(stdin),
             "argv": None if argv is None else checked_arguments(argv),
             "namespace": self._sandbox.values(namespace),
-            "wait": wait,
-            "stream": listeners is not NOBODY or calls is not None,
-            "exact": True,
         }
-        answer = yield from self._sandbox.ask(
-            "session.run", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
-        )
-        result = _result(answer)
-        self._waits = result.waiting_for
+        result = yield from self._step("run", params, callbacks, calls, wait)
         if calls is not None and calls.later is None:
             result = msgspec.structs.replace(result, tool_calls=calls.tool_records.since(0))
         return self._told(source, result)
 
+    def _step(
+        self, verb: str, params: dict[str, Any], callbacks: Callbacks, calls: Calls | None, wait: float | None
+    ) -> Core[Result]:
+        """Run a step, or go on with one. `wait`: for how long until it begins."""
+        listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
+        stream = listeners is not NOBODY or calls is not None
+        params |= {"session": self.identity, "wait": wait, "stream": stream, "exact": True}
+        answer = yield from self._sandbox.ask(
+            f"session.{verb}", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
+        )
+        result = _result(answer)
+        self._waits = result.waiting_for
+        return result
+
     def _told(self, source: str, result: Result) -> Result:
-        """The result of a step, after the observer here has seen it."""
+        """Return the result of a step, after the observer here has seen it."""
         if (observer := self._sandbox.observer) is not None:
             observer.step_done(self, source.encode("utf-8", "surrogatepass"), result)
         return result
 
     def answer(self, answer: object, callbacks: Callbacks, wait: float | None = None) -> Core[Result]:
-        listeners = listening(callbacks) if any(callbacks) else NOBODY
+        if isinstance(answer, Later):
+            raise TypeError("a step that waits goes on with an answer; Later is none")
         calls = None
         if self._sandbox.toolbox.tools:
             waits = self._waits or (yield from self.waits_for())
             allows = Allow() if answer is True else answer if isinstance(answer, Allow) else None
             calls = Calls(self.identity, allows, waits)
-        stream = listeners is not NOBODY or calls is not None
-        params: dict[str, Any] = {"session": self.identity, "wait": wait, "stream": stream, "exact": True}
-        if isinstance(answer, Later):
-            raise TypeError("a step that waits goes on with an answer; Later is none")
         if isinstance(answer, Allow):
-            params |= {"allow": True, "arguments": self._sandbox.values(answer.arguments)}
+            params = {"allow": True, "arguments": self._sandbox.values(answer.arguments)}
         elif isinstance(answer, Deny):
-            params |= {"allow": False, "reason": answer.reason}
+            params = {"allow": False, "reason": answer.reason}
         else:
-            params["value"] = self._sandbox.values({"value": answer})["value"]
-        asked = self._sandbox.ask(
-            "session.answer", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
-        )
-        result = _result((yield from asked))
-        self._waits = result.waiting_for
-        return result
+            params = {"value": self._sandbox.values({"value": answer})["value"]}
+        return (yield from self._step("answer", params, callbacks, calls, wait))
 
     def waits_for(self) -> Core[WaitingCall | None]:
         self._waits = (yield from self._ask("waiting_for")).waiting_for
@@ -502,10 +500,10 @@ class RemoteSessionCore:
         return list((yield from self._ask("cancel_waiting")).tool_calls)
 
     def check_free(self) -> None:
-        """The server says so when the step begins."""
+        """Check nothing: the server says so when the step begins."""
 
     def patiently(self, seconds: float, operation: Callable[..., Core[R]]) -> Core[R]:
-        """The server waits until the session is free."""
+        """Leave it to the server to wait until the session is free."""
         return operation(wait=seconds)
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
@@ -610,7 +608,7 @@ class RemoteSessionCore:
         drive(self.put(name, as_bytes(data)))
 
     def put(self, name: str, data: bytes) -> Core[None]:
-        """As `write_file`, for a loop."""
+        """Put a file as `write_file` does, for a loop."""
         yield from self._ask("write_file", name=name, data=marked(_fitting(data)))
 
     def list_files(self) -> list[str]:
@@ -624,7 +622,7 @@ class RemoteSessionCore:
 
 
 def toolbox_of(tools: Tools, approval: Approval | None, policy: Policy) -> Toolbox:
-    """The host tools for a sandbox elsewhere. Raises `ToolError`."""
+    """Return the host tools for a sandbox elsewhere. Raises `ToolError`."""
     toolbox = Toolbox(tools_from(tools), policy, approval)
     if toolbox.has_effects:
         raise ToolError(EFFECTS)
@@ -643,7 +641,9 @@ def _fitting(data: bytes) -> bytes:
 
 
 def _source(text: str) -> dict[str, str] | str:
-    """A source as it crosses: as text, or where it holds half of a character, which JSON cannot carry, as its bytes."""
+    """Return a source as it crosses: as text, or where it holds half of a character, which JSON cannot carry, as its
+    bytes.
+    """
     if not isinstance(text, str):
         raise TypeError(f"source must be str, not {type(text).__name__}")
     try:
@@ -672,19 +672,15 @@ def _input(given: Given | None) -> dict[str, str] | str | None:
 
 
 def contents_of(files: Mapping[str, Any]) -> list[tuple[str, bytes]]:
-    """The bytes of what is given for sessions to begin with; of a directory, of each regular file in it."""
+    """Return the bytes of what is given for sessions to begin with; of a directory, of each regular file in it."""
     found: list[tuple[str, bytes]] = []
     for name, content in files.items():
         if isinstance(content, bytes):
             found.append((name, content))
         elif os.path.isdir(content):
-            for place, _, names in os.walk(content):
-                inner = os.path.relpath(place, content).replace(os.sep, "/")
-                below = name if inner == "." else f"{name}/{inner}"
-                paths = [(f"{below}/{one}", os.path.join(place, one)) for one in sorted(names)]
-                found += [
-                    (to, read_file(path)) for to, path in paths if os.path.isfile(path) and not os.path.islink(path)
-                ]
+            top = Path(content)
+            paths = sorted(path for path in top.rglob("*") if path.is_file() and not path.is_symlink())
+            found += [(f"{name}/{path.relative_to(top).as_posix()}", read_file(path)) for path in paths]
         else:
             found.append((name, read_file(content)))
     return found
@@ -729,7 +725,7 @@ def _value(value: Any) -> Any:
 
 
 def _display(_: type, given: Any) -> Display:
-    """The one type in a result that msgspec does not know."""
+    """Return a display, the one type in a result that msgspec does not know."""
     shown = msgspec.convert(given, StepDisplay)
     data = {mime: item if is_text(mime) else base64.b64decode(item, validate=True) for mime, item in shown.data.items()}
     return Display(data, shown.truncated, shown.display_id, shown.update)

@@ -1,4 +1,4 @@
-"""Which container engine this machine has, and the image of this version: for `safeexec container` and what runs it."""
+"""The container engine of this machine, and the image of this version: for `safeexec container` and what runs it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ BUILD = "`safeexec container build` makes the image"
 
 
 def words(variable: str) -> list[str]:
-    """The words of a command in a variable of the environment."""
+    """Return the words of a command in a variable of the environment."""
     return shlex.split(os.environ.get(variable, ""), posix=os.name != "nt")
 
 
 def image() -> str:
-    """The image that is built and run: what SAFEEXEC_IMAGE says, else that of this version."""
+    """Return the image that is built and run: what SAFEEXEC_IMAGE says, else that of this version."""
     return os.environ.get("SAFEEXEC_IMAGE") or f"localhost/safeexec:{VERSION}"
 
 
 def engine() -> list[str]:
-    """The command of a container engine: what SAFEEXEC_ENGINE says, else podman or docker. Raises `ProtectionError`."""
+    """Return the command of a container engine: what SAFEEXEC_ENGINE says, else podman or docker. Raises
+    `ProtectionError`.
+    """
     if given := words("SAFEEXEC_ENGINE"):
         return given
     if found := shutil.which("podman") or shutil.which("docker"):

@@ -28,6 +28,8 @@ END_SECONDS = 10.0
 class PipeWire:
     """One command and its two pipes."""
 
+    several = False
+
     def __init__(
         self, command: Sequence[str], errors: int | None = None, then: str = "what it said is on standard error"
     ) -> None:
@@ -144,7 +146,7 @@ class _Calls:
         self._lock = threading.Lock()
 
     def begin(self, number: int, stream: str | None) -> Asked:
-        """A call more. `stream`: the session whose output it wants to hear."""
+        """Begin a call more. `stream`: the session whose output it wants to hear."""
         with self._lock:
             if self.lost is not None:
                 raise self.lost
@@ -154,7 +156,7 @@ class _Calls:
             return asked
 
     def take(self, line: bytes | None) -> None:
-        """One line of the server. Raises `ProtocolError`."""
+        """Take one line of the server. Raises `ProtocolError`."""
         if line is None:
             raise ProtocolError(f"{self.command} sent more than {MAX_MESSAGE} bytes at once")
         message = parsed(line)
@@ -186,7 +188,7 @@ class _Calls:
 
 
 def _serve(process: subprocess.Popen[bytes], writing: threading.Lock, wake: int, calls: _Calls) -> None:
-    """The whole life of the thread: take what the server says, until it is told to end the command."""
+    """Take what the server says, until it is told to end the command: the whole life of the thread."""
     assert process.stdin is not None and process.stdout is not None
     try:
         _read(process, wake, calls)

@@ -19,7 +19,7 @@ from safeexec.engine.policy.access import ANY, STDLIB, WORDS, module_access
 from safeexec.engine.policy.kernel import OPEN_LINE, lacks_open
 from safeexec.engine.policy.names import CONSTRUCTS
 from safeexec.engine.policy.requirements import coming
-from safeexec.reports.why import Judge, reported_plan
+from safeexec.reports.why import Judge
 
 if TYPE_CHECKING:
     from safeexec.engine.policy.settings import PolicyData
@@ -31,7 +31,7 @@ WISHES = (
     *("numpy", "pandas", "scipy", "matplotlib", "sympy", "sklearn", "torch"),
     *("numpy.load", "pandas.read_pickle", "pandas.read_sql", "os.environ", "os.system", "pandas.eval"),
 )
-"""What models reach for. The card names those that the policy refuses."""
+"""Names that models reach for. The card has those that the policy refuses."""
 
 _SQL = "sql(\"select … from df join 'file.csv' …\") gives a DataFrame; CREATE TABLE makes one"
 
@@ -49,7 +49,7 @@ class ToolCard(msgspec.Struct, frozen=True):
     signature: str
     description: str
     needs_approval: bool = False
-    """Whether the host is asked about each call."""
+    """True if the host is asked about each call."""
 
     def line(self) -> str:
         """Return what is said of it behind its signature."""
@@ -74,7 +74,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """How tables are queried with SQL; empty where there are none."""
     state: str
     repeatable: str
-    """What two runs have in common, where the policy promises it."""
+    """The part of two runs that is the same, where the policy promises it."""
     limits: dict[str, float]
     tools: list[ToolCard]
 
@@ -97,8 +97,9 @@ def build(policy: PolicyData, tools: Any = ()) -> Card:
         for tool in _tools(tools)
         if tool.name in rules.allow
     ]
-    plan = reported_plan(policy, [tool.name for tool in described])
-    refused, instead = _refusals(policy, plan) if plan.mode == "restricted" else ([], {})
+    judge = Judge(policy, [tool.name for tool in described])
+    plan = judge.plan
+    refused, instead = _refusals(policy, judge) if plan.mode == "restricted" else ([], {})
     limits = policy.limits
     return Card(
         profile=_one_line(policy.name),
@@ -167,9 +168,8 @@ def _builtins(plan: LanguagePlan) -> str:
     return ", ".join(present) or "none"
 
 
-def _refusals(policy: PolicyData, plan: LanguagePlan) -> tuple[list[str], dict[str, str]]:
+def _refusals(policy: PolicyData, judge: Judge) -> tuple[list[str], dict[str, str]]:
     """The wishes that are refused, and for some of them the hint that a refusal would give."""
-    judge = Judge(policy, plan)
     answers = {name: judge.why(name) for name in (*WISHES, *policy.hints)}
     refused = [name for name, answer in answers.items() if not answer.allowed]
     # A refused module says enough about its names.

@@ -20,7 +20,7 @@ from safeexec.engine.policy.places import names
 from safeexec.engine.policy.settings import ALL, PolicyData
 from safeexec.errors import PolicyError
 from safeexec.language.transformer import bound_names
-from safeexec.reports.why import Answer, Judge, is_builtin, module_of, reported_plan
+from safeexec.reports.why import Answer, Judge, is_builtin, module_of
 from safeexec.untrusted.source_text import costly_name
 
 MAX_NAMES = 300
@@ -62,7 +62,7 @@ def needs(policy: PolicyData, source: str) -> Needs:
         raise PolicyError(f"the program has {size} bytes; limits.step_source_kb allows {allowed} KiB")
     if costly := costly_name(source):
         raise PolicyError(f"the program holds {costly}")
-    program, judge = _Mentions(source), _judge(policy)
+    program, judge = _Mentions(source), Judge(policy)
     found = program.needs(judge)
     wished = {_key(need): need for need in found if not need.answer.allowed}
     vain: dict[Key, Need] = {}
@@ -70,7 +70,7 @@ def needs(policy: PolicyData, source: str) -> Needs:
         # What is granted may bring to light what stood behind it: an `async def` is a function, and async.
         changes, never = _grant(policy, wished)
         granted = replaced(policy, dict(changes)) if changes else policy
-        left = {_key(need): need for need in program.needs(_judge(granted)) if not need.answer.allowed}
+        left = {_key(need): need for need in program.needs(Judge(granted)) if not need.answer.allowed}
         come = {key: _answered(judge, need) for key, need in left.items() if key not in wished and key not in vain}
         stays = [key for key in wished if key in left and key not in never]
         if not come and not stays:
@@ -78,17 +78,9 @@ def needs(policy: PolicyData, source: str) -> Needs:
         vain |= {key: _because(wished.pop(key), "no setting allows it in this place") for key in stays}
         found += come.values()
         wished |= come
-    found.sort(key=_line)
-    impossible = sorted([*vain.values(), *never.values()], key=_line)
+    found.sort(key=attrgetter("line"))
+    impossible = sorted([*vain.values(), *never.values()], key=attrgetter("line"))
     return Needs(needs=found, grant=_file(policy, changes) if changes else "", impossible=impossible)
-
-
-def _line(need: Need) -> int:
-    return need.line
-
-
-def _judge(policy: PolicyData) -> Judge:
-    return Judge(policy, reported_plan(policy))
 
 
 def _answered(judge: Judge, need: Need) -> Need:

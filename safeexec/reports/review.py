@@ -20,7 +20,8 @@ from safeexec.engine.policy.mistakes import Mistake
 from safeexec.engine.policy.places import names, stem
 from safeexec.engine.policy.requirements import coming
 from safeexec.engine.policy.settings import PolicyData
-from safeexec.reports.why import Judge, reported_plan
+from safeexec.protocol.plan import LanguagePlan
+from safeexec.reports.why import Judge
 
 
 class PolicyFinding(msgspec.Struct, frozen=True):
@@ -42,15 +43,16 @@ def review(policy: PolicyData) -> list[PolicyFinding]:
     """Return what the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
     if policy.language.mode == "python":
         return [*_undo(policy), *_old(policy), *_paths(policy)]
+    judge = Judge(policy)
     return [
         *_bare(policy),
         *_grown(policy),
         *_undo(policy),
         *_old(policy),
-        *_modules(policy),
+        *_modules(policy, judge.plan),
         *_settings(policy),
         *_attributes(policy),
-        *_hints(policy),
+        *_hints(policy, judge),
         *_paths(policy),
     ]
 
@@ -95,9 +97,8 @@ def _old(policy: PolicyData) -> Iterator[PolicyFinding]:
             yield PolicyFinding(rule, path, text, harmless=True)
 
 
-def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
+def _modules(policy: PolicyData, plan: LanguagePlan) -> Iterator[PolicyFinding]:
     fetched = coming(policy)
-    plan = reported_plan(policy)
     for module, chosen in policy.imports.items():
         path, rule = f"imports.{module}", policy.origin(f"imports.{module}")
         top = module.partition(".")[0]
@@ -188,8 +189,7 @@ def _attributes(policy: PolicyData) -> Iterator[PolicyFinding]:
             yield PolicyFinding(policy.origin(path), path, f"{module} has no such name{hint}")
 
 
-def _hints(policy: PolicyData) -> Iterator[PolicyFinding]:
-    judge = Judge(policy, reported_plan(policy))
+def _hints(policy: PolicyData, judge: Judge) -> Iterator[PolicyFinding]:
     for name in policy.hints:
         answer = judge.why(name)
         # A name of nothing may be one that programs make up: its hint stands beside the NameError.

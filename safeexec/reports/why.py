@@ -15,7 +15,7 @@ from functools import lru_cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
@@ -34,7 +34,7 @@ from safeexec.engine.syscalls.numbers import numbers
 from safeexec.engine.syscalls.table import group_of, rules_for
 from safeexec.errors import PolicyError
 from safeexec.hints.refusals import hint_for
-from safeexec.hints.tables.modules import MODULES
+from safeexec.hints.tables.modules import ALIASES, MODULES
 from safeexec.language.diagnostics import MESSAGES
 from safeexec.language.step import compile_step
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
@@ -48,17 +48,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["module", "attribute", "builtin", "construct", "system call", "setting", "tool", "name"]
 
-ABBREVIATIONS = {
-    "np": "numpy",
-    "pd": "pandas",
-    "plt": "matplotlib.pyplot",
-    "sp": "scipy",
-    "sns": "seaborn",
-    "mpl": "matplotlib",
-}
-"""Names that programs give to modules by habit."""
-
-_KINDS: dict[str, Kind] = {"module": "module", "attribute": "attribute", "builtin": "builtin", "construct": "construct"}
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*|\.\*)*\Z")
 _PROBE = "probe"
 _SECTIONS: dict[str, type[msgspec.Struct]] = {
@@ -93,7 +82,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The profiles from the asked one to the one of `rule`, along `extends`."""
     reason: str = ""
     instead: str = ""
-    """What to do instead, as a refusal would say it."""
+    """The remedy, as a refusal would say it."""
     value: str = ""
     """Of a setting: what the policy says."""
 
@@ -115,7 +104,7 @@ def why(policy: PolicyData, name: str) -> Answer:
     if name in _SECTIONS:
         keys = ", ".join(f"{name}.{key}" for key in _SECTIONS[name].__struct_fields__)
         raise PolicyError(f"{name!r} is a section of a policy: ask for one of its settings, {keys}")
-    judge = Judge(policy, reported_plan(policy))
+    judge = Judge(policy)
     answer = judge.why(name)
     if answer.kind == "name":  # also of a setting without its section
         paths = [f"{section}.{name}" for section, held in _SECTIONS.items() if name in held.__struct_fields__]
@@ -126,20 +115,16 @@ def why(policy: PolicyData, name: str) -> Answer:
     return answer
 
 
-def reported_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePlan:
-    """Return what a sandbox of this policy will enforce, as far as that is known before requirements are fetched."""
-    plan = language_plan(policy, tools)
-    for module, rule in coming(policy).items():
-        plan.imports.setdefault(module, ImportPlan(rule=rule))
-    return plan
-
-
 class Judge:
-    """Answers for one policy; keeps the plan that the compiler and the importer are asked with."""
+    """Answers for one policy; `plan` is what a sandbox of it will enforce, as far as that is known before requirements
+    are fetched: the compiler and the importer are asked with it.
+    """
 
-    def __init__(self, policy: PolicyData, plan: LanguagePlan) -> None:
+    def __init__(self, policy: PolicyData, tools: Collection[str] = ()) -> None:
         self.policy = policy
-        self.plan = plan
+        self.plan: LanguagePlan = language_plan(policy, tools)
+        for module, rule in coming(policy).items():
+            self.plan.imports.setdefault(module, ImportPlan(rule=rule))
 
     def why(self, name: str) -> Answer:
         """The answer for one name, as a person or a model would write it (``np.load``, ``async``, ``import os``)."""
@@ -171,7 +156,7 @@ class Judge:
         if word.startswith("."):
             return self._attribute(word.lstrip("."))
         head, dot, rest = word.partition(".")
-        head = ABBREVIATIONS.get(head, head) if dot or head not in sys.stdlib_module_names else head
+        head = ALIASES.get(head, head) if dot or head not in sys.stdlib_module_names else head
         word = head + dot + rest
         if _is_module(head) or head in self.plan.imports:
             return self._dotted(word)
@@ -206,7 +191,7 @@ class Judge:
         # Not the name alone is refused, but what the program does with it.
         reason = "" if objection.message == MESSAGES[kind].format(name) else objection.message
         shown = f".{name}" if kind == "attribute" and "." not in name else name
-        return self._answer(shown, _KINDS[kind], False, objection.rule, reason, self._hint(objection))
+        return self._answer(shown, cast(Kind, kind), False, objection.rule, reason, self._hint(objection))
 
     def compile(self, source: str) -> list[Diagnostic]:
         """Return what the compiler objects to in `source`; nothing where it is content. SyntaxError as CPython,
@@ -423,16 +408,8 @@ def _plain(name: str) -> str:
 
 def is_builtin(name: str) -> bool:
     """Return whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
-    return name in BUILTINS and name not in (
-        "True",
-        "False",
-        "None",
-        "__debug__",
-        "__doc__",
-        "__name__",
-        "__loader__",
-        "__spec__",
-    )
+    own = {"True", "False", "None", "__debug__", "__doc__", "__name__", "__loader__", "__spec__"}
+    return name in BUILTINS and name not in own
 
 
 @lru_cache(maxsize=1024)

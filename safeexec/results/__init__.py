@@ -1,4 +1,4 @@
-"""What a step gives back: `Result` and its parts. Plain data; nothing here runs guest code or talks to a process."""
+"""Give back what a step did: `Result` and its parts. Plain data; nothing here runs guest code or talks to a process."""
 
 from __future__ import annotations
 

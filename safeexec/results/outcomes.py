@@ -1,4 +1,4 @@
-"""What is known of a step that ended, as plain data. `safeexec.results` makes a `Result` of it."""
+"""Describe a step that ended, as plain data. `safeexec.results` makes a `Result` of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Outcome = Literal[
     "ok", "error", "rejected", "violation", "memory", "timeout", "cpu", "output", "cancelled", "crashed", "waiting"
 ]
 State = Literal["kept", "restored", "diverged", "lost"]
-"""What became of the state before a step: `restored` is as it was before; `diverged`: steps before this one came out
+"""The fate of the state before a step: `restored` is as it was before; `diverged`: steps before this one came out
 otherwise when they were repeated, and are lost; `lost`: there was nothing to go back to.
 """
 
@@ -30,9 +30,9 @@ NEWEST_LEFT = "is the newest that was left"
 
 
 class Usage(Struct, frozen=True):
-    """What one step took. The host measures both times; `peak_memory_mb` is the child's resident peak in MiB, with the
-    preloaded modules; 0.0 where its process ended before the host could look. `wake_ms` is no part of `wall_ms`: what
-    it took before the step to bring the session's process back, after a rest or a loss.
+    """The time and memory that one step took. The host measures both times; `peak_memory_mb` is the child's resident
+    peak in MiB, with the preloaded modules; 0.0 where its process ended before the host could look. `wake_ms` is no
+    part of `wall_ms`: the time before the step to bring the session's process back, after a rest or a loss.
     """
 
     wall_ms: float = 0.0
@@ -253,17 +253,17 @@ class StepData(Struct, frozen=True):
     step: int = 0
     displays: tuple[Display, ...] = ()
     truncated: bool = False
-    """Whether anything of value, text, output or displays was cut; the texts say where and how much."""
+    """True if anything of value, text, output or displays was cut; the texts say where and how much."""
     tool_calls: tuple[ToolCallRecord, ...] = ()
     """The newest 10,000 of the step; of the calls that `tools.max_calls` refuses, the first."""
     files: tuple[FileChange, ...] = ()
     refusals: tuple[ErrorInfo, ...] = ()
     notes: tuple[str, ...] = ()
-    """What a reader should know besides: what a restore could not carry, why there is no checkpoint."""
+    """Notes for the reader: what a restore could not carry, why there is no checkpoint."""
     remaining: tuple[str, ...] = ()
     """After a restore the names of the variables that there are, in their order, 200 at most."""
     exit_status: int | None = None
-    """What the program ended itself with (`sys.exit(n)`: 0 to 255); None when it did not."""
+    """The status that the program ended itself with (`sys.exit(n)`: 0 to 255); None when it did not."""
     waiting_for: WaitingCall | None = None
     """The call that was put off, where the step waits for its answer."""
 

@@ -41,7 +41,7 @@ class TokenRequired:
 
 
 def given_tokens(scope: Scope) -> list[bytes]:
-    """The tokens that a request carries."""
+    """Return the tokens that a request carries."""
     found = []
     for name, value in scope["headers"]:
         if name == b"x-api-key":
@@ -67,7 +67,7 @@ class Hosts(NamedTuple):
 
     names: frozenset[str]
     addresses: bool = False
-    """Whether any IP address will do: a name that was made to point here is not one."""
+    """True where any IP address will do: a name that was made to point here is not one."""
 
     def allows(self, host: str) -> bool:
         """Tell whether `host`, the header with or without a port, is one of them."""
@@ -76,7 +76,7 @@ class Hosts(NamedTuple):
 
 
 def hosts_for(bound: str, allowed: Iterable[str]) -> Hosts:
-    """The names of a server that listens on `bound`, with those that were `allowed` besides."""
+    """Return the names of a server that listens on `bound`, with those that were `allowed` besides."""
     names = {name.lower() for name in allowed} | LOOPBACK
     if bound in WILDCARDS:
         return Hosts(frozenset({*names, socket.gethostname().lower()}), addresses=True)
@@ -93,7 +93,7 @@ def same_origin(origin: str, host: str) -> bool:
 
 
 def _name(host: str) -> str | None:
-    """The name of a Host header, without its port and the brackets of an IPv6 address. None for what is no host."""
+    """Return the name of a Host header, without port and the brackets of an IPv6 address. None for what is no host."""
     if host.startswith("["):
         name, bracket, port = host[1:].partition("]")
         port = port.removeprefix(":") if bracket else "x"
@@ -115,7 +115,7 @@ def new_token() -> str:
 
 
 def listen(port: int, host: str = "127.0.0.1") -> socket.socket:
-    """A socket that takes connections; port 0 picks one. Raises OSError, which names the address."""
+    """Open a socket that takes connections; port 0 picks one. Raises OSError, which names the address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With its protocol named, or asyncio leaves Nagle's algorithm on: 40 ms for each answer.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -30,12 +30,12 @@ class RpcCall(msgspec.Struct):
 
 
 def notification(method: str, params: dict[str, Any]) -> bytes:
-    """A line that tells the client something."""
+    """Return a line that tells the client something."""
     return encoded({"jsonrpc": "2.0", "method": method, "params": params}) + b"\n"
 
 
 async def reply(service: Service, line: bytes | None, tell: Tell) -> bytes:
-    """The line that answers one line; nothing for notifications. The calls of a batch run one after the other."""
+    """Return the line that answers one; nothing for notifications. The calls of a batch run one after the other."""
     try:
         message = await apart(len(line or b""), _message, line)
         if isinstance(message, msgspec.Raw):
@@ -53,7 +53,7 @@ async def reply(service: Service, line: bytes | None, tell: Tell) -> bytes:
 
 
 def _message(line: bytes | None) -> msgspec.Raw | list[msgspec.Raw]:
-    """One call or a batch of them, still as JSON."""
+    """Return one call or a batch of them, still as JSON."""
     if line is None:
         raise BadCall(REQUEST, f"a message has at most {MAX_MESSAGE} bytes")
     try:
@@ -70,7 +70,7 @@ def _message(line: bytes | None) -> msgspec.Raw | list[msgspec.Raw]:
 
 
 async def _answer(service: Service, message: msgspec.Raw, tell: Tell, room: int = MAX_MESSAGE) -> bytes:
-    """The answer to one call; nothing for a notification."""
+    """Return the answer to one call; nothing for a notification."""
     try:
         call = await apart(memoryview(message).nbytes, shaped, message, RpcCall)
     except ValueError as error:

@@ -206,7 +206,7 @@ def _of_step(handle: str, result: Result) -> CallToolResult:
 
 
 def _parts(shape: Any, of: object) -> dict[str, Any]:
-    """The attributes of `of` that a shape names."""
+    """Return the attributes of `of` that a shape names."""
     return {name: getattr(of, name) for name in shape.__annotations__}
 
 
@@ -229,7 +229,7 @@ class RunningStep:
         self.handle = ""
         """Of its session, once it has one."""
         self.waits = False
-        """Whether it has ended without its answer, which may still come."""
+        """True once it has ended without its answer, which may still come."""
         self.patience: asyncio.TimerHandle | None = None
         """Has the step end, to wait, if no request comes back with the answer."""
         self._answer: asyncio.Future[ElicitResult | None] = asyncio.get_running_loop().create_future()
@@ -242,12 +242,12 @@ class RunningStep:
         self.news.set()
 
     def tell(self, text: str) -> None:
-        """The newest of output and progress: a client that reads slowly misses what came before it."""
+        """Keep the newest of output and progress: a client that reads slowly misses what came before it."""
         self.progress = printable(text[-MAX_WORDS:])
         self.news.set()
 
     def moved(self, what: str, done: float, of: float | None) -> None:
-        """A progress bar has moved."""
+        """Tell of a progress bar that has moved."""
         self.tell(" ".join(filter(None, (what, f"{done:g}" if of is None else f"{done:g} of {of:g}"))))
 
     async def ask(self, message: str) -> ElicitResult | None:
@@ -503,7 +503,7 @@ class McpServer:
         return InputRequiredResult(input_requests={"approval": ElicitRequest(params=form)}, request_state=state)
 
     async def list_variables(self, session_id: str) -> Annotated[CallToolResult, VariablesAnswer]:
-        """The variables of a session: name, type, shape, size in bytes, the beginning of its text."""
+        """List the variables of a session: name, type, shape, size in bytes, the beginning of its text."""
         async with self._session(session_id) as (handle, session):
             variables = [_parts(VariableAnswer, variable) for variable in await session.variables()]
             return _answer({"session_id": handle, "variables": variables})
@@ -568,7 +568,7 @@ class McpServer:
         return self._card
 
     async def file(self, session_id: str, path: str) -> str | bytes:
-        """A file of a session's workspace: as text where it is UTF-8."""
+        """Return a file of a session's workspace: as text where it is UTF-8."""
         try:
             async with self._session(session_id) as (_, session):
                 data = await _read(session, path)
@@ -583,7 +583,7 @@ class McpServer:
 
     @asynccontextmanager
     async def _session(self, handle: str | None) -> AsyncIterator[tuple[str, AsyncSession]]:
-        """The session of a handle, or a new one for None, when its turn has come. Misuse is a `ToolError`."""
+        """Give the session of a handle, or a new one for None, when its turn has come. Misuse is a `ToolError`."""
         fresh = handle is None
         try:
             if handle is None:
@@ -699,7 +699,7 @@ def filtered_input() -> Iterator[None]:
 
 
 class _Envelope(msgspec.Struct):
-    """What every message has around its contents."""
+    """The parts of every message around its contents."""
 
     jsonrpc: Literal["2.0"]
     id: Annotated[str, msgspec.Meta(max_length=1000)] | int | msgspec.UnsetType = msgspec.UNSET
@@ -710,7 +710,9 @@ class _Envelope(msgspec.Struct):
 
 
 def _unread(line: bytes | None) -> bytes:
-    """The answer to a line that is not read; nothing for any other. Of one that is empty there is nothing to say."""
+    """Return the answer to a line that is not read; nothing for any other. Of one that is empty there is nothing to
+    say.
+    """
     identity: Any = msgspec.UNSET
     try:
         if line is None:
@@ -734,52 +736,53 @@ def serve_http(policy: str | Policy, tools: Sequence[Callable[..., Any]], token:
     return running.serve(OverHttp(policy, tools, token), listening, token)
 
 
-class OverHttp:
+class OverHttp(McpServer):
     """The server as an application of `safeexec.servers.running`, at `/mcp`, for those who know the token."""
 
     def __init__(self, policy: str | Policy, tools: Sequence[Callable[..., Any]], token: str) -> None:
-        self._server = McpServer(policy, tools)
+        super().__init__(policy, tools)
         # It tells of each client that leaves before its answer, with a traceback.
         logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL + 1)
-        self._app = TokenRequired(self._server.server.streamable_http_app(max_request_body_size=MAX_REQUEST), token)
+        self._http = self.server.streamable_http_app(max_request_body_size=MAX_REQUEST)
+        self._app = TokenRequired(self._bounded, token)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST":
-            receive = _Checked(receive).receive
         await self._app(scope, receive, send)
 
+    async def _bounded(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request whose body has been read, and its parts counted, before they are built."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._http(scope, receive, send)
+            return
+        read = [await _body(receive)]
+
+        async def again() -> Any:
+            return read.pop() if read else await receive()
+
+        await self._http(scope, again, send)
+
     async def open(self) -> None:
-        await self._server.open()
-        await self._server.opening
+        await super().open()
+        await self.opening
 
     async def stop(self) -> None:
-        await self._server.close()
-
-    async def close(self) -> None:
-        await self._server.close()
+        await self.close()
 
 
-class _Checked:
-    """The body of a request. One with too many parts never gets to those who would build them all: they see a 0."""
-
-    def __init__(self, receive: Callable[[], Awaitable[Any]]) -> None:
-        self._receive = receive
-        self._passed = False
-
-    async def receive(self) -> Any:
-        body, more = bytearray(), True
-        while not self._passed and more and len(body) <= MAX_REQUEST:
-            message = await self._receive()
-            if message["type"] != "http.request":
-                return message
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-        if self._passed:
-            return await self._receive()
-        self._passed = True
-        try:
-            if not more:
-                await apart(len(body), check_parts, body, MAX_ITEMS)
-        except ValueError:
-            body = bytearray(b"0")
-        return {"type": "http.request", "body": bytes(body), "more_body": more}
+async def _body(receive: Callable[[], Awaitable[Any]]) -> Any:
+    """Return the body of a request as one message, or the first of it that is too large. One with too many parts never
+    gets to those who would build them all: they see a 0.
+    """
+    body, more = bytearray(), True
+    while more and len(body) <= MAX_REQUEST:
+        message = await receive()
+        if message["type"] != "http.request":
+            return message
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    try:
+        if not more:
+            await apart(len(body), check_parts, body, MAX_ITEMS)
+    except ValueError:
+        body = bytearray(b"0")
+    return {"type": "http.request", "body": bytes(body), "more_body": more}

@@ -54,7 +54,7 @@ class Method(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where it is over HTTP: ``/v1/run``, ``/v1/sessions``, ``/v1/sessions/{session}/NAME``."""
+        """Its path over HTTP: ``/v1/run``, ``/v1/sessions``, ``/v1/sessions/{session}/NAME``."""
         kind, _, verb = self.name.partition(".")
         if kind == "session":
             return f"/v1/sessions/{{session}}/{verb}"
@@ -62,9 +62,9 @@ class Method(NamedTuple):
 
 
 LABELLED = "~"
-"""What the id of a session of the store begins with."""
+"""The first character of the id of a session of the store."""
 TIGHTENED = ("checkpoints", "on_error", *Limits.__struct_fields__)
-"""What a client may tighten for a session of its own; the policy says which values are possible."""
+"""Settings that a client may tighten for a session of its own; the policy says which values are possible."""
 Data = str | Bytes
 Seconds = float | None
 Arguments = Annotated[list[str], Meta(max_length=10_000)]
@@ -86,7 +86,7 @@ _TIGHTENED: dict[str, Any] = dict.fromkeys(TIGHTENED, (int | float | str | None,
 
 
 def about_label(label: str) -> str:
-    """The first part of the id of a session of the store: the same for the same label."""
+    """Return the first part of the id of a session of the store: the same for the same label."""
     return LABELLED + urlsafe_b64encode(label.encode("utf-8", "surrogatepass")).decode().rstrip("=")
 
 
@@ -183,7 +183,7 @@ EVENTS: dict[str, type[Struct]] = {
     "session.progress": StepProgress,
     "session.tool": StepCall,
 }
-"""What is sent of a step that runs with `stream`, under these names."""
+"""The events of a step that runs with `stream`, by name."""
 
 METHODS = {
     row.name: row
@@ -196,7 +196,7 @@ METHODS = {
         ),
         _method(
             "sandbox.check",
-            "What the policy refuses in a source. Nothing runs.",
+            "Tell what the policy refuses in a source. Nothing runs.",
             {"source": Data, "stdin": (bool, False)},
             Result,
         ),
@@ -215,7 +215,7 @@ METHODS = {
             },
             {"session": str},
         ),
-        _method("sandbox.stored", "The sessions in the server's store.", {}, {"sessions": list[StoredRow]}),
+        _method("sandbox.stored", "List the sessions in the server's store.", {}, {"sessions": list[StoredRow]}),
         _method("sandbox.forget", "Remove a session from the server's store for good.", {"label": Name}, {}),
         _method(
             "sandbox.restore",
@@ -223,15 +223,17 @@ METHODS = {
             {"state": Bytes, "trust": (str, ""), "timeout": (Seconds, None)},
             {"session": str},
         ),
-        _method("sandbox.waiting", "What the sessions of a client wait for.", {}, {"waiting": list[WaitingCall]}),
+        _method("sandbox.waiting", "List what the sessions of a client wait for.", {}, {"waiting": list[WaitingCall]}),
         _method(
             "sandbox.tools",
             "Declare host tools of the client. Answers the name of the policy with them; its steps need `stream`.",
             {"tools": Annotated[list[ToolShape], Meta(max_length=1000)]},
             {"policy": str},
         ),
-        _method("sandbox.policy", "What the policy says.", {}, {"policy": dict[str, Any]}),
-        _method("sandbox.protection", "What the kernel does for every session.", {}, {"protection": list[Protection]}),
+        _method("sandbox.policy", "Tell what the policy says.", {}, {"policy": dict[str, Any]}),
+        _method(
+            "sandbox.protection", "Tell what the kernel does for every session.", {}, {"protection": list[Protection]}
+        ),
         _method(
             "session.run",
             "Run one step. With `stream` its output is sent while it runs.",
@@ -266,7 +268,7 @@ METHODS = {
             },
             Result,
         ),
-        _method("session.waiting_for", "The call for which a step waits.", {}, {"waiting_for": WaitingCall | None}),
+        _method("session.waiting_for", "Tell for which call a step waits.", {}, {"waiting_for": WaitingCall | None}),
         _method(
             "session.cancel_waiting",
             "Give up the step that waits. Tells the host-tool calls that it had made.",
@@ -275,8 +277,8 @@ METHODS = {
         ),
         _method(
             "session.reply",
-            "What became of a tool call of the step that runs; `waiting`: it is put off. `taken`: whether the step has "
-            "waited for it.",
+            "Tell what became of a tool call of the step that runs; `waiting`: it is put off. `taken` says whether the "
+            "step has waited for it.",
             {
                 "call": int,
                 "outcome": Literal["ok", "error", "refused", "broken", "waiting"],
@@ -293,14 +295,14 @@ METHODS = {
         _method("session.cancel", "Stop the running step. Its state is restored.", {}, {"cancelled": bool}),
         _method(
             "session.get",
-            "The value of a variable; `found` says whether there is one.",
+            "Get the value of a variable; `found` says whether there is one.",
             {"name": Name, "exact": (bool, False)},
             {"found": bool, "value": Any},
         ),
         _method("session.set", "Bind a variable to a value.", {"name": Name, "value": Raw}, {}),
         _method("session.remove", "Unbind a variable.", {"name": Name}, {}),
-        _method("session.names", "The names that the session's steps have bound.", {}, {"names": list[str]}),
-        _method("session.variables", "Every variable, described.", {}, {"variables": list[Variable]}),
+        _method("session.names", "List the names that the session's steps have bound.", {}, {"names": list[str]}),
+        _method("session.variables", "Describe every variable.", {}, {"variables": list[Variable]}),
         _method("session.checkpoint", "Keep the state as it is now under a name.", {"name": Name}, {}),
         _method(
             "session.rollback",
@@ -308,11 +310,13 @@ METHODS = {
             {"name": (Name | None, None), "steps": (int, 1)},
             {"tool_calls": list[ToolCallRecord]},
         ),
-        _method("session.checkpoints", "The checkpoints of the session.", {}, {"checkpoints": list[CheckpointRow]}),
+        _method(
+            "session.checkpoints", "List the checkpoints of the session.", {}, {"checkpoints": list[CheckpointRow]}
+        ),
         _method("session.drop", "Give up a checkpoint.", {"name": Name}, {}),
         _method(
             "session.branch",
-            "New sessions that go on from the state as it is now.",
+            "Open new sessions that go on from the state as it is now.",
             {"n": (int, 1), "checkpoints": (_MODE, None)},
             {"sessions": list[str]},
         ),
@@ -324,27 +328,30 @@ METHODS = {
         ),
         _method(
             "session.read_file",
-            "The bytes of a file of the workspace, which has at most `max_bytes` of them.",
+            "Read a file of the workspace, which has at most `max_bytes` bytes.",
             {"name": Name, "max_bytes": (int | None, None)},
             {"data": Bytes},
         ),
         _method("session.write_file", "Put a file into the workspace.", {"name": Name, "data": Data}, {}),
-        _method("session.list_files", "The names of the workspace's files.", {}, {"files": list[str]}),
+        _method("session.list_files", "List the names of the workspace's files.", {}, {"files": list[str]}),
         _method(
             "session.save",
-            "The variables and files as bytes; `unsaved` are names that are not in it, and why.",
+            "Give the variables and files as bytes; `unsaved` are names that are not in it, and why.",
             {"timeout": (Seconds, None), "wait": (Seconds, None)},
             {"state": Bytes, "unsaved": dict[str, str]},
         ),
         _method(
             "session.card",
-            "The policy, for a model's prompt.",
+            "Describe the policy, for a model's prompt.",
             {"format": (Literal["text", "markdown", "json"], "text")},
             {"card": str},
         ),
-        _method("session.policy", "What the policy of this session says.", {}, {"policy": dict[str, Any]}),
+        _method("session.policy", "Tell what the policy of this session says.", {}, {"policy": dict[str, Any]}),
         _method(
-            "session.protection", "What the kernel does for this very session.", {}, {"protection": list[Protection]}
+            "session.protection",
+            "Tell what the kernel does for this very session.",
+            {},
+            {"protection": list[Protection]},
         ),
         _method("session.close", "End the session and remove its files.", {}, {}),
     )
@@ -365,12 +372,12 @@ PIPED = {
             },
             {"template": TemplateInfo},
         ),
-        _method("sandbox.templates", "The templates.", {}, {"templates": list[TemplateInfo]}),
+        _method("sandbox.templates", "List the templates.", {}, {"templates": list[TemplateInfo]}),
         _method("sandbox.drop_template", "Give up a template. Its sessions go on.", {"name": Name}, {}),
         _method(
             "sandbox.session_for",
-            "The open session of a label; where there is none and `new` is true, a new one: from a saved `state`, if "
-            "one is given, else with `files` in its workspace.",
+            "Find the open session of a label; where there is none and `new` is true, a new one: from a saved `state`, "
+            "if one is given, else with `files` in its workspace.",
             {
                 "label": Name,
                 "new": (bool, True),
@@ -385,10 +392,10 @@ PIPED = {
         ),
         _method(
             "sandbox.stats",
-            "How many sessions are open, busy, idle, queued and restored now; `labels` has the same by label.",
+            "Count how many sessions are open, busy, idle, queued and restored now; `labels` has the same by label.",
             {},
             {"stats": dict[str, Any], "labels": list[Any]},
         ),
     )
 }
-"""What a server offers over a pipe alone, whose one client pays for all of it: a template is a session in no quota."""
+"""The methods over a pipe alone, whose one client pays for all of it: a template is a session in no quota."""

@@ -39,7 +39,7 @@ class NotNeeded(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class OwnedService(Service):
-    """What that program may reach: sandboxes of policies that it has brought."""
+    """The service of that program: sandboxes of policies that it has brought."""
 
     owned = True
 
@@ -48,7 +48,7 @@ class OwnedService(Service):
         self._options: dict[str, Mapping[str, Any]] = {}
 
     async def call(self, name: str, parameters: bytes | msgspec.Raw, tell: Tell | None = None) -> Answer:
-        """As of any server, and two calls more."""
+        """Answer as any server does, and two calls more."""
         if name == "sandbox.bring":
             if (await fitted(name, parameters, Bringer)).version != __version__:
                 return {"policy": "", "version": __version__}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import os
 import re
 import secrets
@@ -15,13 +14,14 @@ import tempfile
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from contextvars import ContextVar
 from itertools import count
 from math import isfinite
 from pathlib import Path
 from time import monotonic, strftime
 from typing import Any, Literal, NamedTuple, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec.structs import replace
@@ -131,7 +131,7 @@ async def apart(size: int, read: Callable[..., T], *arguments: Any) -> T:
 
 
 async def fitted(name: str, data: bytes | bytearray | msgspec.Raw, shape: type[T]) -> T:
-    """JSON as `shape`. Raises `BadCall`, which says what `name` takes."""
+    """Return JSON as `shape`. Raises `BadCall`, which says what `name` takes."""
     return await apart(memoryview(data).nbytes, _fitted, name, data, shape)
 
 
@@ -161,47 +161,50 @@ class StoredName(NamedTuple):
     tightened: dict[str, Any] = {}
 
     def identity(self) -> str:
-        how = [_spelt(json.dumps([self.policy, self.tightened]))] if self.policy or self.tightened else []
-        return ".".join([about_label(self.label), *how])
+        how = msgspec.json.encode((self.policy, self.tightened)) if self.policy or self.tightened else b""
+        return about_label(self.label) + (f".{urlsafe_b64encode(how).decode().rstrip('=')}" if how else "")
 
     @classmethod
     def of(cls, identity: str) -> StoredName | None:
-        """None for an id that names no label. What is in it a client may have written."""
+        """Return what an id says, or None where it names no label. A client may have written it."""
         label, _, how = identity.partition(".")
         if not label.startswith(LABELLED):
             return None
         try:
-            policy, tightened = json.loads(_read_spelt(how)) if how else (None, {})
-            named = cls(_read_spelt(label.removeprefix(LABELLED)), policy, tightened)
+            policy, tightened = msgspec.json.decode(_unspelt(how), type=_Opening) if how else (None, {})
+            named = cls(_unspelt(label.removeprefix(LABELLED)).decode(), policy, tightened)
         except ValueError:
             return None
-        known = isinstance(tightened, dict) and all(
-            name in TIGHTENED and isinstance(value, int | float | str) for name, value in tightened.items()
-        )
-        return named if known and isinstance(policy, str | None) else None
+        return named if named.tightened.keys() <= {*TIGHTENED} else None
 
 
-def _spelt(text: str) -> str:
-    return urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode().rstrip("=")
+_Opening = tuple[str | None, dict[str, int | float | str]]
 
 
-def _read_spelt(text: str) -> str:
-    return urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+def _unspelt(text: str) -> bytes:
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 class ClientSession:
-    """A session of a client. `used`: its last call (monotonic seconds); `calls`: how many are under way."""
+    """A session of a client, with its place in a quota. `opened` and `used` (its last call) are monotonic seconds;
+    `calls`: how many are under way.
+    """
 
-    __slots__ = ("calls", "sandbox", "session", "used")
+    __slots__ = ("calls", "opened", "place", "session", "used")
 
-    def __init__(self, session: AsyncSession) -> None:
+    def __init__(self, session: AsyncSession, place: ExitStack) -> None:
         self.session = session
-        self.used = monotonic()
+        self.place = place
+        self.opened = self.used = monotonic()
         self.calls = 0
 
 
+def _unbounded(_: Policy, __: Any) -> ExitStack:
+    return ExitStack()
+
+
 class Service:
-    """What one client may reach.
+    """The sandboxes and sessions of one client.
 
     `policy` is the default: a profile's name, a file or a `Policy`. `allowed` are the others that clients may name, in
     the same ways; None: the shipped profiles. `record` is a directory: each session is recorded in a new file there.
@@ -212,7 +215,7 @@ class Service:
     """
 
     owned = False
-    """Whether its one client has started it for itself."""
+    """True where its one client has started it for itself."""
 
     def __init__(
         self,
@@ -243,6 +246,8 @@ class Service:
         self.replica = replica
         self.store = store
         self.durable = durable
+        self.place: Callable[[Policy, Any], ExitStack] = _unbounded
+        """Takes room for a session more, of a policy with a `memory_mb`; to close what it returns gives that back."""
         self.wanted: Counter[str] = Counter()
         """The labels of sessions that are waited for: another replica has them open."""
         self._stored: dict[tuple[str, str], str] = {}
@@ -251,14 +256,14 @@ class Service:
         self._arguments = sandbox | ({} if store is None else {"store": store, "durable": durable})
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._tools: dict[str, list[ToolShape]] = {}
-        """What the client has declared, by the policy's name then. The newest ones are last."""
+        """The tools that the client has declared, by the policy's name then. The newest ones are last."""
         self._calls: dict[tuple[str, int], asyncio.Future[RelayedAnswer]] = {}
         """The tool calls that wait for the client, by session and number."""
         self._numbers = count(1)
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._labelled: dict[tuple[AsyncSandbox, str], str] = {}
         """The ids of the sessions that are open by a label, and in no store."""
-        self._beginning: dict[tuple[AsyncSandbox, str], asyncio.Event] = {}
+        self._beginning: WeakValueDictionary[tuple[AsyncSandbox, str], asyncio.Lock] = WeakValueDictionary()
 
     async def close(self) -> None:
         """End every sandbox with all its sessions; steps that run are stopped."""
@@ -269,7 +274,7 @@ class Service:
             await sandbox.close()
 
     async def call(self, name: str, parameters: bytes | msgspec.Raw, tell: Tell | None = None) -> Answer:
-        """The answer to one call, whose parameters are JSON. Raises and answers as `do`."""
+        """Return the answer to one call, whose parameters are JSON. Raises and answers as `do`."""
         method = METHODS.get(name) or PIPED.get(name)
         if method is None:
             raise BadCall(METHOD, f"there is no method {name[:100]!r}")
@@ -277,7 +282,7 @@ class Service:
         return await self.do(method, msgspec.structs.asdict(given), tell)
 
     async def do(self, method: Method, given: dict[str, Any], tell: Tell | None = None) -> Answer:
-        """The answer to a call with the parameters `given`, as what `json.dumps` takes.
+        """Return the answer to a call with the parameters `given`, as what `json.dumps` takes.
 
         Raises what `problem_of` explains. To cancel the task stops a step that runs, and restores its state.
         """
@@ -300,7 +305,7 @@ class Service:
             held.used = monotonic()
 
     async def sandbox(self, policy: str | None) -> AsyncSandbox:
-        """The open sandbox of a policy that the server offers. Raises `PolicyError` for another."""
+        """Return the open sandbox of a policy that the server offers. Raises `PolicyError` for another."""
         name = self.default if policy is None else policy
         self._policy(name)
         async with self._opening[name]:
@@ -315,8 +320,8 @@ class Service:
         return self.policies[name]
 
     async def with_tools(self, policy: str | None, tools: list[ToolShape]) -> str:
-        """The name of a policy with tools of the client. Raises `PolicyError`, `ToolError`, and `SandboxError` when
-        sessions are open under `MAX_TOOLS` such names.
+        """Return the name of a policy with tools of the client. Raises `PolicyError`, `ToolError`, and `SandboxError`
+        when sessions are open under `MAX_TOOLS` such names.
         """
         name = self.default if policy is None else policy
         found = self._policy(name)
@@ -368,24 +373,24 @@ class Service:
         return [sandbox.stats() for sandbox in self._sandboxes.values()]
 
     def new_sandbox(self, name: str) -> AsyncSandbox:
-        """The sandbox of a policy that is offered, not open yet."""
+        """Make the sandbox of a policy that is offered, not open yet."""
         relayed = self.relayed(name)
         own = self._arguments if relayed is None else {**self._arguments, "tools": relayed, "approval": None}
         return AsyncSandbox(self.policies[name], **own)
 
     def relayed(self, name: str) -> Any:
-        """The tools that the client has declared with a policy."""
+        """Return the tools that the client has declared with a policy."""
         return RelayedTools(self._tools[name], self.policies[name], self._carry) if name in self._tools else None
 
     def recording(self) -> RecordOptions | None:
-        """A new file for the recording of a session, named by the hour."""
+        """Name a new file for the recording of a session, by the hour."""
         if self.record is None:
             return None
         path = os.path.join(self.record, f"{strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}.jsonl")
         return RecordOptions(path=path, total_mb=self.record_mb)
 
     def held(self, identity: str) -> ClientSession:
-        """An open session by its id. Raises `SessionClosed`."""
+        """Return an open session by its id. Raises `SessionClosed`."""
         held = self.sessions.get(identity)
         if held is None:
             there = identity.partition(".")[0] if "." in identity else ""
@@ -397,76 +402,73 @@ class Service:
             raise SessionClosed("there is no such session; it may have been closed")
         return held
 
-    def has_open(self, policy: str | None, label: str | None) -> bool:
-        """Tell whether the session of the store of that label is open."""
-        name = self.default if policy is None else policy
-        return label is not None and self._stored.get((name, label)) in self.sessions
-
     async def open_stored(self, named: StoredName, **beginning: Any) -> str:
         """Open a session of the store, or go on with the one that is open. Its id says what it takes to open it again.
 
         Raises `SessionTaken` where another process has it open, and no replica that leaves it in time.
         """
         sandbox = await self.sandbox(named.policy)
+        key = sandbox.policy.name, named.label
+        has_place = self._stored.get(key) in self.sessions
+        with ExitStack() if has_place else self.place(sandbox.policy, named.tightened.get("memory_mb")) as place:
+            session = await self._from_store(sandbox, named, beginning)
+            identity = self._stored.get(key)
+            if identity is None or identity not in self.sessions:
+                identity = self._stored[key] = self.hold(session, place, named.identity())
+        return identity
+
+    async def _from_store(self, sandbox: AsyncSandbox, named: StoredName, beginning: dict[str, Any]) -> AsyncSession:
+        """Open a session of the store as soon as no other replica has it open."""
         deadline = monotonic() + MOVE_SECONDS
         self.wanted[named.label] += 1
         try:
             while True:
                 try:
-                    session = await sandbox.session_for(named.label, **named.tightened, **beginning)
-                    break
+                    return await sandbox.session_for(named.label, **named.tightened, **beginning)
                 except SessionTaken:
                     if not self.replica or monotonic() > deadline:
                         raise
                 await asyncio.sleep(MOVE_LOOK_SECONDS)
         finally:
             self.wanted -= Counter([named.label])
-        key = sandbox.policy.name, named.label
-        identity = self._stored.get(key)
-        if identity is None or identity not in self.sessions:
-            identity = self._stored[key] = named.identity()
-            self.sessions[identity] = ClientSession(session)
-        return identity
 
     async def labelled(
         self, sandbox: AsyncSandbox, label: str, begin: Callable[[], Awaitable[AsyncSession]], **tightened: Any
     ) -> str:
-        """The id of the open session of a label; where there is none, of what `begin` opens for all who ask meanwhile.
-        A sandbox without a store has it.
+        """Return the id of the open session of a label; where there is none, of what `begin` opens for all who ask
+        meanwhile. A sandbox without a store has it.
         """
         key = sandbox, label
-        while (begun := self._beginning.get(key)) is not None:
-            await begun.wait()
-        self._beginning[key] = begun = asyncio.Event()
-        try:
-            await sandbox.session_for(label, new=False, **tightened)
-        except SessionClosed:
-            self.sessions.pop(self._labelled.pop(key, ""), None)
-            self._labelled[key] = self.hold(await begin())
-        finally:
-            del self._beginning[key]
-            begun.set()
-        return self._labelled[key]
-
-    def asleep(self, identity: str) -> StoredName | None:
-        """Return what an id says of a session of the store that is not open here. None for any other id."""
-        return None if self.store is None or identity in self.sessions else StoredName.of(identity)
+        async with self._beginning.setdefault(key, asyncio.Lock()):
+            try:
+                await sandbox.session_for(label, new=False, **tightened)
+            except SessionClosed:
+                self.sessions.pop(self._labelled.pop(key, ""), None)
+                self._labelled[key] = self.hold(await begin(), ExitStack())
+            return self._labelled[key]
 
     async def reached(self, identity: str) -> ClientSession:
-        """A session by its id, from the store where it is not open. Raises `SessionClosed`."""
-        if (named := self.asleep(identity)) is not None:
+        """Return a session by its id, from the store where it is not open. Raises `SessionClosed`."""
+        is_stored = self.store is not None and identity not in self.sessions
+        if is_stored and (named := StoredName.of(identity)) is not None:
             await self.open_stored(named, new=False)
         return self.held(identity)
 
     def open_of(self, labels: Collection[str]) -> list[str]:
-        """The ids of the sessions of the store that are open here by these labels."""
+        """Return the ids of the sessions of the store that are open here by these labels."""
         return [one for (_, label), one in self._stored.items() if label in labels and one in self.sessions]
 
-    def hold(self, session: AsyncSession) -> str:
-        """Keep a session under a new id."""
-        identity = (f"{self.replica}." if self.replica else "") + secrets.token_urlsafe(16)
-        self.sessions[identity] = ClientSession(session)
+    def hold(self, session: AsyncSession, place: ExitStack, identity: str = "") -> str:
+        """Keep a session, with its place, under an id: a new one where none is given."""
+        identity = identity or (f"{self.replica}." if self.replica else "") + secrets.token_urlsafe(16)
+        self.sessions[identity] = ClientSession(session, place.pop_all())
         return identity
+
+    async def end(self, identity: str) -> None:
+        """Close a session, and give its place back. One of the store stays there."""
+        if (held := self.sessions.pop(identity, None)) is not None:
+            with held.place:
+                await held.session.close()
 
 
 class Target(NamedTuple):
@@ -489,7 +491,8 @@ def packed(answer: type[msgspec.Struct], returned: Any) -> Answer:
 
 
 def strictly(text: str) -> bytes:
-    """JSON of `json.dumps` as every reader takes it: half of a character, which a guest can print, is a question mark.
+    """Return JSON of `json.dumps` as every reader takes it: half of a character, which a guest can print, is a question
+    mark.
 
     It is escaped like all that is not ASCII. Strict readers refuse the whole answer for it.
     """
@@ -502,7 +505,7 @@ _ESCAPES = re.compile(r"(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..|\\.")
 
 
 def encoded(message: Any) -> bytes:
-    """JSON on one line, in ASCII. Raises SandboxError for more than `MAX_MESSAGE` bytes."""
+    """Return JSON on one line, in ASCII. Raises SandboxError for more than `MAX_MESSAGE` bytes."""
     data = bytearray()
     for piece in pieces_of(message):
         data += strictly(piece)
@@ -512,7 +515,7 @@ def encoded(message: Any) -> bytes:
 
 
 async def encoded_apart(message: Any) -> bytes:
-    """The same, in a thread where it may hold the loop."""
+    """Return the same, in a thread where it may hold the loop."""
     return await apart(size_of(message, SMALL), encoded, message)
 
 
@@ -538,7 +541,7 @@ async def _plainly(target: AsyncSandbox | AsyncSession, verb: str, given: Mappin
 
 
 def _answer_of(result: Result, exact: bool) -> Answer:
-    """A result as JSON; with `exact` its value keeps its types (`safeexec.results.marked`)."""
+    """Return a result as JSON; with `exact` its value keeps its types (`safeexec.results.marked`)."""
     answer = replace(result, value=None).to_dict() if exact else result.to_dict()
     if exact:
         answer["value"] = exactly(result.value, MAX_VALUE)
@@ -546,18 +549,18 @@ def _answer_of(result: Result, exact: bool) -> Answer:
 
 
 async def answer_of(result: Result, exact: bool = False) -> Answer:
-    """The same, in a thread where it may hold the loop."""
+    """Return the same, in a thread where it may hold the loop."""
     shown = sum(len(data) for display in result.displays for data in display.values())
     return await apart(shown + size_of(result.value, SMALL), _answer_of, result, exact)
 
 
 def _text(source: str | Bytes) -> str:
-    """A source, which came as its bytes where it is no text. Raises ValueError."""
+    """Return a source, which came as its bytes where it is no text. Raises ValueError."""
     return source.base64.decode("utf-8", "surrogatepass") if isinstance(source, Bytes) else source
 
 
 async def _options(given: dict[str, Any], policy: Policy) -> dict[str, Any]:
-    """The options of a step as the session takes them."""
+    """Return the options of a step as the session takes them."""
     given["source"] = _text(given["source"])
     if isinstance(given["stdin"], Bytes):
         given["stdin"] = given["stdin"].base64
@@ -565,8 +568,8 @@ async def _options(given: dict[str, Any], policy: Policy) -> dict[str, Any]:
 
 
 async def _values(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
-    """Names with the values that a client sent for them. Raises ValueError, and TypeError for one that the policy does
-    not let in.
+    """Return names with the values that a client sent for them. Raises ValueError, and TypeError for one that the
+    policy does not let in.
     """
     return await apart(sum(memoryview(value).nbytes for value in sent.values()), _read, sent, policy)
 
@@ -592,7 +595,7 @@ def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
 async def _opened(
     service: Service, sandbox: AsyncSandbox, given: Mapping[str, str | Bytes], **tightened: Any
 ) -> AsyncSession:
-    """A new session with the files `given` in its workspace."""
+    """Open a session with the files `given` in its workspace."""
     wanted = {name: value for name, value in tightened.items() if value is not None}
     session = await sandbox.session(**wanted, record=service.recording())
     try:
@@ -611,12 +614,14 @@ async def _put(session: AsyncSession, files: Mapping[str, str | Bytes]) -> None:
 async def _run_program(
     service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], label: str | None, exact: bool, **given: Any
 ) -> Answer:
-    async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
-        return await answer_of(await session.run(**await _options(given, session.policy)), exact)
+    with service.place(sandbox.policy, None):
+        async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
+            return await answer_of(await session.run(**await _options(given, session.policy)), exact)
 
 
 async def _check(service: Service, sandbox: AsyncSandbox, *, source: str | Bytes, stdin: bool) -> Answer:
-    return await answer_of(await sandbox.check(_text(source), stdin=stdin))
+    with service.place(sandbox.policy, None):
+        return await answer_of(await sandbox.check(_text(source), stdin=stdin))
 
 
 async def _open_session(
@@ -638,7 +643,9 @@ async def _open_session(
         identity = await service.open_stored(name, **{k: v for k, v in beginning.items() if v is not None})
         await _put(service.held(identity).session, files)
         return {"session": identity}
-    return {"session": service.hold(await _opened(service, sandbox, files, namespace=named, **tightened))}
+    with service.place(sandbox.policy, tightened["memory_mb"]) as place:
+        session = await _opened(service, sandbox, files, namespace=named, **tightened)
+        return {"session": service.hold(session, place)}
 
 
 async def _template(
@@ -650,13 +657,15 @@ async def _template(
 
 
 async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, trust: str = "", **how: Any) -> Answer:
-    async with _file_of(state) as path:
-        return {"session": service.hold(await sandbox.restore(path, **how, record=service.recording()))}
+    with service.place(sandbox.policy, None) as place:
+        async with _file_of(state) as path:
+            session = await sandbox.restore(path, **how, record=service.recording())
+        return {"session": service.hold(session, place)}
 
 
 @asynccontextmanager
 async def _file_of(state: Bytes) -> AsyncIterator[Path]:
-    """A saved state as a file. What is raised about that speaks of what was sent."""
+    """Give a saved state as a file. What is raised about that speaks of what was sent."""
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
         await apart(len(state.base64), path.write_bytes, state.base64)
@@ -754,7 +763,7 @@ async def _told(identity: str, session: AsyncSession) -> Answer | None:
 
 
 def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
-    """Options of `run` that tell a client of its step while it runs."""
+    """Return options of `run` that tell a client of its step while it runs."""
     session = {"session": at.id}
 
     def heard(stream: str) -> Callable[[str], object]:
@@ -797,7 +806,12 @@ async def _set(service: Service, at: Target, *, name: str, value: msgspec.Raw) -
 async def _branch(
     service: Service, at: Target, *, n: int, checkpoints: Literal["idle", "before-step", "off"] | None
 ) -> Answer:
-    return {"sessions": [service.hold(branch) for branch in await at.session.branch(n, checkpoints=checkpoints)]}
+    policy = at.session.policy
+    with ExitStack() as places:
+        taken = n if 0 < n <= policy.limits.branches else 0  # other numbers the session refuses
+        kept = [places.enter_context(service.place(policy, None)) for _ in range(taken)]
+        branches = await at.session.branch(n, checkpoints=checkpoints)
+        return {"sessions": [service.hold(branch, place) for branch, place in zip(branches, kept, strict=True)]}
 
 
 async def _write_file(service: Service, at: Target, *, name: str, data: str | Bytes) -> Answer:
@@ -821,8 +835,7 @@ async def _save(service: Service, at: Target, *, timeout: float | None, wait: fl
 
 
 async def _close(service: Service, at: Target) -> Answer:
-    service.sessions.pop(at.id, None)
-    await at.session.close()
+    await service.end(at.id)
     return {}
 
 

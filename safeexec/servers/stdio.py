@@ -127,7 +127,7 @@ class _Connection:
 
 
 class _Unread:
-    """What the client has yet to read. Nothing is written that would block, whatever kind of file it is."""
+    """The bytes that the client has yet to read. Nothing is written that would block, whatever kind of file it is."""
 
     def __init__(self, fd: int, moved: Callable[[], object], gone: Callable[[], object]) -> None:
         """`moved` is called when some of it was written, `gone` when nobody reads any more."""
@@ -166,7 +166,7 @@ class _Unread:
         asyncio.get_running_loop().remove_writer(self._fd)
 
     def _write(self) -> None:
-        """As much as there is room for, a page at a time: a pipe that has room has room for a page."""
+        """Write as much as there is room for, a page at a time: a pipe that has room has room for a page."""
         loop = asyncio.get_running_loop()
         try:
             while self._waiting and self._room.poll(0):

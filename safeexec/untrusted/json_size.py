@@ -16,7 +16,7 @@ _TEXT = re.compile(rb'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"', re.DOTALL)
 _WHOLE = re.compile(rb'[^"]*+(?>(?:"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"[^"]*+)*)', re.DOTALL)
 """Texts that end, and what is around them."""
 _INSIDE = re.compile(rb'[^"\\]*+(?>(?:\\.[^"\\]*+)*)', re.DOTALL)
-"""What a text in quotes holds, up to its end."""
+"""The inside of a text in quotes, up to its end."""
 _QUOTE = ord('"')
 
 

@@ -23,7 +23,7 @@ class Lines:
 
     @property
     def too_long(self) -> bool:
-        """Whether the line that has begun is too long already."""
+        """True if the line that has begun is too long already."""
         return self._size > self._limit
 
     def rest(self) -> bytes | None:

@@ -1,4 +1,4 @@
-"""What strangers wrote, put into HTML and Markdown that a browser or a trusted notebook shows.
+"""Put what strangers wrote into HTML and Markdown that a browser or a trusted notebook shows.
 
 Nothing is filtered: what comes out is tags from a short list, written here, and text, escaped. One pass over the input,
 whatever it holds.
@@ -45,7 +45,7 @@ _GUARD = (
     f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">'
     '<meta http-equiv="x-dns-prefetch-control" content="off">'
 )
-"""What stands in a frame before all that is the stranger's. Browsers that look up the names of links ask no policy."""
+"""The head of a frame, before all that is the stranger's. Browsers that look up the names of links ask no policy."""
 
 
 def unescape(text: str) -> str:

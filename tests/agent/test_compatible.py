@@ -1,10 +1,11 @@
-"""`OpenAIModel` and `AnthropicModel` against a real HTTP server: good replies, native calls, pictures, 429, 500, hangs,
-cut streams, redirects, compression and endless replies.
+"""The models of three APIs against a real HTTP server: good replies, native calls, pictures, 429, 500, hangs, cut
+streams, redirects, compression. What is Mistral's own is in `test_mistral.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import pickle
 from typing import Any
@@ -16,6 +17,7 @@ from safeexec.agent import (
     AnthropicModel,
     CodeAgent,
     Message,
+    MistralModel,
     ModelError,
     ModelKeyMissing,
     ModelRequestRefused,
@@ -26,9 +28,10 @@ from safeexec.agent import (
 )
 from safeexec.agent.models.attempts import RetryRules
 from safeexec.agent.models.base import ModelEvents
-from tests.agent.chat_server import ChatServer, Drip, Raw, Say, Status, chat_server, stream, tool_calls
+from tests.agent.chat_server import ChatServer, Raw, Say, Status, chat_server, stream, tool_calls
 
-KINDS: dict[str, Any] = {"openai": OpenAIModel, "anthropic": AnthropicModel}
+KINDS: dict[str, Any] = {"mistral": MistralModel, "openai": OpenAIModel, "anthropic": AnthropicModel}
+SDKS = {"mistral": "mistralai", "openai": "openai", "anthropic": "anthropic"}
 TOOL = ToolSpec("run_python", "Run it.", {"type": "object", "properties": {"code": {"type": "string"}}})
 PICTURE = "data:image/png;base64,AAAA"
 
@@ -36,7 +39,7 @@ PICTURE = "data:image/png;base64,AAAA"
 @pytest.fixture(params=list(KINDS))
 def kind(request: pytest.FixtureRequest) -> str:
     name = str(request.param)
-    pytest.importorskip(name, reason=f"the package {name} is not installed")
+    pytest.importorskip(SDKS[name], reason=f"the package {SDKS[name]} is not installed")
     return name
 
 
@@ -51,8 +54,10 @@ def event(name: str, **content: Any) -> bytes:
     return f"event: {name}\ndata: {json.dumps({'type': name, **content})}\n\n".encode()
 
 
-def spoken(kind: str, say: Say) -> Raw:
-    """A good answer in the words of an API."""
+def spoken(kind: str, say: Say) -> Raw | Say:
+    """A good answer in the words of an API; Mistral's model may ask for it whole."""
+    if kind == "mistral":
+        return say
     if kind == "openai":
         return Raw(stream(say))
     start = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "m", "stop_reason": None}
@@ -92,17 +97,20 @@ ASK = [Message("system", "Be short."), Message("user", "hello")]
 
 def test_a_reply_is_streamed_and_counted(kind: str) -> None:
     pieces: list[str] = []
-    with chat_server(spoken(kind, Say("Hello, you."))) as server:
+    said = "The answer is four, no doubt about it."
+    with chat_server(spoken(kind, Say(said))) as server:
         reply = model(kind, server).complete(ASK, events=ModelEvents(on_text=pieces.append))
-    assert (reply.text, reply.finish, "".join(pieces)) == ("Hello, you.", "stop", "Hello, you.")
+    assert (reply.text, reply.finish, "".join(pieces)) == (said, "stop", said) and len(pieces) > 1
     assert (reply.usage.prompt, reply.usage.completion, reply.usage.estimated) == (11, 7, False)
-    assert "secret-key" in str(server.keys[0])
+    assert "secret-key" in str(server.keys[0]) and server.requests[0]["model"] == "test-model"
 
 
-def test_it_is_awaited_and_takes_dicts(kind: str) -> None:
+def test_it_is_awaited_on_one_event_loop_after_another_and_takes_dicts(kind: str) -> None:
     with chat_server(spoken(kind, Say("Hello, you.", finish="length"))) as server:
-        reply = asyncio.run(model(kind, server).complete_async([{"role": "user", "content": "hi"}]))
-    assert (reply.text, reply.finish) == ("Hello, you.", "length")
+        asked = model(kind, server)
+        for _ in range(2):
+            reply = asyncio.run(asked.complete_async([{"role": "user", "content": "hi"}]))
+            assert (reply.text, reply.finish) == ("Hello, you.", "length")
 
 
 def test_native_calls_and_pictures_cross_in_both_directions(kind: str) -> None:
@@ -120,6 +128,7 @@ def test_native_calls_and_pictures_cross_in_both_directions(kind: str) -> None:
     assert (call.name, json.loads(call.arguments), reply.finish) == ("run_python", {"code": "6 * 7"}, "tool_calls")
     (asked,) = server.requests
     told = json.dumps(asked["messages"])
+    url = PICTURE if kind == "mistral" else {"url": PICTURE}
     assert "AAAA" in told and "a plot" in told and "plot()" in told
     if kind == "anthropic":
         assert asked["system"] == "s" and asked["tools"][0]["input_schema"] == dict(TOOL.parameters)
@@ -127,6 +136,8 @@ def test_native_calls_and_pictures_cross_in_both_directions(kind: str) -> None:
         assert asked["messages"][2]["content"][0]["type"] == "tool_result"
     else:
         assert asked["tools"][0]["function"]["name"] == "run_python"
+        assert asked["messages"][3]["tool_call_id"] == "call0"
+        assert asked["messages"][4]["content"][1] == {"type": "image_url", "image_url": url}
 
 
 def test_a_run_of_the_loop(kind: str) -> None:
@@ -136,11 +147,10 @@ def test_a_run_of_the_loop(kind: str) -> None:
     assert (result.answer, [step.result.value for step in result.steps]) == ("It is 42.", [42])
 
 
-CUT = {"openai": 60, "anthropic": 200}
+CUT = {"mistral": 60, "openai": 60, "anthropic": 200}
 FAILURES = {
     "429": Status(429, headers=(("retry-after", "0.01"),)),
-    "500": Status(500),
-    "529": Status(529),
+    **{str(status): Status(status) for status in (500, 502, 503, 504, 529)},
     "no JSON": Raw(b"data: {nonsense\n\n"),
     "an empty stream": Raw(b""),
 }
@@ -156,11 +166,11 @@ def test_a_failure_that_passes_costs_an_attempt(kind: str, failure: Status | Raw
 
 
 def test_a_stream_that_is_cut_off_or_hangs_costs_an_attempt(kind: str) -> None:
-    whole = spoken(kind, Say("Hello, you."))
-    cut = Raw(whole.body[: CUT[kind]])
-    hangs = Raw(whole.body[: CUT[kind]], hang=True)
-    with chat_server(cut, hangs, whole) as server:
-        assert model(kind, server, timeout=10.0).complete(ASK).text == "Hello, you."
+    good = spoken(kind, Say("Hello, you."))
+    body = stream(good) if isinstance(good, Say) else good.body
+    cut = body[: CUT[kind]]
+    with chat_server(Raw(cut), Raw(cut, hang=True), good) as server:
+        assert model(kind, server, timeout=3.0).complete(ASK).text == "Hello, you."
 
 
 def test_attempts_end(kind: str) -> None:
@@ -171,33 +181,28 @@ def test_attempts_end(kind: str) -> None:
     assert "secret-key" not in str(raised.value)
 
 
-@pytest.mark.parametrize(("code", "said"), [(401, "the API key was refused"), (400, "the request was refused")])
-def test_what_cannot_succeed_is_not_tried_again(kind: str, code: int, said: str) -> None:
-    with chat_server(Status(code)) as server:
-        with pytest.raises(ModelRequestRefused, match=said):
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 422])
+def test_what_cannot_succeed_is_not_tried_again(kind: str, code: int) -> None:
+    said = "the API key was refused" if code in (401, 403) else "the request was refused"
+    with chat_server(Status(code, '{"message": "no such model"}')) as server:
+        with pytest.raises(ModelRequestRefused, match=said) as raised:
             model(kind, server).complete(ASK)
-        assert len(server.requests) == 1
+        assert (raised.value.status, len(server.requests)) == (code, 1)
 
 
-def test_a_redirect_is_not_followed(kind: str) -> None:
-    elsewhere = Status(307, headers=(("location", "http://127.0.0.1:1/elsewhere"),))
-    with chat_server(elsewhere) as server, pytest.raises(ModelRequestRefused, match="redirects"):
-        model(kind, server).complete(ASK)
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_is_not_followed(kind: str, status: int) -> None:
+    with chat_server(Say("mine now")) as other:
+        moved = Status(status, headers=(("location", f"{other.url}/v1/chat/completions"),))
+        with chat_server(moved) as server, pytest.raises(ModelRequestRefused, match="redirects to"):
+            model(kind, server).complete(ASK)
+    assert (other.requests, len(server.requests)) == ([], 1)
 
 
 def test_a_compressed_reply_is_refused(kind: str) -> None:
-    squeezed = Raw(b"\x1f\x8b", headers=(("content-encoding", "gzip"),))
-    with chat_server(squeezed) as server, pytest.raises(AgentError, match=r"compressed|tried 3"):
+    bomb = Raw(gzip.compress(b"x" * 10_000_000), headers=(("content-encoding", "gzip"),))
+    with chat_server(bomb) as server, pytest.raises(AgentError, match=r"compressed|tried 3"):
         model(kind, server).complete(ASK)
-
-
-def test_a_server_that_never_ends_is_left_in_time(kind: str) -> None:
-    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
-    with (
-        chat_server(Drip(head, b": still here\n\n")) as server,
-        pytest.raises(ModelUnavailable, match="no complete reply"),
-    ):
-        model(kind, server, timeout=0.3).complete(ASK)
 
 
 def test_a_key_is_needed_and_never_shown(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +215,7 @@ def test_a_key_is_needed_and_never_shown(kind: str, monkeypatch: pytest.MonkeyPa
         pickle.dumps(made)
 
 
-@pytest.mark.parametrize("name", list(KINDS))
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
 def test_a_missing_sdk_is_named_with_an_extra_that_exists(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
@@ -228,6 +233,7 @@ def test_a_server_that_does_not_stream_is_read_as_it_answers() -> None:
     assert len(server.requests) == 2
 
 
+@pytest.mark.parametrize("kind", ["openai", "anthropic"], indirect=True)
 @pytest.mark.parametrize("body", [b'{"error": "no model is loaded"}', b'{"choices": []}', b"[1", b'{"choices": 7}'])
 def test_json_that_is_no_reply_is_told_at_the_first_try(kind: str, body: bytes) -> None:
     with chat_server(Raw(body, "application/json")) as server, pytest.raises(ModelError, match="JSON that is no reply"):

@@ -7,7 +7,6 @@ import base64
 import gc
 import json
 import threading
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -207,43 +206,30 @@ def test_an_answer_that_str_refuses_has_a_text(sandbox: Sandbox) -> None:
 def test_the_limit_of_time_cuts_a_model_that_thinks(sandbox: Sandbox) -> None:
     thought = threading.Event()
 
-    def think(messages: Sequence[Message]) -> str:
-        thought.wait(60)
-        return "late"
-
-    began = time.monotonic()
-    try:
-        result = CodeAgent(scripted(code("x = 1"), think), sandbox, max_seconds=1.0).run("t")
-    finally:
-        thought.set()
-    assert (result.stop, len(result.steps)) == ("max_seconds", 1)
-    assert time.monotonic() - began < 30
-
-
-def test_the_limit_of_time_holds_for_awaited_models_and_blocking_ones(sandbox: Sandbox) -> None:
-    thought = threading.Event()
-
-    class Awaited:
-        name = "awaited"
-
-        async def complete_async(self, messages: Sequence[Message], **_: object) -> Reply:
-            await asyncio.sleep(3600)
-            raise AssertionError
-
-        def complete(self, messages: Sequence[Message], **_: object) -> Reply:
-            thought.wait(60)
-            return Reply("late")
-
     class Blocking:
         name = "blocking"
-        complete = Awaited.complete
+
+        def __init__(self) -> None:
+            self.replies = [code("x = 1")]
+
+        def complete(self, messages: Sequence[Message], **_: object) -> Reply:
+            if not self.replies:
+                thought.wait(60)
+            return Reply(self.replies.pop() if self.replies else "late")
+
+    class Awaited(Blocking):
+        async def complete_async(self, messages: Sequence[Message], **_: object) -> Reply:
+            if not self.replies:
+                await asyncio.sleep(3600)
+            return Reply(self.replies.pop())
 
     try:
-        for model in (Awaited(), Blocking()):
-            result = asyncio.run(CodeAgent(model, sandbox, max_seconds=0.3).run_async("t"))  # type: ignore[arg-type]
-            assert result.stop == "max_seconds"
+        results = [CodeAgent(Blocking(), sandbox, max_seconds=1.0).run("t")]
+        agents = [CodeAgent(model, sandbox, max_seconds=1.0) for model in (Blocking(), Awaited())]
+        results += [asyncio.run(agent.run_async("t")) for agent in agents]
     finally:
         thought.set()
+    assert [(result.stop, len(result.steps)) for result in results] == [("max_seconds", 1)] * 3
 
 
 def test_events_of_a_run_with_a_limit_of_time_come_in_the_caller_s_thread(sandbox: Sandbox) -> None:
@@ -475,19 +461,8 @@ def test_events_tell_the_run_in_order(sandbox: Sandbox) -> None:
     events: list[Event] = []
     CodeAgent(scripted(code("print('hello')"), "", "done"), sandbox, on_event=events.append).run("t")
     kinds = [type(event).__name__ for event in events]
-    expected = [
-        "TextEvent",
-        "ReplyEvent",
-        "StepEvent",
-        "OutputEvent",
-        "ObservationEvent",
-        "ReplyEvent",
-        "NoticeEvent",
-        "TextEvent",
-        "ReplyEvent",
-        "EndEvent",
-    ]
-    assert kinds == expected
+    first = ["TextEvent", "ReplyEvent", "StepEvent", "OutputEvent", "ObservationEvent"]
+    assert kinds == [*first, "ReplyEvent", "NoticeEvent", "TextEvent", "ReplyEvent", "EndEvent"]
     assert [event.text for event in events if isinstance(event, OutputEvent)] == ["hello\n"]
     assert [event.number for event in events if isinstance(event, StepEvent)] == [1]
     assert [event.step.number for event in events if isinstance(event, ObservationEvent)] == [1]
@@ -589,14 +564,8 @@ def test_a_further_task_stands_behind_the_answer_and_every_call_has_its_own(sand
     model = scripted("ok")
     CodeAgent(model, sandbox, native=True).resume(first.transcript, task="two")
     roles = [(message.role, message.tool_call_id) for message in model.requests[0][1:]]
-    assert roles == [
-        ("user", None),
-        ("assistant", None),
-        ("tool", "id0"),
-        ("tool", "id1"),
-        ("assistant", None),
-        ("user", None),
-    ]
+    calls = [("tool", "id0"), ("tool", "id1")]
+    assert roles == [("user", None), ("assistant", None), *calls, ("assistant", None), ("user", None)]
     assert model.requests[0][-2].content == "3"
     assert last(model).startswith("two\n\nThe session was rebuilt")
 
@@ -631,6 +600,8 @@ def test_two_hundred_steps_leave_nothing_but_their_transcript(sandbox: Sandbox) 
         try:
             result: AgentResult | None = CodeAgent(Endless(), sandbox, max_steps=steps, context_tokens=4000).run("t")
             assert result is not None and len(result.steps) == steps
+            assert len(result.transcript) < steps * 2 + 10
+            assert sum(len(str(entry)) for entry in result.transcript) < steps * 1500 + 5000
             result = None
             gc.collect()
             return tracemalloc.get_traced_memory()[0]
@@ -640,22 +611,6 @@ def test_two_hundred_steps_leave_nothing_but_their_transcript(sandbox: Sandbox) 
     grown(5)
     short, long = grown(20), grown(200)
     assert long < short + 100_000
-
-
-@pytest.mark.slow
-def test_the_transcript_of_two_hundred_steps_is_as_large_as_what_was_said(sandbox: Sandbox) -> None:
-    result = CodeAgent(Endless(), sandbox, max_steps=200, context_tokens=4000).run("t")
-    said = sum(len(str(entry)) for entry in result.transcript)
-    assert said < 200 * 1500
-    assert len(result.transcript) < 200 * 2 + 10
-
-
-def test_a_policy_may_be_given(sandbox: Sandbox) -> None:
-    policy = Policy.load("calculator").replace(wall_seconds=0.3)
-    began = time.monotonic()
-    result = CodeAgent(scripted(code("while True: pass"), "stopped"), policy).run("t")
-    assert result.steps[0].result.outcome == "timeout"
-    assert time.monotonic() - began < 30
 
 
 # Pictures
@@ -754,7 +709,7 @@ def test_a_confirmation_is_awaited_where_the_loop_is(sandbox: Sandbox) -> None:
 
     agent = CodeAgent(scripted(code("6 * 7"), "42"), sandbox, confirm=confirm)
     assert asyncio.run(agent.run_async("t")).steps[0].result.value == 42
-    with pytest.raises(AgentError, match="confirm is awaited: use run_async"):
+    with pytest.raises(AgentError, match="awaited: use run_async"):
         CodeAgent(scripted(code("6 * 7")), sandbox, confirm=confirm).run("t")
 
 
@@ -763,15 +718,11 @@ def test_a_confirmation_is_awaited_where_the_loop_is(sandbox: Sandbox) -> None:
 SAID = ["x = 7", "3 / 4", "[1, 2, 3]", "{'slope': 0.6}", '{"slope": 0.6}', "It is 42.", "x = 2 or x = 3", "f(2) = 7"]
 
 
+@pytest.mark.parametrize("calls", [False, True], ids=["markup", "native"])
 @pytest.mark.parametrize("answer", SAID)
-def test_words_that_are_python_too_are_the_answer_after_code_with_markup(sandbox: Sandbox, answer: str) -> None:
-    result = CodeAgent(scripted(code("y = 6"), answer), sandbox).run("t")
-    assert (result.answer, result.stop, len(result.steps)) == (answer, "answer", 1)
-
-
-@pytest.mark.parametrize("answer", SAID)
-def test_with_native_calls_plain_text_never_runs(sandbox: Sandbox, answer: str) -> None:
-    result = CodeAgent(scripted(native("y = 6"), answer), sandbox, native=True).run("t")
+def test_words_that_are_python_too_are_the_answer_behind_code(sandbox: Sandbox, answer: str, calls: bool) -> None:
+    model = scripted(native("y = 6") if calls else code("y = 6"), answer)
+    result = CodeAgent(model, sandbox, native=calls).run("t")
     assert (result.answer, result.stop, len(result.steps)) == (answer, "answer", 1)
 
 

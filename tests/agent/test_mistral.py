@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
-import json
 import logging
 import pickle
 import threading
@@ -15,8 +13,7 @@ import pytest
 
 from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused, ModelUnavailable
 from safeexec.agent.messages import Message, ToolCall, ToolSpec
-from safeexec.agent.models import MistralModel, ModelEvents
-from safeexec.agent.models import connection as connection_module
+from safeexec.agent.models import MistralModel, ModelEvents, served
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import RetryRules, retry_after_seconds
 from tests.agent.chat_server import ChatServer, Drip, Raw, Say, Status, chat_server, chunk, whole
@@ -33,82 +30,12 @@ def model_at(server: ChatServer, **options: object) -> MistralModel:
     return server.model(**{"api_key": KEY, **options})
 
 
-def test_a_streamed_reply_arrives_in_pieces_with_its_token_counts() -> None:
-    pieces: list[str] = []
-    with chat_server(Say("The answer is four, no doubt about it.")) as server:
-        reply = model_at(server).complete(ASK, events=ModelEvents(on_text=pieces.append))
-    assert reply.text == "".join(pieces) == "The answer is four, no doubt about it."
-    assert len(pieces) > 1
-    assert (reply.usage.prompt, reply.usage.completion, reply.usage.estimated) == (11, 7, False)
-    assert [m["role"] for m in server.requests[0]["messages"]] == ["system", "user"]
-    assert server.requests[0]["model"] == "test-model"
-
-
-def test_a_native_tool_call_crosses_both_ways() -> None:
-    history = (
-        *ASK,
-        Message("assistant", "", (ToolCall("call00000", "run_python", '{"code": "2+2"}'),)),
-        Message("tool", "4", tool_call_id="call00000"),
-    )
-    with chat_server(Say(calls=(("run_python", '{"code": "print(4)"}'),))) as server:
-        reply = model_at(server).complete(history, tools=[RUN])
-    assert [(c.name, json.loads(c.arguments)) for c in reply.tool_calls] == [("run_python", {"code": "print(4)"})]
-    sent = server.requests[0]
-    assert sent["tools"][0]["function"]["name"] == "run_python"
-    assert sent["messages"][3]["tool_call_id"] == "call00000"
-
-
-def test_pictures_are_image_blocks_behind_the_text() -> None:
-    url = "data:image/png;base64,iVBORw0KGgo="
-    history = (*ASK[:1], Message("user", "What is in it?", pictures=(url,)))
-    with chat_server(Say("a line")) as server:
-        model_at(server).complete(history)
-    content = server.requests[0]["messages"][1]["content"]
-    assert content == [{"type": "text", "text": "What is in it?"}, {"type": "image_url", "image_url": url}]
-
-
-def test_awaiting_gives_the_same_reply_on_one_event_loop_after_another() -> None:
-    with chat_server(Say("four")) as server:
-        model = model_at(server)
-        assert [asyncio.run(model.complete_async(ASK)).text for _ in range(2)] == ["four", "four"]
-
-
-@pytest.mark.parametrize("code", [429, 500, 502, 503, 504])
-def test_rate_limits_and_server_errors_are_tried_again(code: int) -> None:
-    reasons: list[str] = []
-    with chat_server(Status(code, headers=(("retry-after-ms", "1"),)), Say("four")) as server:
-        reply = model_at(server).complete(ASK, events=ModelEvents(on_retry=lambda reason, wait: reasons.append(reason)))
-    assert reply.text == "four"
-    assert len(server.requests) == 2
-    assert str(code) in reasons[0]
-
-
-def test_attempts_end_and_the_error_says_how_many_there_were() -> None:
-    with (
-        chat_server(Status(503)) as server,
-        pytest.raises(ModelUnavailable, match=r"HTTP 503.*tried 3 times") as caught,
-    ):
-        model_at(server).complete(ASK)
-    assert caught.value.attempts == len(server.requests) == 3
-
-
 def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
     with (
         chat_server(Status(429, headers=(("retry-after", "3600"),))) as server,
         pytest.raises(ModelUnavailable, match="wait 3600 s"),
     ):
         model_at(server).complete(ASK)
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("code", [400, 401, 403, 404, 422])
-def test_a_refused_request_is_not_repeated(code: int) -> None:
-    with (
-        chat_server(Status(code, '{"message": "no such model"}')) as server,
-        pytest.raises(ModelRequestRefused) as caught,
-    ):
-        model_at(server).complete(ASK)
-    assert caught.value.status == code
     assert len(server.requests) == 1
 
 
@@ -166,7 +93,7 @@ def test_the_caller_s_patience_ends_all_attempts() -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_response_without_end_is_cut(stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_module, "MAX_RESPONSE_BYTES", 1 << 20)
+    monkeypatch.setattr(served, "MAX_RESPONSE_BYTES", 1 << 20)
     endless = Drip(STREAM + b"data: ", b"x" * 65536, pause=0.0)
     with chat_server(endless) as server, pytest.raises(ModelUnavailable, match="more than 1 MB"):
         model_at(server, stream=stream).complete(ASK)
@@ -207,27 +134,11 @@ def test_calls_of_one_id_are_told_apart() -> None:
     assert len({call.id for call in calls}) == 2
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_the_conversation_follows_no_redirect(status: int) -> None:
-    with chat_server(Say("mine now")) as other:
-        moved = Status(status, headers=(("location", f"{other.url}/v1/chat/completions"),))
-        with chat_server(moved) as server, pytest.raises(ModelRequestRefused, match="redirects to") as caught:
-            model_at(server).complete(ASK)
-    assert (other.requests, len(server.requests)) == ([], 1)
-    assert caught.value.status == status
-
-
 def test_a_reply_is_utf_8_whatever_codec_the_server_names() -> None:
     """A megabyte of punycode took half a minute, and its letters are others."""
     with chat_server(Raw(whole(Say("four")), "application/json; charset=punycode")) as server:
         assert model_at(server, stream=False).complete(ASK).text == "four"
     assert len(server.requests) == 1
-
-
-def test_a_compressed_reply_is_refused() -> None:
-    bomb = Raw(gzip.compress(b"x" * 10_000_000), headers=(("content-encoding", "gzip"),))
-    with chat_server(bomb) as server, pytest.raises(ModelUnavailable, match="compressed"):
-        model_at(server).complete(ASK)
 
 
 @pytest.mark.parametrize("ending", ["/", "/v1", "/v1/"])
@@ -318,7 +229,7 @@ def test_a_page_of_html_is_no_reply() -> None:
 
 def test_an_empty_reply_is_a_reply() -> None:
     with chat_server(Say("")) as server:
-        assert model_at(server).complete(ASK).empty
+        assert model_at(server).complete(ASK).text == ""
 
 
 def test_tokens_are_estimated_where_the_server_does_not_count() -> None:

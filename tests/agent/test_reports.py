@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import AsyncSandbox, AsyncSession, Policy, Result, Sandbox, Session, WorkspaceError
+from safeexec import AsyncSandbox, AsyncSession, Policy, Sandbox, Session, WorkspaceError
 from safeexec.agent import AgentError, ScriptedModel
 from safeexec.agent.analyst import Analysis, DataAnalyst
 from safeexec.agent.survey import survey_of
@@ -152,16 +152,6 @@ def test_a_survey_holds_only_printable_characters(survey: str) -> None:
     assert all(character.isprintable() or character == "\n" for character in survey)
 
 
-@pytest.mark.parametrize(
-    "change", [{"low": []}, {"low": 10**5000}, {"missing": "many"}, {"examples": None}, {"distinct": float("inf")}]
-)
-def test_what_a_broken_sandbox_says_of_a_file_is_not_believed(change: dict[str, object]) -> None:
-    column = {"name": "a", "type": "b", "missing": 0, "low": None, "high": None, "distinct": 1, "examples": ["a"]}
-    said = {"rows": 1, "columns": [column], "width": 1, "head": [], "complete": True, "options": {}}
-    assert not survey_of("a.csv", Result("ok", value=said)).problem
-    assert survey_of("a.csv", Result("ok", value=said | {"columns": [column | change]})).problem
-
-
 @pytest.mark.parametrize("files", ["data.csv", ["a/data.csv", "b/data.csv"]])
 def test_files_that_cannot_be_told_apart_are_refused(files: str | list[str]) -> None:
     with pytest.raises(AgentError, match=r"two files are called 'data\.csv'|must be a list"):
@@ -225,19 +215,11 @@ def test_a_report_is_new_files(tmp_path: Path) -> None:
     assert (tmp_path / "mine").read_text() == "mine"
 
 
-STAGES = (
-    code("import pandas as pd\ndf = pd.read_csv('data.csv')\nlen(df)"),
-    code("df['amout'].sum()"),
-    code("df = None\nwhile True: pass"),
-    code("import subprocess\nsubprocess.run(['touch', 'mark'])"),
-    code("import os\nos.system('touch mark')"),
-    code("total = df['amount'].sum()\nfinal_answer(total)"),
-)
-
-
 @pytest.mark.modules("pandas")
 def test_a_resumed_analysis_answers_its_question(tmp_path: Path) -> None:
-    first = DataAnalyst(ScriptedModel([STAGES[0]]), {"data.csv": CSV.encode()}).run("What is in it?")
+    first = DataAnalyst(
+        ScriptedModel([code("import pandas as pd\nlen(pd.read_csv('data.csv'))")]), {"data.csv": CSV.encode()}
+    ).run("What is in it?")
     again = DataAnalyst(ScriptedModel(["Three rows."]), {"data.csv": CSV.encode()}).resume(first.run.transcript)
     assert (again.question, again.text) == ("What is in it?", "Three rows.")
 

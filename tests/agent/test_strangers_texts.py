@@ -61,9 +61,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "extract, a printed call": lambda text: extract(f'<tool_call>{{"name": 1, "arguments": {text}'),
     "without thinking": lambda text: without_thinking(f"a</think>{text}"),
     "arguments of a call": lambda text: _code_of(ToolCall("1", "run_python", text)),
-    "the log of a verification": lambda text: read_log(["pytest"], 6000, False, text, {}),
+    "the log of a verification": lambda text: read_log(["pytest"], 6000, 1, text, {}),
     "a name in a log": lambda text: read_log(
-        ["pytest"], 6000, False, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}
+        ["pytest"], 6000, 1, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}
     ),
     "the digest of a log": lambda text: digest(text, 1000),
     "a passage to replace": lambda text: replace_passage(text, text[: len(text) // 2] + "?", "x", "p"),
@@ -124,7 +124,7 @@ def test_nothing_but_an_error_of_safeexec_is_raised(text: str, reader: str) -> N
 
 def test_digits_of_a_log_are_bounded() -> None:
     for log in ("9" * 5000 + " passed", "1" * 64_000, "FAILED x\n" + "8" * 4301 + " failed, 3 passed in 1s"):
-        verdict = read_log(["pytest"], 6000, False, log, {})
+        verdict = read_log(["pytest"], 6000, 1, log, {})
         assert verdict.passed in (None, 3)
 
 
@@ -221,12 +221,15 @@ COLUMN = {"name": "n", "type": "t", "missing": 0, "low": "l", "high": 1, "distin
 LONG_SURVEYS: list[dict[str, object]] = [
     {**SURVEY, "columns": [COLUMN] * 1000}, {**SURVEY, "head": [["c"] * 1000]}, {**SURVEY, "head": [["c"]] * 9},
     {**SURVEY, "columns": [{**COLUMN, "low": "l" * 10**6}]}, {**SURVEY, "notes": ["n" * 10**6]},
+    *({**SURVEY, "columns": [{**COLUMN, **change}]} for change in (
+        {"low": []}, {"low": 10**5000}, {"missing": "many"}, {"examples": None}, {"distinct": float("inf")},
+    )),
     {**SURVEY, "options": {"sep": "s" * 10**6}}, {**SURVEY, "options": {"evil": "s"}}, {**SURVEY, "parts": ["p"] * 99},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("found", LONG_SURVEYS, ids=range(len(LONG_SURVEYS)))
-def test_a_survey_that_is_too_large_is_refused(found: object) -> None:
+def test_a_survey_of_another_shape_or_too_large_is_refused(found: object) -> None:
     result: Any = SimpleNamespace(ok=True, value=found)
     assert survey_of("data.csv", result).problem == "the survey came back damaged"
     result = SimpleNamespace(ok=True, value={**SURVEY, "columns": [COLUMN], "problem": "x", "name": "y"})
@@ -242,7 +245,7 @@ def test_any_answer_has_words(answer: object) -> None:
 
 
 def test_a_log_is_read_to_a_bound() -> None:
-    verdict = read_log(["pytest"], 6000, False, "x\n" * MAX_LOG + "1 passed", {})
+    verdict = read_log(["pytest"], 6000, 1, "x\n" * MAX_LOG + "1 passed", {})
     assert verdict.passed == 1 and len(verdict.log) < 10_000
     assert json.dumps(verdict.log)
 

@@ -14,6 +14,7 @@ from safeexec import Sandbox
 from safeexec.agent import CodeAgent, Message, RecordedModel, Reply, ScriptedModel, Transcript, TranscriptError
 from safeexec.agent.messages import TokenUsage, ToolCall
 from safeexec.agent.transcript import conversation, read_replies
+from tests.untrusted.hostile import FILES
 
 REPLIES = [
     Reply("plain"),
@@ -105,11 +106,15 @@ def test_a_transcript_holds_what_is_no_text(tmp_path: Path) -> None:
     assert RecordedModel(path).complete([]).text == "lone \ud800"
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TranscriptError, match=r"none\.jsonl: cannot be read"):
-        Transcript.load(tmp_path / "none.jsonl")
-    with pytest.raises(TranscriptError, match=r"none\.jsonl: cannot be read"):
-        RecordedModel(tmp_path / "none.jsonl").complete([])
+@pytest.mark.parametrize("kind", [*(kind for kind in FILES if kind != "link to a file"), "none"])
+def test_a_transcript_is_a_regular_file(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "below" / "run.jsonl"
+    path.parent.mkdir()
+    FILES.get(kind, str)(path)
+    with pytest.raises(TranscriptError, match=r"run\.jsonl: cannot be read"):
+        Transcript.load(path)
+    with pytest.raises(TranscriptError, match=r"run\.jsonl: cannot be read"):
+        RecordedModel(path).complete([])
 
 
 def steps(count: int, size: int) -> list[dict[str, object]]:

@@ -143,11 +143,6 @@ def test_a_prepared_copy_that_was_ended_is_made_anew(halves: Path) -> None:
         assert verifier.run(copy).ok
 
 
-def test_a_module_of_the_tree_is_not_overlooked_for_an_installed_one(halves: Path) -> None:
-    (halves / "pluggy.py").write_text("raise RuntimeError('pluggy of the tree')\n")
-    assert "pluggy of the tree" in Verifier(["pytest", "-q"]).run(WorkingCopy(halves, ["."])).log
-
-
 def test_tests_start_python_where_the_policy_lists_it(halves: Path) -> None:
     (halves / "test_m.py").write_text(
         "import subprocess, sys, pytest\n\ndef test_program():\n"
@@ -206,8 +201,8 @@ def test_what_the_code_says_of_its_end_is_a_strangers_word(halves: Path, value: 
     ],
 )
 def test_a_program_that_a_shell_may_not_start_is_explained(log: str) -> None:
-    assert PROGRAMS in _read(["bash"], 6000, False, f"first\n{log}\n", {}).log
-    assert PROGRAMS not in _read(["bash"], 6000, False, "bash: line 1: /root/x: No such file or directory", {}).log
+    assert PROGRAMS in _read(["bash"], 6000, 1, f"first\n{log}\n", {}).log
+    assert PROGRAMS not in _read(["bash"], 6000, 1, "bash: line 1: /root/x: No such file or directory", {}).log
 
 
 class Reports:

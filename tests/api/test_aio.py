@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import os
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -266,38 +265,8 @@ async def test_a_tool_that_takes_too_long_is_given_up(on_loop: Any) -> None:
             release.set()
 
 
-def _descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
-
-
-@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.slow)])
-def test_many_sessions_at_once_leave_nothing(count: int) -> None:
-    async def one(sandbox: AsyncSandbox, number: int) -> int:
-        async with sandbox.session() as session:
-            (await session.run(f"x = {number}")).check()
-            return (await session.run("x * 2")).check().value  # type: ignore[no-any-return]
-
-    async def main() -> tuple[int, int]:
-        async with AsyncSandbox("calculator") as sandbox:
-            await one(sandbox, 0)
-            before = _descriptors()
-            assert await asyncio.gather(*(one(sandbox, number) for number in range(count))) == [
-                2 * number for number in range(count)
-            ]
-            return before, _descriptors()
-
-    outside = _descriptors()
-    threads = threading.active_count()
-    before, after = asyncio.run(main())
-    # A spare child may stand ready now that did not then: its socket, pidfd and two files.
-    assert after <= before + 4
-    assert _descriptors() == outside
-    assert threading.active_count() == threads
-
-
 @pytest.mark.parametrize(("sessions", "calls"), [(10, 5), pytest.param(50, 20, marks=pytest.mark.slow)])
 async def test_tool_calls_of_many_sessions_are_in_flight_together(sessions: int, calls: int) -> None:
-    """Every call waits until all sessions have one in flight: nobody's tool waits for anybody else's."""
     arrived = 0
     together = asyncio.Event()
 
@@ -321,7 +290,6 @@ async def test_tool_calls_of_many_sessions_are_in_flight_together(sessions: int,
 
 @both_loops
 async def test_what_is_opened_is_awaited_or_entered(tmp_path: Path) -> None:
-    """Sessions of a label, restored ones and plugins as `session()`; entered, they are closed at the end."""
     async with AsyncSandbox("standard", spare=0) as sandbox:
         async with sandbox.session_for("ada") as session:
             await session.run("kept = 7")
@@ -348,7 +316,6 @@ async def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
 
 
 def test_what_waits_is_awaited() -> None:
-    """Name by name: what drives the core, or reads files, is a coroutine in one API and blocks in the other."""
     at_once = {
         Session: {"card", "cancel", "checkpoints", "drop", "history", "note", "pending", "stream"},
         Sandbox: {"card", "stats", "templates", "plugin", "map", "map_as_completed"}

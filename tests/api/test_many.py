@@ -57,7 +57,6 @@ def test_the_queue_is_fair_and_ends_at_the_deadline() -> None:
 
 
 def test_who_stops_waiting_leaves_the_place_to_the_next() -> None:
-    """Before its turn, and after the place was given to it."""
     turnstile = Turnstile(1)
     assert drive(turnstile.enter(0))
     first, second, third = (turnstile.enter(monotonic() + 60) for _ in range(3))
@@ -75,8 +74,7 @@ def test_no_more_sessions_than_allowed() -> None:
     with Sandbox("calculator", max_sessions=2, queue_seconds=0.01) as sandbox:
         first, second = sandbox.session(), sandbox.session()
         with pytest.raises(
-            SandboxBusy,
-            match=r"2 sessions are open \(max_sessions\), 2 of them idle, and none was closed within 0.01",
+            SandboxBusy, match=r"2 sessions are open \(max_sessions\), 2 of them idle, and none was closed within 0.01"
         ):
             sandbox.session()
         with pytest.raises(SandboxBusy, match=r"within 0\.02 s"):
@@ -128,7 +126,6 @@ def test_map_reads_only_a_few_programs_ahead() -> None:
 
 @pytest.mark.parametrize("way", ["map", "map_as_completed"])
 def test_leaving_a_map_stops_what_runs(way: str) -> None:
-    """Nobody waits an hour for programs that nobody wants any more."""
     policy = Policy.load("standard").replace(max_wall_seconds=3600, cpu_seconds=3600)
     with Sandbox(policy) as sandbox:
         results = getattr(sandbox, way)(["1", *["while True: pass"] * 9], workers=2, timeout=3600)
@@ -143,7 +140,6 @@ def test_ctrl_c_stops_the_programs_of_a_directory(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "safeexec", "run", "--many", str(tmp_path), "--timeout", "60"]
     root = str(Path(__file__).parents[4])
     with subprocess.Popen([*command, "--workers", "2", "--json"], cwd=root, stdout=subprocess.PIPE) as program:
-        assert program.stdout is not None
         assert json.loads(program.stdout.readline())["file"] == "0.py"
         assert ended_by(signal.SIGINT, program) != 0
 
@@ -156,7 +152,6 @@ async def test_map_awaited() -> None:
 
 
 def test_the_workers_of_a_map_do_not_wait_for_one_another() -> None:
-    """A program runs longer than a session may be waited for."""
     programs, few = ["sum(range(10**7))"] * 3, {"max_sessions": 1, "queue_seconds": 0.05}
 
     async def main() -> list[Result]:
@@ -167,27 +162,6 @@ def test_the_workers_of_a_map_do_not_wait_for_one_another() -> None:
     with Sandbox("standard", **few) as sandbox:
         results = [*sandbox.map(programs, workers=4), *dict(sandbox.map_as_completed(programs, workers=4)).values()]
     assert [result.outcome for result in results + asyncio.run(main())] == ["ok"] * 12
-
-
-def test_sessions_from_many_threads() -> None:
-    failures: list[BaseException] = []
-
-    def work(sandbox: Sandbox, number: int) -> None:
-        try:
-            for step in range(4):
-                with sandbox.session() as session:
-                    session.run(f"x = {number}").check()
-                    assert session.run(f"x + {step}").check().value == number + step
-        except BaseException as error:
-            failures.append(error)
-
-    with Sandbox("calculator", spare=2) as sandbox:
-        threads = [threading.Thread(target=work, args=(sandbox, number)) for number in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert not failures
 
 
 def test_a_session_outlives_the_thread_that_opened_it() -> None:
@@ -256,7 +230,6 @@ def test_a_sandbox_that_was_opened_before_the_fork() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_sandbox_that_is_made_before_the_fork_and_opened_after_it() -> None:
-    """The way of preforking servers: the application object is made once, each worker opens its own."""
     sandbox = Sandbox("calculator", tools={"add": lambda a, b: a + b})
 
     def worker() -> Any:
@@ -283,7 +256,6 @@ def test_inside_a_running_event_loop() -> None:
 
 
 def test_a_temporary_directory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only a policy with a workspace needs one; it says what is missing."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     with Sandbox("calculator") as sandbox:
         assert sandbox.run("1 + 1").value == 2

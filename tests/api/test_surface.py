@@ -35,11 +35,7 @@ ONLY_AWAITED = {AsyncSession: {"names", "remove"}, AsyncPlugin: {"iterate"}}
 BY_HAND = (
     {"open", "reopen", "session", "map", "map_as_completed", "stream", "call", "iterate"}
     | {"run", "result"}
-    | {
-        "read_file",
-        "write_file",
-        "list_files",
-    }
+    | {"read_file", "write_file", "list_files"}
 )
 """What is not one operation of the core: in each face it does what that face can."""
 
@@ -79,7 +75,6 @@ def test_a_public_name_says_what_it_is(name: str) -> None:
 
 
 def test_keywords_are_those_of_a_policy() -> None:
-    """What type checkers offer is what the policy language has."""
     limits = {name for name in Limits.__struct_fields__ if name != "checkpoints"}
     assert set(keywords.LimitChanges.__annotations__) == limits
     written = get_type_hints(Limits)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
-from safeexec import Display, Sandbox
 from safeexec.cli import repl
-from safeexec.cli.pictures import Pictures
+from safeexec.cli.typed import read_step
+from safeexec.common.text import printable
 from tests.untrusted.doubling import SLACK, growth
 from tests.untrusted.hostile import STRANGE, TEXTS, texts
 
@@ -28,7 +28,7 @@ def steps(text: str) -> list[str]:
 
     while True:
         try:
-            found.append(repl.read_step(ask))
+            found.append(read_step(ask))
         except EOFError:
             return found
 
@@ -84,22 +84,32 @@ def test_every_line_comes_in_some_step(text: str) -> None:
     assert "\n".join(steps(text)) == text
 
 
-def test_nothing_that_a_guest_named_acts_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_that_a_guest_shows_acts_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    page = repl.Terminal()
     for sign in STRANGE:
-        variable = SimpleNamespace(name=f"a{sign}", type=f"T{sign}", shape=f"({sign})", text=f"\x1b[2J{sign}")
-        row = SimpleNamespace(name=f"c{sign}", automatic=False, step=1, age=1.0)
-        session: Any = SimpleNamespace(variables=lambda one=variable: [one], checkpoints=lambda one=row: [one])
-        repl.command(session, ["vars"])
-        repl.command(session, ["checkpoints"])
-        printed = capsys.readouterr().out
-        assert all(line.isprintable() for line in printed.split("\n"))
-        assert printed.count("\n") == 2
+        text = f"a{sign}\x1b[2J"
+        page.value({"text/plain": text})
+        page.show({"text/markdown": text})
+        page.stream("stdout", text)
+        told = capsys.readouterr().out
+        assert "\x1b" not in told and told == printable(told)
+
+
+def test_a_bar_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    page = repl.Terminal()
+    page.show({"text/plain": "load: 1/2"}, "id")
+    assert not capsys.readouterr().err, "there is no terminal"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    page.show({"text/plain": "load\x1b[2J: 1/2"}, "id")
+    page.show({"text/plain": "load: 2/2"}, "id", update=True)
+    page.stream("stderr", "over\n")
+    assert capsys.readouterr().err == "\r\x1b[Kload\\x1b[2J: 1/2\r\x1b[Kload: 2/2\nover\n"
 
 
 @pytest.fixture
 def desk() -> Iterator[repl.Desk]:
-    with Sandbox("data-analysis") as sandbox, repl.Desk(sandbox) as found:
-        yield found
+    with closing(repl.Desk("data-analysis")) as made:
+        yield made
 
 
 def test_names_are_completed(desk: repl.Desk) -> None:
@@ -117,12 +127,12 @@ def test_names_are_completed(desk: repl.Desk) -> None:
 def test_the_history_has_the_steps_that_were_typed(desk: repl.Desk, capsys: pytest.CaptureFixture[str]) -> None:
     """Completion looks at objects in branches of its own; what was rolled back is marked."""
     for source in ("a = 1", "a = 2", "a = 3"):
-        desk.session.run(source).check()
+        desk.enter(source)
         assert "bit_count" in desk.completions("a.bit_")[0]
-    assert desk.command(["rollback"]) and desk.command(["branch", "trial"])
-    desk.session.run("b = a").check()
+    for typed in (":rollback", ":branch trial", "b = a"):
+        desk.enter(typed)
     capsys.readouterr()
-    assert desk.command(["history"])
+    desk.enter(":history")
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[2:] for line in lines] == [
         ["a", "=", "1"],
@@ -135,65 +145,58 @@ def test_the_history_has_the_steps_that_were_typed(desk: repl.Desk, capsys: pyte
 def test_commands_of_files_states_and_branches(
     desk: repl.Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    desk.session.run("kept = 1").check()
+    def said(typed: str) -> str:
+        desk.enter(typed)
+        return capsys.readouterr().out
+
+    said("kept = 1")
     desk.session.write_file("a.csv", "x\n")
-    assert desk.command(["files"]) and capsys.readouterr().out == "a.csv\n"
-    assert desk.command(["save", str(tmp_path / "state")])
-    assert desk.command(["branch", "trial"])
-    desk.session.run("kept = 2").check()
-    assert desk.command(["branch", "main"])
-    assert desk.session.run("kept").value == 1
-    assert desk.command(["branch", "trial"]) and desk.session.run("kept").value == 2
-    capsys.readouterr()
-    assert desk.command(["branch"]) and capsys.readouterr().out == "  main\n* trial\n"
-    assert desk.command(["load", str(tmp_path / "state")]) and desk.session.run("kept").value == 1
-    assert desk.command(["load", str(tmp_path / "none")])
-    assert "safeexec: " in capsys.readouterr().err
-    assert desk.command(["why", "os.system"])
-    assert "os.system (attribute): refused by standard.yaml" in capsys.readouterr().out
-    assert desk.command(["branch", "main"])
+    assert said(":files") == "a.csv\n"
+    assert said(f":save {tmp_path / 'state'}").startswith("saved to ")
+    said(":branch trial")
+    said("kept = 2")
+    said(":branch main")
+    assert said("kept") == "1\n"
+    assert said(":branch trial") == "  main\n* trial\n" and said("kept") == "2\n"
+    for name in ("state", "state"):  # the second takes the place of the first
+        said(f":load {tmp_path / name}")
+        assert said("kept") == "1\n"
+    desk.enter(f":load {tmp_path / 'none'}")
+    assert "none" in capsys.readouterr().err
+    assert "os.system (attribute): refused by standard.yaml" in said(":why os.system")
+    desk.enter(":rollback nowhere\x1b[2J")
+    told = capsys.readouterr().err
+    assert "CheckpointError" in told and "\x1b" not in told
+    desk.enter(":file")
+    assert capsys.readouterr().err == "no command :file, did you mean :files?; :help lists them\n"
+    assert ":why NAME" in said(":help") and desk.exit_status is None
+    said(":quit")
+    assert desk.exit_status == 0
 
 
 def test_exit_leaves_with_its_status(desk: repl.Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    statuses = [repl.run_step(desk.session, source, None, desk.pictures) for source in ("exit()", "exit(3)", "1 + 1")]
-    assert statuses == [0, 3, None] and not capsys.readouterr().err
+    for source, status in (("exit()", 0), ("exit(3)", 3), ("1 + 1", None)):
+        desk.enter(source)
+        assert (desk.exit_status, capsys.readouterr().err) == (status, "")
 
 
-def test_a_command_that_there_is_not_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    sandbox: Any = SimpleNamespace(session=lambda **_: SimpleNamespace())
-    desk = repl.Desk(sandbox)
-    assert desk.command(["file"])
-    assert capsys.readouterr().err == "no command :file, did you mean :files?; :help lists them\n"
-    assert desk.command(["help"]) and ":why NAME" in capsys.readouterr().out
-    assert not desk.command(["quit"])
-
-
-def test_a_bar_is_one_line() -> None:
-    assert repl.bar_text("load\x1b[2J", 3, 10) == r"load\x1b[2J: 3/10 [######··············]"
-    assert repl.bar_text("", 7, None) == "7"
-    assert repl.bar_text("x", 20, 10).endswith(f"[{'#' * 20}]")
+def test_a_program_may_ask(
+    desk: repl.Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda prompt: f"to {prompt}")
+    desk.enter("input('whom?')")
+    assert capsys.readouterr().out == "'to whom?'\n"
 
 
 def test_a_picture_that_the_terminal_cannot_show_is_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     png = b"\x89PNG\r\n\x1a\n" + bytes(100)
-    pictures = Pictures(None, temporary=True)
-    pictures.show([Display({"image/png": png}), Display({"text/plain": "1"})])
+    page = repl.Terminal()
+    page.show({"image/png": png})
     told = capsys.readouterr().err
     path = Path(told.removeprefix("display 1: ").strip())
     assert path.read_bytes() == png and told.count("\n") == 1
     path.unlink()
     path.parent.rmdir()
-
-
-def test_a_session_that_refuses_a_command_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    from safeexec import CheckpointError
-
-    def refuse(name: str) -> None:
-        raise CheckpointError(f"no checkpoint {name}\x1b[2J")
-
-    session: Any = SimpleNamespace(rollback=refuse)
-    assert repl.command(session, ["rollback", "x"])
-    assert capsys.readouterr().err == "safeexec: no checkpoint x\n"
 
 
 def test_texts_of_the_table_end() -> None:

@@ -139,7 +139,7 @@ SYNTAX = [
     ("!pip install x", "installed"),
     ("%matplotlib inline", "no Python"),
     ("SELECT * FROM sales", "SQL"),
-    ("#include <stdio.h>\nint main() { }", "C or C++"),
+    ("#include <stdio.h>\nint main() { }", "another language"),
     ("x = \u201chello\u201d", "straight quotes"),
     ("x = 5 \u2013 3", "minus"),
     ("x = 3 \u00d7 4", "`*`"),

@@ -78,7 +78,6 @@ def start(
         env={},
         text=True,
     )
-    assert host.stdin is not None
     host.stdin.write(json.dumps(job) + "\n")
     host.stdin.flush()
     return host

@@ -66,7 +66,6 @@ def _resident() -> float:
 
 def _of_machine(name: str) -> float:
     found = re.search(rf"^{name}: +(\d+)", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    assert found is not None
     return int(found[1]) / 1024
 
 

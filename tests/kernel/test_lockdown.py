@@ -228,7 +228,6 @@ shutil.copyfile('d/a.txt', 'b.txt'); shutil.rmtree('d'); print(sorted(os.listdir
 
 
 def test_what_python_needs_still_works(run: Run) -> None:
-    """Threads, asyncio, time zones, late imports, the death by abort, and forks for checkpoints."""
     source = """
 import asyncio, threading, zoneinfo, datetime, os, select, signal, time, warnings
 warnings.simplefilter('ignore')  # 3.12 warns of a fork while the pool's thread is ending

@@ -82,7 +82,6 @@ def traced(directory: Path, *arguments: str) -> dict[str, list[tuple[str, str]]]
 @pytest.mark.slow
 @pytest.mark.skipif(STRACE is None, reason="strace (a Debian package) is not installed")
 def test_a_calculator_makes_no_call_outside_its_list(tmp_path: Path) -> None:
-    """Programs, errors, checkpoints, kills and branches. What was tried is on the list, and nothing was refused."""
     programs = sorted(map(str, PROGRAMS.glob("calc_*.py")))[:8]
     children = traced(tmp_path, "-c", HOST, *programs)
     allowed = {name for name, rule in rules_for(plan(Policy.load("calculator")).child).items() if rule.alternatives}

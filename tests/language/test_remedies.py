@@ -18,7 +18,7 @@ from safeexec.engine.child.step.program import Rejection
 from safeexec.engine.policy.refusals import MODULES, NAMES
 from safeexec.language.step import compile_step
 from safeexec.protocol.plan import LanguagePlan
-from safeexec.reports.why import Judge, reported_plan
+from safeexec.reports.why import Judge
 from tests.shipped import PROFILES
 
 RESTRICTED = [name for name in PROFILES if name not in ("confined-python", "expression")]
@@ -32,7 +32,7 @@ NOT_IMPORTED = {"antigravity", "this", "idlelib", "__main__", "turtledemo"}
 def policy(profile: str) -> tuple[Judge, LanguagePlan]:
     """Who answers for a profile (`Policy.why` asks one anew each time), and what is enforced."""
     loaded = Policy.load(profile)
-    return Judge(loaded, reported_plan(loaded)), loaded.language_plan()
+    return Judge(loaded), loaded.language_plan()
 
 
 def refusal(plan: LanguagePlan, source: str) -> str:

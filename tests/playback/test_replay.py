@@ -11,17 +11,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import (
-    Policy,
-    RecordingError,
-    RecordOptions,
-    Sandbox,
-    SandboxError,
-    Session,
-    ToolError,
-    replay,
-    tool,
-)
+from safeexec import Policy, RecordingError, RecordOptions, Sandbox, SandboxError, Session, ToolError, replay, tool
 from safeexec.playback.replay import recorded_policy
 from safeexec.recordings.format import Heading, Note, StateSaved
 from safeexec.recordings.forms import line_of
@@ -396,7 +386,6 @@ def test_a_step_that_is_stopped_in_the_replay_alone_says_so(record: Record) -> N
     path = record(lambda session: session.run("total = 0\nfor n in range(300_000):\n    total += n"))
     slow = FIXED.replace(limits={"wall_seconds": 0.001, "max_wall_seconds": 0.001})
     with replay(path, policy=slow) as replayed:
-        assert replayed.difference is not None
         assert replayed.difference.cause == "the step was stopped here: this machine is slower, or gives it less"
 
 
@@ -515,7 +504,6 @@ def test_other_versions_of_libraries_are_named_before_those_that_are_missing(tmp
     recorded["libraries"] |= {"numpy": "0.9", "absent": "1.0"}
     path.write_text("".join([json.dumps(recorded) + "\n", *steps]))
     with replay(path, policy=policy) as replayed:
-        assert replayed.difference is not None
         assert replayed.difference.cause == (
             f"it was recorded with numpy 0.9, absent 1.0, and here is numpy {had}, absent none"
         )
@@ -640,16 +628,6 @@ def test_records_out_of_order_are_told(record: Record) -> None:
         replay(path, trust=True)
 
 
-def test_files_come_along(record: Record) -> None:
-    def act(session: Session) -> None:
-        session.write_file("more.txt", b"more")
-        session.run("open('out.txt', 'w').write(open('start.txt').read() + open('more.txt').read())")
-
-    with replay(record(act), trust=True) as replayed:
-        assert replayed.difference is None
-        assert replayed.session.read_file("out.txt") == b"beginmore"
-
-
 def test_a_session_that_was_restored_goes_on_from_the_recorded_state(fixed: Sandbox, tmp_path: Path) -> None:
     state, path, without = tmp_path / "s.state", tmp_path / "r.jsonl", tmp_path / "without.jsonl"
     with fixed.session() as first:
@@ -671,17 +649,6 @@ def test_a_session_that_was_restored_goes_on_from_the_recorded_state(fixed: Sand
         assert replayed.session.run("double(1)").value == 2
     with replay(path, policy="standard") as replayed:
         assert replayed.session.run("double(1)").value == 2, "a state goes on under whatever policy it is restored in"
-
-
-def test_a_session_of_a_label_that_was_restored_is_recorded_with_its_state(fixed: Sandbox, tmp_path: Path) -> None:
-    state, path = tmp_path / "s.state", tmp_path / "r.jsonl"
-    with fixed.session() as first:
-        first.run("x = 41").check()
-        first.save(state)
-    with fixed.session_for("ann", restore=state, record=path) as session:
-        assert session.run("x + 1").value == 42
-    with replay(path, trust=True) as replayed:
-        assert replayed.difference is None and replayed.session.get("x") == 41
 
 
 def test_programs_run_again_and_that_is_said(tmp_path: Path) -> None:
@@ -832,7 +799,6 @@ def test_another_python_is_named_as_the_cause(record: Record) -> None:
     path.write_text(path.read_text().replace("n += 1", "n += 2", 1))
     heading_with(path, python="3.9.1")
     with replay(path, trust=True) as replayed:
-        assert replayed.difference is not None
         assert replayed.difference.cause.startswith("it was recorded under Python 3.9.1, and this is 3.")
 
 
@@ -855,5 +821,4 @@ def test_without_determinism_that_is_the_cause_or_the_policy(tmp_path: Path) -> 
     with replay(path) as replayed:
         assert "the policy has no `determinism`" in str(replayed.difference)
     with replay(path, policy=Policy.load("standard").replace(memory_mb=300)) as replayed:
-        assert replayed.difference is not None
         assert "because of the policy 'standard', or by chance: the policy has no" in replayed.difference.cause

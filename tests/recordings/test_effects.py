@@ -158,9 +158,7 @@ def test_an_approval_sees_all_of_them_at_once(told: Told) -> None:
     policy = Policy.load("standard").replace(tools={"approval": ["pay"]})
     with Sandbox(policy, tools=[pay], approval=approve, spare=0) as sandbox, sandbox.session() as session:
         result = session.run("pay(1); pay(2)")
-        assert asked == [
-            ("pending", {"calls": [{"tool": "pay", "arguments": {"amount": n}} for n in (1, 2)]}),
-        ]
+        assert asked == [("pending", {"calls": [{"tool": "pay", "arguments": {"amount": n}} for n in (1, 2)]})]
         assert result.notes == ("2 deferred calls were not approved: not today",) and told == []
         assert session.run("pay(3)").notes == () and told == [("pay", 3)]
 
@@ -508,23 +506,7 @@ class Line:
             assert (self.did["booked", one], self.did["cancelled", one]) == (True, dead), one
 
 
-ACTS = [
-    "ok",
-    "ok",
-    "ok",
-    "error",
-    "error",
-    "undone",
-    "back",
-    "back",
-    "name",
-    "named",
-    "set",
-    "branch",
-    "branch",
-    "adopt",
-    "close",
-]
+ACTS = [*["ok"] * 3, *["error", "back", "branch"] * 2, "undone", "name", "named", "set", "adopt", "close"]
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -13,8 +13,10 @@ from safeexec import CheckpointError, Policy, Recording, RecordingError, RecordO
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.waiting import drive
 from safeexec.recordings import format as form
+from safeexec.recordings import writer
 from safeexec.recordings.forms import arguments_of, bytes_of, value_of
 from tests.conftest import OpenSandbox
+from tests.engine.host.inside import open_sessions
 
 
 def fetch(secret: str, times: int = 1) -> str:
@@ -70,7 +72,6 @@ def test_a_session_tells_what_went_in_and_what_came_out(recorded: Sandbox, tmp_p
 
 
 def test_variables_beside_a_saved_state_are_in_it(recorded: Sandbox, tmp_path: Path) -> None:
-    """Those that the state lacks, set after it; one that it has stays as it was saved."""
     state, path = tmp_path / "s.state", tmp_path / "r.jsonl"
     with recorded.session(namespace={"kept": 1}) as first:
         first.save(state)
@@ -140,7 +141,7 @@ def test_a_file_that_is_there_opens_no_session(recorded: Sandbox, tmp_path: Path
     (tmp_path / "r.jsonl").write_text("mine")
     with pytest.raises(RecordingError, match="is there already"):
         recorded.session(record=tmp_path / "r.jsonl")
-    assert not recorded._core.open_sessions()
+    assert not open_sessions(recorded)
     assert (tmp_path / "r.jsonl").read_text() == "mine"
 
 
@@ -172,7 +173,7 @@ def test_a_session_of_a_template_is_recorded_from_its_preparation_on(recorded: S
 def test_what_could_not_be_recorded_of_a_template_is_told(
     recorded: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("safeexec.recordings.writer.LINE_BYTES", 900)
+    monkeypatch.setattr(writer, "LINE_BYTES", 900)
     recorded.template("long", prepare="'x' * 1000")
     with pytest.raises(RecordingError, match="how the template 'long' was prepared could not be recorded: one line"):
         recorded.session(template="long", record=tmp_path / "r.jsonl")
@@ -181,7 +182,7 @@ def test_what_could_not_be_recorded_of_a_template_is_told(
 def test_a_plugin_is_not_recorded_on_when_its_session_was_closed(recorded: Sandbox, tmp_path: Path) -> None:
     plugin = recorded.plugin("def f():\n    return 1\n", record=tmp_path / "r.jsonl")
     assert plugin.f() == 1
-    for session in recorded._core.open_sessions():
+    for session in open_sessions(recorded):
         drive(session.close())
     with pytest.raises(RecordingError, match="the session of plugin was closed, and its recording ended with that"):
         plugin.f()

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-import safeexec
 from safeexec import (
     Allow,
     AsyncSandbox,
@@ -148,7 +143,6 @@ def test_what_an_approval_answers(session: Session, desk: Desk) -> None:
 def test_a_tool_puts_itself_off(session: Session) -> None:
     program = "room = book('Friday')\nroom"
     waits = session.run(program).waiting_for
-    assert waits is not None
     assert (waits.asked, waits.note) == ("tool", "no rooms on Friday yet")
     assert waits.until - waits.since == timedelta(hours=1)
     assert session.answer({"room": 4}).value == {"room": 4}
@@ -160,7 +154,6 @@ def test_a_tool_puts_itself_off(session: Session) -> None:
     with pytest.raises(TypeError, match="cannot cross"):
         session.answer(object())
     failed = session.answer(Deny("no room for you"))
-    assert failed.error is not None
     assert failed.error.message == "book(): no room for you"
 
 
@@ -179,7 +172,6 @@ def test_a_tool_may_return_later_and_be_asynchronous() -> None:
 def test_a_step_may_wait_several_times(session: Session, desk: Desk) -> None:
     result = session.run("[pay(n) for n in range(3)]")
     for paid in range(3):
-        assert result.waiting_for is not None
         assert result.waiting_for.arguments == {"amount": paid}
         result = session.answer(Allow())
     assert result.value == ["0 to shop", "1 to shop", "2 to shop"]
@@ -226,7 +218,6 @@ def test_a_program_that_asks_otherwise_is_stopped(session: Session, desk: Desk, 
     for _ in range(2):
         result = session.answer(Allow())
         assert (result.outcome, result.state) == ("cancelled", "restored")
-        assert result.error is not None
         assert re.search(differs, result.error.message)
         assert "`cancel_waiting` gives the step up" in result.error.message
         assert desk.done == made
@@ -245,21 +236,11 @@ def behind_its_back(session: Session, name: str, value: Any) -> None:
 
 def test_random_numbers_are_the_same_again(session: Session, desk: Desk) -> None:
     result = session.run("import random\npay(random.randint(1, 10**12))")
-    assert result.waiting_for is not None
     amount = result.waiting_for.arguments["amount"]
     assert session.answer(Allow()).value == f"{amount} to shop"
     second = session.run("pay(random.randint(1, 10**12))").waiting_for
-    assert second is not None
     assert second.arguments["amount"] != amount
     assert session.answer(Allow()).ok
-
-
-def test_two_sessions_have_other_random_numbers(sandbox: Sandbox) -> None:
-    drawn = set()
-    for _ in range(3):
-        with sandbox.session() as session:
-            drawn.add(session.run("import random\nrandom.random()").value)
-    assert len(drawn) == 3
 
 
 @pytest.mark.modules("numpy")
@@ -310,7 +291,6 @@ def test_a_step_is_given_up(session: Session, desk: Desk) -> None:
 def test_what_a_step_was_given_it_is_given_again(session: Session, desk: Desk) -> None:
     program = "import sys\npay(int(input()))\n(sys.argv, input())"
     result = session.run(program, stdin="4\nrest\n", argv=["shop.py", "-v"], timeout=3.0)
-    assert result.waiting_for is not None
     assert result.waiting_for.arguments == {"amount": 4}
     assert session.answer(Allow()).value == (["shop.py", "-v"], "rest")
     assert session.run("x = 1\npay(1)\n1 / 0", atomic=True).outcome == "waiting"
@@ -334,25 +314,21 @@ def test_where_nothing_can_wait_the_call_is_refused(sandbox: Sandbox, session: S
         (session.run("pay(1)", stdin=iter(["a\n"])), "standard input is a stream"),
     ):
         assert (result.outcome, result.tool_calls[0].outcome) == ("error", "refused")
-        assert result.error is not None
         assert result.error.type == "PermissionError"
         assert "pay() was put off, and cannot wait here" in result.error.message
         assert why in result.error.message
     never = POLICY.replace(tools={"wait_days": 0})
     with Sandbox(never, tools=[desk.pay], approval=desk.approval, spare=0) as strict, strict.session() as other:
         refused = other.run("pay(1)")
-        assert refused.error is not None
         assert "tools.wait_days" in refused.error.message
     assert desk.done == []
 
 
-def test_an_answer_comes_too_late(session: Session, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_comes_too_late(session: Session, desk: Desk) -> None:
     session.run("x = 1")
+    desk.said = Later("ask Ann", seconds=2.0)
     waits = session.run("x = 2\npay(1)").waiting_for
-    assert waits is not None
-    late = waits.until.timestamp() + 1
-    monkeypatch.setattr("safeexec.recordings.session.time", lambda: late)
-    monkeypatch.setattr("safeexec.recordings.waits.time", lambda: late)
+    until(lambda: datetime.now(UTC) > waits.until)
     with pytest.raises(StepWaiting, match="the answer comes too late"):
         session.answer(Allow())
     assert session.waiting_for is None
@@ -369,8 +345,6 @@ def test_it_is_in_a_saved_state(sandbox: Sandbox, session: Session, desk: Desk, 
     made = list(desk.done)
     with Sandbox(POLICY, tools=[desk.price, desk.pay], approval=desk.approval, spare=0) as other:
         restored = other.session_for("user-7", restore=tmp_path / "state")
-        assert restored.waiting_for is not None
-        assert waits is not None
         assert (restored.waiting_for.arguments, restored.waiting_for.until) == (waits.arguments, waits.until)
         assert other.waiting() == [restored.waiting_for]
         assert restored.answer(Allow()).value == "107 to shop"
@@ -415,7 +389,6 @@ def test_a_time_that_is_none_is_bounded(
     session.save(tmp_path / "state")
     with sandbox.restore(tmp_path / "state") as restored:
         waits = restored.waiting_for
-        assert waits is not None
         assert waits.until - waits.since == timedelta(days=3650)
         assert len(waits.note) <= 2000
 
@@ -515,7 +488,7 @@ def test_a_recording_of_it_is_replayed(sandbox: Sandbox, desk: Desk, tmp_path: P
     assert outcomes == ["ok", "waiting", "ok", "waiting", "ok"]
     waited = [record for record in records if isinstance(record, form.Waiting | form.WaitOver)]
     assert [one.became if isinstance(one, form.WaitOver) else one.call.tool for one in waited] == [
-        *("pay", "answered", "pay", "cancelled"),
+        *("pay", "answered", "pay", "cancelled")
     ]
     page = of_recording(records)
     assert [node.outcome for node in page.nodes if node.kind == "step"] == outcomes
@@ -528,79 +501,6 @@ def test_a_recording_of_it_is_replayed(sandbox: Sandbox, desk: Desk, tmp_path: P
 
 
 # In a store
-
-
-class Process:
-    """Programs in processes of their own, which use one store one after the other."""
-
-    PRELUDE = """
-import os, signal, sys
-from safeexec import Allow, Later, Policy, Sandbox, StepWaiting
-
-def note(*words):
-    with open("made", "a") as file:
-        print(*words, file=file)
-
-def price(fruit: str) -> int:
-    note("price", fruit)
-    return len(fruit)
-
-def pay(amount: int) -> str:
-    note("pay", amount)
-    if os.environ.get("DIES") == "in pay":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return f"paid {amount}"
-
-policy = Policy.load("standard").replace(tools={"approval": ["pay"]})
-sandbox = Sandbox(policy, tools=[price, pay], approval=lambda *_: Later("ask Ann"), store="store", durable="step")
-sandbox.open()
-session = sandbox.session_for("ada")
-"""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __call__(self, program: str, **environment: str) -> str:
-        command = [sys.executable, "-c", self.PRELUDE + program]
-        where = {"PYTHONPATH": str(Path(safeexec.__file__).parents[1])}
-        done = subprocess.run(
-            command, cwd=self.folder, env=os.environ | where | environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode in (0, -signal.SIGKILL), done.stderr
-        return done.stdout.strip()
-
-    @property
-    def made(self) -> list[str]:
-        """What the tools really did."""
-        return (self.folder / "made").read_text().splitlines()
-
-
-BUYS = "import random; session.run('import random\\nfruit = random.choice([1, 2, 3])')\n"
-WAITS = "print(session.run('total += price(\"pear\") + fruit\\nreceipt = pay(total)\\nreceipt').outcome)\n"
-DIES = "sys.stdout.flush(); os.kill(os.getpid(), signal.SIGKILL)\n"
-
-
-def test_a_step_waits_in_a_store_through_the_death_of_its_host(tmp_path: Path) -> None:
-    run = Process(tmp_path)
-    assert run(f"session.run('total = 10')\n{BUYS}{WAITS}{DIES}") == "waiting"
-    asked = run("call = session.waiting_for; print(call.tool, call.arguments, call.note, call in sandbox.waiting())")
-    assert asked.startswith("pay {'amount': 1")
-    assert asked.endswith(" ask Ann True")
-    assert run("try: session.run('1')\nexcept StepWaiting as error: print('refused')") == "refused"
-    assert run("result = session.answer(Allow()); print(result.outcome, result.value)").startswith("ok paid 1")
-    assert [made.split()[0] for made in run.made] == ["price", "pay"]
-    assert run("print(session.waiting_for, session.run('receipt').ok)") == "None True"
-
-
-def test_a_host_that_dies_as_it_carries_the_call_out_makes_it_once(tmp_path: Path) -> None:
-    run = Process(tmp_path)
-    run(f"session.run('total = 10; fruit = 0')\n{WAITS}{DIES}")
-    run("session.answer(Allow())", DIES="in pay")
-    told = run("print(session.waiting_for, *session.run('total').notes, sep='|')")
-    assert told.startswith("None|")
-    assert "pay(14) of step" in told
-    assert "nobody knows what became of it" in told
-    assert run.made == ["price pear", "pay 14"]
 
 
 def test_a_session_that_rests_in_its_store_still_waits(desk: Desk, tmp_path: Path) -> None:

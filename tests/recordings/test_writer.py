@@ -17,6 +17,7 @@ from safeexec.recordings import writer as module
 from safeexec.recordings.format import FORMAT, Heading, Note, Record
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.writer import RecordWriter, numbered
+from tests.alone import alone
 
 FIRST = numbered(Heading(format=FORMAT, safeexec="0", python="3"))
 
@@ -149,7 +150,7 @@ with Sandbox("calculator", spare=0) as sandbox:
 def test_a_full_disk_ends_the_recording_and_not_the_session(tmp_path: Path) -> None:
     """The limit of a file's size stands in for a disk of that size: writes come short, then fail."""
     path = tmp_path / "r.jsonl"
-    done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True, check=False)
+    done = alone(FULL, path)
     assert done.stdout == "['the recording of this session has stopped: File too large']\n", done.stderr
     recording = Recording(path)
     records = list(recording)

@@ -52,6 +52,9 @@ def liar(content: Any, **answers: Any) -> list[str]:
         "sandbox.policy": [{"result": content}],
         "sandbox.protection": [{"result": {"protection": []}}],
         "sandbox.session": [{"result": {"session": "S"}}],
+        "sandbox.tools": [{"result": {"policy": "P"}}],
+        "session.reply": [{"result": {"taken": True}}],
+        "session.cancel": [{"result": {"cancelled": False}}],
         **{name.replace("_", ".", 1): answer for name, answer in answers.items()},
     }
     return [sys.executable, "-c", LIAR, json.dumps(table)]

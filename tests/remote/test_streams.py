@@ -12,14 +12,17 @@ import pytest
 from safeexec.errors import PolicyError, ProtocolError, SandboxClosed
 from safeexec.remote import calls, http, pipe
 from safeexec.remote.calls import Asked
-from safeexec.remote.pool import Pool, _AtServer
+
+
+def ending(asked: Asked) -> http.End:
+    return lambda answer: asked.fail(answer) if isinstance(answer, Exception) else asked.finish(answer)
 
 
 def followed(data: bytes) -> tuple[list[tuple[str, Any]], Any]:
     """The events of a stream of these bytes, and the answer. Raises what comes of it."""
     asked, response = Asked(), io.BytesIO(data)
     try:
-        http._follow(response, asked)  # type: ignore[arg-type]
+        http._follow(response, asked, ending(asked))  # type: ignore[arg-type]
         return asked.came()[0], asked.answer()
     finally:
         asked.close()
@@ -64,35 +67,9 @@ def test_events_that_nobody_takes_end_the_stream(monkeypatch: pytest.MonkeyPatch
 def test_an_answer_that_is_too_long_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_MESSAGE", 10)
     body = io.BytesIO(b'{"a":"' + b"x" * 1000 + b'"}')
-    asked: Any = SimpleNamespace()
     with pytest.raises(ProtocolError, match="more than 10 bytes at once"):
-        http._take(SimpleNamespace(read=body.read, status=200), asked)  # type: ignore[arg-type]
+        http._taken(SimpleNamespace(read=body.read, status=200))  # type: ignore[arg-type]
     assert body.tell() == 11
-
-
-def test_of_several_servers_one_that_is_given_up_takes_no_other_with_it() -> None:
-    pool = Pool(["http://127.0.0.1:1", "http://127.0.0.1:2"], "token")
-    before, asked = [*pool._wires], _AtServer(pool, 1)
-    try:
-        pool.lose(SandboxClosed("late"), asked)
-        assert [wire.alive for wire in before] == [True, False] and pool.alive
-        assert pool._wires[0] is before[0] and pool._wires[1].alive
-        with pytest.raises(ProtocolError, match="no server has answered in time: late"):
-            pool.lose(SandboxClosed("late"), None)
-    finally:
-        asked.close()
-        pool.close()
-    with pytest.raises(SandboxClosed, match="the connection is closed"):
-        pool.ask("sandbox.policy", {})
-
-
-def test_what_is_no_session_keeps_its_name() -> None:
-    pool = Pool(["http://127.0.0.1:1"], "token")
-    for answer in ([1], None, {"ok": True}, {"session": 7}):
-        assert pool.named(0, answer) == answer
-    assert pool.named(0, {"session": "a-b"}) == {"session": "0-a-b"}
-    assert pool.named(0, {"sessions": ["a", "b"]}) == {"sessions": ["0-a", "0-b"]}
-    pool.close()
 
 
 def test_a_command_that_reads_nothing_is_given_up_and_one_that_does_not_end_is_killed(

@@ -31,7 +31,7 @@ from safeexec.remote import container, core
 from safeexec.results.jsonable import to_base64
 from tests.remote.doors import command
 from tests.remote.test_container import ENGINE, REAL
-from tests.remote.test_servers import LIAR, RESULT
+from tests.remote.test_servers import RESULT, liar
 from tests.servers.serving import needs_server, serving
 
 NOW = "2040-01-01T00:00:00Z"
@@ -296,18 +296,10 @@ def test_an_answer_counts_for_no_other_call() -> None:
     waits = {"tool": "pay", "arguments": {"amount": 1}, "asked": "approval", "since": NOW, "until": NOW}
     pays = call(tool="pay", arguments=to_base64(encode_arguments((1000,), {}, max_bytes=99, max_depth=9).data))
     pays["params"]["allowed"] = True
-    table = {
-        "sandbox.policy": [{"result": content}],
-        "sandbox.protection": [{"result": {"protection": []}}],
-        "sandbox.session": [{"result": {"session": "S"}}],
-        "sandbox.tools": [{"result": {"policy": "P"}}],
-        "session.waiting_for": [{"result": {"waiting_for": waits}}],
-        "session.reply": [{"result": {"taken": True}}],
-        "session.answer": [pays, {"result": RESULT}],
-    }
     desk = Desk()
     desk.said = Deny("no")
-    lies = [sys.executable, "-c", LIAR, json.dumps(table)]
+    answers = {"session_waiting_for": [{"result": {"waiting_for": waits}}]}
+    lies = liar(content, **answers, session_answer=[pays, {"result": RESULT}])
     with connect(command=lies, tools=[desk.pay], approval=desk.approval) as sandbox:
         sandbox.session().answer(Allow())
     assert desk.paid == []
@@ -333,20 +325,12 @@ def call(**told: Any) -> dict[str, Any]:
 def test_a_server_that_lies_calls_nothing(told: dict[str, Any], error: str) -> None:
     with connect(command=command("standard")) as real:
         content = {"policy": real.policy.replace(value_kb=1).content()}
-    table = {
-        "sandbox.policy": [{"result": content}],
-        "sandbox.protection": [{"result": {"protection": []}}],
-        "sandbox.session": [{"result": {"session": "S"}}],
-        "sandbox.tools": [{"result": {"policy": "P"}}],
-        "session.run": [call(**told), {"result": RESULT}],
-        "session.cancel": [{"result": {"cancelled": False}}],
-    }
     called: list[str] = []
 
     def price(item: str) -> None:
         called.append(item)
 
-    with connect(command=[sys.executable, "-c", LIAR, json.dumps(table)], tools=[price]) as sandbox:
+    with connect(command=liar(content, session_run=[call(**told), {"result": RESULT}]), tools=[price]) as sandbox:
         session = sandbox.session()
         with pytest.raises(ProtocolError, match=error):
             session.run("1")

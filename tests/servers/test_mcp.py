@@ -151,15 +151,16 @@ both = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
 async def endless(client: Client, session: str | None = None) -> tuple[Awaitable[Any], asyncio.Task[CallToolResult]]:
     """A call of a step that sets x to 2 and has no end: what to await for its beginning, and the call."""
-    began = asyncio.Event()
+    began: asyncio.Future[tuple[float, str | None]] = asyncio.get_running_loop().create_future()
 
-    async def progress(*_: Any) -> None:
-        began.set()
+    async def progress(done: float, of: float | None, message: str | None) -> None:
+        if not began.done():
+            began.set_result((done, message))
 
     arguments = {"code": "x = 2\nprint('begun')\nwhile True: pass", "timeout": 60}
     arguments |= {} if session is None else {"session_id": session}
     call = client.call_tool("run_python", arguments, progress_callback=progress)
-    return began.wait(), asyncio.create_task(call)
+    return began, asyncio.create_task(call)
 
 
 # What it offers
@@ -357,44 +358,22 @@ async def test_files_by_tool_and_as_resources(server: Server) -> None:
             with pytest.raises(MCPError) as error:
                 await client.read_resource(wrong)
             assert error.value.error.code == -32602
-        await step(client, "open('large', 'wb').write(bytes(5_000_000))", session)
-        assert "5000000 bytes" in await refused(client, "files", session_id=session, op="read", path="large")
-
-
-async def test_the_policy_is_a_resource(server: Server) -> None:
-    async with connected(server) as client:
         assert [str(resource.uri) for resource in (await client.list_resources()).resources] == ["safeexec://policy"]
         (content,) = (await client.read_resource("safeexec://policy")).contents
         assert "Imports: " in content.text and "order(item: str) -> str" in content.text
+        await step(client, "open('large', 'wb').write(bytes(5_000_000))", session)
+        assert "5000000 bytes" in await refused(client, "files", session_id=session, op="read", path="large")
 
 
 # While a step runs
 
 
 @both
-async def test_progress_is_told_while_the_step_runs(server: Server, mode: str) -> None:
-    async with connected(server, mode) as client:
-        heard: list[tuple[float, str | None]] = []
-        first = asyncio.Event()
-
-        async def progress(done: float, of: float | None, message: str | None) -> None:
-            heard.append((done, message))
-            first.set()
-
-        arguments = {"code": "print('begun')\nwhile True: pass", "timeout": 60}
-        call = asyncio.create_task(client.call_tool("run_python", arguments, progress_callback=progress))
-        await first.wait()
-        assert not call.done() and heard == [(1.0, "begun\n")]
-        call.cancel()
-        await asyncio.wait({call})
-
-
-@both
-async def test_a_cancelled_call_stops_the_step_and_undoes_it(server: Server, mode: str) -> None:
+async def test_progress_is_told_and_a_cancelled_call_stops_the_step_and_undoes_it(server: Server, mode: str) -> None:
     async with connected(server, mode) as client:
         session = (await step(client, "x = 1"))["session_id"]
         began, call = await endless(client, session)
-        await began
+        assert await began == (1.0, "begun\n") and not call.done()
         call.cancel()
         await asyncio.wait({call})
         assert (await step(client, "x", session))["value"] == 1
@@ -500,7 +479,7 @@ def person(answers: list[str]) -> tuple[list[str], Any]:
 
 @both
 async def test_a_person_is_asked_before_a_tool_is_called(server: Server, mode: str) -> None:
-    questions, callback = person(["accept", "decline", "cancel"])
+    questions, callback = person(["accept", "decline", "cancel", "accept", "decline", "accept"])
 
     async with connected(server, mode, elicitation_callback=callback) as client:
         code = "print('before')\nprice('pear'), order('pear')"
@@ -511,20 +490,14 @@ async def test_a_person_is_asked_before_a_tool_is_called(server: Server, mode: s
         assert answer["error"]["type"] == "PermissionError"
         answer = await step(client, "try: order('nut')\nexcept PermissionError as e: print(e)", answer["session_id"])
         assert "did not allow it" in answer["observation"]
-    assert ["'pear'" in questions[0], "'fig'" in questions[1], "'nut'" in questions[2]] == [True] * 3
-
-
-@both
-async def test_several_questions_of_one_step(server: Server, mode: str) -> None:
-    questions, callback = person(["accept", "decline", "accept"])
-
-    async with connected(server, mode, elicitation_callback=callback) as client:
         code = (
             "got = []\nfor item in 'abc':\n    try: got.append(order(item))\n"
             "    except PermissionError: got.append(0)\ngot"
         )
         assert (await step(client, code))["value"] == ["bought a", 0, "bought c"]
-    assert len(questions) == 3
+    assert ["'pear'" in questions[0], "'fig'" in questions[1], "'nut'" in questions[2]] == [True] * 3 and len(
+        questions
+    ) == 6
 
 
 @both

@@ -106,7 +106,6 @@ def test_http_get_fetches_from_guest_code(server: str) -> None:
         assert session.run(f"http_get('http://{server}/moved')['url']").check().value.endswith("/here")
         assert session.run(f"http_get('http://{server}/bytes')['content']").check().value == b"\x00\xff"
         result = session.run("http_get('http://example.com/')")
-        assert result.error is not None
         assert result.error.type == "PermissionError"
         assert "secret" not in str(result.to_dict())
 
@@ -133,7 +132,6 @@ def test_a_tool_that_fetches_and_gives_something_else_is_told() -> None:
 
 
 def test_libraries_fetch_by_the_tool_of_the_host(server: str) -> None:
-    """As bytes, whatever their encoding; the tool says no, and what is no GET is refused."""
     tool = toolkit.http_get(allow=[server], private=True)
     with Sandbox("standard", tools=[tool], spare=0) as sandbox, sandbox.session() as session:
         session.run("from urllib.request import Request, urlopen").check()
@@ -142,7 +140,6 @@ def test_libraries_fetch_by_the_tool_of_the_host(server: str) -> None:
         posted = session.run(f"urlopen(Request('http://{server}/', data=b'x'))")
         assert posted.error is not None and "fetches with GET alone" in posted.error.message
         elsewhere = session.run("urlopen('https://example.com/')")
-        assert elsewhere.error is not None
         assert "may not be reached from here; allowed: localhost" in elsewhere.error.message
     with Sandbox("standard", spare=0) as sandbox:
         alone = sandbox.run("from urllib.request import urlopen")
@@ -264,9 +261,6 @@ def test_urls_that_are_allowed(url: str) -> None:
     ],
 )
 def test_addresses_that_are_not_public(address: str) -> None:
-    from ipaddress import ip_address
-
-    assert not inside._is_public(ip_address(address))
     literal = f"[{address}]" if ":" in address else address
     get = toolkit.http_get(allow=[literal])
     with pytest.raises((PermissionError, ConnectionError)):

@@ -127,6 +127,7 @@ WHY = {
     "inline/text.py": BOUND + "nine digits of a width",
     "engine/linux/capabilities.py": OWN + "numbers of the kernel",
     "engine/linux/cgroups.py": OWN + "files of the kernel",
+    "engine/linux/libc.py": OWN + "files of the kernel",
     "engine/linux/landlock.py": OWN + "paths of the plan, for the kernel",
     "engine/linux/namespaces.py": OWN + "files of the kernel",
     "engine/linux/probe.py": OWN + "files of the kernel",

@@ -48,7 +48,7 @@ class _NobodyWaits(Exception):
 
 
 def ask_in_thread(ask: Callable[[ModelEvents], Reply], events: ModelEvents) -> Reply:
-    """Return what `ask` returns or raises. The callbacks of `events` are called here, in this thread.
+    """Call `ask` in a thread; return or raise as it does. The callbacks of `events` are called here, in this thread.
 
     After `events.seconds` the thread is left to itself: ModelUnavailable.
     """

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from safeexec.agent.errors import AgentError, ModelError
 from safeexec.agent.messages import Message, ToolSpec
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import DEFAULT_RULES, RetryRules, Transient
-from safeexec.agent.models.connection import bounded_client
 from safeexec.agent.models.served import MAX_SAID, SHOWN, ServedModel, chat_message, chat_tools
 from safeexec.untrusted.json_text import loads
 
@@ -42,7 +39,7 @@ class SdkModel(ServedModel):
         self._temperature = temperature
         self._max_tokens = max_reply_tokens
 
-    def _connector(self, key: str) -> Callable[[], AbstractAsyncContextManager[Any]]:
+    def _sdk(self, key: str) -> tuple[Any, Any, Callable[[Any], Any]]:
         kind = type(self).__name__
         try:
             module: Any = import_module(self.sdk)
@@ -54,21 +51,20 @@ class SdkModel(ServedModel):
             raise AgentError(f"{kind} needs the package {self.sdk}: pip install 'safeexec[{self.sdk}]'") from error
         new_client = getattr(module, f"Async{kind.removesuffix('Model')}")
         settings = {"api_key": key, "base_url": self._server_url, "max_retries": 0, "timeout": self._timeout}
+        return httpx, tls, lambda http: new_client(http_client=http, **settings)
 
-        @asynccontextmanager
-        async def connect() -> AsyncIterator[Any]:
-            async with bounded_client(httpx, tls) as http:
-                yield new_client(http_client=http, **settings)
-
-        return connect
+    def _request(self, **parts: Any) -> dict[str, Any]:
+        """A request for a stream, with the parts that are not empty."""
+        known = {"model": self._name, "stream": True, "temperature": self._temperature, **parts}
+        return {name: value for name, value in known.items() if value not in (None, [], "")}
 
     @abstractmethod
     def _stream(self, client: Any, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Any:
         """Begin the request. Awaited: the SDK's stream of events."""
 
     @abstractmethod
-    def _chunks(self, event: Any) -> Iterator[Any]:
-        """Return what an event adds to the reply, in the shape that `Assembly.feed` takes."""
+    def _feed(self, assembly: Assembly, event: Any) -> str:
+        """Add an event to the reply; return the text in it."""
 
     async def _replies(self, client: Any, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
         async with await self._stream(client, assembly.messages, tools) as events:
@@ -79,21 +75,20 @@ class SdkModel(ServedModel):
             if kind == "text/html":
                 raise Transient("the server answered with a page of HTML, which is no stream")
             async for event in events:
-                for chunk in self._chunks(event):
-                    yield assembly.feed(chunk)
+                yield self._feed(assembly, event)
                 if assembly.full:
                     return
 
     def _unstreamed(self, assembly: Assembly, body: bytes) -> str:
         """The text of a reply that came as one JSON object. ModelError where it is none: trying again does not help."""
         try:
-            return assembly.feed_response(self._whole(loads(body.decode())))
+            return assembly.feed(self._whole(loads(body.decode())), whole=True)
         except (ValueError, TypeError, AttributeError, Transient):
             said = self._scrub(body[:MAX_SAID].decode("utf-8", "replace"))[:SHOWN]
         raise ModelError(f"{self._name}: the server answered a request for a stream with JSON that is no reply: {said}")
 
     def _whole(self, reply: Any) -> Any:
-        """A reply that was not streamed, in the shape that `Assembly.feed_response` takes. Raises TypeError."""
+        """A reply that was not streamed, as a chat completion. Raises TypeError."""
         raise TypeError("only a stream is read")
 
     def _meaning(self, error: Any, names: set[str], assembly: Assembly) -> Exception | None:
@@ -113,21 +108,17 @@ class OpenAIModel(SdkModel):
     key_variable = "OPENAI_API_KEY"
 
     def _stream(self, client: Any, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Any:
-        request: dict[str, Any] = {
-            "model": self._name,
-            "messages": [chat_message(message, lambda url: {"url": url}) for message in messages],
-            "max_tokens" if self._server_url else "max_completion_tokens": self._max_tokens,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
-        if self._temperature is not None:
-            request["temperature"] = self._temperature
-        if tools:
-            request["tools"] = chat_tools(tools)
+        limit = "max_tokens" if self._server_url else "max_completion_tokens"
+        request = self._request(
+            messages=[chat_message(message, lambda url: {"url": url}) for message in messages],
+            tools=chat_tools(tools),
+            stream_options={"include_usage": True},
+            **{limit: self._max_tokens},
+        )
         return client.chat.completions.create(**request)
 
-    def _chunks(self, event: Any) -> Iterator[Any]:
-        yield event
+    def _feed(self, assembly: Assembly, event: Any) -> str:
+        return assembly.feed(event)
 
     def _whole(self, reply: Any) -> Any:
         return import_module("openai.types.chat").ChatCompletion.construct(**{"usage": None, **reply})
@@ -145,50 +136,28 @@ class AnthropicModel(SdkModel):
     key_variable = "ANTHROPIC_API_KEY"
 
     def _stream(self, client: Any, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Any:
-        request: dict[str, Any] = {
-            "model": self._name,
-            "messages": _turns(messages),
-            "max_tokens": self._max_tokens,
-            "stream": True,
-        }
-        if system := "\n\n".join(message.content for message in messages if message.role == "system"):
-            request["system"] = system
-        if self._temperature is not None:
-            request["temperature"] = self._temperature
-        if tools:
-            request["tools"] = [
-                {"name": t.name, "description": t.description, "input_schema": dict(t.parameters)} for t in tools
-            ]
+        request = self._request(
+            messages=_turns(messages),
+            tools=[{"name": t.name, "description": t.description, "input_schema": dict(t.parameters)} for t in tools],
+            system="\n\n".join(message.content for message in messages if message.role == "system"),
+            max_tokens=self._max_tokens,
+        )
         return client.messages.create(**request)
 
-    def _chunks(self, event: Any) -> Iterator[Any]:
+    def _feed(self, assembly: Assembly, event: Any) -> str:
         if event.type == "message_start":
-            yield _chunk(usage=(event.message.usage.input_tokens, 0))
+            assembly.count(event.message.usage.input_tokens, 0)
         elif event.type == "content_block_start" and event.content_block.type == "tool_use":
-            yield _chunk(call=(event.index, event.content_block.id, event.content_block.name, ""))
+            assembly.add_call(event.index, event.content_block.id, event.content_block.name, "")
         elif event.type == "content_block_delta" and event.delta.type == "text_delta":
-            yield _chunk(text=event.delta.text)
+            return assembly.add_text(event.delta.text)
         elif event.type == "content_block_delta" and event.delta.type == "input_json_delta":
-            yield _chunk(call=(event.index, None, None, event.delta.partial_json))
+            assembly.add_call(event.index, None, None, event.delta.partial_json)
         elif event.type == "message_delta":
-            said = event.delta.stop_reason
-            yield _chunk(finish=_FINISH.get(said, said), usage=(0, event.usage.output_tokens))
-
-
-def _chunk(
-    text: str = "",
-    call: tuple[int, str | None, str | None, str] | None = None,
-    finish: str | None = None,
-    usage: tuple[int, int] | None = None,
-) -> Any:
-    """A piece of a reply in the shape of a chat completion."""
-    calls = []
-    if call is not None:
-        index, identity, name, arguments = call
-        calls = [SimpleNamespace(index=index, id=identity, function=SimpleNamespace(name=name, arguments=arguments))]
-    counted = SimpleNamespace(prompt_tokens=usage[0], completion_tokens=usage[1]) if usage is not None else None
-    choice = SimpleNamespace(finish_reason=finish, delta=SimpleNamespace(content=text, tool_calls=calls))
-    return SimpleNamespace(usage=counted, choices=[choice])
+            assembly.count(0, event.usage.output_tokens)
+            if reason := event.delta.stop_reason:
+                assembly.finish = _FINISH.get(reason, reason)
+        return ""
 
 
 def _turns(messages: Sequence[Message]) -> list[dict[str, Any]]:

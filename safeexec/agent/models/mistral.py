@@ -6,15 +6,13 @@ servers send tool-call fragments without a name, which the SDK's types refuse).
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
 from safeexec.agent.errors import AgentError
 from safeexec.agent.messages import Message, ToolSpec
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import DEFAULT_RULES, RetryRules, Transient
-from safeexec.agent.models.connection import bounded_client
 from safeexec.agent.models.served import ServedModel, chat_message, chat_tools
 
 DEFAULT_MODEL = "mistral-large-latest"
@@ -54,7 +52,7 @@ class MistralModel(ServedModel):
         self._stream = stream
         self._options = {"temperature": temperature, "max_tokens": max_reply_tokens}
 
-    def _connector(self, key: str) -> Callable[[], AbstractAsyncContextManager[Any]]:
+    def _sdk(self, key: str) -> tuple[Any, Any, Callable[[Any], Any]]:
         try:
             from mistralai.client import Mistral
             from mistralai.client.httpclient import httpx  # the very package that this SDK was built on
@@ -68,19 +66,13 @@ class MistralModel(ServedModel):
             "client": httpx.Client(verify=tls),  # the SDK would make one at each request
             "debug_logger": NoOpLogger(),  # under MISTRAL_DEBUG its own writes the Authorization header
         }
-
-        @asynccontextmanager
-        async def connect() -> AsyncIterator[Any]:
-            async with bounded_client(httpx, tls) as http:
-                yield Mistral(async_client=http, **settings).chat
-
-        return connect
+        return httpx, tls, lambda http: Mistral(async_client=http, **settings).chat
 
     async def _replies(self, client: Any, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
         assembly.streamed = self._stream  # another task may find out meanwhile that streams cannot be read
         request = self._request(assembly.messages, tools)
         if not assembly.streamed:
-            yield assembly.feed_response(await client.complete_async(**request))
+            yield assembly.feed(await client.complete_async(**request), whole=True)
             return
         async with await client.stream_async(**request) as chunks:
             async for event in chunks:
@@ -99,7 +91,7 @@ class MistralModel(ServedModel):
         )
 
     def _unreadable(self, assembly: Assembly) -> Transient:
-        """Return what follows from a reply that the SDK cannot read: from now on none is streamed."""
+        """Return the failure for a reply that the SDK cannot read: from now on none is streamed."""
         if not assembly.streamed:
             return Transient("the server's response is not a chat completion")
         self._stream = False

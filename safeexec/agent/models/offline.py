@@ -47,22 +47,8 @@ class ScriptedModel:
         return reply
 
 
-class RecordedModel:
+class RecordedModel(ScriptedModel):
     """Replays the replies of a transcript, which an agent writes (`transcript=`)."""
 
     def __init__(self, path: str | Path) -> None:
-        self._path = Path(path)
-        self._replies = read_replies(self._path)
-
-    @property
-    def name(self) -> str:
-        return f"recorded {self._path.name}"
-
-    def complete(self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS) -> Reply:
-        """The next recorded reply. Raises TranscriptError when the recording has no more."""
-        recorded = next(self._replies, None)
-        if recorded is None:
-            raise TranscriptError(f"{self._path}: the recording has no further reply")
-        if recorded.text:
-            events.on_text(recorded.text)
-        return recorded
+        super().__init__(read_replies(path), name=f"recorded {Path(path).name}")

@@ -5,21 +5,24 @@ The SDKs' own retries are off: they take any Retry-After as it is. So are redire
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from typing import Any, ClassVar, NoReturn
 
-from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused
-from safeexec.agent.messages import Message, Messages, Reply, ToolSpec
+from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused, ModelUnavailable
+from safeexec.agent.messages import Message, Messages, Reply, ToolSpec, as_messages
+from safeexec.agent.models.asking import ask_in_thread, out_of_time
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import TRANSIENT_STATUS, RetryRules, Transient, retry_after_seconds
 from safeexec.agent.models.base import NO_EVENTS, ModelEvents
-from safeexec.agent.models.patience import Patience
 from safeexec.common.text import printable
 
+MAX_RESPONSE_BYTES = 64 << 20
 MAX_SAID, SHOWN = 2000, 500
 """Characters of a server's words that are looked at, and that are told."""
 
@@ -31,7 +34,7 @@ class ServedModel(ABC):
     """
 
     key_variable: ClassVar[str]
-    """Which variable of the environment has the key, if none is given."""
+    """The variable of the environment that has the key, if none is given."""
     key_advice: ClassVar[str] = ""
     keyless_advice: ClassVar[str] = "name a compatible server of your own, which needs no key, with server_url=…"
 
@@ -45,10 +48,11 @@ class ServedModel(ABC):
         self._name = name
         self._server_url = server_url
         self._timeout = timeout
+        self._retry = retry
         self.__key = key
         # A key that is not empty keeps the SDK from looking for one in the environment.
-        self._connect = self._connector(key or "none")
-        self._patience = Patience(name, self._texts, timeout, retry)
+        httpx, tls, self._client = self._sdk(key or "none")
+        self._connect = partial(bounded_client, httpx, tls)
 
     def __repr__(self) -> str:
         at = f" at {self._server_url}" if self._server_url else ""
@@ -63,17 +67,53 @@ class ServedModel(ABC):
 
     def complete(self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS) -> Reply:
         """One reply. ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot succeed."""
-        return self._patience.complete(messages, tools, events)
+        # Awaited in a thread, where no loop is running: only a task can be stopped in the middle of a read, and a
+        # server that sends a byte now and then would hold up a blocking reader for ever.
+        return ask_in_thread(
+            lambda inner: asyncio.run(self.complete_async(messages, tools=tools, events=inner)), events
+        )
 
     async def complete_async(
         self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
     ) -> Reply:
         """As `complete`."""
-        return await self._patience.complete_async(messages, tools, events)
+        try:
+            async with asyncio.timeout(events.seconds) as patience:
+                return await self._persist(as_messages(messages), tools, events)
+        except TimeoutError:
+            if not patience.expired():
+                raise
+        raise out_of_time(events.seconds)
+
+    async def _persist(self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents) -> Reply:
+        attempt = 1
+        while True:
+            try:
+                return await self._attempt(messages, tools, events)
+            except Transient as failure:
+                wait = self._retry.wait(failure, attempt, self._name) if failure.counts else 0.0
+                events.on_retry(failure.reason, wait)
+                attempt += failure.counts
+            await asyncio.sleep(wait)
+
+    async def _attempt(self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents) -> Reply:
+        assembly = Assembly(messages)
+        try:
+            async with asyncio.timeout(self._timeout) as patience, aclosing(self._texts(assembly, tools)) as texts:
+                async for text in texts:
+                    if text:
+                        events.on_text(text)
+            return assembly.reply()
+        except TimeoutError:
+            if not patience.expired():
+                raise
+        raise Transient(f"no complete reply within {self._timeout:g} s")
 
     @abstractmethod
-    def _connector(self, key: str) -> Callable[[], AbstractAsyncContextManager[Any]]:
-        """Opens the SDK's client for one request: a client belongs to the event loop that it is used in."""
+    def _sdk(self, key: str) -> tuple[Any, Any, Callable[[Any], Any]]:
+        """The `httpx` that the SDK was built on, TLS settings of it, and what makes the SDK's client of a client of
+        `httpx`: a new one for each request, as it belongs to the event loop that it is used in.
+        """
 
     @abstractmethod
     def _replies(self, client: Any, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
@@ -81,13 +121,13 @@ class ServedModel(ABC):
 
     @abstractmethod
     def _meaning(self, error: Any, names: set[str], assembly: Assembly) -> Exception | None:
-        """Return what an exception of this SDK means, of which these are the names of the class and its bases."""
+        """Return the meaning of an exception of this SDK, given the names of its class and of the bases of that."""
 
     async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
         """One attempt. What the SDK raises leaves as what it means."""
         failure: Exception | None = None
         try:
-            async with self._connect() as client, aclosing(self._replies(client, assembly, tools)) as texts:
+            async with self._connect() as http, aclosing(self._replies(self._client(http), assembly, tools)) as texts:
                 async for text in texts:
                     yield text
         except Exception as error:
@@ -99,7 +139,7 @@ class ServedModel(ABC):
                 del failure  # or exception and frame would hold each other
 
     def _judge(self, error: Exception, assembly: Assembly) -> Exception:
-        """Return what an exception means. It is not kept as a context: it holds the request with the key in it."""
+        """Return the meaning of an exception. It is not kept as a context: it holds the request with the key in it."""
         names = {base.__name__ for base in type(error).__mro__}
         if isinstance(error, (Transient, ModelError)):
             return error
@@ -113,7 +153,7 @@ class ServedModel(ABC):
         return ModelError(f"{self._name}: the request failed {said}")
 
     def _judge_status(self, status: int, headers: Any, said: str) -> Exception:
-        """Return what an answer with this status means, in which the server `said` why."""
+        """Return the meaning of an answer with this status, in which the server `said` why."""
         said = self._scrub(said).strip()[:SHOWN]
         if status in TRANSIENT_STATUS:
             wait = retry_after_seconds(headers.get("retry-after-ms"), headers.get("retry-after"), time.time())
@@ -128,6 +168,39 @@ class ServedModel(ABC):
     def _scrub(self, text: str) -> str:
         """A server's words as they may be shown: without the key, should it echo it."""
         return printable((text.replace(self.__key, "***") if self.__key else text)[:MAX_SAID])
+
+
+@asynccontextmanager
+async def bounded_client(httpx: Any, tls: Any) -> AsyncIterator[Any]:
+    """A client of `httpx`, which an SDK is built on, for one request. TLS settings are shared: they take long."""
+
+    class Bounded(httpx.AsyncByteStream):  # type: ignore[misc]  # the SDK gives it no type
+        """A response's bytes, until there are too many."""
+
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            received = 0
+            async for data in self._stream:
+                received += len(data)
+                if received > MAX_RESPONSE_BYTES:
+                    raise ModelUnavailable(f"the server sent more than {MAX_RESPONSE_BYTES >> 20} MB for one reply")
+                yield data
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    async def bound(response: Any) -> None:
+        if "content-encoding" in response.headers:  # a few bytes can stand for gigabytes, and none was asked for
+            raise ModelUnavailable("the server sent a compressed reply, which was not asked for")
+        response.stream = Bounded(response.stream)
+        response.encoding = "utf-8"  # a server may name any codec of Python, and some take quadratic time (punycode)
+
+    async with httpx.AsyncClient(
+        verify=tls, headers={"accept-encoding": "identity"}, event_hooks={"response": [bound]}, follow_redirects=False
+    ) as client:
+        yield client
 
 
 def chat_message(message: Message, picture: Callable[[str], Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeexec.agent.repair.agent import RepairAgent
-from safeexec.agent.repair.patches import RepairCommit, RepairWarning
 from safeexec.agent.repair.result import RepairResult
+from safeexec.agent.repair.tools import RepairCommit, RepairWarning
 
 __all__ = ["RepairAgent", "RepairCommit", "RepairResult", "RepairWarning"]

@@ -13,12 +13,12 @@ from safeexec import Policy
 from safeexec.agent.errors import RepairError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
-from safeexec.agent.outcome import AgentResult, AgentStep, Event
+from safeexec.agent.outcome import AgentResult, Event
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.judges import held_out_paths, is_named, likely_code
 from safeexec.agent.repair.result import RepairResult
 from safeexec.agent.repair.tools import Approval, Bench
-from safeexec.agent.repair.verification import Command, Verifier, commands_of
+from safeexec.agent.repair.verification import Command, Verifier
 
 _INSTRUCTIONS = """\
 You repair a Python repository. Your code calls these host tools and prints what they return; the sandbox itself has \
@@ -34,7 +34,6 @@ _TOOLS = (
 )
 _NO_FILES = ("open", "pathlib.Path", "os", "subprocess")
 _TASK = "Repair the code, so that the verification passes."
-_ADVICE = "Mend the code for every input, or repeat your answer if that cannot be done."
 
 
 class RepairAgent:
@@ -76,8 +75,7 @@ class RepairAgent:
     ) -> None:
         self._model = model
         self._repository = Path(repository)
-        self._verifier = Verifier(verify, policy=policy, timeout=timeout, memory_mb=memory_mb)
-        self._held_out = commands_of(held_out, "held_out") if held_out else []
+        self._verifier = Verifier(verify, held_out=held_out, policy=policy, timeout=timeout, memory_mb=memory_mb)
         if isinstance(editable, str):
             raise RepairError("editable must be a list of paths")
         self._editable = None if editable is None else tuple(editable)
@@ -87,12 +85,12 @@ class RepairAgent:
         self._options = {"max_steps": 30, **options}
 
     def plan(self) -> dict[str, Any]:
-        """Return what a repair will run, hide and may change, as plain data; nothing runs yet. Raises RepairError."""
+        """Commands, hidden and editable paths of a repair, as plain data; nothing runs yet. Raises RepairError."""
         copy = self._copy()
         return {
             "repository": str(copy.original),
             "verify": self._verifier.commands,
-            "held_out": self._held_out,
+            "held_out": self._verifier.held_out,
             "hidden": sorted(copy.hidden),
             "editable": list(copy.editable),
             "files": len(copy.files()),
@@ -123,7 +121,7 @@ class RepairAgent:
 
     def _bench(self) -> Bench:
         """The copy of the repository, verified once."""
-        return Bench(self._copy(), self._verifier, self._approval, self._held_out)
+        return Bench(self._copy(), self._verifier, self._approval)
 
     def _end(self, bench: Bench, run: AgentResult) -> RepairResult:
         bench.finish()
@@ -132,7 +130,7 @@ class RepairAgent:
     def _hide(self, paths: Collection[str], editable: Sequence[str]) -> list[str]:
         """The files of the held-out commands. Raises RepairError where a command has none to hold out."""
         hidden: list[str] = []
-        for command in self._held_out:
+        for command in self._verifier.held_out:
             files = held_out_paths(paths, editable, command, self._verifier.words)
             if not files and "-c" not in command:
                 raise RepairError(
@@ -149,7 +147,7 @@ class RepairAgent:
         )
         agent = CodeAgent(
             self._model, policy, tools=bench.tools(), instructions=_INSTRUCTIONS, on_event=self._on_event,
-            review=_Review(bench).review, **self._options,
+            review=bench.review, **self._options,
         )  # fmt: skip
         agent.verdict = bench.verdict
         return agent
@@ -160,26 +158,3 @@ class RepairAgent:
             f"{task}\n\nEditable: {', '.join(bench.copy.editable)}. Verification: {commands}\n"
             f"It {bench.first.summary()}. Its log:\n\n{bench.first.log}"
         )
-
-
-_MAX_ANSWER = 100_000
-
-
-class _Review:
-    """An answer counts when the verification passes; a model that gives up may do so the second time."""
-
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self._objected = False
-
-    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> str | None:
-        pending = self._bench.copy.pending
-        if self._objected or (self._bench.last.ok and not pending):
-            return None
-        self._objected = True
-        if pending:
-            return f"There are changes that were not committed ({', '.join(pending)}): call verify() first, or undo()."
-        if "\n@@ " in str(answer)[:_MAX_ANSWER]:
-            return "A diff in the text changes nothing: make the changes with replace_text() in a step, then verify()."
-        last = self._bench.last
-        return f"The verification {last.summary()} still. {_ADVICE}\n\n{last.log}"

@@ -204,7 +204,7 @@ class WorkingCopy:
         return self._base.get(path)
 
     def executable(self, path: str) -> bool:
-        """Return whether a file can be executed: that stays as it was."""
+        """Return True for a file that can be executed: that stays as it was."""
         return bool(self._modes.get(path, 0) & 0o100)
 
     def diff(self, paths: Iterable[str] | None = None, *, since_commit: bool = False) -> str:
@@ -260,8 +260,8 @@ class WorkingCopy:
             put_file(top, path, data, mode=self._modes.get(path))
 
     def _original(self, top: int, path: str) -> bytes | None:
-        """Return what stands in the original now. Raises RepairError where that is neither what was copied nor what was
-        committed.
+        """The bytes of a file in the original now. Raises RepairError where they are neither those that were copied nor
+        those that were committed.
         """
         try:
             now: bytes | None = read_file(top, path, max_bytes=MAX_BYTES)

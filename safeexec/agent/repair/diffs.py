@@ -77,7 +77,7 @@ def _hunks(old: list[str], new: list[str]) -> str:
 
 
 def _opcodes(old: list[str], new: list[str]) -> list[_Opcode]:
-    """Return what is equal and what is not, as difflib says it."""
+    """The equal and the replaced lines, as difflib says it."""
     codes: list[_Opcode] = []
     a = b = 0
     for x, y, length in _runs(old, new):

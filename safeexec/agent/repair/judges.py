@@ -6,48 +6,35 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-_CONFIGURATION = frozenset(
-    {
-        "conftest.py",
-        "setup.py",
-        "setup.cfg",
-        "pyproject.toml",
-        "tox.ini",
-        "noxfile.py",
-        "pytest.ini",
-        "pytest.toml",
-        "sitecustomize.py",
-        "usercustomize.py",
-        "makefile",
-    }
-)
+_CONFIGURATION_TEXT = """\
+conftest.py setup.py setup.cfg pyproject.toml tox.ini noxfile.py pytest.ini pytest.toml sitecustomize.py
+usercustomize.py makefile"""
+_CONFIGURATION = frozenset(_CONFIGURATION_TEXT.split())
 _TEST_NAME = re.compile(r"(?:test_.*|.*_test|tests?|conftest)\.py")
 _TEST_DIRECTORIES = frozenset({"test", "tests", "testing"})
 
 
 def is_test(path: str) -> bool:
-    """Return whether a path looks like a test: its name, or a directory of tests."""
+    """Return True for a path that looks like a test: its name, or a directory of tests."""
     *directories, name = PurePosixPath(path.lower()).parts or ("",)
     return _TEST_NAME.fullmatch(name) is not None or not _TEST_DIRECTORIES.isdisjoint(directories)
 
 
 def is_configuration(path: str) -> bool:
-    """Return whether a file decides, by its name, what a verification runs; or, hidden, what hooks or editors run."""
+    """Return True for a file whose name decides what a verification runs; or, hidden, what hooks or editors run."""
     parts = PurePosixPath(path.lower()).parts or ("",)
     return parts[-1] in _CONFIGURATION or any(part.startswith(".") for part in parts)
 
 
 def is_named(path: str, argv: Sequence[str]) -> bool:
-    """Return whether the command of the verification names a file, or its module."""
+    """Return True if the command of the verification names a file, or its module."""
     named = {str(PurePosixPath(word.partition("::")[0])) for word in argv}
     named |= {f"{word.replace('.', '/')}{end}" for word in argv for end in (".py", "/__main__.py")}
     return path in named or path.removeprefix("src/") in named
 
 
 def likely_code(paths: Iterable[str]) -> list[str]:
-    """Return what of a repository looks like its code: `src`, its packages, its modules; tests and what runs them
-    apart.
-    """
+    """The paths of a repository that look like its code: `src`, its packages, its modules; no tests."""
     python = [PurePosixPath(path) for path in paths if path.endswith(".py")]
     tops = {path.parts[0] for path in python if path.name == "__init__.py" and len(path.parts) == 2}
     tops |= {path.parts[0] for path in python if len(path.parts) == 1} | {"src"}

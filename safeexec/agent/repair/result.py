@@ -7,8 +7,7 @@ from typing import Any
 
 from safeexec.agent.errors import RepairError
 from safeexec.agent.outcome import AgentResult, OfRun
-from safeexec.agent.repair.patches import RepairCommit, RepairWarning
-from safeexec.agent.repair.tools import Bench
+from safeexec.agent.repair.tools import Bench, RepairCommit, RepairWarning
 from safeexec.agent.repair.verdicts import Verification
 from safeexec.common.text import printable
 
@@ -21,14 +20,14 @@ class RepairResult(OfRun):
         self.before: Verification = bench.first
         self.after: Verification = bench.last
         self.held_out: Verification | None = bench.held_out
-        """What the held-out commands said of the last commit; None where there are none. The model never sees it."""
+        """The verdict of the held-out commands on the last commit; None without any. The model never sees it."""
         self.editable: tuple[str, ...] = bench.copy.editable
         self.commits: tuple[RepairCommit, ...] = tuple(bench.commits)
         self.rolled_back: tuple[str, ...] = tuple(bench.rolled_back)
         self.diff = bench.copy.diff()
         self.files = tuple(bench.copy.changed)
         self.warnings: tuple[RepairWarning, ...] = tuple(bench.warnings())
-        """What a person should look at before `apply`: changed tests and configuration, a program that ended itself.
+        """Remarks for a person to read before `apply`: changed tests and configuration, a program that ended itself.
         Nothing here reads the code: whether a patch serves the tests alone is for `held_out` to find. `str(warning)` is
         a line for a person.
         """
@@ -38,7 +37,7 @@ class RepairResult(OfRun):
 
     @property
     def ok(self) -> bool:
-        """Return whether the verification passes, and the held-out one."""
+        """Return True if the verification passes, and the held-out one."""
         held_out = self.held_out is None or self.held_out.ok
         return self.after.ok and held_out
 

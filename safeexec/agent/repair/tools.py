@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from safeexec import Allow, Deny
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.edits import numbered, replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_named, is_test
-from safeexec.agent.repair.patches import MAX_CHARACTERS, RepairCommit, RepairWarning
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
@@ -19,10 +19,40 @@ from safeexec.common.text import head_and_tail, printable
 Approval = Callable[[str, str], Allow | Deny | bool]
 """Sees an action in words and the diff it would make. True or `Allow()`, and nothing else, lets it happen."""
 
+MAX_CHARACTERS = 64 << 20
+"""Of all diffs of a repair."""
+_ADVICE = "Mend the code for every input, or repeat your answer if that cannot be done."
+_MAX_ANSWER = 100_000
 _MAX_LISTED = 500
 _MAX_FOUND = 100
 _MAX_SHOWN = 20_000
 _MAX_VERIFICATIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RepairCommit:
+    """One accepted patch. `id` is its number in the repair, from 1."""
+
+    id: str
+    message: str
+    files: tuple[str, ...]
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class RepairWarning:
+    """One thing to look at before a patch is applied. `rule` is a stable word; `line` counts from 1 in the file as it
+    is after the patch, and is None for what concerns the whole file.
+    """
+
+    path: str
+    line: int | None
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.message}"
 
 
 class Bench:
@@ -33,7 +63,6 @@ class Bench:
         working_copy: WorkingCopy,
         verifier: Verifier,
         approval: Approval | None,
-        held_out: Sequence[list[str]] = (),
     ) -> None:
         self.copy = working_copy
         self.rolled_back: list[str] = []
@@ -45,30 +74,22 @@ class Bench:
         self._notes: list[RepairWarning] = []
         self._verifications = 0
         self._verdict: str | None = None
+        self._objected = False
         self.first = self.last = verifier.run(working_copy)
         if self.first.ended == "missing":
             raise RepairError(f"verify: {self.first.log}")
-        self._held_out = held_out
         self.held_out = self._hold_out()
         if self.held_out is not None and self.held_out.ended == "missing":
             raise RepairError(f"held_out: {self.held_out.log}")
 
     def _hold_out(self) -> Verification | None:
-        """Return what the held-out commands say, which nothing here shows the model."""
-        return self._verifier.run(self.copy, self._held_out, hidden=True) if self._held_out else None
+        """Run the held-out commands; nothing here shows the model their verdict."""
+        return self._verifier.run(self.copy, held_out=True) if self._verifier.held_out else None
 
     def tools(self) -> list[Callable[..., object]]:
         """The functions that guest code may call."""
-        return [
-            self.list_files,
-            self.search,
-            self.read_file,
-            self.replace_text,
-            self.write_file,
-            self.delete_file,
-            self.verify,
-            self.undo,
-        ]
+        reading: list[Callable[..., object]] = [self.list_files, self.search, self.read_file]
+        return [*reading, self.replace_text, self.write_file, self.delete_file, self.verify, self.undo]
 
     # Reading
 
@@ -152,9 +173,7 @@ class Bench:
         return f"changed; now call verify()\n{head_and_tail(diff, _MAX_SHOWN)[0]}".encode("utf-8", "replace").decode()
 
     def _risk(self, path: str, text: str | None) -> str:
-        """Return what makes a change one for a person: deleting, tests, and what decides how tests run; empty for
-        others.
-        """
+        """The action that a person has to approve: deleting, changing tests or their configuration; else empty."""
         if text is None:
             return f"delete {path}"
         if is_test(path):
@@ -215,9 +234,21 @@ class Bench:
         return f"{head} COMMITTED: {commit.message}."
 
     def verdict(self) -> str | None:
-        """Return what became of the changes since this was last asked: committed, rolled back, no better, undone."""
+        """The fate of the changes since this was last asked: committed, rolled back, no better, undone."""
         verdict, self._verdict = self._verdict, None
         return verdict
+
+    def review(self, answer: object, steps: object) -> str | None:
+        """Take an answer when the verification passes; a model that gives up may do so the second time."""
+        pending = self.copy.pending
+        if self._objected or (self.last.ok and not pending):
+            return None
+        self._objected = True
+        if pending:
+            return f"There are changes that were not committed ({', '.join(pending)}): call verify() first, or undo()."
+        if "\n@@ " in str(answer)[:_MAX_ANSWER]:
+            return "A diff in the text changes nothing: make the changes with replace_text() in a step, then verify()."
+        return f"The verification {self.last.summary()} still. {_ADVICE}\n\n{self.last.log}"
 
     def finish(self) -> None:
         """At the end: changes that were not verified yet are, and what is not committed then is rolled back."""
@@ -228,11 +259,11 @@ class Bench:
         self.held_out = self._hold_out()
 
     def warnings(self) -> list[RepairWarning]:
-        """Return what a person should look at before the changes are applied."""
+        """The remarks for a person to read before the changes are applied."""
         return [*(warning for path in self.copy.changed for warning in self._of_file(path)), *self._notes]
 
     def _of_file(self, path: str) -> Iterator[RepairWarning]:
-        """Yield what is said of a changed file whatever stands in it."""
+        """The remark about a changed file, whatever its text is."""
         how, line = self._how(path), self._first_line(path)
         if is_configuration(path) or is_named(path, self._verifier.words):
             yield RepairWarning(printable(path), line, "judge-changed", f"{how}; it decides what is run")
@@ -240,7 +271,7 @@ class Bench:
             yield RepairWarning(printable(path), line, "test-changed", f"{how}; it is a test")
 
     def _first_line(self, path: str) -> int | None:
-        """Return where a file begins to differ; None for one that was not there, or is not any more."""
+        """The line at which a file begins to differ; None for one that was not there, or is not any more."""
         before, after = self.copy.was(path), self.copy.read_bytes(path)
         if before is None or after is None:
             return None

@@ -14,19 +14,8 @@ from pathlib import Path, PurePosixPath
 from safeexec.agent.errors import RepairError
 from safeexec.untrusted.below import MAX_DEPTH, Found, directory_below, opened, read_file, walk
 
-LEFT_OUT = frozenset(
-    {
-        "__pycache__",
-        "node_modules",
-        ".tox",
-        ".nox",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".hypothesis",
-        ".eggs",
-    }
-)
+_CACHES = (".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis")
+LEFT_OUT = frozenset({"__pycache__", "node_modules", ".tox", ".nox", ".eggs", *_CACHES})
 MAX_BYTES = 256 << 20
 MAX_FILES = 50_000
 MAX_LINKS = 2_000
@@ -42,7 +31,7 @@ class Tree:
     files: dict[str, bytes] = field(default_factory=dict)
     modes: dict[str, int] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
-    """What links say, which may lead anywhere."""
+    """Links and their targets, which may be anywhere."""
     directories: set[str] = field(default_factory=set)
 
 
@@ -81,7 +70,7 @@ def _take(tree: Tree, found: Found, room: int) -> int:
 
 
 def is_version_control(name: str) -> bool:
-    """Return whether a file or a directory is git's own, as any file system spells it."""
+    """Return True if a file or a directory is git's own, as any file system spells it."""
     return name.lower() == ".git"
 
 
@@ -127,7 +116,7 @@ def _at_or_below(names: list[str], target: str) -> Iterator[str]:
 
 
 def _resolve(link: str, links: Mapping[str, str]) -> str | None:
-    """Return where a link leads, links on the way followed; None where that is outside the tree, or nowhere."""
+    """The target of a link, links on the way followed; None where that is outside the tree, or nowhere."""
     done: list[str] = []
     ahead, hops = link.split("/")[::-1], 0
     for _ in range(_MAX_PARTS):

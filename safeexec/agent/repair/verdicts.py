@@ -25,7 +25,7 @@ class Verification:
     """The verdicts of several commands, in their order; empty where there is one command."""
 
     def worse_than(self, before: Verification, *, may_lose_failing: bool = False) -> str:
-        """Return why this is worse than `before`, or an empty text. `may_lose_failing`: failed tests may be gone."""
+        """The reason why this is worse than `before`, or empty. `may_lose_failing`: failed tests may be gone."""
         if self.parts and len(self.parts) == len(before.parts):
             judged = zip(self.parts, before.parts, strict=True)
             reasons = (now.worse_than(then, may_lose_failing=may_lose_failing) for now, then in judged)
@@ -69,7 +69,7 @@ class Verification:
         }  # fmt: skip
 
     def better_than(self, before: Verification) -> bool:
-        """Return whether it has less to mend; of several commands, of one of them at least."""
+        """Return True if it has less to mend; of several commands, of one of them at least."""
         if self.parts and len(self.parts) == len(before.parts):
             return any(now.better_than(then) for now, then in zip(self.parts, before.parts, strict=True))
         if self.ok != before.ok:
@@ -94,7 +94,7 @@ class _Tests:
         self._names = sorted(self._exact)
 
     def hold(self, whole: str) -> bool:
-        """Return whether `whole` is one of the tests, or what one of them is part of."""
+        """Return True if `whole` is one of the tests, or one of them is part of it."""
         return whole in self._exact or any(self._begins(start) for start in (f"{whole}[", f"{whole}::", f"{whole}."))
 
     def _begins(self, start: str) -> bool:

@@ -16,7 +16,7 @@ import shlex
 import sys
 import tarfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -32,45 +32,26 @@ from safeexec.untrusted.json_text import loads
 if TYPE_CHECKING:
     from safeexec.agent.repair.copies import WorkingCopy
 
-_ARCHIVE = "tree.tar"
 _TREE = "tree"
-_CHANGES = "changes.tar"
+_ARCHIVE = "changes.tar"
 _SCRIPT = "verify.py"
 _REPORT = "report.jsonl"
-_PREPARE = """\
+_BEGIN = """\
 import importlib.util, json, os, runpy, sys, tarfile, traceback
 os.environ.update(NO_COLOR="1", PYTHONDONTWRITEBYTECODE="1")
 sys.dont_write_bytecode = True
-os.mkdir({tree!r})
-with tarfile.open({archive!r}) as archive:
-    archive.extractall({tree!r}, filter="data")
-os.remove({archive!r})
 """
-_PRELOAD = """\
-def found(place):
-    return os.listdir(place) if os.path.isdir(place) else ()
-
-known = set(sys.modules)
-try:
-    import pytest
-except ImportError:
-    pass
-names = {{module.partition(".")[0] for module in set(sys.modules) - known}}
-places = [os.path.join({tree!r}, part) for part in ("", "src")]
-[name for name in names for place in places if not {{name, name + ".py"}}.isdisjoint(found(place))]
-"""
-"""Imports pytest once for all attempts. Its value: the modules of the tree that would be overlooked then."""
-_CHANGE = """\
+_CHANGE = f"""\
 for path in gone:
-    os.remove(os.path.join({tree!r}, path))
+    os.remove(os.path.join({_TREE!r}, path))
     try:
-        os.removedirs(os.path.join({tree!r}, os.path.dirname(path)))
+        os.removedirs(os.path.join({_TREE!r}, os.path.dirname(path)))
     except OSError:
         pass
-os.makedirs({tree!r}, exist_ok=True)
-with tarfile.open({archive!r}) as archive:
-    archive.extractall({tree!r}, filter="data")
-os.remove({archive!r})
+os.makedirs({_TREE!r}, exist_ok=True)
+with tarfile.open({_ARCHIVE!r}) as archive:
+    archive.extractall({_TREE!r}, filter="data")
+os.remove({_ARCHIVE!r})
 """
 _PROGRAM = """\
 __file__ = sys._getframe().f_code.co_filename
@@ -137,7 +118,7 @@ _PYTEST = ("pytest", "py.test")
 _LOG_CHARACTERS = 6000
 """Of what the commands print, for the model."""
 _PREPARE_SECONDS = 120.0
-"""How long it may take to unpack a tree and import pytest. `timeout` is for the command; a busy machine is slow."""
+"""Limit for unpacking a tree. `timeout` is for the command; a busy machine is slow."""
 _PROCESSES = 64
 """Tests may fork."""
 _TELLING = re.compile(
@@ -169,11 +150,14 @@ class Verifier:
         self,
         verify: Command | Sequence[Command],
         *,
+        held_out: Command | Sequence[Command] = (),
         policy: Policy | str = "confined-python",
         timeout: float = 120.0,
         memory_mb: int = 1024,
     ) -> None:
         self.commands = commands_of(verify, "verify")
+        self.held_out = commands_of(held_out, "held_out") if held_out else []
+        """Commands that decide too, on the files that the model does not see."""
         self._given = policy
         self._timeout = timeout
         self._limits: Any = {
@@ -208,91 +192,72 @@ class Verifier:
 
     @property
     def words(self) -> list[str]:
-        """The words of all commands."""
+        """The words of all commands that the model sees."""
         return [word for command in self.commands for word in command]
 
-    def run(
-        self, copy: WorkingCopy, commands: Sequence[list[str]] | None = None, *, hidden: bool = False
-    ) -> Verification:
-        """Run the commands, or others instead. What the code under test does wrong is in the verdict. `hidden`: with
-        the files that the model does not see.
-        """
-        files = {path: (data, mode) for path, data, mode in copy.visible(hidden=hidden)}
-        wanted = self.commands if commands is None else commands
-        room = _LOG_CHARACTERS // len(wanted)
+    def run(self, copy: WorkingCopy, *, held_out: bool = False) -> Verification:
+        """Run the commands, or those that are held out. What the code under test does wrong is in the verdict."""
+        files = {path: (data, mode) for path, data, mode in copy.visible(hidden=held_out)}
+        commands = self.held_out if held_out else self.commands
+        room = _LOG_CHARACTERS // len(commands)
         try:
-            parts = [self._verdict(argv, files, room) for argv in wanted]
+            parts = [self._verdict(argv, files, room) for argv in commands]
         finally:
             if not self._kept:
                 self.close()
-        return together(parts, [shlex.join(argv) for argv in wanted])
+        return together(parts, [shlex.join(argv) for argv in commands])
 
-    def _opened(self, commands: Iterable[list[str]]) -> Sandbox:
-        """The sandbox, opened anew where a command needs a program that it does not list yet."""
-        needed = {argv[0] for argv in (*self.commands, *commands) if _python_command(argv) is None}
-        if self._sandbox is None or not needed <= self._programs:
-            self.close()
-            policy = Policy.load(self._given) if isinstance(self._given, str) else self._given
-            if policy.language.mode != "python":
+    def _opened(self) -> Sandbox:
+        if self._sandbox is not None:
+            return self._sandbox
+        needed = {argv[0] for argv in (*self.commands, *self.held_out) if _python_command(argv) is None}
+        policy = Policy.load(self._given) if isinstance(self._given, str) else self._given
+        if policy.language.mode != "python":
+            raise RepairError(f"policy: {policy.name!r} is for guest code; a verification needs language.mode: python")
+        for program in needed:
+            if "/" in program and not program.startswith("/"):
                 raise RepairError(
-                    f"policy: {policy.name!r} is for guest code; a verification needs language.mode: python"
+                    f"verify: {program} is a file of the repository; name the program that runs it before it"
                 )
-            for program in needed:
-                if "/" in program and not program.startswith("/"):
-                    raise RepairError(
-                        f"verify: {program} is a file of the repository; name the program that runs it before it"
-                    )
-            self._programs = frozenset(policy.danger_allow_commands) | needed
-            policy = policy.replace(
-                checkpoints="off", tools={"max_calls": MAX_CALLS}, limits=self._limits,
-                danger_allow_commands=sorted(self._programs),
-            )  # fmt: skip
-            try:
-                self._sandbox = Sandbox(policy, tools=[self.witness], spare=0).open()
-            except PolicyError as error:
-                raise RepairError(f"verify: {error}") from error
+        self._programs = frozenset(policy.danger_allow_commands) | needed
+        policy = policy.replace(
+            checkpoints="off", tools={"max_calls": MAX_CALLS}, limits=self._limits,
+            danger_allow_commands=sorted(self._programs),
+        )  # fmt: skip
+        try:
+            self._sandbox = Sandbox(policy, tools=[self._witness.witness], spare=0).open()
+        except PolicyError as error:
+            raise RepairError(f"verify: {error}") from error
         return self._sandbox
 
-    def witness(self, test: str, outcome: str) -> None:
-        """The tool that says which tests begin and how they end."""
-        self._witness.witness(test, outcome)
-
     @contextmanager
-    def _attempt(self, argv: list[str], files: dict[str, tuple[bytes, int]]) -> Iterator[Session]:
+    def _attempt(self, files: dict[str, tuple[bytes, int]]) -> Iterator[Session]:
         """A branch of the prepared session, with the files of the attempt."""
-        sandbox = self._opened([argv])
         try:
-            (session,) = self._ready(sandbox, files).branch()
+            (session,) = self._ready(files).branch()
         except SandboxError:  # what ran before may have ended it
             self._prepared = None
-            (session,) = self._ready(sandbox, files).branch()
+            (session,) = self._ready(files).branch()
         with session:
             gone = [path for path in self._tree if path not in files]
             changed = {path: entry for path, entry in files.items() if self._tree.get(path) != entry}
             if gone or changed:
-                session.write_file(_CHANGES, _archive(changed))
-                change = _CHANGE.format(tree=_TREE, archive=_CHANGES)
-                session.run(change, namespace={"gone": gone}, timeout=_PREPARE_SECONDS).check()
+                _change(session, gone, changed)
             yield session
 
-    def _ready(self, sandbox: Sandbox, files: dict[str, tuple[bytes, int]]) -> Session:
+    def _ready(self, files: dict[str, tuple[bytes, int]]) -> Session:
         """The prepared session; made from the files of the first attempt."""
         if self._prepared is not None:
             return self._prepared
-        preload = any(_runs_pytest(argv) for argv in self.commands)
-        for program in ([_PRELOAD] if preload else []) + [""]:
-            session = sandbox.session()
-            session.write_file(_ARCHIVE, _archive(files))
-            session.run(_PREPARE.format(tree=_TREE, archive=_ARCHIVE), timeout=_PREPARE_SECONDS).check()
-            if not session.run(program.format(tree=_TREE), timeout=_PREPARE_SECONDS).check().value:
-                break
-            session.close()
+        session = self._opened().session()
+        session.run(_BEGIN, timeout=_PREPARE_SECONDS).check()
+        _change(session, [], files)
         self._prepared, self._tree = session, files
         return session
 
     def _verdict(self, argv: list[str], files: dict[str, tuple[bytes, int]], room: int) -> Verification:
-        self._witness = Witness()
-        with self._attempt(argv, files) as session:
+        self._witness.begin()
+        with self._attempt(files) as session:
             program = _python_program(argv)
             if program is None:
                 return self._command(session, argv, argv, room)
@@ -304,30 +269,27 @@ class Verifier:
 
     def _in_session(self, session: Session, argv: list[str], program: str, room: int) -> Verification:
         result = session.run(_IN_SESSION.format(tree=_TREE, program=program), timeout=self._timeout)
-        log, error, witness = result.stdout + result.stderr, result.error, self._witness
+        log, error, outcomes = result.stdout + result.stderr, result.error, self._witness.outcomes
         match result.value:
-            case [str() as missing, _]:
-                return Verification(False, head_and_tail(printable(missing), room)[0], ended="missing")
-            case [int() as status, str() as place]:
-                return _read(argv, room, status == 0, log, witness.outcomes, exit_at=place)
+            case [int() | str() as status, str() as place]:
+                return _read(argv, room, status, log, outcomes, exit_at=place)
         if result.ok:  # code of the tree has changed what the step gives
-            return _read(argv, room, False, f"{log}\nThe program did not say how it ended.", witness.outcomes)
+            return _read(argv, room, 1, f"{log}\nThe program did not say how it ended.", outcomes)
         if result.outcome == "error":
-            return _read(argv, room, False, f"{log}\n{error.traceback if error else ''}", witness.outcomes)
-        running = f"The last test that began is {witness.running}." if witness.running else ""
+            return _read(argv, room, 1, f"{log}\n{error.traceback if error else ''}", outcomes)
+        running = f"The last test that began is {self._witness.running}." if self._witness.running else ""
         log += f"\n{error.type}: {error.message}\n{running}" if error else ""
-        return _read(argv, room, False, log, witness.outcomes, ended=result.outcome)
+        return _read(argv, room, 1, log, outcomes, ended=result.outcome)
 
     def _command(self, session: Session, argv: list[str], words: list[str], room: int) -> Verification:
         """Run a program. `argv` is what was asked for, `words` what is started for it."""
         done = session.command(words, cwd=_TREE, timeout=self._timeout)
         end = self._reported(session) if words is not argv else {}
         log, outcomes = f"{done.stdout}{done.stderr}", self._witness.outcomes
-        if isinstance(end.get("status"), str):
-            return Verification(False, head_and_tail(printable(end["status"]), room)[0], ended="missing")
-        if done.outcome in ("ok", "error"):
-            return _read(argv, room, done.ok, log, outcomes, exit_at=str(end.get("place", "")))
-        return _read(argv, room, False, f"{log}\n{done.message}", outcomes, ended=done.outcome)
+        status = end["status"] if isinstance(end.get("status"), str) else int(not done.ok)
+        if done.outcome in ("ok", "error") or isinstance(status, str):
+            return _read(argv, room, status, log, outcomes, exit_at=str(end.get("place", "")))
+        return _read(argv, room, status, f"{log}\n{done.message}", outcomes, ended=done.outcome)
 
     def _reported(self, session: Session) -> dict[str, Any]:
         """Read what a Python program wrote of its tests, and, last, of its end. It may have written anything."""
@@ -346,7 +308,7 @@ class Verifier:
                 continue
             match event:
                 case [str() as test, str() as outcome]:
-                    self.witness(test, outcome)
+                    self._witness.witness(test, outcome)
                 case {"status": int() | str() as status, "place": str() as place}:
                     end = {"status": status, "place": place}
         return end
@@ -355,14 +317,17 @@ class Verifier:
 def _read(
     argv: list[str],
     room: int,
-    ok: bool,
+    status: int | str,
     log: str,
     outcomes: Mapping[str, str],
     *,
     ended: str = "exit",
     exit_at: str = "",
 ) -> Verification:
-    """The verdict of a run, from what the witness saw; without one from the log."""
+    """The verdict of a run, from the reports of tests, else from the log. A `status` of text names what is missing."""
+    if isinstance(status, str):
+        return Verification(False, head_and_tail(printable(status), room)[0], ended="missing")
+    ok = status == 0
     log = printable(log[-MAX_LOG:])
     if not ok and _REFUSED in log:
         log += f"\n`{_REFUSED}` is what the sandbox answers to network, other programs and signals: there are none."
@@ -399,10 +364,6 @@ def _is_python(program: str) -> bool:
     return _python_command([program]) is not None and Path(program).name not in _PYTEST
 
 
-def _runs_pytest(argv: list[str]) -> bool:
-    return (_python_command(argv) or [])[:2] == ["-m", "pytest"]
-
-
 def _runs_tests(argv: list[str]) -> bool:
     command = _python_command(argv) or []
     return command[:1] == ["-m"] and command[1:2] in (["pytest"], ["unittest"])
@@ -436,15 +397,16 @@ def _python_program(argv: list[str]) -> str | None:
     return _PROGRAM.format(argv=shown, witness=SOURCE, run=run, known=known, missing=missing, paths=paths)
 
 
-def _archive(files: Mapping[str, tuple[bytes, int]]) -> bytes:
-    """Files as a tar: the verification gets a copy, so that it cannot change what it judges."""
+def _change(session: Session, gone: Sequence[str], files: Mapping[str, tuple[bytes, int]]) -> None:
+    """Change the tree of a session. It gets copies: a verification cannot change what it judges."""
     buffer, now = io.BytesIO(), int(time.time())
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for path, (data, mode) in files.items():  # guests make no links
             info = tarfile.TarInfo(path)
             info.size, info.mode, info.mtime = len(data), mode, now
             archive.addfile(info, io.BytesIO(data))
-    return buffer.getvalue()
+    session.write_file(_ARCHIVE, buffer.getvalue())
+    session.run(_CHANGE, namespace={"gone": gone}, timeout=_PREPARE_SECONDS).check()
 
 
 def digest(log: str, characters: int) -> str:

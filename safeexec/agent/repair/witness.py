@@ -92,6 +92,10 @@ class Witness:
     """The test that had begun last."""
     _left: int = MAX_CHARACTERS
 
+    def begin(self) -> None:
+        """Forget the run before."""
+        self.outcomes, self.running, self._left = {}, "", MAX_CHARACTERS
+
     def witness(self, test: str, outcome: str) -> None:
         """The tool that the verification's process calls."""
         test = test[:MAX_NAME].removeprefix("unittest.loader._FailedTest.")  # a module that cannot be imported

@@ -22,7 +22,7 @@ from safeexec.results import Result
 REPEATS = 100
 """Programs in a row that a proposer has given before, after which it is not asked further."""
 SHORTEST_SECONDS = 0.01
-"""What a step gets although the search is out of time: it ends as late, and is not recorded."""
+"""Limit of a step when the search is out of time: it ends as late, and is not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +55,10 @@ class SearchState:
         return self.node.depth
 
 
-@dataclass(frozen=True, slots=True)
-class Proposals:
-    """The programs of one call of a proposer."""
-
-    sources: list[str]
-    tokens: int = 0
-    problem: str = ""
-
-
-async def propose(proposer: Any, state: SearchState, room: int) -> Proposals:
-    """Ask for programs that go on from a state, `room` new ones at most."""
+async def propose(proposer: Any, state: SearchState, room: int) -> tuple[list[str], int, str]:
+    """Ask for programs that go on from a state, `room` new ones at most. Return them, the tokens that they took, and
+    why there are no more.
+    """
     sources: list[str] = []
     tokens, problem = 0, ""
     known = {child.source for child in state.node.children}
@@ -76,7 +69,7 @@ async def propose(proposer: Any, state: SearchState, room: int) -> Proposals:
             tokens += item.tokens
     except Exception as error:
         problem = f"the proposer raised {in_words(error)}"
-    return Proposals(sources, tokens, problem)
+    return sources, tokens, problem
 
 
 def _new(given: Any, known: set[str], room: int) -> Iterator[Proposal]:
@@ -136,7 +129,7 @@ class Trials:
         return TriedProgram(result, found.value, spoiled=spoiled)
 
     async def replay(self, session: Any, sources: list[str]) -> str:
-        """Run programs once more, to be in the state that they lead to. Why they do not, if they do not."""
+        """Run programs once more, to be in the state that they lead to. Return why they fail, if they do."""
         for source in sources:
             result = await self._run(session, source)
             if not result.ok:
@@ -154,12 +147,12 @@ class Trials:
         return result
 
     def _is_late(self) -> bool:
-        """Return whether the time of the search is over."""
+        """Return True when the time of the search is over."""
         return self._deadline is not None and monotonic() >= self._deadline
 
 
 def _takes_two(score: Any) -> bool:
-    """Return whether a function takes the result of the step besides the session."""
+    """Return True for a function that takes the result of the step besides the session."""
     try:
         parameters = list(inspect.signature(score).parameters.values())
     except (TypeError, ValueError):  # of C code: it is given the session

@@ -17,7 +17,6 @@ from safeexec.agent.search.tree import FAILED, OPEN, UNSCORED, UNTRIED, SearchNo
 from safeexec.results import Result
 
 Method = Literal["best-of-n", "beam"]
-METHODS = ("best-of-n", "beam")
 DEPTH = {"best-of-n": 1, "beam": 8}
 WIDTH = {"best-of-n": None, "beam": 4}
 PROPOSALS = 1000
@@ -57,7 +56,7 @@ class TriedProgram:
     score: object = None
     problem: str = ""
     spoiled: bool = False
-    """Whether the session is not in that state any more: the program that scores it has changed it."""
+    """The session is not in that state any more: the program that scores it has changed it."""
 
 
 class Plan:
@@ -74,8 +73,8 @@ class Plan:
         seed: int = 0,
         goal: float | None = None,
     ) -> None:
-        if method not in METHODS:
-            raise ValueError(f"method={method!r}: one of {', '.join(METHODS)}")
+        if method not in DEPTH:
+            raise ValueError(f"method={method!r}: one of {', '.join(DEPTH)}")
         for name, value in (("width", width), ("depth", depth)):
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name}={value!r}: a whole number, at least 1")
@@ -91,10 +90,10 @@ class Plan:
         self.seed = seed
         self.goal = goal
 
-    # What is left
+    # The budget
 
     def over(self) -> str | None:
-        """Return why the search is over: `goal`, or what of the budget is used up. None while it goes on."""
+        """The reason why the search is over: `goal`, or the part of the budget that is used up; None: it is not."""
         best, spent, budget = self.tree.best, self.tree.spent, self.budget
         if self.goal is not None and best is not None and best.score is not None and best.score >= self.goal:
             return "goal"
@@ -112,7 +111,7 @@ class Plan:
         """The same numbers for the same node, whoever asks and when."""
         return Random(f"{self.seed}:{node.id}")
 
-    # What to do
+    # The next step
 
     def untried(self) -> list[SearchNode]:
         """The programs to run next, in order: no more than the budget has steps left."""
@@ -132,23 +131,17 @@ class Plan:
             level = level[: self.width]
         return []
 
-    def _open(self) -> list[SearchNode]:
-        """The states that could be gone on from."""
-        nodes = (self.tree.root, *(node for node in self.tree.nodes if node.status == OPEN))
-        return [node for node in nodes if not node.expanded and node.depth < self.depth]
-
-    def worth(self) -> list[SearchNode]:
-        """The nodes whose states will be needed, as far as can be told: the best one first."""
+    def needed_states(self) -> list[SearchNode]:
+        """The nodes whose states will be needed, as far as can be told: the best one, and those to go on from next."""
         best = self.tree.best
-        ahead = [node for node in self._open() if node.parent is not None]
-        ahead = [] if self.method == "best-of-n" else sorted(ahead, key=rank)
-        ahead = [node for level in _levels(ahead) for node in level[: self.width]]
-        return list(dict.fromkeys([*([] if best is None else [best]), *ahead]))
+        ahead = [n for n in self.tree.nodes if n.status == OPEN and not n.expanded and n.depth < self.depth]
+        ahead.sort(key=lambda node: (-node.depth, *rank(node)))
+        return list(dict.fromkeys([*([] if best is None else [best]), *ahead[: self.width]]))
 
-    # What came of it
+    # Outcomes
 
     def room(self, node: SearchNode) -> int:
-        """Return how many new programs to take from a call of the proposer."""
+        """The number of new programs to take from a call of the proposer."""
         most = PROPOSALS
         if self.method != "beam" and self.width is not None:
             most = min(most, self.width - len(node.children))
@@ -191,11 +184,3 @@ def as_score(value: object) -> tuple[float | None, str]:
             return None, f"the score is no number ({type(error).__name__})"
         return (None, "the score is NaN") if isnan(score) else (score, "")
     return None, f"the score is no number, but {type(value).__name__}"
-
-
-def _levels(nodes: list[SearchNode]) -> list[list[SearchNode]]:
-    """The nodes by depth, the deepest first, each in the order given."""
-    levels: dict[int, list[SearchNode]] = {}
-    for node in nodes:
-        levels.setdefault(node.depth, []).append(node)
-    return [levels[depth] for depth in sorted(levels, reverse=True)]

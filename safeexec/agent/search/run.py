@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from time import monotonic
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from safeexec.agent.search import jobs
@@ -29,7 +28,7 @@ DEEPEST = 6
 """Branches of branches, after which a state is made again from the root: each of them keeps copies of those above it,
 and a process has only so many layers of Landlock."""
 STOP_SECONDS = 0.05
-"""How often programs are stopped that nobody waits for any more."""
+"""Seconds between two attempts to stop programs that nobody waits for any more."""
 EXHAUSTED, INTERRUPTED, LOST, REFUSED = "exhausted", "interrupted", "lost", "refused"
 
 
@@ -41,7 +40,7 @@ class SearchResult(Generic[S]):
         """A session in the best state, to go on from; None if no state has a score, or if the sandbox has gone."""
         self.tree = tree
         self.why = why
-        """Why the search is over: ``exhausted`` (nothing left to try), ``goal``, ``steps``, ``seconds`` or ``tokens``
+        """The reason for its end: ``exhausted`` (nothing left to try), ``goal``, ``steps``, ``seconds`` or ``tokens``
         (of the budget), ``interrupted``, ``lost`` (the sandbox has gone), ``refused`` (no branch can be made).
         """
         self.message = message
@@ -68,17 +67,13 @@ class SearchResult(Generic[S]):
     def __enter__(self) -> SearchResult[S]:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     async def __aenter__(self) -> SearchResult[S]:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if (closing := self.close()) is not None:
             await closing
 
@@ -87,7 +82,7 @@ class SearchResult(Generic[S]):
 
 
 class Job:
-    """Something to do, and what came of it."""
+    """Something to do, and its outcome."""
 
     __slots__ = ("_do", "done", "error", "value")
 
@@ -105,7 +100,7 @@ class Job:
             self.error = error
 
     def result(self) -> Any:
-        """Return what came of it, or raise why nothing did."""
+        """Return the outcome, or raise the error."""
         if self.error is not None:
             raise self.error
         return self.value
@@ -143,7 +138,7 @@ class Search:
         self.opened: list[Any] = []
         """Sessions to close, and those that were."""
         self.stopping = False
-        """Whether programs that ran were stopped, to be tried again when the search is gone on with."""
+        """Programs that ran were stopped, to be tried again when the search is gone on with."""
         self.best: Any = None
         self.why, self.message = EXHAUSTED, "nothing is left to try"
 
@@ -155,7 +150,7 @@ class Search:
             self.best = None
             raise
         finally:
-            for session in self._left():
+            for session in self._to_close():
                 with suppress(SandboxError):
                     await now_or_awaited(session.close())
         return SearchResult(self.best, self.tree, self.why, self.message)
@@ -167,7 +162,7 @@ class Search:
         except KeyboardInterrupt:
             self.why, self.message = INTERRUPTED, "the search was interrupted"
         except SandboxError as error:
-            self._ended(error)
+            self._note_end(error)
         self._clock()
         best = self.tree.best
         if best is None and (first := next((node.why_not for node in self.tree.nodes[1:] if node.why_not), "")):
@@ -178,9 +173,9 @@ class Search:
             except KeyboardInterrupt:
                 pass
             except SandboxError as error:
-                self._ended(error)
+                self._note_end(error)
 
-    def _ended(self, error: SandboxError) -> None:
+    def _note_end(self, error: SandboxError) -> None:
         refused = isinstance(error, CheckpointError)
         self.why, self.message = REFUSED if refused else LOST, f"the search could not go on: {error}"
         if not refused:
@@ -189,7 +184,7 @@ class Search:
     async def _keep(self, node: SearchNode) -> None:
         """Have the best state in a session whose steps can be undone as those of the caller's can."""
         self.best = self._live.get(node)
-        await self._close(self._left())
+        await self._close(self._to_close())
         if self.best is None:
             await self._revive([node])
             self.best = self._live.get(node)
@@ -199,7 +194,7 @@ class Search:
                 raise branching.error
             if branching.error is None:
                 (self.best,) = branching.value
-                await self._close(self._left())
+                await self._close(self._to_close())
 
     async def _search(self) -> None:
         plan = self.plan
@@ -220,7 +215,7 @@ class Search:
 
     @property
     def _capacity(self) -> int:
-        """Return how many sessions may come to those that are kept."""
+        """The number of sessions that may come to those that are kept."""
         return max(1, self._room - self._room // 2)
 
     async def _do(self, *work: Callable[[], Coroutine[Any, Any, Any]]) -> list[Job]:
@@ -251,9 +246,9 @@ class Search:
         states = [jobs.SearchState(self._live[node], node, tree, plan.random(node)) for node in asked]
         proposing = [partial(jobs.propose, self._proposer, state, plan.room(state.node)) for state in states]
         for node, job in zip(asked, await self._do(*proposing), strict=True):
-            given = job.result()
-            tree.spent.tokens += given.tokens
-            if not plan.proposed(node, given.sources, given.problem):
+            sources, tokens, problem = job.result()
+            tree.spent.tokens += tokens
+            if not plan.proposed(node, sources, problem):
                 self._trim()
 
     # Programs
@@ -298,13 +293,13 @@ class Search:
             over: list[Any] = []
             for (node, session), job in zip(pairs, running, strict=True):
                 lost = lost or (job.error if isinstance(job.error, SessionClosed) else None)
-                over += self._recorded(node, session, job)
+                over += self._record(node, session, job)
         await self._close([*over, *self._trim()])
         if lost is not None:
             raise lost
 
-    def _recorded(self, node: SearchNode, session: Any, job: Job) -> list[Any]:
-        """Take in what came of a program. The session, if it is over."""
+    def _record(self, node: SearchNode, session: Any, job: Job) -> list[Any]:
+        """Record the outcome of a program. Return the session, if it is over."""
         if job.error is not None and not isinstance(job.error, SessionClosed):
             self.plan.record(node, TriedProgram(None, problem=jobs.in_words(job.error)))
         elif job.done and job.value is not None:
@@ -354,7 +349,7 @@ class Search:
         """
         waiting = {node.parent for node in self.plan.untried()}
         needed = [self.tree.root, *keep, *(node for node in self._live if node in waiting)]
-        kept = {*needed, *self.plan.worth()[: self._room // 2]}
+        kept = {*needed, *self.plan.needed_states()[: self._room // 2]}
         return [self._live.pop(node) for node in list(self._live) if node not in kept]
 
     async def _close(self, sessions: list[Any]) -> None:
@@ -366,8 +361,8 @@ class Search:
             gone = {id(session) for session in sessions}
             self.opened = [session for session in self.opened if id(session) not in gone]
 
-    def _left(self) -> list[Any]:
-        """Return what is to be closed at the end: every session but the best one."""
+    def _to_close(self) -> list[Any]:
+        """The sessions to be closed at the end: all but the best one."""
         return [session for session in self.opened if session is not self.best]
 
 
@@ -420,9 +415,10 @@ def search(
     Raises ValueError and TypeError for arguments that make no sense.
     """
     plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, seed=seed, goal=goal)
-    with _SearchThreads(_checked(workers)) as threads, _SearchProgress(progress) as shown:
+    with ThreadPoolExecutor(_checked(workers), "safeexec-search") as pool, _reporting(progress) as tell:
+        doing = partial(_in_threads, pool if workers > 1 else None)
         result: SearchResult[S] = _at_once(
-            Search(session, propose, score, plan, threads.do, timeout=timeout, progress=shown).result()
+            Search(session, propose, score, plan, doing, timeout=timeout, progress=tell).result()
         )
         return result
 
@@ -464,37 +460,24 @@ async def async_search(
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
-    with _SearchProgress(progress) as shown:
-        return await Search(session, propose, score, plan, doing, timeout=timeout, progress=shown).result()
+    with _reporting(progress) as tell:
+        return await Search(session, propose, score, plan, doing, timeout=timeout, progress=tell).result()
 
 
-class _SearchThreads:
-    """Runs jobs: in this thread, one after the other, or in a pool of threads."""
-
-    def __init__(self, workers: int) -> None:
-        self._pool = None if workers == 1 else ThreadPoolExecutor(workers, thread_name_prefix="safeexec-search")
-
-    def __enter__(self) -> _SearchThreads:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-
-    async def do(self, work: list[Job], search: Search) -> None:
-        """Do all of them. Ctrl-C stops those that run, and waits for that."""
-        if self._pool is None or len(work) == 1:
-            for job in work:
-                await job.run()
-            return
-        futures = [self._pool.submit(lambda job: _at_once(job.run()), job) for job in work]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            search.stopping = True
-            _stop(futures, search)
-            raise
+async def _in_threads(pool: ThreadPoolExecutor | None, work: list[Job], search: Search) -> None:
+    """Do all of the work, in a pool of threads or one after the other. Ctrl-C stops the jobs that run, and waits."""
+    if pool is None or len(work) == 1:
+        for job in work:
+            await job.run()
+        return
+    futures = [pool.submit(lambda job: _at_once(job.run()), job) for job in work]
+    try:
+        for future in futures:
+            future.result()
+    except BaseException:
+        search.stopping = True
+        _stop(futures, search)
+        raise
 
 
 def _stop(futures: list[Future[Any]], search: Search) -> None:
@@ -506,26 +489,21 @@ def _stop(futures: list[Future[Any]], search: Search) -> None:
         wait(running, STOP_SECONDS)
 
 
-class _SearchProgress:
-    """The progress of a search, for a person (one line of standard error, written anew) or for a function."""
+@contextmanager
+def _reporting(progress: bool | Callable[[SearchTree], object]) -> Iterator[Callable[[SearchTree], object]]:
+    """Tell the progress of a search to a function, or a person: one line of standard error, written anew."""
+    if callable(progress) or not progress:
+        yield progress or (lambda tree: None)
+        return
+    try:
+        yield _show
+    finally:
+        print(file=sys.stderr)
 
-    def __init__(self, progress: bool | Callable[[SearchTree], object]) -> None:
-        self._tell = progress if callable(progress) else None
-        self._shown = progress is True
 
-    def __enter__(self) -> _SearchProgress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._shown:
-            print(file=sys.stderr)
-
-    def __call__(self, tree: SearchTree) -> None:
-        if self._tell is not None:
-            self._tell(tree)
-        if self._shown:
-            best = None if tree.best is None else tree.best.score
-            print(f"\rsearch: {tree.spent.steps} programs, best {best}", end="", file=sys.stderr, flush=True)
+def _show(tree: SearchTree) -> None:
+    best = None if tree.best is None else tree.best.score
+    print(f"\rsearch: {tree.spent.steps} programs, best {best}", end="", file=sys.stderr, flush=True)
 
 
 def _checked(workers: int) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from safeexec.common.text import one_line
 from safeexec.results import Result, in_words
 
 ROOT, UNTRIED, OPEN, FAILED, UNSCORED = "root", "untried", "open", "failed", "unscored"
-"""What a node is: where the search began; a program that has not run yet; a state with a score; a program that failed,
-which was undone; a state whose score could not be told.
+"""Statuses of a node: where the search began; a program that has not run yet; a state with a score; a program that
+failed, which was undone; a state whose score could not be told.
 """
 
 
@@ -29,13 +29,13 @@ class SearchNode:
     score: float | None = None
     """The higher, the better."""
     problem: str = ""
-    """Why there is no score, or why no program could be proposed here."""
+    """The reason why there is no score, or no program could be proposed here."""
 
     expanded: bool = False
-    """Whether programs were proposed that go on from here."""
+    """Programs were proposed that go on from here."""
     children: list[SearchNode] = field(default_factory=list)
     place: tuple[int, ...] = ()
-    """Which child of each node on the way it is: the same however often the search was interrupted."""
+    """The numbers of the children on the way to it: the same however often the search was interrupted."""
 
     @property
     def path(self) -> list[SearchNode]:
@@ -53,7 +53,7 @@ class SearchNode:
 
     @property
     def why_not(self) -> str:
-        """Return why the program led to no score: `problem`, or how it failed."""
+        """The reason why the program led to no score: `problem`, or its failure."""
         if self.problem or self.result is None or self.result.ok:
             return self.problem
         return f"it failed: {self.result.outcome if self.result.error is None else in_words(self.result.error)}"
@@ -63,7 +63,7 @@ class SearchNode:
         return f"<SearchNode {self.id}: {one_line(self.source, 80)!r}: {self.status}, {came}, depth {self.depth}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `json.dumps` takes."""
+        """The node as `json.dumps` takes it."""
         parent = None if self.parent is None else self.parent.id
         fields: dict[str, Any] = {"id": self.id, "parent": parent, "source": self.source, "depth": self.depth}
         fields |= {"status": self.status, "score": _number(self.score), "problem": self.problem}
@@ -92,7 +92,7 @@ class SearchTree:
 
     @property
     def root(self) -> SearchNode:
-        """Return where the search began: no program, no score."""
+        """The state in which the search began: no program, no score."""
         return self.nodes[0]
 
     @property
@@ -114,12 +114,12 @@ class SearchTree:
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `json.dumps` takes: the nodes in order, the number of the best one, what was spent."""
+        """The tree as `json.dumps` takes it: the nodes in order, the number of the best one, the costs."""
         best, spent = self.best, self.spent
         return {
             "nodes": [node.to_dict() for node in self.nodes],
             "best": None if best is None else best.id,
-            "spent": {name: getattr(spent, name) for name in ("steps", "seconds", "tokens", "replayed")},
+            "spent": asdict(spent),
         }
 
     def __repr__(self) -> str:

@@ -29,12 +29,11 @@ from msgspec.structs import replace
 from safeexec.api.plugins.interface import Hints, hints_of, returns_of
 from safeexec.api.plugins.settings import Setting, wrong_defaults
 from safeexec.common.text import one_line
-from safeexec.engine.host.tools.tool import KINDS
 from safeexec.engine.policy import places
 from safeexec.engine.policy.loader import PolicyFile, checked
 from safeexec.engine.policy.mistakes import Mistake
 from safeexec.errors import PolicyError
-from safeexec.protocol.messages import Export
+from safeexec.protocol.messages import PARAMETER_KINDS, Export
 from safeexec.results import PluginError
 from safeexec.untrusted.below import opened, read_file, read_named, walk
 from safeexec.untrusted.yaml_text import read_yaml
@@ -328,7 +327,7 @@ def _mismatches(wanted: inspect.Signature, export: Export, classes: Hints) -> li
     wrong = []
     positions = [name for name, (kind, _, _) in given.items() if kind in ("positional", "either")]
     for index, parameter in enumerate(wanted.parameters.values()):
-        kind = KINDS[parameter.kind]
+        kind = PARAMETER_KINDS[parameter.kind]
         if kind in ("args", "kwargs"):
             if kind not in takes_any:
                 wrong.append(f"() does not take {'*' if kind == 'args' else '**'}{parameter.name}")

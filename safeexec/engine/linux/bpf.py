@@ -44,7 +44,7 @@ class Assembler:
         self._labels: dict[str, int] = {}
 
     def label(self, name: str) -> None:
-        """The next instruction is `name`."""
+        """Call the next instruction `name`."""
         self._labels[name] = len(self._lines)
 
     def load(self, offset: int) -> None:
@@ -64,7 +64,7 @@ class Assembler:
         self._lines.append(_Line(RETURN, value))
 
     def assemble(self) -> list[Instruction]:
-        """The program. Conditional jumps reach 255 instructions; a longer one becomes a jump over a plain jump.
+        """Return the program. Conditional jumps reach 255 instructions; a longer one becomes a jump over a plain jump.
 
         Raises ValueError for a backward jump or a program the kernel would not take, KeyError for an unknown label.
         """
@@ -115,5 +115,5 @@ class Assembler:
 
 
 def encode(program: Iterable[Instruction]) -> bytes:
-    """The bytes of an array of ``struct sock_filter``."""
+    """Return the bytes of an array of ``struct sock_filter``."""
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)

@@ -20,7 +20,7 @@ _nothing = ctypes.create_string_buffer(24)
 
 
 def effective() -> int:
-    """The effective set of the calling thread as a bit mask. Raises OSError."""
+    """Return the effective set of the calling thread as a bit mask. Raises OSError."""
     data = ctypes.create_string_buffer(24)
     syscall("capget", address(_header), address(data))
     low, _, _, high, _, _ = struct.unpack("=6I", data.raw)
@@ -33,12 +33,12 @@ def drop_all() -> None:
 
 
 def dropping_all() -> Call:
-    """The call of `drop_all`."""
+    """Return the call of `drop_all`."""
     return prepared("capset", address(_header), address(_nothing))
 
 
-def drop_bounding_set() -> bool:
-    """Empty the bounding set, so that no exec gives a capability back. False without CAP_SETPCAP."""
+def forbid_gains() -> bool:
+    """Let no exec give a capability back, and being uid 0 give none, for good. False without CAP_SETPCAP."""
     if not effective() >> _SETPCAP & 1:
         return False
     for capability in range(64):
@@ -47,12 +47,5 @@ def drop_bounding_set() -> bool:
         except OSError:  # EINVAL: past the last capability of this kernel
             break
     prctl(_PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
-    return True
-
-
-def lock_securebits() -> bool:
-    """Being uid 0 gives no capability any more, for good. False without CAP_SETPCAP."""
-    if not effective() >> _SETPCAP & 1:
-        return False
     prctl(_PR_SET_SECUREBITS, _SECUREBITS)
     return True

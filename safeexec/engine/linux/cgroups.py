@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from safeexec.engine.linux import processes
+from safeexec.engine.linux.libc import write_file
 
 CONTROLLERS = ("memory", "pids")
 _OWN_LEAF = "safeexec-host"
@@ -36,17 +37,17 @@ class Group:
 
     def limit(self, *, memory_bytes: int, processes: int) -> None:
         """Bound the memory of all in it together, swap included, and the number of processes and threads."""
-        _write(f"{self.path}/memory.max", str(memory_bytes))
+        write_file(f"{self.path}/memory.max", b"%d" % memory_bytes)
         with contextlib.suppress(FileNotFoundError):  # a kernel without swap
-            _write(f"{self.path}/memory.swap.max", "0")
-        _write(f"{self.path}/pids.max", str(processes))
+            write_file(f"{self.path}/memory.swap.max", b"0")
+        write_file(f"{self.path}/pids.max", b"%d" % processes)
 
     def add(self, pid: int) -> None:
         """Move a process here; what it forks from now on is born here. Raises OSError (ESRCH: it has ended)."""
-        _write(f"{self.path}/cgroup.procs", str(pid))
+        write_file(f"{self.path}/cgroup.procs", b"%d" % pid)
 
     def pids(self) -> list[int]:
-        """The processes in it that live."""
+        """Return the processes in it that live."""
         return [int(line) for line in _read(f"{self.path}/cgroup.procs").split()]
 
     def oom_kills(self) -> int:
@@ -62,7 +63,7 @@ class Group:
     def kill(self) -> bool:
         """SIGKILL to all in it, those included that are being forked. False before 5.14."""
         try:
-            _write(f"{self.path}/cgroup.kill", "1")
+            write_file(f"{self.path}/cgroup.kill", b"1")
         except FileNotFoundError:
             return False
         return True
@@ -81,7 +82,7 @@ class Group:
 
 
 def delegated() -> str:
-    """The directory below which this process may make groups with limits. Raises `Unavailable`.
+    """Return the directory below which this process may make groups with limits. Raises `Unavailable`.
 
     Leaves the process's own group only where it is alone in one that was delegated.
     """
@@ -100,8 +101,8 @@ def delegated() -> str:
 
 
 def core() -> str:
-    """The directory below which this process may make groups without limits: they count CPU time, and end all that is
-    in them at once. That needs no controller. Raises `Unavailable`.
+    """Return the directory below which this process may make groups without limits: they count CPU time, and end all
+    that is in them at once. That needs no controller. Raises `Unavailable`.
     """
     place, own = _own_place()
     with _trial(place, own) as group:
@@ -115,7 +116,7 @@ def core() -> str:
 
 
 def _own_place() -> tuple[str, str]:
-    """The directory of this process's group, and its name."""
+    """Return the directory of this process's group, and its name."""
     mount, own = hierarchy()
     place = mount + own.rstrip("/")
     if os.path.basename(place) == _OWN_LEAF:  # an earlier host, our parent, has moved here
@@ -127,7 +128,7 @@ def _own_place() -> tuple[str, str]:
 
 @contextlib.contextmanager
 def _trial(place: str, own: str) -> Iterator[Group]:
-    """A group that is made to see whether one can be."""
+    """Make a group to see whether one can be."""
     try:
         group = Group(f"{place}/{_PREFIX}{os.getpid()}-trial")
     except OSError as error:
@@ -141,7 +142,7 @@ def _trial(place: str, own: str) -> Iterator[Group]:
 
 
 def hierarchy() -> tuple[str, str]:
-    """(where the hierarchy is mounted, this process's group in it). Raises `Unavailable`."""
+    """Return (where the hierarchy is mounted, this process's group in it). Raises `Unavailable`."""
     own = next((line[3:] for line in _read("/proc/self/cgroup").splitlines() if line.startswith("0::")), None)
     if own is None:
         raise Unavailable("this kernel runs no cgroup v2")
@@ -160,9 +161,9 @@ def _give_controllers(place: str, own: str) -> None:
     control = f"{place}/cgroup.subtree_control"
     if set(CONTROLLERS) <= set(_read(control).split()):
         return
-    wanted = " ".join(f"+{name}" for name in CONTROLLERS)
+    wanted = " ".join(f"+{name}" for name in CONTROLLERS).encode()
     try:
-        _write(control, wanted)
+        write_file(control, wanted)
         return
     except OSError as error:
         if error.errno != errno.EBUSY:
@@ -177,8 +178,8 @@ def _give_controllers(place: str, own: str) -> None:
         os.mkdir(f"{place}/{_OWN_LEAF}")
     for pid in members:
         with contextlib.suppress(ProcessLookupError):
-            _write(f"{place}/{_OWN_LEAF}/cgroup.procs", str(pid))
-    _write(control, wanted)
+            write_file(f"{place}/{_OWN_LEAF}/cgroup.procs", b"%d" % pid)
+    write_file(control, wanted)
 
 
 def _is_marked(place: str) -> bool:
@@ -191,26 +192,15 @@ def _is_marked(place: str) -> bool:
 
 def _remove_stale(place: str) -> None:
     """Groups of hosts that were killed: all in them has ended with their hosts, only the directories are left."""
-    for name in _names(place):
+    with os.scandir(place) as entries:
+        names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    for name in names:
         owner = name[len(_PREFIX) :].partition("-")[0]
         if name.startswith(_PREFIX) and owner.isdigit() and not os.path.exists(f"/proc/{owner}"):
             with contextlib.suppress(OSError):
                 os.rmdir(f"{place}/{name}")
 
 
-def _names(directory: str) -> Iterable[str]:
-    with os.scandir(directory) as entries:
-        return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-
-
 def _read(path: str) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
-
-
-def _write(path: str, text: str) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(fd, text.encode())
-    finally:
-        os.close(fd)

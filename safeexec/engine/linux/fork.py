@@ -21,7 +21,7 @@ _ALL = _signal.valid_signals()
 
 
 def fork() -> int:
-    """The copy's process id, or 0 in the copy. Raises OSError.
+    """Return the copy's process id, or 0 in the copy. Raises OSError.
 
     For processes of one thread only: the C library takes its own locks across the fork, nobody takes Python's.
     """

@@ -47,21 +47,16 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 
 @functools.cache
 def abi() -> int:
-    """The newest ABI of this kernel, 0 where Landlock is missing or off."""
+    """Return the newest ABI of this kernel, 0 where Landlock is missing or off."""
     version: int = raw_syscall(_CREATE_RULESET, 0, 0, 1, 0, 0, 0)
     return max(version, 0)
 
 
 def handled_rights(version: int) -> int:
-    """All file system rights that ABI `version` knows."""
+    """Return all file system rights that ABI `version` knows."""
     if version >= 5:
         return (1 << 16) - 1
     return (1 << (13 if version == 1 else 14 if version == 2 else 15)) - 1
-
-
-def rights_for(path: str, rights: int) -> int:
-    """`rights` as far as they apply to `path`: a rule on a file takes no directory rights (EINVAL). Raises OSError."""
-    return rights if stat.S_ISDIR(os.stat(path).st_mode) else rights & FOR_FILES
 
 
 class PackedRule(NamedTuple):
@@ -71,19 +66,19 @@ class PackedRule(NamedTuple):
     address: int
 
 
-def pack_rule(descriptor: int, rights: int) -> PackedRule:
-    """Make a rule ready once for many rulesets. `rights` must be ones that the rulesets handle."""
+def pack_rule(descriptor: int, rights: int, version: int | None = None) -> PackedRule:
+    """Make a rule ready once for many rulesets of ABI `version`, of which it takes no rights that this one does not
+    know, and on a file none of directories (EINVAL). Raises OSError.
+    """
+    rights &= handled_rights(abi() if version is None else version)
+    if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        rights &= FOR_FILES
     buffer = ctypes.create_string_buffer(struct.pack("=Qi", rights, descriptor), 12)
     return PackedRule(buffer, address(buffer))
 
 
-def restrict_self(descriptor: int) -> None:
-    """Restrict the calling thread by the ruleset of `descriptor`. Raises OSError."""
-    make([restricting_self(descriptor)])
-
-
 def restricting_self(descriptor: int) -> Call:
-    """The call of `restrict_self`."""
+    """Return the call that restricts the calling thread by the ruleset of `descriptor`."""
     return Call("landlock_restrict_self", (_RESTRICT_SELF, descriptor, 0, 0, 0, 0, 0))
 
 
@@ -92,8 +87,8 @@ class Ruleset:
 
     def __init__(self, version: int | None = None) -> None:
         version = abi() if version is None else version
-        self.rights = handled_rights(version)
-        fields = [self.rights, _TCP if version >= 4 else 0, _SCOPES if version >= 6 else 0]
+        self.version = version
+        fields = [handled_rights(version), _TCP if version >= 4 else 0, _SCOPES if version >= 6 else 0]
         size = 24 if version >= 6 else 16 if version >= 4 else 8
         attributes = ctypes.create_string_buffer(struct.pack("=3Q", *fields), 24)
         self.descriptor = call(_CREATE_RULESET, "landlock_create_ruleset", address(attributes), size)
@@ -104,21 +99,13 @@ class Ruleset:
 
     def add_descriptor(self, descriptor: int, rights: int) -> None:
         """Grant `rights` beneath an open descriptor (O_PATH will do). Raises OSError."""
-        self.add_packed(pack_rule(descriptor, rights & self.rights))
-
-    def add_directory(self, path: str, rights: int) -> None:
-        """Grant `rights` beneath a directory. Raises OSError (ENOENT, ENOTDIR)."""
-        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY)
-        try:
-            self.add_descriptor(descriptor, rights)
-        finally:
-            os.close(descriptor)
+        self.add_packed(pack_rule(descriptor, rights, self.version))
 
     def add_path(self, path: str, rights: int) -> None:
         """Grant `rights` beneath `path`. Raises OSError (ENOENT)."""
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
-            self.add_descriptor(descriptor, rights_for(path, rights))
+            self.add_descriptor(descriptor, rights)
         finally:
             os.close(descriptor)
 
@@ -130,7 +117,7 @@ class Ruleset:
 
     def restrict_self(self) -> None:
         """Restrict the calling thread and all it will start, for good. `no_new_privs` comes first. Raises OSError."""
-        restrict_self(self.descriptor)
+        make([restricting_self(self.descriptor)])
 
     def close(self) -> None:
         os.close(self.descriptor)

@@ -26,7 +26,7 @@ _prctl.restype = ctypes.c_int
 
 
 def check(result: int, what: str) -> int:
-    """`result` unless it is negative; then an OSError with the C library's errno that names `what`."""
+    """Return `result` unless it is negative; then an OSError with the C library's errno that names `what`."""
     if result < 0:
         errno = ctypes.get_errno()
         raise OSError(errno, f"{what}: {os.strerror(errno)}")
@@ -72,6 +72,15 @@ def prctl(option: int, argument: int = 0) -> int:
     return check(result, f"prctl({option})")
 
 
+def write_file(path: str, data: bytes) -> None:
+    """Write a file of the kernel in one call, which takes it whole or refuses it. Raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
 def wipe_variable(name: str) -> None:
     """Remove a variable from this process's environment, and overwrite it where the exec has left it: that memory is
     what /proc/self/environ shows.
@@ -85,5 +94,5 @@ def wipe_variable(name: str) -> None:
 
 
 def address(buffer: Any) -> int:
-    """The address of a ctypes object, which the caller must keep alive during the call."""
+    """Return the address of a ctypes object, which the caller must keep alive during the call."""
     return ctypes.addressof(buffer)

@@ -8,7 +8,7 @@ import os
 import struct
 from collections.abc import Iterable
 
-from safeexec.engine.linux.libc import AT_FDCWD, Call, address, check, libc, make, prepared, syscall
+from safeexec.engine.linux.libc import AT_FDCWD, Call, address, check, libc, make, prepared, syscall, write_file
 from safeexec.engine.syscalls.numbers import numbers
 
 KINDS = {
@@ -39,7 +39,7 @@ def unshare(kinds: Iterable[str]) -> None:
 
 
 def unsharing(kinds: Iterable[str]) -> Call:
-    """The call of `unshare`."""
+    """Return the call of `unshare`."""
     flags = 0
     for kind in kinds:
         flags |= KINDS[kind]
@@ -53,17 +53,9 @@ def map_user(uid: int, gid: int, *, deny_setgroups: bool = True) -> None:
     namespaces inherit it), or an unprivileged process may not map a group.
     """
     if deny_setgroups:
-        _write("/proc/self/setgroups", b"deny")
-    _write("/proc/self/gid_map", b"%d %d 1" % (gid, gid))
-    _write("/proc/self/uid_map", b"%d %d 1" % (uid, uid))
-
-
-def _write(path: str, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(descriptor, data)
-    finally:
-        os.close(descriptor)
+        write_file("/proc/self/setgroups", b"deny")
+    write_file("/proc/self/gid_map", b"%d %d 1" % (gid, gid))
+    write_file("/proc/self/uid_map", b"%d %d 1" % (uid, uid))
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
@@ -85,7 +77,7 @@ def set_flags(target: str, flags: int, *, recursive: bool = True) -> None:
 
 
 def enter_new_root() -> None:
-    """An empty tmpfs becomes the root; the old one is reachable under ``/.old`` until `leave_old_root`.
+    """Make an empty tmpfs the root; the old one is reachable under ``/.old`` until `leave_old_root`.
 
     The mount namespace must be private to the caller. Raises OSError (EINVAL in a chroot or an initramfs).
     """
@@ -94,12 +86,8 @@ def enter_new_root() -> None:
     mount("safeexec", stage, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=0755,size=1m,nr_inodes=4096")
     os.mkdir(f"{stage}{_OLD_ROOT}", 0o755)
     os.chdir(stage)
-    check(libc.syscall(ctypes.c_long(_pivot_root()), b".", f".{_OLD_ROOT}".encode()), "pivot_root")
+    check(libc.syscall(ctypes.c_long(numbers()["pivot_root"]), b".", f".{_OLD_ROOT}".encode()), "pivot_root")
     os.chdir("/")
-
-
-def _pivot_root() -> int:
-    return numbers()["pivot_root"]
 
 
 def bind(path: str, *, writable: bool = False, devices: bool = False) -> None:
@@ -117,7 +105,7 @@ def bind(path: str, *, writable: bool = False, devices: bool = False) -> None:
 
 
 def mount_proc() -> None:
-    """A fresh ``/proc``: only this pid namespace, and of it only what the reader could trace. Raises OSError.
+    """Mount a fresh ``/proc``: only this pid namespace, and of it only what the reader could trace. Raises OSError.
 
     In a user namespace the kernel demands that the old ``/proc`` is fully visible; a container masks parts (EPERM).
     """

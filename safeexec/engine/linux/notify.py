@@ -37,9 +37,7 @@ class Request(NamedTuple):
 
 
 def fork_gate() -> list[bpf.Instruction]:
-    """Return the filter that has every fork(2) of the C library wait, and allows the rest: threads and vfork are
-    another filter's to judge.
-    """
+    """Return the filter that has every fork(2) of the C library wait, and allows the rest: threads and vfork, too."""
     program = bpf.Assembler()
     for offset, value in (
         (_ARCH, seccomp.ARCHITECTURES[machine()]),
@@ -95,9 +93,7 @@ def refuse(listener: int, request: int, error: int) -> bool:
 
 
 def is_waiting(listener: int, request: int) -> bool:
-    """Tell whether the caller still waits. If it does, a process that was looked at by its number before was the
-    caller.
-    """
+    """Tell whether the caller still waits. If so, a process looked at by its number before was the caller."""
     try:
         fcntl.ioctl(listener, _ID_VALID, struct.pack("=Q", request))
     except OSError:

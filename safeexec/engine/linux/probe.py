@@ -80,7 +80,7 @@ def give_up() -> None:
 
 
 def probe() -> Probe:
-    """The answers for this process, found once."""
+    """Return the answers for this process, found once."""
     if not _cache:
         trial = None
         with contextlib.suppress(IndexError):  # another thread was first
@@ -158,20 +158,17 @@ class _Reporter:
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
 
-    def say(self, name: str, reason: str = "") -> None:
-        os.write(self.descriptor, f"{name}\t{reason}\n".encode())
+    def say(self, reason: str, *names: str) -> None:
+        os.write(self.descriptor, "".join(f"{name}\t{reason}\n" for name in names).encode())
 
-    def attempt(self, names: str | tuple[str, ...], act: Callable[[], object]) -> bool:
-        names = (names,) if isinstance(names, str) else names
+    def attempt(self, name: str, act: Callable[[], object]) -> bool:
+        reason = ""
         try:
             act()
         except OSError as error:
-            for name in names:
-                self.say(name, _explain(error))
-            return False
-        for name in names:
-            self.say(name)
-        return True
+            reason = _explain(error)
+        self.say(reason, name)
+        return not reason
 
 
 def _explain(error: OSError) -> str:
@@ -190,29 +187,28 @@ def _be_the_probe(descriptor: int, before: Callable[[], None] | None) -> NoRetur
 
 
 def _try_everything(report: _Reporter) -> None:
-    """In few processes, as each fork of a host costs a millisecond or more: an act that takes something away for good
-    stands behind those that need it.
+    """Try every act in few processes, as each fork of a host costs a millisecond or more: an act that takes something
+    away for good stands behind those that need it.
     """
     report.attempt("pidfd", lambda: os.close(os.pidfd_open(os.getpid())))
     report.attempt("notify", functools.partial(_act_notify, report))
-    if os.geteuid() == 0:
-        _other_namespaces(report)
-        _new_root(report)
-        # A root host's children make their user namespace after the change of user: Ubuntu's AppArmor judges them then.
-        if report.attempt("root", _change_user):
-            _own_namespaces(report)
+    needs = "it needs a user namespace"
+    if os.geteuid() != 0:
+        report.say("the host does not run as root", "root")
+        if report.attempt("user", _enter_user_namespace):
+            _shared_namespaces(report)
+            report.attempt("own_mount", _cover)
         else:
-            for name in ("user", "own_mount"):
-                report.say(name, "it needs a change of user")
+            report.say(needs, "mount", "pid", "net", "ipc", "uts", "cgroup", "own_mount")
         return
-    report.say("root", "the host does not run as root")
-    if report.attempt("user", _enter_user_namespace):
-        _other_namespaces(report)
-        _new_root(report)
+    _shared_namespaces(report)
+    # A root host's children make their user namespace after the change of user: Ubuntu's AppArmor judges them then.
+    if not report.attempt("root", _change_user):
+        report.say("it needs a change of user", "user", "own_mount")
+    elif report.attempt("user", _enter_user_namespace):
         report.attempt("own_mount", _cover)
     else:
-        for kind in ("mount", "pid", "net", "ipc", "uts", "cgroup", "own_mount"):
-            report.say(kind, "it needs a user namespace")
+        report.say(needs, "own_mount")
 
 
 def _in_a_fork(act: Callable[[], object]) -> None:
@@ -258,10 +254,10 @@ def _act_notify(report: _Reporter) -> None:
     """Have a process wait with its fork, see that it waits, and let it go on. It tries the other filters before."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        _notified(report, ours, theirs)
+        _let_a_fork_wait(report, ours, theirs)
 
 
-def _notified(report: _Reporter, ours: socket.socket, theirs: socket.socket) -> None:
+def _let_a_fork_wait(report: _Reporter, ours: socket.socket, theirs: socket.socket) -> None:
     pid = os.fork()
     if pid == 0:
         # With a copy of its own it would keep the listener that it sends, unread, and wait for ever if its parent is
@@ -309,26 +305,16 @@ def _enter_user_namespace() -> None:
     namespaces.map_user(uid, gid)
 
 
-def _own_namespaces(report: _Reporter) -> None:
-    if report.attempt("user", _enter_user_namespace):
-        report.attempt("own_mount", _cover)
-    else:
-        report.say("own_mount", "it needs a user namespace")
-
-
 def _cover() -> None:
     namespaces.cover("/proc", None)
 
 
-def _other_namespaces(report: _Reporter) -> None:
+def _shared_namespaces(report: _Reporter) -> None:
+    """Try what a zygote has; its root in the first process of a pid namespace, whose ``/proc`` shows no other."""
     for kind in ("ipc", "uts", "cgroup", "net"):
         report.attempt(kind, functools.partial(namespaces.unshare, [kind]))
-
-
-def _new_root(report: _Reporter) -> None:
-    """As a zygote makes it, in a process that is the first of a pid namespace: its ``/proc`` shows no other."""
     if not report.attempt("pid", lambda: namespaces.unshare(["pid"])):
-        report.say("mount", "it goes with the pid namespace, which is refused")
+        report.say("it goes with the pid namespace, which is refused", "mount")
         return
 
     def act() -> None:

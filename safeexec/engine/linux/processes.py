@@ -17,7 +17,7 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from safeexec.engine.linux.libc import Call, make, prctl, prepared, syscall
@@ -37,6 +37,7 @@ _RSS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.M)
 _PSS = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.M)
 _RSS_SHARED = re.compile(rb"^RssShmem:\s+(\d+) kB", re.M)
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB", re.M)
+_TGID = re.compile(rb"^Tgid:\s+(\d+)", re.M)
 
 
 def open_descriptors() -> int:
@@ -93,9 +94,7 @@ def pidfd_info(descriptor: int) -> PidfdInfo | None:
 
 
 def cpu_clock(pid: int) -> int:
-    """Return the clock of `time.clock_gettime` that counts the CPU time of process `pid`, all its threads. Needs no
-    permission on it.
-    """
+    """Return the clock of `time.clock_gettime` for the CPU time of process `pid`, all threads. Needs no permission."""
     return (~pid << 3) | 2
 
 
@@ -109,11 +108,23 @@ def cpu_seconds(pid: int) -> float | None:
 
 def main_thread_seconds(pid: int) -> float | None:
     """Return the CPU seconds of the first thread of `pid`; None where nobody knows. Needs no permission on it."""
+    fields = (_read(f"{pid}/task/{pid}/schedstat") or b"").split()
+    return int(fields[0]) / 1e9 if fields else None
+
+
+def _read(name: str) -> bytes | None:
+    """Return a file of ``/proc``; None where it is gone, or may not be read. (`open` takes twice as long.)"""
+    data = b""
     try:
-        with open(f"/proc/{pid}/task/{pid}/schedstat", "rb") as file:
-            return int(file.read().split()[0]) / 1e9
-    except (OSError, ValueError, IndexError):
+        descriptor = os.open(f"/proc/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            while part := os.read(descriptor, 1 << 14):
+                data += part
+        finally:
+            os.close(descriptor)
+    except OSError:
         return None
+    return data
 
 
 def private_memory(pid: int) -> int:
@@ -127,15 +138,8 @@ def private_memory(pid: int) -> int:
 
 def anonymous_memory(pid: int) -> int:
     """Return the same without shared memory, at half the cost: what is resident and belongs to no file."""
-    try:
-        descriptor = os.open(f"/proc/{pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            fields = os.read(descriptor, 128).split()
-        finally:
-            os.close(descriptor)
-    except OSError:
-        return 0
-    return (int(fields[1]) - int(fields[2])) * _PAGE
+    fields = (_read(f"{pid}/statm") or b"").split()
+    return (int(fields[1]) - int(fields[2])) * _PAGE if fields else 0
 
 
 def proportional_memory(pid: int) -> int | None:
@@ -163,11 +167,7 @@ def peak_memory(pid: int | None) -> int:
 
 def _of_status(pid: int | None, sizes: re.Pattern[bytes]) -> int:
     """Return the sum of `sizes` in ``/proc/PID/status``, in bytes."""
-    try:
-        with open(f"/proc/{pid}/status", "rb") as file:
-            return sum(map(int, sizes.findall(file.read()))) << 10
-    except OSError:
-        return 0
+    return sum(map(int, sizes.findall(_read(f"{pid}/status") or b""))) << 10
 
 
 def session_of(pid: int) -> int | None:
@@ -180,11 +180,8 @@ def session_of(pid: int) -> int | None:
 
 def process_of(thread: int) -> int | None:
     """Return the process that a thread belongs to, by their numbers; None if it is gone."""
-    try:
-        with open(f"/proc/{thread}/status", "rb") as file:
-            return next((int(line[5:]) for line in file if line.startswith(b"Tgid:")), None)
-    except OSError:
-        return None
+    found = _TGID.search(_read(f"{thread}/status") or b"")
+    return None if found is None else int(found[1])
 
 
 def set_death_signal() -> None:
@@ -337,21 +334,13 @@ def is_exiting(pid: int) -> bool:
 
 def _stat_fields(pid: int) -> list[bytes] | None:
     """Return a line of ``/proc/PID/stat`` from the state on."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()
-    except OSError:
-        return None
+    line = _read(f"{pid}/stat")
+    return line.rpartition(b")")[2].split() if line else None
 
 
 def pids() -> list[int]:
     """Return every process that this ``/proc`` shows."""
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
-
-
-def processes() -> Iterator[ProcessStat]:
-    """Yield every process that this ``/proc`` shows, as far as it lives."""
-    return (stat for pid in pids() if (stat := process_stat(pid)) is not None)
 
 
 def session_members(sid: int) -> list[ProcessStat]:
@@ -363,8 +352,9 @@ def session_members(sid: int) -> list[ProcessStat]:
 def descendants(pid: int) -> list[ProcessStat]:
     """Return all processes below `pid`, without zombies. Complete under a subreaper, or while no parent has died."""
     children: dict[int, list[ProcessStat]] = {}
-    for stat in processes():
-        children.setdefault(stat.ppid, []).append(stat)
+    for one in pids():
+        if (stat := process_stat(one)) is not None:
+            children.setdefault(stat.ppid, []).append(stat)
     found, queue = [], [pid]
     while queue:
         for stat in children.get(queue.pop(), ()):
@@ -409,11 +399,8 @@ def kill_groups_below(pid: int) -> None:
 
 def children_of(pid: int) -> list[int] | None:
     """Return the children of process `pid`, None if it is gone or the kernel does not tell (CONFIG_PROC_CHILDREN)."""
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
-            return [int(child) for child in file.read().split()]
-    except OSError:
-        return None
+    children = _read(f"{pid}/task/{pid}/children")
+    return None if children is None else [int(child) for child in children.split()]
 
 
 def end_strays(

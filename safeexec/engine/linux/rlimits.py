@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import resource
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from safeexec.engine.linux.libc import Call, address, prepared
+from safeexec.engine.linux.libc import Call, address, make, prepared
 
 PAGE = resource.getpagesize()
 
@@ -20,23 +20,18 @@ NAMES: dict[str, int] = {
 
 
 def address_space() -> int:
-    """Bytes of address space of the calling process. Raises OSError where ``/proc`` is missing."""
+    """Return bytes of address space of the calling process. Raises OSError where ``/proc`` is missing."""
     with open("/proc/self/statm", "rb", buffering=0) as file:
         return int(file.read().split(None, 1)[0]) * PAGE
 
 
-def set_limits(limits: Mapping[int, int] | Iterable[tuple[int, int]]) -> None:
+def set_limits(limits: Mapping[int, int]) -> None:
     """Set soft and hard limit of each number to the same value, never above the present hard limit. Raises OSError."""
-    for number, value in limits.items() if isinstance(limits, Mapping) else limits:
-        try:
-            resource.setrlimit(number, (value, value))
-        except ValueError:  # the present hard limit is lower: it holds even better
-            hard = resource.getrlimit(number)[1]
-            resource.setrlimit(number, (hard, hard))
+    make(setting_limit(number, value) for number, value in limits.items())
 
 
 def setting_limit(number: int, value: int) -> Call:
-    """The call that sets soft and hard limit of `number`, or the present hard limit again where that one is lower."""
+    """Return the call that sets soft and hard limit of `number`, to the present hard limit where that is lower."""
     hard = resource.getrlimit(number)[1]
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     limit = ctypes.create_string_buffer(struct.pack("=QQ", value, value), 16)

@@ -31,7 +31,7 @@ _SET_NO_NEW_PRIVS = 38
 
 
 def build(rules: Mapping[str, Rule], machine_name: str | None = None) -> list[bpf.Instruction]:
-    """The filter for `rules` (by system call name; names this machine lacks are passed over).
+    """Return the filter for `rules` (by system call name; names this machine lacks are passed over).
 
     A foreign architecture (``int 0x80``) kills the process. Numbers with the x32 bit and numbers newer than the table
     get ENOSYS, on which a future C library falls back. Raises KeyError for a machine without a table.
@@ -73,7 +73,7 @@ def _target(number: int, rule: Rule | None) -> str:
 
 
 def _intervals(by_number: Mapping[int, Rule], last: int) -> list[tuple[int, str]]:
-    """(first number, label) of each run of numbers that share one answer."""
+    """Return (first number, label) of each run of numbers that share one answer."""
     runs: list[tuple[int, str]] = []
     for number in range(last + 1):
         target = _target(number, by_number.get(number))
@@ -84,7 +84,7 @@ def _intervals(by_number: Mapping[int, Rule], last: int) -> list[tuple[int, str]
 
 
 def _search(program: bpf.Assembler, intervals: list[tuple[int, str]], low: int, high: int) -> None:
-    """A binary search for the interval of the number in the accumulator: 8 comparisons for 200 intervals."""
+    """Write a binary search for the interval of the number in the accumulator: 8 comparisons for 200 intervals."""
     if high - low == 1:
         program.jump(intervals[low][1])
         return
@@ -124,7 +124,7 @@ def _emit_rule(program: bpf.Assembler, number: int, rule: Rule) -> None:
 
 
 def _words(check: Check) -> list[tuple[int, int, int]]:
-    """(offset, mask, value) of the 32-bit words that a check compares; both machines are little-endian."""
+    """Return (offset, mask, value) of the 32-bit words that a check compares; both machines are little-endian."""
     offset = _ARGUMENTS + 8 * check.argument
     low, high = check.mask & 0xFFFFFFFF, check.mask >> 32
     words = [(offset, low, check.value & 0xFFFFFFFF)] if low else []
@@ -145,7 +145,7 @@ class Prepared(NamedTuple):
 
 
 def no_programs() -> list[bpf.Instruction]:
-    """A filter that refuses to start a process or a program, and allows all else. Threads are made by `clone`."""
+    """Return a filter that starts no process and no program, and allows all else. Threads are made by `clone`."""
     rules = dict.fromkeys(numbers(), allow()) | dict.fromkeys(_STARTS, refuse(errno.EPERM))
     rules["clone3"] = refuse(errno.ENOSYS)
     rules["clone"] = allow_if((Check(0, _CLONE_THREAD, _CLONE_THREAD),), error=errno.EPERM)
@@ -169,5 +169,5 @@ def install(program: Prepared, flags: int = 0) -> None:
 
 
 def installing(program: Prepared, flags: int = 0) -> Call:
-    """The call of `install`."""
+    """Return the call of `install`."""
     return prepared("seccomp", _SET_MODE_FILTER, flags, address(program.program), memory=program)

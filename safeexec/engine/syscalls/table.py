@@ -109,7 +109,7 @@ def _one_of(index: int, values: tuple[int, ...]) -> Rule:
 
 
 def rules_for(plan: ChildConfinement) -> dict[str, Rule]:
-    """The table for one plan: system call name → rule."""
+    """Return the table for one plan: system call name → rule."""
     rules: dict[str, Rule] = {name: allow() for name in (*_ALWAYS, *_STAT)}
     rules |= _LIMITED_BY_ARGUMENT
     rules |= _FALLBACKS
@@ -198,7 +198,7 @@ def _controls(commands: tuple[int, ...]) -> Rule:
 
 
 def _opening(flags: int, abi: int) -> Rule:
-    """No set-uid file is made. Before ABI 3 Landlock lets a reader truncate, by O_RDONLY | O_TRUNC."""
+    """Allow opening that makes no set-uid file. Before ABI 3 Landlock lets a reader truncate, by O_RDONLY | O_TRUNC."""
     modes = [(Check(flags, _CREATES, 0),), (Check(flags + 1, _SETID_BITS, 0),)]
     if abi >= 3:
         return allow_if(*modes)
@@ -230,28 +230,16 @@ _FALL_BACK_ON_WRITING: dict[str, Rule] = {
 }
 
 _FALLBACKS: dict[str, Rule] = {
-    # glibc 2.34+ tries clone3 first, whose flags lie in memory that a filter cannot read, and falls back on clone
-    "clone3": refuse(errno.ENOSYS),
-    # flags in memory again; callers fall back on openat
-    "openat2": refuse(errno.ENOSYS),
-    # glibc tries these first and falls back
-    "fchmodat2": refuse(errno.ENOSYS),
-    "futex_waitv": refuse(errno.ENOSYS),
-    "epoll_pwait2": refuse(errno.ENOSYS),
-    "preadv2": refuse(errno.ENOSYS),
-    "pwritev2": refuse(errno.ENOSYS),
-    # NumPy and OpenBLAS ask where memory lies and go on without an answer
-    "get_mempolicy": refuse(errno.ENOSYS),
-    "mbind": refuse(errno.ENOSYS),
+    # glibc tries these first and falls back, from 2.34 on from clone3 to clone; of clone3 and openat2 the flags lie in
+    # memory that a filter cannot read. NumPy and OpenBLAS ask where memory lies and go on without an answer.
+    **dict.fromkeys(
+        _names("clone3 openat2 fchmodat2 futex_waitv epoll_pwait2 preadv2 pwritev2 get_mempolicy mbind"),
+        refuse(errno.ENOSYS),
+    ),
     # getpwuid (expanduser, tarfile) asks nscd first, non-blocking, and then reads /etc/passwd
     "socket": Rule(fallbacks=(((_equal(0, _AF_UNIX), _equal(1, _SOCK_STREAM | _SOCK_FLAGS)), errno.EACCES),)),
     # shutil.copystat goes on after ENOTSUP, after no other errno of a refusal
-    "getxattr": refuse(errno.ENOTSUP),
-    "lgetxattr": refuse(errno.ENOTSUP),
-    "fgetxattr": refuse(errno.ENOTSUP),
-    "listxattr": refuse(errno.ENOTSUP),
-    "llistxattr": refuse(errno.ENOTSUP),
-    "flistxattr": refuse(errno.ENOTSUP),
+    **dict.fromkeys(_names("getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr"), refuse(errno.ENOTSUP)),
 }
 
 GROUPS: dict[str, frozenset[str]] = {
@@ -288,5 +276,5 @@ GROUPS: dict[str, frozenset[str]] = {
 
 
 def group_of(name: str) -> str:
-    """The group of a refused system call, or ``kernel``."""
+    """Return the group of a refused system call, or ``kernel``."""
     return next((group for group, names in GROUPS.items() if name in names), "kernel")

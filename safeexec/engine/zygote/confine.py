@@ -49,7 +49,9 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
     step = "look at the host's process"
     try:
         outer = os.pidfd_open(os.getpid())
-        host = _watch_host()
+        parent = os.getppid()
+        # None where it lies outside of this pid namespace: then only the socket tells its end.
+        host = os.pidfd_open(parent) if parent else None
         step = "leave the host's namespaces"
         _leave_namespaces(plan)
         step = "start the zygote"
@@ -57,7 +59,7 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
         inner = os.fork()
         if inner:
             _reap(plan, host, inner)
-        if host >= 0:
+        if host is not None:
             os.close(host)
         os.setsid()
         if "mount" in plan.namespaces:
@@ -99,14 +101,8 @@ def _share_cores() -> None:
         syscall("sched_setscheduler", 0, os.SCHED_OTHER, address(ctypes.c_int(0)))
 
 
-def _watch_host() -> int:
-    """A pidfd of the host; -1 where it lies outside of this pid namespace: then only the socket tells its end."""
-    parent = os.getppid()
-    return os.pidfd_open(parent) if parent else -1
-
-
 def _leave_namespaces(plan: ZygoteConfinement) -> None:
-    """All but the mount namespace, which only the zygote needs. A root host owns them; else the user namespace does."""
+    """Leave all but the mount namespace, which the zygote alone needs. A user namespace owns them, or a root host."""
     kinds = [kind for kind in plan.namespaces if kind not in ("user", "mount")]
     if "user" in plan.namespaces:
         uid, gid = os.geteuid(), os.getegid()
@@ -118,7 +114,7 @@ def _leave_namespaces(plan: ZygoteConfinement) -> None:
 
 
 def _new_root(plan: ZygoteConfinement) -> None:
-    """A tmpfs with the planned paths, at their own places; their parents are 0755, whoever's home they lie in."""
+    """Make a tmpfs with the planned paths, at their own places; their parents are 0755, whoever's home they lie in."""
     namespaces.unshare(["mount"])
     namespaces.enter_new_root()
     for path in plan.read:
@@ -137,8 +133,7 @@ def _new_root(plan: ZygoteConfinement) -> None:
 
 
 def _drop_rights(plan: ZygoteConfinement) -> None:
-    capabilities.drop_bounding_set()
-    capabilities.lock_securebits()
+    capabilities.forbid_gains()
     if plan.uid is not None and plan.gid is not None:
         os.setgroups([])
         os.setresgid(plan.gid, plan.gid, plan.gid)
@@ -160,8 +155,8 @@ def _restrict_files(plan: ZygoteConfinement) -> None:
     ruleset.close()
 
 
-def _reap(plan: ZygoteConfinement, host: int, inner: int) -> NoReturn:
-    """The reaper's whole life. SIGTERM ends the sandbox, SIGKILL too as far as the kernel carries it on.
+def _reap(plan: ZygoteConfinement, host: int | None, inner: int) -> NoReturn:
+    """Live the reaper's whole life. SIGTERM ends the sandbox, SIGKILL too as far as the kernel carries it on.
 
     Signals are heard through a pipe: one that only interrupted the wait would be lost between Python's last look for
     signals and the system call that waits.
@@ -174,7 +169,7 @@ def _reap(plan: ZygoteConfinement, host: int, inner: int) -> NoReturn:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda number, _: told_to_end.append(number))
         zygote = os.pidfd_open(inner)
-        ends = [descriptor for descriptor in (host, zygote) if descriptor >= 0]
+        ends = [descriptor for descriptor in (host, zygote) if descriptor is not None]
         processes.close_all_but([*ends, heard, wake])
         _drop_rights(plan)
         processes.set_dumpable(False)
@@ -199,7 +194,7 @@ def _reap(plan: ZygoteConfinement, host: int, inner: int) -> NoReturn:
 
 
 def _reap_orphans(inner: int) -> None:
-    """Without a pid namespace a copy whose parent has ended is this process's own: it must not stay as a zombie."""
+    """Reap what has ended: without a pid namespace, a copy whose parent has ended would stay here as a zombie."""
     with contextlib.suppress(ChildProcessError):
         while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             if ended.si_pid == inner:  # whose end is what the poll waits for

@@ -17,13 +17,11 @@ from safeexec.engine.child.process import checkpoints, fetching, substitutes
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.process.serve import Server
 from safeexec.engine.child.process.threads import Threads
-from safeexec.engine.child.repeat.objects import look_at_modules as look_at_modules
-from safeexec.engine.child.step.changes import Tracker
 from safeexec.engine.child.step.displays import Displays
 from safeexec.engine.child.step.execute import Guest
 from safeexec.engine.child.step.output import Streams
 from safeexec.engine.child.step.program import Language
-from safeexec.engine.child.step.tools import ToolCaller, make_help, tool_functions
+from safeexec.engine.child.step.tools import ToolCaller, show_help, tool_functions
 from safeexec.protocol import messages as m
 
 ENVIRONMENT = {
@@ -34,16 +32,11 @@ ENVIRONMENT = {
     # Process pools need semaphores and programs, and joblib warns at import where it finds none.
     "JOBLIB_MULTIPROCESSING": "0",
     "MPLBACKEND": "Agg",
-    # A BLAS thread does not survive a fork, and a pool that lost its threads hangs. Read when the library is loaded.
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMEXPR_NUM_THREADS": "1",
-    "BLIS_NUM_THREADS": "1",
-    "VECLIB_MAXIMUM_THREADS": "1",
-    # pyarrow's own: threads that a fork loses, and a pool that reserves more address space than a session has.
-    "ARROW_IO_THREADS": "1",
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    # A BLAS thread does not survive a fork, and a pool that lost its threads hangs; nor do pyarrow's own. Read when the
+    # library is loaded.
+    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"),
+    **dict.fromkeys(("BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "ARROW_IO_THREADS"), "1"),
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # its own reserves more address space than a session has
     # DuckDB asks Slurm's variables how large it may become, and else the control group, whose refusal ends its process.
     "SLURM_CPUS_ON_NODE": "1",
 }
@@ -75,7 +68,6 @@ def _accept_read_only(directory: str) -> None:
 
 LATE = (
     "safeexec.engine.child.step.errors",
-    "safeexec.engine.child.step.tracebacks",
     "asttokens",
     "cloudpickle",
 )
@@ -83,37 +75,10 @@ LATE = (
 
 
 COMMON = (
-    "_strptime",
-    "array",
-    "bisect",
-    "calendar",
-    "cmath",
-    "contextlib",
-    "copy",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "enum",
-    "fractions",
-    "functools",
-    "graphlib",
-    "heapq",
-    "itertools",
-    "json",
-    "math",
-    "numbers",
-    "operator",
-    "pickle",
-    "pprint",
-    "random",
-    "re",
-    "statistics",
-    "string",
-    "struct",
-    "textwrap",
-    "typing",
-    "unicodedata",
-    "zoneinfo",
+    *("_strptime", "array", "bisect", "calendar", "cmath", "contextlib", "copy", "dataclasses", "datetime"),
+    *("decimal", "enum", "fractions", "functools", "graphlib", "heapq", "itertools", "json", "math", "numbers"),
+    *("operator", "pickle", "pprint", "random", "re", "statistics", "string", "struct", "textwrap", "typing"),
+    *("unicodedata", "zoneinfo"),
 )
 """What every profile allows of the standard library, and what that imports behind a program's back: imported while the
 host still makes its plans.
@@ -130,22 +95,19 @@ def import_modules(names: Sequence[str]) -> None:
 
 
 def build_server(configure: m.Configure, control: int) -> Server:
-    """Return what serves every session to come, complete but for its control socket, which becomes descriptor
-    `control`.
-    """
+    """Return what serves every session to come, but for its control socket, which becomes descriptor `control`."""
     substitutes.install()
     link = Link(control, seal=configure.seal)
     tools = ToolCaller(link, configure.limits, [tool.name for tool in configure.tools])
     functions = tool_functions(tools, configure.tools)
     fetching.install(tools.call, configure.tools)
     if functions:
-        functions["help"] = make_help(print)
+        functions["help"] = show_help
     guest = Guest(
         Language(configure.language) if configure.language.mode == "python" else advice.language_of(configure.language),
         configure.limits,
         Streams(configure.limits.output_bytes),
         Displays(),
-        Tracker(),
         functions,
     )
     if configure.limits.threads:
@@ -174,9 +136,7 @@ def freeze_heap() -> None:
 
 
 def finish(server: Server) -> None:
-    """Run the paths that every step takes, then take what exists out of the collector's sight: children share it
-    all.
-    """
+    """Run the paths that every step takes, then hide what exists from the collector: children share it all."""
     server.guest.displays.prepare()
     server.guest.progress.prepare()
     server.guest.loop.prepare()

@@ -18,10 +18,10 @@ import msgspec
 
 from safeexec.engine import advice
 from safeexec.engine.child.process import determinism
-from safeexec.engine.child.process.command import run_command
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.process.lockdown import Lockdown
-from safeexec.engine.child.process.main import become_child
+from safeexec.engine.child.process.main import become_child, run_command
+from safeexec.engine.child.repeat.objects import look_at_modules
 from safeexec.engine.child.step import refusals
 from safeexec.engine.child.step.violations import refuse_programs
 from safeexec.engine.linux import notify
@@ -39,9 +39,7 @@ COMMAND_FDS = 3
 SPAWN_FDS = 4
 """And the file in which the host reads what Python code prints."""
 IDLE_SECONDS = 0.02
-"""How long no request must come before the zygote goes on with its late imports: a child is never kept waiting for
-one.
-"""
+"""How long no request must come before the zygote goes on with its late imports: no child waits for one."""
 FIRST_IDLE_SECONDS = 0.2
 """The same just after its start: the steps that a sandbox was opened for come now, and may have one core only."""
 BUSY = 8
@@ -68,24 +66,19 @@ class Zygote:
         self.command_lockdown = command_lockdown
         self.seed = seed
         self.packages = packages
-        self._late = self._late_work()
-        """What is left to prepare in pauses."""
+        self._late: list[tuple[str, Callable[[], object]]] = [("look at modules", look_at_modules)]
+        """What no first result waits for, and is left to prepare in pauses, each with a name."""
+        late = [(name, partial(importlib.import_module, name)) for name in preload.LATE] + advice.late_imports()
+        self._late += [(f"import of {name}", work) for name, work in late]
         self._late_begun = False
         self._warmed = False
         self._forked = 0
 
-    def _late_work(self) -> list[tuple[str, Callable[[], object]]]:
-        """Return what no first result waits for, each with a name."""
-        late: list[tuple[str, Callable[[], object]]] = []
-        late += [(name, partial(importlib.import_module, name)) for name in preload.LATE]
-        late += advice.late_imports()
-        looks: list[tuple[str, Callable[[], object]]] = [("look at modules", preload.look_at_modules)]
-        return looks + [(f"import of {name}", work) for name, work in late]
-
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
         if self.lockdown.plan.files == "none":
-            self._prepare_all()  # no child could import it, where nothing but seccomp holds what is opened
+            while self._late:  # no child could import it, where nothing but seccomp holds what is opened
+                self._prepare(*self._late.pop(0))
         while True:
             self._use_pause()
             request = self.link.receive()
@@ -119,11 +112,6 @@ class Zygote:
             self._warmed = True
             self._try("warm-up", partial(preload.warm, self.server))
             self.lockdown.measure()
-
-    def _prepare_all(self) -> None:
-        """Do all of it before the first child."""
-        while self._late:
-            self._prepare(*self._late.pop(0))
 
     def _prepare(self, what: str, act: Callable[[], object]) -> None:
         self._try(what, act)
@@ -191,7 +179,7 @@ def run(fd: int, began: float) -> NoReturn:
 
 
 def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, took: float) -> None:
-    """With what only this process can give: the descriptors go to the host and nowhere else."""
+    """Say so, with what only this process can give: the descriptors go to the host and nowhere else."""
     sent: dict[Literal["gate", "proc"], int] = {}
     if configure.confinement.fork_gate:
         sent["gate"] = notify.install_listener(notify.fork_gate())
@@ -205,9 +193,7 @@ def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, 
 
 
 def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]]:
-    """Confinement first, so that no library of the policy is imported with more rights than it needs; then the
-    preloading.
-    """
+    """Confine first, so that no library of the policy is imported with more rights than it needs; then preload."""
     preload.prepare_environment(configure)
     mechanisms = enter(configure.confinement)
     if configure.seed is not None:

@@ -3,9 +3,15 @@
 
 from __future__ import annotations
 
-from safeexec.hints.needs import Advice, by_name
+from collections import Counter, deque
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 
-NAMES: dict[str, Advice] = by_name(
+from safeexec.hints.needs import Advice, by_name
+from safeexec.hints.tables.builtins import BUILTINS
+
+NAMES: dict[str, Advice] = BUILTINS | by_name(
     {
         "true": "In Python it is `True`, with a capital letter.",
         "false": "In Python it is `False`, with a capital letter.",
@@ -40,14 +46,7 @@ NAMES: dict[str, Advice] = by_name(
             "import:functools": "In Python 3 it is `functools.reduce` (with `import functools`); for a sum use `sum(...)`.",
             "": "Use a loop, or `sum(...)`.",
         },
-        "raw_input": "There is no interactive user; assign the value to a variable instead, for example `name = 'Ada'`.",
-        "input": "There is no interactive user; assign the value to a variable instead, for example `n = 7`.",
         "system": "There are no processes and no shell commands here: write it in Python.",
-        "reload": "Remove it: modules cannot change, so there is nothing to reload.",
-        "file": {
-            "builtin:open": "In Python 3 it is `open(...)`.",
-            "": "There are no files here: keep the text in a variable and print the result.",
-        },
         "izip": "In Python 3 it is `zip(...)`.",
         "imap": "In Python 3 it is `map(...)`.",
         "ifilter": "In Python 3 it is `filter(...)`.",
@@ -85,9 +84,7 @@ NAMES: dict[str, Advice] = by_name(
             "import:statistics": "Use `statistics.mean(values)` (with `import statistics`), or `sum(values) / len(values)`.",
             "": "Use `sum(values) / len(values)`.",
         },
-        "help": "There is no pager here: print the text, `print(name.__doc__)`, or try the call on a small example.",
         "copyright credits license": "It is a notice of an interactive Python, which this policy leaves out: remove it.",
-        "get_ipython": "There is no IPython here: leave out `get_ipython()`, and write plain Python.",
         "In Out": "There is no `In` and no `Out` here: the value of the last step is `_`; give a value a name to keep it.",
         "__ ___ _1": "The value of the last step is `_`; give a value a name to keep it.",
         "__file__": {
@@ -170,391 +167,242 @@ MEMBERS: dict[str, str] = {
 }
 """The same for names with a member, where the member says more than the name."""
 
-SYNONYMS: dict[str, tuple[str, ...]] = by_name(
-    {
-        "train learn fit_model": ("fit",),
-        "evaluate eval accuracy calculate compute": ("score", "evalf", "doit"),
-        "to_hex hex hexdump tohex digest_hex": ("hexdigest", "hex"),
-        "to_string format as_string": ("strftime",),
-        "predict_probability predict_probabilities probabilities proba": ("predict_proba",),
-        "derivative derive differentiate": ("diff",),
-        "integral antiderivative": ("integrate",),
-        "substitute": ("subs", "replace"),
-        "replace_all replaceAll sub": ("replace",),
-        "average avg": ("mean",),
-        "stdev stddev standard_deviation": ("std",),
-        "variance": ("var",),
-        "percentile": ("quantile",),
-        "position pos offset location": ("start", "index", "find"),
-        "push enqueue insert put add": ("append", "add", "put", "insert", "push", "update"),
-        "dequeue shift take poll": ("popleft", "get", "pop"),
-        "delete erase drop discard": ("remove", "discard", "pop"),
-        "write_line writeline println print": ("write", "writelines"),
-        "read_all readAll text contents get_text": ("read", "getvalue", "read_text"),
-        "transform_fit": ("fit_transform",),
-        "inverse invert": ("inv", "inverse_transform"),
-        "determinant": ("det",),
-        "run execute start": ("run", "start", "submit"),
-        "includes has contain": ("contains",),
-        "length size count_chars": ("len",),
-        "trim": ("strip",),
-        "toupper to_upper toUpperCase uppercase": ("upper",),
-        "tolower to_lower toLowerCase lowercase": ("lower",),
-        "substring substr": ("slice",),
-        "weekday_name dayofweek_name dayname": ("day_name",),
-        "reset": ("reset_index",),
-    }
-)
-"""Method of another library → what objects call it; used where the object has one of them."""
+_MAKE_LIST = "Make a list of it first: `list({obj})`."
+_READ_AS_DATE = "It is text: make a date of it first: `datetime.datetime.fromisoformat({obj})`."
 
-_LENGTH = "Use `len({obj})`."
-_EMPTY = "Use `not {obj}` or `len({obj}) == 0`."
-_TUPLE_ONLY = "A tuple cannot be changed; make a list of it first: `items = list({obj})`."
-
-_TEXT: dict[str, str] = by_name(
+_COLLECTION: dict[str, str] = by_name(
     {
-        "json": "Use `json.loads({obj})` (with `import json`).",
-        "contains includes has": "Use `in`: `part in {obj}`.",
-        "length size count_chars": _LENGTH,
-        "isEmpty is_empty empty": _EMPTY,
-        "ltrim trimStart": "Use `{obj}.lstrip()`.",
-        "rtrim trimEnd": "Use `{obj}.rstrip()`.",
-        "substring slice": "Use a slice: `{obj}[start:stop]`.",
-        "substr": "Use a slice: `{obj}[start:start + length]`.",
-        "charAt at char_at get_char nth": "Use an index: `{obj}[i]`.",
-        "charCodeAt codePointAt": "Use `ord({obj}[i])`.",
-        "indexOf": "Use `{obj}.find(part)`, which is -1 if it is not there.",
-        "lastIndexOf": "Use `{obj}.rfind(part)`.",
-        "search": "Use `{obj}.find(part)`, or `re.search(pattern, {obj})`.",
-        "sub gsub": "Use `{obj}.replace(old, new)`, or `re.sub(pattern, new, {obj})`.",
-        "match test": "Use `re.search(pattern, {obj})` (with `import re`).",
-        "findall": "Use `re.findall(pattern, {obj})` (with `import re`).",
-        "padStart": "Use `{obj}.rjust(width, fill)`.",
-        "padEnd": "Use `{obj}.ljust(width, fill)`.",
-        "pad padding pad_right rpad padRight right_pad": "Use `{obj}.ljust(width)`.",
-        "repeat": "Use `{obj} * n`.",
-        "concat": "Use `+`: `{obj} + other`.",
-        "append push": "Use `+`: `{obj} = {obj} + other`; strings cannot be changed in place.",
-        "add extend": "Use `+`: `{obj} = {obj} + other`.",
-        "reverse reversed": "Use a slice: `{obj}[::-1]`.",
-        "sort sorted": "Use `''.join(sorted({obj}))`.",
-        "remove delete": "Use `{obj}.replace(part, '')`.",
-        "toString to_string to_s": "Use `str({obj})`.",
-        "decode": "It is text already; `decode` is a method of bytes.",
-        "strftime": "It is text: make a date of it first: `datetime.datetime.fromisoformat({obj}).strftime(format)`.",
-        "items keys get values": "It is text, not a dict; read it first with `json.loads({obj})`.",
-        "astype": "Use `int({obj})` or `float({obj})`; `astype` is for arrays and Series.",
-        "read": "It is text already; use it as it is.",
-        "year month day": "It is text: make a date of it first: `datetime.date.fromisoformat({obj})`.",
-        "map": "Use a comprehension: `[f(c) for c in {obj}]`.",
-        "filter": "Use a comprehension: `[c for c in {obj} if ...]`.",
-        "forEach each": "Use a loop: `for c in {obj}:`.",
-        "pad_left padleft lpad leftpad padLeft left_pad": "Use `{obj}.rjust(width)`, or `{obj}.zfill(width)` for zeros.",
-        "is_number isNumber is_float is_int": "Use `{obj}.isdigit()`, or try `float({obj})`.",
-        "tolist": "Use `list({obj})`, or `{obj}.split()` for words.",
-        "str": "It is text already: use its methods directly, `{obj}.upper()`.",
-        "first": "Use `{obj}[0]`.",
-    }
-)
-_LIST: dict[str, str] = by_name(
-    {
-        "counter": "Use `collections.Counter({obj})` (with `import collections`).",
-        "argmax index_max": "Use `{obj}.index(max({obj}))`.",
-        "append_all addAll pushAll": "Use `{obj}.extend(items)`.",
-        "concat": "Use `+`: `{obj} + other`.",
-        "update": "Use `{obj}.extend(items)`, or assign an item: `{obj}[i] = value`.",
-        "unshift prepend": "Use `{obj}.insert(0, item)`.",
-        "appendleft": "Use `{obj}.insert(0, item)`, or `collections.deque`.",
-        "popleft": "Use `{obj}.pop(0)`, or `collections.deque`.",
-        "splice": "Use slices: `del {obj}[start:stop]`, or `{obj}[start:stop] = items`.",
-        "slice": "Use a slice: `{obj}[start:stop]`.",
-        "length size": _LENGTH,
-        "isEmpty is_empty empty": _EMPTY,
-        "contains includes has exists": "Use `in`: `item in {obj}`.",
-        "find": "Use `{obj}.index(item)`, or `next(x for x in {obj} if ...)`.",
-        "findIndex": "Use `next(i for i, x in enumerate({obj}) if ...)`.",
+        "isEmpty is_empty empty": "Use `not {obj}` or `len({obj}) == 0`.",
+        "contains includes has exists has_key hasOwnProperty containsKey contains_key": "Use `in`: `item in {obj}`.",
+        "count": "Use `len({obj})`, or `in`: `item in {obj}`.",
+        "first": "Use `next(iter({obj}))`.",
         "forEach each foreach": "Use a loop: `for item in {obj}:`.",
         "map apply": "Use a comprehension: `[f(x) for x in {obj}]`.",
         "filter select where": "Use a comprehension: `[x for x in {obj} if ...]`.",
         "reduce": "Use `sum({obj})` or `functools.reduce(f, {obj})`.",
-        "flatMap": "Use a comprehension: `[y for x in {obj} for y in f(x)]`.",
-        "flat flatten": "Use a comprehension: `[y for x in {obj} for y in x]`.",
-        "join": "Use the separator's method: `', '.join({obj})`.",
-        "total": "Use `sum({obj})`.",
+        "every": "Use `all(... for x in {obj})`.",
+        "some": "Use `any(... for x in {obj})`.",
         "mean average avg": "Use `sum({obj}) / len({obj})`.",
-        "median": "Use `statistics.median({obj})`.",
-        "std": "Use `statistics.stdev({obj})`.",
-        "sort_by": "Use `sorted({obj}, key=lambda item: ...)`.",
-        "reversed": "Use `{obj}[::-1]`.",
+        "median": "Use `statistics.median({obj})` (with `import statistics`).",
+        "std stdev": "Use `statistics.stdev({obj})` (with `import statistics`).",
+        "tolist to_list": "Use `list({obj})`.",
+        "items keys values": "It has no pairs of keys and values: loop over it directly.",
+        "entries iteritems": "Use `enumerate({obj})`.",
         "unique uniq distinct drop_duplicates": "Use `list(dict.fromkeys({obj}))`.",
+        "value_counts counter": "Use `collections.Counter({obj})` (with `import collections`).",
+        "shape reshape dtype": "Make an array of it first: `np.array({obj})` (with `import numpy as np`).",
+        "describe columns groupby iterrows loc merge to_csv sort_values dropna fillna": "Make a DataFrame of it first, `pd.DataFrame({obj})` (with `import pandas as pd`).",
+        "sample choice random": "Use `random.choice({obj})` (with `import random`).",
+    }
+)
+"""For whatever holds items."""
+_SEQUENCE: dict[str, str] = by_name(
+    {
         "first": "Use `{obj}[0]`.",
         "last peek top": "Use `{obj}[-1]`.",
         "head take": "Use `{obj}[:n]`.",
         "tail": "Use `{obj}[-n:]`.",
-        "get at iloc loc nth elementAt": "Use an index: `{obj}[i]`.",
-        "every": "Use `all(... for x in {obj})`.",
-        "some": "Use `any(... for x in {obj})`.",
+        "get at iloc loc nth elementAt charAt char_at get_char": "Use an index: `{obj}[i]`.",
+        "slice substring substr": "Use a slice: `{obj}[start:stop]`.",
+        "reverse reversed": "Use a slice: `{obj}[::-1]`.",
+        "concat": "Use `+`: `{obj} + other`.",
+        "repeat": "Use `{obj} * n`.",
+    }
+)
+"""For what has positions, too."""
+_TEXT: dict[str, str] = by_name(
+    {
+        "json items keys get values": "It is text: read it first with `json.loads({obj})` (with `import json`).",
+        "trimStart": "Use `{obj}.lstrip()`.",
+        "trimEnd": "Use `{obj}.rstrip()`.",
+        "charCodeAt codePointAt": "Use `ord({obj}[i])`.",
+        "indexOf": "Use `{obj}.find(part)`, which is -1 if it is not there.",
+        "lastIndexOf": "Use `{obj}.rfind(part)`.",
+        "gsub": "Use `{obj}.replace(old, new)`, or `re.sub(pattern, new, {obj})`.",
+        "match test": "Use `re.search(pattern, {obj})` (with `import re`).",
+        "findall": "Use `re.findall(pattern, {obj})` (with `import re`).",
+        "padEnd pad padding pad_right rpad padRight right_pad": "Use `{obj}.ljust(width)`.",
+        "padStart pad_left padleft lpad leftpad padLeft left_pad": "Use `{obj}.rjust(width)`, or `{obj}.zfill(width)` for zeros.",
+        "append push add extend": "Use `+`: `{obj} = {obj} + other`; strings cannot be changed in place.",
+        "sort sorted": "Use `''.join(sorted({obj}))`.",
+        "remove delete": "Use `{obj}.replace(part, '')`.",
+        "decode": "It is text already; `decode` is a method of bytes.",
+        "strftime year month day": _READ_AS_DATE,
+        "astype": "Use `int({obj})` or `float({obj})`; `astype` is for arrays and Series.",
+        "read str": "It is text already; use it as it is.",
+        "is_number isNumber is_float is_int": "Use `{obj}.isdigit()`, or try `float({obj})`.",
+        "tolist": "Use `list({obj})`, or `{obj}.split()` for words.",
+    }
+)
+_LIST: dict[str, str] = by_name(
+    {
+        "append_all addAll": "Use `{obj}.extend(items)`.",
+        "appendleft unshift prepend": "Use `{obj}.insert(0, item)`, or `collections.deque`.",
+        "popleft shift": "Use `{obj}.pop(0)`, or `collections.deque`.",
+        "splice": "Use slices: `del {obj}[start:stop]`, or `{obj}[start:stop] = items`.",
+        "find": "Use `{obj}.index(item)`, or `next(x for x in {obj} if ...)`.",
+        "findIndex": "Use `next(i for i, x in enumerate({obj}) if ...)`.",
+        "flat flatten flatMap": "Use a comprehension: `[y for x in {obj} for y in x]`.",
+        "sort_by": "Use `sorted({obj}, key=lambda item: ...)`.",
         "delete": "Use `del {obj}[i]` or `{obj}.remove(item)`.",
         "items": "It is a list: use `enumerate({obj})` for positions and items.",
         "keys": "It is a list: use `range(len({obj}))`.",
-        "values": "It is a list: loop over it directly.",
-        "iteritems": "It is a list: use `enumerate({obj})`.",
-        "entries": "Use `enumerate({obj})`.",
-        "shape": "Make an array of it: `np.array({obj}).shape` (with `import numpy as np`), or use `len({obj})`.",
-        "reshape": "Make an array of it first: `np.array({obj}).reshape(...)` (with `import numpy as np`).",
         "tolist to_list": "It is a list already; use it as it is.",
         "astype": "Use a comprehension: `[int(x) for x in {obj}]`.",
-        "describe": "Make a Series of it: `pd.Series({obj}).describe()`.",
-        "value_counts": "Use `collections.Counter({obj})`.",
         "groupby": "Use a dict of lists, or `itertools.groupby` on the sorted list.",
-        "dtype": "A list has no dtype; make an array of it: `np.array({obj})`.",
-        "toString": "Use `str({obj})`.",
-        "stdev": "Use `statistics.stdev({obj})` (with `import statistics`).",
         "set put": "Assign it: `{obj}[i] = value`.",
         "difference subtract": "Use `[x for x in {obj} if x not in other]`.",
         "intersection": "Use `[x for x in {obj} if x in other]`.",
-        "union": "Use `list(dict.fromkeys({obj} + other))`.",
         "shuffle": "Use `random.shuffle({obj})` (with `import random`).",
-        "sample choice random": "Use `random.choice({obj})` (with `import random`).",
     }
 )
 _DICT: dict[str, str] = by_name(
     {
-        "has_key hasOwnProperty containsKey contains contains_key has includes exists": "Use `in`: `key in {obj}`.",
-        "find": "Use `{obj}.get(key)`.",
-        "iteritems viewitems entries": "Use `{obj}.items()`.",
-        "iterkeys viewkeys": "Use `{obj}.keys()`.",
         "itervalues": "Use `{obj}.values()`.",
+        "iteritems entries": "Use `{obj}.items()`.",
         "average mean": "Use `sum({obj}.values()) / len({obj})`.",
         "total sum": "Use `sum({obj}.values())`.",
-        "add_key add put set insert append push": "Assign it: `{obj}[key] = value`.",
-        "each forEach": "Use a loop: `for key, value in {obj}.items():`.",
-        "extend addAll": "Use `{obj}.update(other)`.",
-        "merge": "Use `{**{obj}, **other}` or `{obj} | other`.",
-        "remove delete": "Use `del {obj}[key]` or `{obj}.pop(key, None)`.",
-        "length size count": _LENGTH,
-        "isEmpty is_empty empty": _EMPTY,
-        "sort sorted": "Use `dict(sorted({obj}.items()))`.",
-        "sort_values": "Use `dict(sorted({obj}.items(), key=lambda pair: pair[1]))`.",
-        "getOrDefault get_or_default fetch": "Use `{obj}.get(key, default)`.",
-        "index": "A dict has keys: use `{obj}[key]`, or `list({obj}).index(key)`.",
-        "map": "Use a comprehension: `{k: f(v) for k, v in {obj}.items()}`.",
-        "filter": "Use a comprehension: `{k: v for k, v in {obj}.items() if ...}`.",
-        "first": "Use `next(iter({obj}))`.",
-        "to_dict json": "It is a dict already; use it as it is.",
-        "toString": "Use `str({obj})`.",
         "max": "Use `max({obj}, key={obj}.get)`.",
         "min": "Use `min({obj}, key={obj}.get)`.",
+        "forEach each": "Use a loop: `for key, value in {obj}.items():`.",
+        "map filter": "Use a comprehension: `{k: f(v) for k, v in {obj}.items() if ...}`.",
+        "add_key add put set insert append push": "Assign it: `{obj}[key] = value`.",
+        "merge": "Use `{**{obj}, **other}` or `{obj} | other`.",
+        "remove delete": "Use `del {obj}[key]` or `{obj}.pop(key, None)`.",
+        "sort sorted": "Use `dict(sorted({obj}.items()))`.",
+        "sort_values": "Use `dict(sorted({obj}.items(), key=lambda pair: pair[1]))`.",
+        "getOrDefault get_or_default": "Use `{obj}.get(key, default)`.",
+        "index": "A dict has keys: use `{obj}[key]`, or `list({obj}).index(key)`.",
+        "to_dict json": "It is a dict already; use it as it is.",
         "to_json dumps": "Use `json.dumps({obj})`.",
-        "clone": "Use `{obj}.copy()`.",
     }
 )
-_SET: dict[str, str] = by_name(
+_COUNTER: dict[str, str] = by_name(
     {
-        "append": "Use `{obj}.add(item)`.",
-        "extend addAll": "Use `{obj}.update(items)`.",
-        "has contains includes": "Use `in`: `item in {obj}`.",
-        "delete": "Use `{obj}.discard(item)`.",
-        "length size": _LENGTH,
-        "sort": "Use `sorted({obj})`.",
-        "get count": "Use `item in {obj}`.",
-        "is_empty isEmpty": _EMPTY,
-        "items": "A set has no pairs: loop over it directly.",
-        "keys": "A set has no keys: loop over it directly.",
-        "first": "Use `next(iter({obj}))`.",
-        "join": "Use `', '.join(sorted({obj}))`.",
+        "add append": "Use `{obj}[item] += 1`.",
+        "count": "Use `{obj}[item]`, or `{obj}.total()` for all.",
+        "to_dict": "Use `dict({obj})`.",
+        "sum": "Use `{obj}.total()`.",
+        "max highest most_frequent top mostCommon sort sorted": "Use `{obj}.most_common(n)`.",
     }
 )
-_OF_ORDER = (
-    "isEmpty is_empty contains includes has find forEach map filter mean reversed unique first last get items shape"
-)
-"""What lists and tuples have in common."""
-_TUPLE: dict[str, str] = {name: _LIST[name] for name in _OF_ORDER.split()} | by_name(
+_TUPLE: dict[str, str] = by_name(
     {
-        "length size": _LENGTH,
-        "sort": "Use `sorted({obj})`, which gives a list.",
-        "tolist": "Use `list({obj})`.",
-        "append push add extend insert remove pop clear": _TUPLE_ONLY,
-        "copy": "A tuple cannot change, so no copy is needed.",
+        "append push add extend insert remove pop clear sort reverse": "A tuple cannot be changed; make a list of it first: `items = list({obj})`.",
         "savefig plot bar hist scatter set_title set_xlabel set_ylabel suptitle tight_layout legend": "`plt.subplots()` gives a pair: write `fig, ax = plt.subplots()`.",
     }
 )
-_NUMBER: dict[str, str] = by_name(
+_FROZENSET: dict[str, str] = by_name(
     {
-        "toString to_string to_s": "Use `str({obj})`.",
-        "toFixed": "Use `f'{{obj}:.2f}'`, or `round({obj}, 2)`.",
+        "append push insert extend addAll delete add update remove discard": "A frozenset cannot be changed: make a new one, `{obj} | {item}` or `{obj} - {item}`."
+    }
+)
+_RANGE = by_name({"append remove pop extend insert sort shuffle": _MAKE_LIST})
+_ITERATORS = "dict_keys dict_values dict_items map filter zip generator enumerate list_iterator reversed"
+_ITERATOR: dict[str, str] = by_name(
+    {
+        "sort append index reverse pop remove extend count copy insert map filter tolist len length sorted join shape get size first": _MAKE_LIST,
+        "has_next": "Loop over it with `for`.",
+    }
+)
+_REAL: dict[str, str] = by_name(
+    {
+        "toFixed to_fixed setScale format quantize": "Use `round({obj}, 2)`, or `f'{{obj}:.2f}'` for a text.",
         "sqrt": "Use `math.sqrt({obj})`, or `{obj} ** 0.5`.",
         "floor": "Use `math.floor({obj})`, or `int({obj} // 1)`.",
         "ceil": "Use `math.ceil({obj})`.",
-        "length len": "A number has no length; use `len(str({obj}))` for its digits.",
-        "isdigit isnumeric toNumber total_seconds seconds": "It is a number already; use it as it is.",
-        "to_i toInt to_int intValue toInteger": "Use `int({obj})`.",
+        "pow power": "Use `{obj} ** n`.",
+        "inverse reciprocal invert": "Use `1 / {obj}`.",
+        "add plus": "Use `{obj} + other`.",
         "isNaN is_nan isnan": "Use `math.isnan({obj})`.",
         "isInteger": "Use `float({obj}).is_integer()`.",
-        "pow power": "Use `{obj} ** n`.",
-        "format": "Use `f'{{obj}:.2f}'`.",
-        "append": "It is a number, not a list; start with a list: `values = []`.",
-        "mean sum": "It is one number already, not a list.",
-        "astype": "Use `int({obj})` or `float({obj})`.",
-        "item tolist": "It is a plain number already; use it as it is.",
-        "shape": "It is a plain number, not an array.",
-        "extend add push": "It is a number, not a list: make a list first, `values = [{obj}]`, and use `values.append(item)`.",
-        "items keys values get": "It is a number, not a dict: use the dict that it comes from.",
-        "max min std sort": "It is one number: use it as it is, or put the numbers into a list.",
-        "strftime year month day date": "It is a number: make a date of it first, `datetime.datetime.fromtimestamp({obj})` for seconds.",
+        "to_i intValue": "Use `int({obj})`.",
+        "evalf decimal": "Use `float({obj})`.",
     }
 )
-_FRACTION: dict[str, str] = by_name(
+"""For numbers that have an order."""
+_NUMBER: dict[str, str] = by_name(
     {
-        "to_float toFloat evalf decimal as_float": "Use `float({obj})`.",
-        "simplify reduce normalize lowest_terms": "A Fraction is always in lowest terms: use it as it is.",
-        "quantize": "Use `round({obj}, 2)`, or `{obj}.limit_denominator(100)`.",
-        "inverse reciprocal invert": "Use `1 / {obj}`.",
-        "num top p": "Use `{obj}.numerator`.",
-        "den bottom q": "Use `{obj}.denominator`.",
-        "sqrt": "Use `float({obj}) ** 0.5`.",
-        "pow power": "Use `{obj} ** n`.",
-        "add plus": "Use `{obj} + other`.",
-        "to_string toString": "Use `str({obj})`.",
+        "length len": "A number has no length; use `len(str({obj}))` for its digits.",
+        "isdigit isnumeric toNumber total_seconds seconds item tolist": "It is a number already; use it as it is.",
+        "append extend add push": "It is a number, not a list: make a list first, `values = [{obj}]`, and use `values.append(item)`.",
+        "mean sum max min std sort shape": "It is one number, not a list: use it as it is, or put the numbers into a list.",
+        "astype": "Use `int({obj})` or `float({obj})`.",
+        "items keys values get": "It is a number, not a dict: use the dict that it comes from.",
+        "strftime year month day date": "It is a number: make a date of it first, `datetime.datetime.fromtimestamp({obj})` for seconds.",
     }
 )
 _COMPLEX: dict[str, str] = by_name(
     {
-        "magnitude modulus norm absolute mod r": "Use `abs({obj})`.",
-        "re Re": "Use `{obj}.real`.",
-        "im Im": "Use `{obj}.imag`.",
+        "magnitude modulus norm mod r": "Use `abs({obj})`.",
         "phase angle arg argument theta": "Use `cmath.phase({obj})` (with `import cmath`).",
         "polar to_polar": "Use `cmath.polar({obj})` (with `import cmath`).",
         "sqrt": "Use `cmath.sqrt({obj})` (with `import cmath`).",
-        "round": "Use `complex(round({obj}.real, 2), round({obj}.imag, 2))`.",
     }
 )
-_DECIMAL: dict[str, str] = by_name(
-    {
-        "log": "Use `{obj}.ln()`, or `{obj}.log10()`.",
-        "toFixed to_fixed setScale": "Use `round({obj}, 2)`, or `{obj}.quantize(Decimal('0.01'))`.",
-        "pow": "Use `{obj} ** n`.",
-        "to_float toFloat": "Use `float({obj})`.",
-        "to_int toInt": "Use `int({obj})`.",
-    }
-)
-_ITERATORS = "dict_keys dict_values dict_items map filter zip generator enumerate list_iterator reversed"
-_ITERATOR: dict[str, str] = by_name(
-    {
-        "sort append index reverse pop remove extend count copy insert map filter tolist len length sorted join shape get size first": "Make a list of it first: `list({obj})`.",
-        "next": "Use `next({obj})`.",
-        "has_next": "Loop over it with `for`.",
-    }
+_FRACTION: dict[str, str] = by_name(
+    {"simplify reduce normalize lowest_terms": "A Fraction is always in lowest terms: use it as it is."}
 )
 _DATE: dict[str, str] = by_name(
     {
         "last_day": "Use `calendar.monthrange({obj}.year, {obj}.month)[1]` (with `import calendar`).",
         "add_days plus_days plusDays add_day plus shift offset add addDays": "Add a `timedelta`: `{obj} + timedelta(days=1)` (with `from datetime import timedelta`).",
         "add_months addMonths plus_months": "Use `{obj}.replace(month=...)`, or add a `timedelta(days=30)`.",
-        "toString to_str": "Use `{obj}.strftime('%Y-%m-%d')` or `{obj}.isoformat()`.",
+        "toString to_str to_string as_string format": "Use `{obj}.strftime('%Y-%m-%d')` or `{obj}.isoformat()`.",
         "day_name dayName weekday_name": "Use `{obj}.strftime('%A')`.",
         "month_name monthName": "Use `{obj}.strftime('%B')`.",
         "quarter": "Use `({obj}.month - 1) // 3 + 1`.",
-        "week week_number weekofyear isoweek week_of_year": "Use `{obj}.isocalendar().week`.",
+        "week isoweek week_of_year weekofyear week_number": "Use `{obj}.isocalendar().week`.",
         "getTime unix epoch to_timestamp toTimestamp": "Use `{obj}.timestamp()` of a datetime.",
-        "toISOString iso to_iso toISO": "Use `{obj}.isoformat()`.",
         "hour": "A date has no time; use `datetime.datetime`.",
         "date": "It is a date already; use it as it is.",
-        "now": "Use `datetime.date.today()`.",
         "total_seconds": "Subtract two dates first: `(end - start).total_seconds()`.",
-        "dayofweek": "Use `{obj}.weekday()`.",
         "day_of_week dayOfWeek getDay": "Use `{obj}.weekday()`, which counts from Monday as 0.",
         "diff difference subtract days_between": "Subtract the dates: `({obj} - other).days`.",
-        "to_date as_date": "Use `{obj}.date()` of a datetime; a date is one already.",
         "localize tz_localize": "Use `{obj}.replace(tzinfo=zoneinfo.ZoneInfo('Europe/Berlin'))`.",
         "to_timezone tz_convert convert": "Use `{obj}.astimezone(zoneinfo.ZoneInfo('Europe/Berlin'))`.",
     }
 )
+_DURATION: dict[str, str] = by_name(
+    {
+        "hours minutes total_hours total_minutes months years": "Use `{obj}.total_seconds() / 3600` for hours, `/ 60` for minutes; `{obj}.days` are its days."
+    }
+)
+
+
+def _of(kind: type, *tables: dict[str, str]) -> dict[str, str]:
+    """Return the rows of the tables for what a type does not have, those of later ones first."""
+    return {name: text for table in tables for name, text in table.items() if not hasattr(kind, name)}
+
 
 ATTRIBUTES: dict[str, dict[str, str]] = {
-    "str": _TEXT,
-    "list": _LIST,
-    "dict": _DICT,
-    "defaultdict": _DICT,
-    "OrderedDict": _DICT,
-    "Counter": {name: text for name, text in _DICT.items() if name != "total"}
-    | by_name(
-        {
-            "add append": "Use `{obj}[item] += 1`.",
-            "count": "Use `{obj}[item]`, or `{obj}.total()` for all.",
-            "sort sorted": "Use `{obj}.most_common()`.",
-            "to_dict": "Use `dict({obj})`.",
-            "sum": "Use `{obj}.total()`.",
-            "max highest most_frequent": "Use `{obj}.most_common(1)`.",
-            "top mostCommon": "Use `{obj}.most_common(n)`.",
-        }
+    "str": _of(str, _COLLECTION, _SEQUENCE, _TEXT),
+    "bytes": _of(bytes, _COLLECTION, _SEQUENCE),
+    "list": _of(list, _COLLECTION, _SEQUENCE, _LIST),
+    "tuple": _of(tuple, _COLLECTION, _SEQUENCE, _TUPLE),
+    "range": _of(range, _COLLECTION, _SEQUENCE, _RANGE),
+    "deque": _of(
+        deque, _COLLECTION, _SEQUENCE, by_name({"pop_front dequeue shift poll get": "Use `{obj}.popleft()`."})
     ),
-    "set": _SET,
-    "frozenset": _SET
-    | by_name(
-        {
-            "append push insert extend addAll delete add update remove discard": "A frozenset cannot be changed: make a new one, `{obj} | {item}` or `{obj} - {item}`."
-        }
-    ),
-    "tuple": _TUPLE,
-    "int": _NUMBER,
-    "float": _NUMBER,
-    "Fraction": _FRACTION,
-    "Decimal": _DECIMAL,
-    "complex": _COMPLEX,
-    "deque": by_name(
-        {
-            "pop_front get": "Use `{obj}.popleft()`.",
-            "push_front": "Use `{obj}.appendleft(item)`.",
-            "length size": _LENGTH,
-            "empty isEmpty": _EMPTY,
-            "peek": "Use `{obj}[0]`.",
-            "sort": "Use `sorted({obj})`.",
-        }
-    ),
-    "bytes": by_name(
-        {
-            "format": "Decode first: `{obj}.decode()`.",
-            "toString": "Use `{obj}.decode()`.",
-        }
-    ),
-    "range": by_name(
-        {
-            "append remove pop extend insert": "Make a list of it first: `list({obj})`.",
-            "sort": "Use `sorted({obj})`.",
-            "reverse": "Use `{obj}[::-1]`, or `reversed({obj})`.",
-            "map": "Use a comprehension: `[f(x) for x in {obj}]`.",
-            "length": _LENGTH,
-            "tolist": "Use `list({obj})`.",
-            "shuffle": "Make a list of it first: `items = list({obj}); random.shuffle(items)`.",
-        }
-    ),
+    **dict.fromkeys(("dict", "defaultdict", "OrderedDict"), _of(dict, _COLLECTION, _DICT)),
+    "Counter": _of(Counter, _COLLECTION, _DICT, _COUNTER),
+    "set": _of(set, _COLLECTION, {"addAll": "Use `{obj}.update(items)`."}),
+    "frozenset": _of(frozenset, _COLLECTION, _FROZENSET),
+    "int": _of(int, _REAL, _NUMBER),
+    "float": _of(float, _REAL, _NUMBER),
+    "Fraction": _of(Fraction, _REAL, _FRACTION),
+    "Decimal": _of(Decimal, _REAL),
+    "complex": {"pow": _REAL["pow"]} | _COMPLEX,
+    "date": _of(date, _DATE),
+    "datetime": _of(datetime, _DATE),
+    "timedelta": _of(timedelta, _DURATION),
+    "Match": {"text": "Use `{obj}.group()`."},
     **dict.fromkeys(_ITERATORS.split(), _ITERATOR),
-    "date": _DATE,
-    "datetime": {name: text for name, text in _DATE.items() if name != "hour"} | {"date": "Use `{obj}.date()`."},
-    "timedelta": by_name(
-        {
-            "hours total_hours": "Use `{obj}.total_seconds() / 3600`.",
-            "minutes total_minutes": "Use `{obj}.total_seconds() / 60`.",
-            "months": "A difference of dates has days only: `{obj}.days / 30.44`.",
-            "years": "A difference of dates has days only: `{obj}.days / 365.25`.",
-        }
-    ),
-    "Match": by_name(
-        {
-            "text value match": "Use `{obj}.group()`.",
-            "index": "Use `{obj}.start()`.",
-        }
-    ),
 }
 """Type name → attribute of another language or type → what to write; ``{obj}`` is the object's own source text."""
 
 CLASSES: dict[str, str] = by_name(
     {
-        "datetime.datetime": "`datetime` is the class here: use `datetime(2024, 1, 31)` itself.",
-        "datetime.timedelta": "`datetime` is the class here: use `from datetime import timedelta`.",
-        "datetime.date": "`datetime` is the class here: use `from datetime import date`.",
-        "datetime.timezone": "`datetime` is the class here: use `from datetime import timezone`.",
         "datetime.parse datetime.from_string": "Use `datetime.strptime(text, '%Y-%m-%d')`, or `datetime.fromisoformat(text)`.",
         "datetime.sleep": "Use `time.sleep(seconds)` (with `import time`).",
         "date.parse date.from_string": "Use `date.fromisoformat(text)`.",

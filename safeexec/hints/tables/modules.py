@@ -5,11 +5,6 @@ from __future__ import annotations
 
 from safeexec.hints.needs import Advice, by_name
 
-_SYMBOLS = {
-    "import:fractions": "It is not available; compute exactly with `from fractions import Fraction`, or numerically with `math`.",
-    "": "It is not available; compute with plain numbers.",
-}
-
 MODULES: dict[str, Advice] = by_name(
     {
         "requests httpx aiohttp urllib3 urllib urllib.request urllib2 http http.client httplib socket ssl websocket "
@@ -39,7 +34,6 @@ MODULES: dict[str, Advice] = by_name(
         "torch tensorflow keras jax xgboost lightgbm catboost flax": {
             "import:sklearn": "It is not installed and cannot be installed; scikit-learn is: `from sklearn.neural_network import MLPRegressor`, `sklearn.linear_model`, `sklearn.ensemble`.",
             "import:numpy": "It is not installed and cannot be installed; write the computation with numpy.",
-            "": "It is not available and cannot be installed; write the computation in plain Python.",
         },
         "seaborn plotly plotly.express plotly.graph_objects bokeh altair pylab matplotlib matplotlib.pyplot turtle "
         "pygal": {
@@ -49,7 +43,6 @@ MODULES: dict[str, Advice] = by_name(
         "polars dask dask.dataframe modin modin.pandas vaex pyspark cudf pandas": {
             "import:pandas": "It is not available; use `import pandas as pd`.",
             "import:csv": "It is not available; use lists and dicts, with `csv` and `statistics` of the standard library.",
-            "": "It is not available here; use lists and dicts of plain Python, with `statistics` where it helps.",
         },
         "openpyxl xlrd xlsxwriter xlwt": {
             "import:pandas workspace": "Spreadsheets cannot be opened with it here; use CSV files: `pd.read_csv(...)` and `df.to_csv(...)`.",
@@ -94,26 +87,18 @@ MODULES: dict[str, Advice] = by_name(
             "import:scipy": "It is not available; use `scipy.stats`, `scipy.optimize` or `sklearn.linear_model`.",
             "import:numpy": "It is not available; use numpy.",
             "import:statistics import:math": "It is not available; use `statistics` (`statistics.linear_regression`, `statistics.NormalDist`) and `math`, or write the method in a few lines of plain Python.",
-            "": "It is not available; write the method in a few lines of plain Python.",
         },
         "sklearn scikit_learn scikit-learn": {
             "import:sklearn": "The module is called `sklearn`: `from sklearn.linear_model import LinearRegression`.",
             "import:statistics": "It is not available; for a straight line use `statistics.linear_regression(x, y)`, and write other models in plain Python.",
-            "": "It is not available; write the model in plain Python.",
         },
-        "sympy sage gmpy2": {
-            "import:sympy": "Use `import sympy`.",
+        "sympy mpmath sage gmpy2": {
+            "import:sympy": "Use `import sympy`; many digits are `sympy.N(expression, 50)`.",
             "import:mpmath": "It is not available; use `mpmath`.",
-            **_SYMBOLS,
-        },
-        "mpmath": {
-            "import:sympy": "Use `import sympy`: `sympy.N(expression, 50)`.",
-            "import:decimal": "It is not available; use `from decimal import Decimal, getcontext`.",
-            **_SYMBOLS,
+            "import:fractions": "It is not available; compute exactly with `from fractions import Fraction`, with many digits by `decimal.Decimal`, or numerically with `math`.",
         },
         "cv2 skimage imageio Image wand pillow PIL": {
             "import:PIL": "It is not installed and cannot be installed; use Pillow: `from PIL import Image`.",
-            "": "It is not installed and cannot be installed; pictures cannot be processed here.",
         },
         "psycopg2 psycopg pymysql MySQLdb sqlalchemy duckdb pymongo redis dbm": {
             "tool:query": "There is no database here; call the host tool `{tool}(...)`.",
@@ -124,7 +109,6 @@ MODULES: dict[str, Advice] = by_name(
         "bs4 lxml lxml.html lxml.etree html5lib pyquery": {
             "import:html.parser": "It is not installed and cannot be installed; use `html.parser.HTMLParser`, or `re` for simple cases.",
             "import:re": "It is not installed and cannot be installed; take the text apart with `re`.",
-            "": "It is not available; take the text apart with string methods.",
         },
         "pytest nose mock": {
             "import:unittest": "Use `unittest` and `unittest.mock`; or call the functions directly and check them with `assert`.",
@@ -167,18 +151,12 @@ MODULES: dict[str, Advice] = by_name(
         "pyautogui keyboard pynput pyperclip ipywidgets": "There is no keyboard, screen or user here: assign the values to variables, and print the result.",
         "pydantic attr attrs marshmallow": {
             "import:dataclasses": "It is not available; use `from dataclasses import dataclass`.",
-            "": "It is not available; write a plain class.",
         },
         "tabulate prettytable rich termcolor colorama texttable": "It is not installed; align text with format strings: `print(f'{name:<12}{value:>8.2f}')`.",
         "tqdm tqdm.auto tqdm.notebook progressbar alive_progress": "Remove the progress bar and loop over the sequence itself.",
-        "StringIO cStringIO": {
-            "import:io": "In Python 3 it is `from io import StringIO`.",
-            "": "Use a list of strings and `''.join(parts)`.",
-        },
-        "Queue": {
-            "import:queue": "In Python 3 it is `import queue`; within one thread use `from collections import deque`.",
-            "import:collections": "Use `from collections import deque`.",
-            "": "Use a list.",
+        "StringIO cStringIO Queue": {
+            "import:io": "In Python 3 it is `from io import StringIO`, and `import queue`.",
+            "": "Use a list: `''.join(parts)` makes a text of its items.",
         },
         "signal": {
             "import:asyncio": "There are no signals here: use `asyncio.timeout(seconds)`; the host ends a step that takes too long.",

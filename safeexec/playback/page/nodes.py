@@ -19,8 +19,8 @@ TEXT_CHARACTERS = 20_000
 TITLE_CHARACTERS = 160
 
 Kind = Literal["start", "step", "query", "change", "checkpoint", "rollback", "branch", "command", "words", "end"]
-"""What happened: a session began, a step or an SQL query ran, the host changed something, gave a state a name, went
-back to one, made branches, ran a program; a person or a model said something; a session or the run ended.
+"""The kinds of events: a session began, a step or an SQL query ran, the host changed something, gave a state a name,
+went back to one, made branches, ran a program; a person or a model said something; a session or the run ended.
 """
 
 
@@ -49,7 +49,7 @@ class Node(Struct, kw_only=True, omit_defaults=True):
     ms: float = 0.0
     score: float | None = None
     undone: bool = False
-    """Whether the session went back behind it."""
+    """True where the session went back behind it."""
     labels: list[str] = []
     """Names of checkpoints, and of what else is to be found."""
     source: str = ""
@@ -84,8 +84,8 @@ class RunPage(Struct, kw_only=True):
 
 
 def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:
-    """The lines of the tree: track, the row that a line comes from (its own first one where it has no parent), its
-    first and its last row.
+    """Return the lines of the tree: track, the row that a line comes from (its own first one where it has no parent),
+    its first and its last row.
 
     A node's last child goes on in its line, each other child begins one, beside the line that it comes from. No two
     lines of a track touch.
@@ -117,8 +117,8 @@ def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:
 
 
 def title_of(source: str) -> str:
-    """The first line of a source that says something, in short: no comment and, if there is another, no import; with
-    the next one where a block begins, for many programs begin alike.
+    """Return the first line of a source that says something, in short: no comment and, if there is another, no import;
+    with the next one where a block begins, for many programs begin alike.
     """
     lines = [line for line in map(str.strip, source.split("\n")) if line]
     said = [line for line in lines if not line.startswith("#")] or lines

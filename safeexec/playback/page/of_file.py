@@ -14,7 +14,7 @@ from safeexec.untrusted.below import read_named
 
 
 def page_of(path: str | os.PathLike[str]) -> RunPage:
-    """The page of what was written down in `path`.
+    """Return the page of what was written down in `path`.
 
     Raises `RecordingError` for a file that is neither, OSError for what cannot be read.
     """

@@ -21,7 +21,7 @@ LEVELS = 1000
 
 
 def of_recording(records: Iterable[f.AnyRecord]) -> RunPage:
-    """The page of a recording, whose records come in order, the heading first."""
+    """Return the page of a recording, whose records come in order, the heading first."""
     rows = _Rows()
     for record in records:
         if len(rows.nodes) >= MAX_ROWS:
@@ -47,7 +47,7 @@ class _Session:
         self.names: dict[str, int] = {}
 
     def state(self, step: int) -> int | None:
-        """The node of the state after `step`, also of the sessions that this one comes from."""
+        """Return the node of the state after `step`, also of the sessions that this one comes from."""
         session: _Session | None = self
         for _ in range(LEVELS):
             if session is None:
@@ -58,7 +58,7 @@ class _Session:
         return None
 
     def go_to(self, step: int, node: int) -> None:
-        """The session is in `node` now, the state after `step`."""
+        """Note that the session is in `node` now, the state after `step`."""
         self.now = self.states[step] = node
 
 
@@ -89,7 +89,7 @@ class _Rows:
         return self._sessions.setdefault(number, _Session(-1, None))
 
     def _operation(self, record: f.Operation, kind: Kind, title: str) -> Node:
-        """A row for what the host did. The session goes on from there."""
+        """Add a row for what the host did. The session goes on from there."""
         node = self._add(record, kind, title)
         if record.problem:
             node.outcome, node.text = "error", record.problem
@@ -109,7 +109,7 @@ class _Rows:
 
     @singledispatchmethod
     def take(self, record: f.Record) -> None:
-        """A record of a kind that has a row of its own, or none."""
+        """Take a record of a kind that has a row of its own, or none."""
 
     @take.register
     def _(self, record: f.Heading) -> None:
@@ -281,7 +281,7 @@ class _Rows:
 
 
 def cut(text: str) -> str:
-    """Head and tail of a long text."""
+    """Return head and tail of a long text."""
     return head_and_tail(text, TEXT_CHARACTERS)[0]
 
 

@@ -22,7 +22,7 @@ _TITLES = {
 
 
 def of_transcript(entries: Iterable[Transcribed]) -> RunPage:
-    """The page of a transcript."""
+    """Return the page of a transcript."""
     nodes: list[Node] = []
     facts: list[tuple[str, str]] = []
     steps = 0

@@ -40,7 +40,7 @@ _POLICY = (
 
 
 def render(page: RunPage) -> str:
-    """The whole page. Its one script is known to the browser by its digest, so no other one runs."""
+    """Return the whole page. Its one script is known to the browser by its digest, so no other one runs."""
     script = _part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return _PAGE.format(
@@ -53,7 +53,7 @@ def render(page: RunPage) -> str:
 
 
 def _data(page: RunPage) -> str:
-    """JSON that ends no script element, whatever its texts say."""
+    """Return JSON that ends no script element, whatever its texts say."""
     text = msgspec.json.encode(_plain(msgspec.to_builtins(page))).decode()
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e").replace("\u2028", "\\u2028")
 

@@ -81,14 +81,20 @@ def _float(r: Reader, depth: int) -> float:
     return float(number)
 
 
-def _complex(r: Reader, depth: int) -> complex:
-    r.spend(f.OBJECT)
-    return complex(*f.COMPLEX.unpack(r.take(16)))
+def _object(make: Callable[[Reader], Any]) -> Callable[[Reader, int], Any]:
+    """Return what reads an object that is made by a call, which is paid for first."""
+
+    def read(r: Reader, depth: int) -> Any:
+        r.spend(f.OBJECT)
+        return make(r)
+
+    return read
 
 
-def _bytearray(r: Reader, depth: int) -> bytearray:
-    r.spend(f.OBJECT)
-    return bytearray(r.chunk())
+def _uuid(r: Reader) -> Any:
+    from uuid import UUID
+
+    return UUID(bytes=bytes(r.take(16)))
 
 
 def _tuple(r: Reader, depth: int) -> tuple[Any, ...]:
@@ -150,28 +156,6 @@ def _fraction(r: Reader, depth: int) -> Any:
     return Fraction(numerator, denominator)
 
 
-def _range(r: Reader, depth: int) -> range:
-    r.spend(f.OBJECT)
-    return range(r.integer(), r.integer(), r.integer())
-
-
-def _uuid(r: Reader, depth: int) -> Any:
-    r.spend(f.OBJECT)
-    from uuid import UUID
-
-    return UUID(bytes=bytes(r.take(16)))
-
-
-def _date(r: Reader, depth: int) -> date:
-    r.spend(f.OBJECT)
-    return date(*f.DATE.unpack(r.take(f.DATE.size)))
-
-
-def _timedelta(r: Reader, depth: int) -> timedelta:
-    r.spend(f.OBJECT)
-    return timedelta(*f.TIMEDELTA.unpack(r.take(f.TIMEDELTA.size)))
-
-
 def _time(r: Reader, depth: int) -> time | Opaque:
     r.spend(f.OBJECT)
     hour, minute, second, microsecond, fold = f.TIME.unpack(r.take(f.TIME.size))
@@ -228,10 +212,10 @@ _READERS: dict[int, Callable[[Reader, int], Any]] = {
     f.INT[0]: _int,
     f.BIG_INT[0]: _big_int,
     f.FLOAT[0]: _float,
-    f.COMPLEX_TAG[0]: _complex,
+    f.COMPLEX_TAG[0]: _object(lambda r: complex(*f.COMPLEX.unpack(r.take(16)))),
     f.STR[0]: lambda r, depth: r.text(),
     f.BYTES[0]: lambda r, depth: bytes(r.chunk()),
-    f.BYTEARRAY[0]: _bytearray,
+    f.BYTEARRAY[0]: _object(lambda r: bytearray(r.chunk())),
     f.LIST[0]: _list,
     f.TUPLE[0]: _tuple,
     f.SET[0]: _set,
@@ -239,21 +223,18 @@ _READERS: dict[int, Callable[[Reader, int], Any]] = {
     f.DICT[0]: _dict,
     f.DECIMAL[0]: _decimal,
     f.FRACTION[0]: _fraction,
-    f.RANGE[0]: _range,
-    f.UUID_TAG[0]: _uuid,
-    f.DATE_TAG[0]: _date,
+    f.RANGE[0]: _object(lambda r: range(r.integer(), r.integer(), r.integer())),
+    f.UUID_TAG[0]: _object(_uuid),
+    f.DATE_TAG[0]: _object(lambda r: date(*f.DATE.unpack(r.take(f.DATE.size)))),
     f.TIME_TAG[0]: _time,
     f.DATETIME[0]: _datetime,
-    f.TIMEDELTA_TAG[0]: _timedelta,
+    f.TIMEDELTA_TAG[0]: _object(lambda r: timedelta(*f.TIMEDELTA.unpack(r.take(f.TIMEDELTA.size)))),
     f.OPAQUE[0]: _opaque,
     f.FORMULA[0]: _formula,
-    f.NUMPY_SCALAR[0]: _table,
-    f.ARRAY[0]: _table,
-    f.OBJECT_ARRAY[0]: _table,
-    f.FRAME[0]: _table,
-    f.SERIES[0]: _table,
-    f.RECORDS[0]: _table,
-    f.MASKED[0]: _table,
-    f.INDEX[0]: _table,
-    f.PANDAS_SCALAR[0]: _table,
+    **dict.fromkeys(
+        b"".join(
+            (f.NUMPY_SCALAR, f.ARRAY, f.OBJECT_ARRAY, f.FRAME, f.SERIES, f.RECORDS, f.MASKED, f.INDEX, f.PANDAS_SCALAR)
+        ),
+        _table,
+    ),
 }

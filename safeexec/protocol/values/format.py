@@ -23,9 +23,9 @@ MAX_NODES = 2_000_000
 of 1.5 million ints crosses; 250,000 Decimals, or 220,000 pairs, are the most of their kinds.
 """
 CONTAINER = 6
-"""What a list, a set or a dict counts beyond its items: an empty set is 216 bytes and 2.6 us."""
+"""The price of a list, a set or a dict beyond its items: an empty set is 216 bytes and 2.6 us."""
 OBJECT = 7
-"""What a Decimal, a date or another value that is made by a call counts beyond itself: 1 to 2.5 us, 50 to 250 bytes."""
+"""The price of a Decimal, a date or another value made by a call, beyond itself: 1 to 2.5 us, 50 to 250 bytes."""
 PART = 1 << 15
 """Items that are read, or put into a table, by one call of C: as many texts take 2 ms."""
 MAX_KEY_INT = 2048

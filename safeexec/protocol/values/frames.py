@@ -1,4 +1,4 @@
-"""What pandas has ↔ bytes: DataFrames, Series and indexes column by column, and its own scalars.
+"""Write what pandas has, and read it: DataFrames, Series and indexes column by column, and its own scalars.
 
 A column is a tuple: the kind of its dtype, what the dtype needs, the data, which are arrays, lists or columns again.
 pandas is imported to read where `arrays=True` and the data needs it; without it a frame is a dict of lists, and a

@@ -67,7 +67,7 @@ _TELLING = {
     "__iter__": _ITEMS,
     "__float__": _NUMBER,
 }
-"""What a class defines → why its objects stay."""
+"""Method or attribute of a class → why its objects stay."""
 
 
 def formula_bytes(kind: str, text: str, latex: str) -> bytes:

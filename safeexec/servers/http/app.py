@@ -35,12 +35,10 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-SEND_SECONDS = 30.0
-"""How long a client may refuse to take a piece of an answer."""
 LINGER_SECONDS = 5.0
 """How long the rest of a body that is too long is read."""
 OPEN = frozenset({"/healthz", "/readyz"})
-"""What needs no token. Nothing of a tenant is told there."""
+"""Paths that need no token. Nothing of a tenant is told there."""
 
 
 def application(tenancy: Tenancy, hosts: Hosts, ages: Ages) -> Guard:
@@ -119,13 +117,11 @@ class Guard:
         except Exception as error:
             if not answered.begun:
                 await self._refusal(error).response()(scope, receive, answered.send)
-            elif not isinstance(
-                error, RefusedRequest | TimeoutError
-            ):  # a client that leaves, or reads no further, is no fault
+            elif not isinstance(error, RefusedRequest):  # a client that leaves is no fault
                 _log(error)
         finally:
-            if "body_bytes" in scope:
-                scope["tenant"].bodies.give_back(scope["body_bytes"])
+            if "tenant" in scope:
+                scope["tenant"].body_bytes -= scope.get("body_bytes", 0)
             endpoint = scope.get("endpoint")
             self._tenancy.metrics.request(getattr(endpoint, "__name__", "none"), answered.status)
 
@@ -165,7 +161,7 @@ class Guard:
 
 
 class _Answer:
-    """What is sent to a client, each piece within `SEND_SECONDS`."""
+    """An answer as it is sent. For how long a client may take nothing of it is the affair of `running`."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
@@ -176,14 +172,10 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.begun, self.status = True, message["status"]
         elif self.status == 413:
-            await self._sent({**message, "more_body": True})
+            await self._send({**message, "more_body": True})
             await self._pass_by()
             message = {"type": "http.response.body"}
-        await self._sent(message)
-
-    async def _sent(self, message: MutableMapping[str, Any]) -> None:
-        async with asyncio.timeout(SEND_SECONDS):
-            await self._send(message)
+        await self._send(message)
 
     async def _pass_by(self) -> None:
         """Drop what still comes of a body: a client that is sending when the connection ends never reads the answer."""
@@ -198,7 +190,7 @@ def _log(error: BaseException) -> None:
 
 
 async def _healthz(_: Request) -> Response:
-    """The process lives."""
+    """Say that the process lives."""
     return answer({"ok": True})
 
 

@@ -6,13 +6,12 @@ Each is a session, and one more for each further context.
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
-import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,8 +22,8 @@ from starlette.requests import Request
 
 from safeexec import AsyncSession, SandboxError
 from safeexec.servers.http.grants import Tokens
-from safeexec.servers.http.requests import RETRY_SECONDS, RefusedRequest
-from safeexec.servers.http.tenancy import SessionPlace, Tenant
+from safeexec.servers.http.requests import RETRY_SECONDS, RefusedRequest, full
+from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.methods import Name
 from safeexec.servers.service import closed
 
@@ -74,7 +73,7 @@ class NewSandbox(Struct):
 class Context:
     """One session of a sandbox. Its cells queue."""
 
-    def __init__(self, session: AsyncSession, place: SessionPlace, lost: Mapping[str, str] | None = None) -> None:
+    def __init__(self, session: AsyncSession, place: ExitStack, lost: Mapping[str, str] | None = None) -> None:
         self.session = session
         self.place = place
         self.turn = asyncio.Lock()
@@ -82,7 +81,7 @@ class Context:
         self.environment: dict[str, str] = {}
         """The environment variables that clients have set, as they are now."""
         self.lost = dict(lost or {})
-        """What could not be saved when the sandbox was paused; told with the next cell."""
+        """Variables that could not be saved when the sandbox was paused, and why; told with the next cell."""
 
     async def set_environment(self, tenant: Tenant, wanted: Mapping[str, str]) -> None:
         """Make the variables of clients be these, in a step of its own. Raises `RefusedRequest`."""
@@ -106,14 +105,15 @@ class Context:
         self.environment = dict(wanted)
 
     async def close(self) -> None:
-        await self.session.close()
-        self.place.leave()
+        with self.place:
+            await self.session.close()
 
 
 class SavedContext(Struct):
     """A session as a file, and what could not be put into it."""
 
     path: Path
+    size: int
     lost: dict[str, str]
 
 
@@ -129,7 +129,7 @@ class Box:
         self.started = datetime.now(UTC)
         self.contexts: dict[str, Context] = {}
         self.saved: dict[str, SavedContext] = {}
-        self.paused_place: SessionPlace | None = None
+        self.paused_place = ExitStack()
         self.changing = asyncio.Lock()
         self.live_for(seconds)
 
@@ -208,8 +208,9 @@ class Boxes:
     def __init__(self) -> None:
         self._boxes: dict[str, Box] = {}
         self._snapshots: dict[str, Snapshot] = {}
-        self._directories: dict[Tenant, Path] = {}
-        """Where the states of each tenant are."""
+        self._states: tempfile.TemporaryDirectory[str] | None = None
+        self._saved: Counter[Tenant] = Counter()
+        """The bytes of each tenant's states."""
         self._sweeping: asyncio.Task[None] | None = None
         self._ending: dict[Box, asyncio.Task[None]] = {}
         """Those whose time is up, while they are paused or ended."""
@@ -218,7 +219,7 @@ class Boxes:
         self._sweeping = asyncio.create_task(self._sweep())
 
     async def close(self) -> None:
-        """The sessions end with their sandboxes; saved states are removed."""
+        """End all sandboxes with their sessions, and remove saved states."""
         if self._sweeping is not None:
             self._sweeping.cancel()
         ending = [*self._ending.values()]
@@ -226,11 +227,11 @@ class Boxes:
             task.cancel()
         await closed(context.session for box in self._boxes.values() for context in box.contexts.values())
         await asyncio.gather(*ending, return_exceptions=True)
-        for directory in self._directories.values():
-            shutil.rmtree(directory)
+        if self._states is not None:
+            self._states.cleanup()
 
     def let_in(self, scope: Any, headers: Headers) -> Tenant | None:
-        """Whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
+        """Return whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
         elsewhere. Raises `RefusedRequest`.
         """
         if not has_own_tokens(scope["path"]):
@@ -252,7 +253,9 @@ class Boxes:
         return found.tenant
 
     def find(self, request: Request) -> Box:
-        """The sandbox of a path. Raises `RefusedRequest` for one of another tenant, as for one that is not there."""
+        """Return the sandbox of a path. Raises `RefusedRequest` for one of another tenant, as for one that is not
+        there.
+        """
         box = self._boxes.get(request.path_params["id"])
         if box is None or box.tenant is not request.scope["tenant"]:
             raise RefusedRequest(404, "there is no such sandbox", "NotFound")
@@ -271,7 +274,7 @@ class Boxes:
     # Lives
 
     async def create(self, tenant: Tenant, asked: NewSandbox) -> Box:
-        """A new sandbox, from a snapshot where one is named. Raises `RefusedRequest`."""
+        """Make a new sandbox, from a snapshot where one is named. Raises `RefusedRequest`."""
         self._check_room(tenant)
         snapshot = self.snapshot(tenant, asked.templateID)
         box = Box(tenant, asked, asked.timeout)
@@ -280,89 +283,82 @@ class Boxes:
         return box
 
     async def fork(self, box: Box, count: int, seconds: int) -> list[Box | RefusedRequest]:
-        """Copies of a sandbox as it is now; a refusal for each that there is no room for."""
+        """Make copies of a sandbox as it is now; a refusal for each that there is no room for."""
         async with box.at_rest():
             return [await self._forked(box, seconds) for _ in range(count)]
 
     async def _forked(self, box: Box, seconds: int) -> Box | RefusedRequest:
         forked = Box(box.tenant, box.asked, seconds)
-        try:
-            self._check_room(box.tenant)
-            for name, context in [*box.contexts.items()]:
-                place = box.tenant.place(context.session.policy)
-                try:
-                    (session,) = await context.session.branch(1)
-                except BaseException:
-                    place.leave()
-                    raise
-                forked.contexts[name] = Context(session, place)
-                forked.contexts[name].count = context.count
-                forked.contexts[name].environment = context.environment
-        except (RefusedRequest, SandboxError) as error:
-            await self._end(forked)
-            return error if isinstance(error, RefusedRequest) else RefusedRequest(429, str(error), type(error).__name__)
-        except BaseException:
-            await self._end(forked)
-            raise
+        async with AsyncExitStack() as undo:
+            undo.push_async_callback(self._end, forked)
+            try:
+                self._check_room(box.tenant)
+                for name, context in [*box.contexts.items()]:
+                    with box.tenant.place(context.session.policy) as place:
+                        (session,) = await context.session.branch(1)
+                        forked.contexts[name] = Context(session, place.pop_all())
+                    forked.contexts[name].count = context.count
+                    forked.contexts[name].environment = context.environment
+            except RefusedRequest as refusal:
+                return refusal
+            except SandboxError as error:
+                return RefusedRequest(429, str(error), type(error).__name__)
+            undo.pop_all()
         self._boxes[forked.id] = forked
         return forked
 
     async def pause(self, box: Box) -> None:
         """Write every context to a file and end its processes. Raises `RefusedRequest`, and `StateFileError`."""
         async with box.at_rest():
-            saved = {}
-            try:
+            saved: dict[str, SavedContext] = {}
+            with ExitStack() as undo:
                 for name, context in [*box.contexts.items()]:
                     saved[name] = await self._save(box.tenant, context.session)
-            except BaseException:
-                for state in saved.values():
-                    state.path.unlink(missing_ok=True)
-                raise
+                    undo.callback(self._remove, box.tenant, saved[name])
+                undo.pop_all()
             box.saved, contexts, box.contexts = saved, box.contexts, {}
             for context in contexts.values():
                 await context.close()
-            box.paused_place = SessionPlace(box.tenant, 0)
+            box.paused_place = box.tenant.placed(0)
             await self._check_alive(box)
 
     async def resume(self, box: Box) -> None:
         """Go on from what was written. Raises `RefusedRequest`."""
-        async with box.changing:
+        async with box.changing, AsyncExitStack() as undo:
             if not box.paused:
                 return
+            box.paused_place.close()  # room for what it becomes
+            undo.callback(self._take_paused_place, box)
             contexts: dict[str, Context] = {}
-            if box.paused_place is not None:
-                box.paused_place.leave()  # room for what it becomes
-            try:
-                for name, state in box.saved.items():
-                    contexts[name] = await self._context(box, state)
-            except BaseException:
-                for context in contexts.values():
-                    await context.close()
-                if box.paused_place is not None:  # not killed meanwhile
-                    box.paused_place = SessionPlace(box.tenant, 0)
-                raise
+            for name, state in [*box.saved.items()]:  # who kills it empties that
+                contexts[name] = await self._context(box, state)
+                undo.push_async_callback(contexts[name].close)
+            undo.pop_all()
             box.contexts = contexts
             self._forget(box)
             await self._check_alive(box)
 
+    def _take_paused_place(self, box: Box) -> None:
+        if box.id in self._boxes:  # not killed meanwhile
+            box.paused_place = box.tenant.placed(0)
+
     async def add_context(self, box: Box) -> str:
-        """A further session with copies of the sandbox's files. Raises `RefusedRequest`."""
+        """Open a further session with copies of the sandbox's files. Raises `RefusedRequest`."""
         async with box.at_rest():
             context = await self._context(box, None)
-            try:
+            async with AsyncExitStack() as undo:
+                undo.push_async_callback(context.close)
                 if context.session.workspace is not None:
                     await _copy_files(box.context(None).session, context.session)
-            except BaseException:
-                await context.close()
-                raise
+                undo.pop_all()
             box.contexts[identity := secrets.token_hex(12)] = context
             await self._check_alive(box)
             return identity
 
     async def restart(self, box: Box, name: str) -> None:
-        """A new session in the place of a context's. What it was running is stopped. Raises `RefusedRequest`: where no
-        CPU time is left, nothing has changed; where no new session opens, the context is removed, and with the default
-        one the whole sandbox.
+        """Open a new session in the place of a context's. What it was running is stopped. Raises `RefusedRequest`:
+        where no CPU time is left, nothing has changed; where no new session opens, the context is removed, and with the
+        default one the whole sandbox.
         """
         async with box.changing:
             context = box.context(name)
@@ -395,7 +391,7 @@ class Boxes:
 
     def drop(self, snapshot: Snapshot) -> None:
         del self._snapshots[snapshot.id]
-        snapshot.saved.path.unlink(missing_ok=True)
+        self._remove(snapshot.tenant, snapshot.saved)
 
     async def kill(self, box: Box) -> None:
         """End it at once, whatever it does."""
@@ -415,12 +411,9 @@ class Boxes:
         box.contexts.clear()
 
     def _forget(self, box: Box) -> None:
-        for state in box.saved.values():
-            state.path.unlink(missing_ok=True)
-        box.saved.clear()
-        if box.paused_place is not None:
-            box.paused_place.leave()
-            box.paused_place = None
+        while box.saved:
+            self._remove(box.tenant, box.saved.popitem()[1])
+        box.paused_place.close()
 
     async def _sweep(self) -> None:
         """End, or pause, what has lived long enough. Nobody waits for another's pause: how long one takes, a guest
@@ -453,47 +446,35 @@ class Boxes:
 
     async def _context(self, box: Box, saved: SavedContext | None) -> Context:
         sandbox = await box.tenant.sandbox()
-        place = box.tenant.place(sandbox.policy)
-        try:
+        async with AsyncExitStack() as undo:
+            place = undo.enter_context(box.tenant.place(sandbox.policy))
             session = await (sandbox.session() if saved is None else sandbox.restore(saved.path))
-        except BaseException:
-            place.leave()
-            raise
-        context = Context(session, place, saved.lost if saved is not None else None)
-        try:
+            undo.push_async_callback(session.close)
+            context = Context(session, place, saved.lost if saved is not None else None)
             await context.set_environment(box.tenant, box.asked.envVars)
-        except BaseException:
-            await context.close()
-            raise
-        return context
+            undo.pop_all()
+            return context
 
     async def _save(self, tenant: Tenant, session: AsyncSession) -> SavedContext:
         """Raises `RefusedRequest`, and keeps nothing, where the tenant's states take too much room with this one."""
-        if tenant not in self._directories:
-            self._directories[tenant] = Path(tempfile.mkdtemp(prefix="safeexec-states-"))
-        directory = self._directories[tenant]
-        path = directory / secrets.token_hex(16)
+        if self._states is None:
+            self._states = tempfile.TemporaryDirectory(prefix="safeexec-states-")
+        path = Path(self._states.name, secrets.token_hex(16))
         lost = await session.save(path)
-        if _size(directory) > MAX_SAVED:
-            path.unlink()
-            raise RefusedRequest(
-                429, f"the saved states take {MAX_SAVED} bytes, as many as may be", "Full", RETRY_SECONDS
-            )
-        return SavedContext(path, lost)
+        saved = SavedContext(path, path.stat().st_size, lost)
+        self._saved[tenant] += saved.size
+        if self._saved[tenant] > MAX_SAVED:
+            self._remove(tenant, saved)
+            raise full(f"the saved states take {MAX_SAVED} bytes, as many as may be")
+        return saved
+
+    def _remove(self, tenant: Tenant, saved: SavedContext) -> None:
+        self._saved[tenant] -= saved.size
+        saved.path.unlink(missing_ok=True)
 
     def _check_room(self, tenant: Tenant) -> None:
         if len(self.of(tenant)) + len(self.snapshots_of(tenant)) >= MAX_KEPT:
-            raise RefusedRequest(429, f"{MAX_KEPT} sandboxes and snapshots are kept", "Full", RETRY_SECONDS)
-
-
-def _size(directory: Path) -> int:
-    """Bytes of the files there, also of those that are being written."""
-    size = 0
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            with suppress(FileNotFoundError):  # it has got its name meanwhile
-                size += entry.stat().st_size
-    return size
+            raise full(f"{MAX_KEPT} sandboxes and snapshots are kept")
 
 
 async def _copy_files(source: AsyncSession, target: AsyncSession) -> None:

@@ -34,7 +34,7 @@ class ShownPart(NamedTuple):
 
 
 def shown(result: Result) -> list[ShownPart]:
-    """The displays of a step and its value, which may be one of them: that comes last then."""
+    """Return the displays of a step and its value, which may be one of them: that comes last then."""
     parts = [ShownPart(display, False) for display in result.displays]
     if not result.text:
         return parts
@@ -54,7 +54,7 @@ def traceback_of(result: Result) -> str:
 
 
 def as_result(part: ShownPart) -> dict[str, Any]:
-    """One thing shown, in E2B's words."""
+    """Return one thing shown, in E2B's words."""
     row: dict[str, Any] = {"is_main_result": part.main}
     extra = {}
     for mime, item in data_of(part.data).items():
@@ -68,13 +68,13 @@ def as_result(part: ShownPart) -> dict[str, Any]:
 
 
 def as_error(result: Result) -> dict[str, str] | None:
-    """The error of a step, in E2B's words."""
+    """Return the error of a step, in E2B's words."""
     error = result.error
     return None if error is None else {"name": error.type, "value": error.message, "traceback": traceback_of(result)}
 
 
 def as_execution(result: Result) -> dict[str, Any]:
-    """The only step of a session, in E2B's words."""
+    """Return the only step of a session, in E2B's words."""
     return {
         "results": [as_result(part) for part in shown(result)],
         "logs": {
@@ -87,7 +87,7 @@ def as_execution(result: Result) -> dict[str, Any]:
 
 
 def _read_json(text: str) -> Any:
-    """The value of a JSON text. None for one that cannot be read, or is nested too deeply."""
+    """Return the value of a JSON text. None for one that cannot be read, or is nested too deeply."""
     try:
         read = loads(text)
     except ValueError:

@@ -23,14 +23,15 @@ from safeexec import AsyncSession, WorkspaceError
 from safeexec.servers.http.boxes import MAX_KEPT, Box, Boxes, NewSandbox, Seconds
 from safeexec.servers.http.cells import as_error, as_result, shown
 from safeexec.servers.http.once import digest_of
-from safeexec.servers.http.requests import Large, RefusedRequest, answer, body_of, queries, read, takes
+from safeexec.servers.http.requests import Large, RefusedRequest, answer, body_of, describes, takes
 from safeexec.servers.http.streaming import Piece, Put, Streamed, later, line
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.service import apart
 from safeexec.untrusted.forms import files_of
 
 HOME = "/home/user"
-"""What clients call the workspace."""
+"""The workspace, as clients call it."""
+DIRECTORY = "FILE_TYPE_DIRECTORY"
 MAX_FORKS = 20
 PageSize = Annotated[int, Meta(ge=1, le=MAX_KEPT)]
 
@@ -53,6 +54,11 @@ class NewContext(Struct):
     cwd: str | None = None
 
 
+class PathRequest(Struct):
+    path: str = ""
+    depth: int = 1
+
+
 class Cell(Struct):
     code: str
     context_id: str | None = None
@@ -65,19 +71,19 @@ def routes() -> list[BaseRoute]:
 
 
 def _of_tenants() -> Iterator[BaseRoute]:
-    """The SDKs call some below ``/v2``; all are at both places."""
+    """Yield the routes of tenants. The SDKs call some below ``/v2``; all are at both places."""
     for version in ("", "/v2"):
         one = f"{version}/sandboxes/{{id}}"
-        yield Route(f"{version}/sandboxes", takes(NewSandbox)(create), methods=["POST"])
+        yield Route(f"{version}/sandboxes", create, methods=["POST"])
         yield Route(f"{version}/sandboxes", list_sandboxes, methods=["GET"])
         yield Route(one, detail, methods=["GET"])
         yield Route(one, kill, methods=["DELETE"])
-        yield Route(f"{one}/timeout", takes(Timeout)(set_timeout), methods=["POST"])
-        yield Route(f"{one}/connect", takes(Timeout)(connect), methods=["POST"])
-        yield Route(f"{one}/resume", takes(Timeout)(resume), methods=["POST"])
+        yield Route(f"{one}/timeout", set_timeout, methods=["POST"])
+        yield Route(f"{one}/connect", connect, methods=["POST"])
+        yield Route(f"{one}/resume", resume, methods=["POST"])
         yield Route(f"{one}/pause", pause, methods=["POST"])
-        yield Route(f"{one}/fork", takes(ForkRequest)(fork), methods=["POST"])
-        yield Route(f"{one}/snapshots", takes(SnapshotRequest)(take_snapshot), methods=["POST"])
+        yield Route(f"{one}/fork", fork, methods=["POST"])
+        yield Route(f"{one}/snapshots", take_snapshot, methods=["POST"])
         yield Route(f"{one}/metrics", no_metrics, methods=["GET"])
     yield Route("/snapshots", list_snapshots, methods=["GET"])
     yield Route("/templates/{id}", drop_snapshot, methods=["DELETE"])
@@ -85,9 +91,9 @@ def _of_tenants() -> Iterator[BaseRoute]:
 
 def _of_sandboxes() -> Iterator[BaseRoute]:
     yield Route("/health", health, methods=["GET"])
-    yield Route("/execute", takes(Cell)(execute), methods=["POST"])
+    yield Route("/execute", execute, methods=["POST"])
     yield Route("/contexts", list_contexts, methods=["GET"])
-    yield Route("/contexts", takes(NewContext)(create_context), methods=["POST"])
+    yield Route("/contexts", create_context, methods=["POST"])
     yield Route("/contexts/{name}", remove_context, methods=["DELETE"])
     yield Route("/contexts/{name}/restart", restart_context, methods=["POST"])
     yield Route("/files", read_file, methods=["GET"])
@@ -103,9 +109,15 @@ def _boxes(request: Request) -> Boxes:
     return boxes
 
 
-async def create(request: Request) -> Response:
+def _found(request: Request) -> tuple[Boxes, Box]:
+    """Return all sandboxes, and the one of the path. Raises `RefusedRequest`."""
+    boxes = _boxes(request)
+    return boxes, boxes.find(request)
+
+
+@takes(NewSandbox)
+async def create(request: Request, asked: NewSandbox) -> Response:
     """Create a sandbox, or go on from a snapshot."""
-    asked = await read(request, NewSandbox)
     asked.refuse_the_rest()
     tenant: Tenant = request.scope["tenant"]
 
@@ -122,10 +134,10 @@ async def create(request: Request) -> Response:
     return created
 
 
-@queries("metadata", "state", "order", "template", "startedAfter", "limit", "nextToken")
+@describes(queries="metadata state order template startedAfter limit nextToken")
 async def list_sandboxes(request: Request) -> Response:
-    """The tenant's sandboxes, the youngest first; the query may choose some. With a `limit` they come in pages: the
-    header X-Next-Token is the `nextToken` of the next one.
+    """List the tenant's sandboxes, the youngest first; the query may choose some. With a `limit` they come in pages:
+    the header X-Next-Token is the `nextToken` of the next one.
     """
     query = request.query_params
     wanted = {unquote(name): unquote(one[0]) for name, one in parse_qs(query.get("metadata", "")).items()}
@@ -151,7 +163,7 @@ async def list_sandboxes(request: Request) -> Response:
 
 
 def _time(text: str | None) -> datetime | None:
-    """A moment of a query. Raises `RefusedRequest`."""
+    """Return a moment of a query. Raises `RefusedRequest`."""
     if text is None:
         return None
     try:
@@ -162,29 +174,30 @@ def _time(text: str | None) -> datetime | None:
 
 
 async def detail(request: Request) -> Response:
-    """One sandbox."""
-    box = _boxes(request).find(request)
+    """Describe one sandbox."""
+    _, box = _found(request)
     return answer(box.row() | {"domain": None, "allowInternetAccess": False, "envdAccessToken": box.access_token})
 
 
 async def kill(request: Request) -> Response:
     """End a sandbox."""
-    boxes = _boxes(request)
-    await boxes.kill(boxes.find(request))
+    boxes, box = _found(request)
+    await boxes.kill(box)
     return Response(status_code=204)
 
 
-async def set_timeout(request: Request) -> Response:
+@takes(Timeout)
+async def set_timeout(request: Request, asked: Timeout) -> Response:
     """Tell how many seconds a sandbox lives from now on."""
-    box = _boxes(request).find(request)
-    box.live_for((await read(request, Timeout)).timeout)
+    _, box = _found(request)
+    box.live_for(asked.timeout)
     return Response(status_code=204)
 
 
-async def connect(request: Request) -> Response:
-    """The secrets of a sandbox; a paused one is resumed. Its life is only made longer."""
-    boxes = _boxes(request)
-    box, asked = boxes.find(request), await read(request, Timeout)
+@takes(Timeout)
+async def connect(request: Request, asked: Timeout) -> Response:
+    """Return the secrets of a sandbox; a paused one is resumed. Its life is only made longer."""
+    boxes, box = _found(request)
     status = 201 if box.paused else 200
     await boxes.resume(box)
     if box.ends < time.monotonic() + asked.timeout:
@@ -192,10 +205,10 @@ async def connect(request: Request) -> Response:
     return answer(box.as_json(), status)
 
 
-async def resume(request: Request) -> Response:
+@takes(Timeout)
+async def resume(request: Request, asked: Timeout) -> Response:
     """Go on with a paused sandbox."""
-    boxes = _boxes(request)
-    box, asked = boxes.find(request), await read(request, Timeout)
+    boxes, box = _found(request)
     if not box.paused:
         raise RefusedRequest(409, "the sandbox is running", "NotPaused")
     await boxes.resume(box)
@@ -205,15 +218,15 @@ async def resume(request: Request) -> Response:
 
 async def pause(request: Request) -> Response:
     """Save a sandbox and end its processes."""
-    boxes = _boxes(request)
-    await boxes.pause(boxes.find(request))
+    boxes, box = _found(request)
+    await boxes.pause(box)
     return Response(status_code=204)
 
 
-async def fork(request: Request) -> Response:
-    """Copies of a sandbox as it is now."""
-    boxes = _boxes(request)
-    box, asked = boxes.find(request), await read(request, ForkRequest)
+@takes(ForkRequest)
+async def fork(request: Request, asked: ForkRequest) -> Response:
+    """Make copies of a sandbox as it is now."""
+    boxes, box = _found(request)
     made = await boxes.fork(box, asked.count, asked.timeout)
     return answer([_forked(one) for one in made], 201)
 
@@ -224,17 +237,17 @@ def _forked(made: Box | RefusedRequest) -> dict[str, Any]:
     return {"sandbox": made.as_json()}
 
 
-async def take_snapshot(request: Request) -> Response:
+@takes(SnapshotRequest)
+async def take_snapshot(request: Request, asked: SnapshotRequest) -> Response:
     """Keep the state of a sandbox; `templateID` of a new one may name it."""
-    boxes = _boxes(request)
-    box, asked = boxes.find(request), await read(request, SnapshotRequest)
+    boxes, box = _found(request)
     snapshot = await boxes.take_snapshot(box, asked.name[:100])
     return answer({"snapshotID": snapshot.id, "names": snapshot.names}, 201)
 
 
-@queries("sandboxID")
+@describes(queries="sandboxID")
 async def list_snapshots(request: Request) -> Response:
-    """The tenant's snapshots, those of one sandbox where `sandboxID` is given."""
+    """List the tenant's snapshots, those of one sandbox where `sandboxID` is given."""
     source = request.query_params.get("sandboxID")
     found = _boxes(request).snapshots_of(request.scope["tenant"])
     return answer([{"snapshotID": one.id, "names": one.names} for one in found if source in (None, one.source)])
@@ -252,7 +265,7 @@ async def drop_snapshot(request: Request) -> Response:
 
 async def no_metrics(request: Request) -> Response:
     """There are none for one sandbox."""
-    _boxes(request).find(request)
+    _found(request)
     return answer([])
 
 
@@ -260,14 +273,14 @@ async def no_metrics(request: Request) -> Response:
 
 
 async def health(_: Request) -> Response:
-    """The sandbox is there: whoever gets here has been let in."""
+    """Say that the sandbox is there: whoever gets here has been let in."""
     return Response(status_code=204)
 
 
-async def execute(request: Request) -> Response:
+@takes(Cell)
+async def execute(request: Request, asked: Cell) -> Response:
     """Run a cell; its output is sent line by line."""
     box: Box = request.scope["box"]
-    asked = await read(request, Cell)
     _check_language(asked.language)
     context = box.context(asked.context_id)
 
@@ -312,13 +325,13 @@ def _check_language(language: str | None) -> None:
 
 
 async def list_contexts(request: Request) -> Response:
-    """The contexts of a sandbox."""
+    """List the contexts of a sandbox."""
     return answer([_context_row(name) for name in request.scope["box"].contexts])
 
 
-async def create_context(request: Request) -> Response:
-    """A further context, with copies of the sandbox's files."""
-    asked = await read(request, NewContext)
+@takes(NewContext)
+async def create_context(request: Request, asked: NewContext) -> Response:
+    """Open a further context, with copies of the sandbox's files."""
     _check_language(asked.language)
     if asked.cwd is not None and asked.cwd.rstrip("/") != HOME:
         raise RefusedRequest(400, f"another directory than {HOME} is not offered", "NotOffered")
@@ -345,9 +358,9 @@ def _context_row(name: str) -> dict[str, str]:
     return {"id": name, "language": "python", "cwd": HOME}
 
 
-@queries("path")
+@describes(queries="path")
 async def read_file(request: Request) -> Response:
-    """The bytes of a file, from the first context that has it."""
+    """Return the bytes of a file, from the first context that has it."""
     box: Box = request.scope["box"]
     sessions = [context.session for context in box.contexts.values()]
     name = _inside(request.query_params.get("path", ""), sessions)
@@ -357,7 +370,7 @@ async def read_file(request: Request) -> Response:
     raise RefusedRequest(404, f"there is no file {name[:200]!r}", "NotFound")
 
 
-@queries("path")
+@describes(queries="path")
 async def write_files(request: Request) -> Response:
     """Put files into every context: the body, or the files of a form."""
     box: Box = request.scope["box"]
@@ -380,7 +393,7 @@ async def write_files(request: Request) -> Response:
 
 
 def _inside(path: str, sessions: list[AsyncSession]) -> str:
-    """The name in the workspace of what a client calls `path`. Raises `RefusedRequest` and `WorkspaceError`."""
+    """Return the name in the workspace of what a client calls `path`. Raises `RefusedRequest` and `WorkspaceError`."""
     homes = [f"{session.workspace}/" for session in sessions if session.workspace is not None]
     if not homes:
         raise WorkspaceError("the policy of this sandbox gives it no files; data-analysis and confined-python do")
@@ -391,62 +404,39 @@ def _inside(path: str, sessions: list[AsyncSession]) -> str:
 
 
 def _placed(path: str) -> str:
-    """What a client calls `path` as a whole path without dots: relative ones, and `~`, begin at home."""
+    """Return a client's `path` as a whole one without dots: relative ones, and `~`, begin at home."""
     home, _, rest = path.partition("/")
     return os.path.normpath(os.path.join(HOME, rest if home == "~" else path))
 
 
-async def stat(request: Request) -> Response:
+@takes(PathRequest)
+async def stat(request: Request, asked: PathRequest) -> Response:
     """Return what is at a path of the workspace, in Connect's words: a file or a directory, or not_found."""
-    path, _ = await _asked(request)
-    entries = await _entries(request.scope["box"])
-    found = entries.get(path)
-    if found is None:
-        return answer({"code": "not_found", "message": f"there is no file or directory {path[:200]!r}"}, 404)
-    return _connect(request, {"entry": found.as_json()}, _field(1, found.as_proto()))
+    path = _placed(asked.path)
+    found = (await _entries(request.scope["box"])).get(path)
+    return _not_found("file or directory", path) if found is None else answer({"entry": found})
 
 
-async def list_directory(request: Request) -> Response:
+@takes(PathRequest)
+async def list_directory(request: Request, asked: PathRequest) -> Response:
     """Return what is in a directory of the workspace, as many levels down as the client asks for."""
-    path, depth = await _asked(request)
+    path = _placed(asked.path)
     entries = await _entries(request.scope["box"])
-    if path not in entries or not entries[path].is_directory:
-        return answer({"code": "not_found", "message": f"there is no directory {path[:200]!r}"}, 404)
-    below = [entry for name, entry in sorted(entries.items()) if name.startswith(f"{path}/")]
-    near = [entry for entry in below if entry.path.removeprefix(f"{path}/").count("/") < max(depth, 1)]
-    rows = b"".join(_field(1, entry.as_proto()) for entry in near)
-    return _connect(request, {"entries": [entry.as_json() for entry in near]}, rows)
+    if path not in entries or entries[path]["type"] != DIRECTORY:
+        return _not_found("directory", path)
+    below = [(name.removeprefix(f"{path}/"), entries[name]) for name in sorted(entries) if name.startswith(f"{path}/")]
+    return answer({"entries": [entry for name, entry in below if name.count("/") < max(asked.depth, 1)]})
 
 
-class FileEntry(Struct):
-    """A file or a directory of the workspace, as clients see it."""
-
-    path: str
-    is_directory: bool
-    size: int = 0
-    modified: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        kind = "FILE_TYPE_DIRECTORY" if self.is_directory else "FILE_TYPE_FILE"
-        modified = datetime.fromtimestamp(self.modified, UTC).isoformat().replace("+00:00", "Z")
-        about = {"name": os.path.basename(self.path), "type": kind, "path": self.path, "size": str(self.size)}
-        return about | {"mode": 0o644, "permissions": "", "owner": "user", "group": "user", "modifiedTime": modified}
-
-    def as_proto(self) -> bytes:
-        """The same as a message of protobuf: what other clients of Connect speak."""
-        texts = {1: os.path.basename(self.path), 3: self.path, 7: "user", 8: "user"}
-        numbers = {2: 2 if self.is_directory else 1, 4: self.size, 5: 0o644}
-        fields = [(tag, _field(tag, text.encode("utf-8", "replace"))) for tag, text in texts.items()]
-        fields += [(tag, _varint(tag << 3) + _varint(number)) for tag, number in numbers.items()]
-        fields.append((9, _field(9, _varint(1 << 3) + _varint(self.modified))))
-        return b"".join(field for _, field in sorted(fields))
+def _not_found(kind: str, path: str) -> Response:
+    return answer({"code": "not_found", "message": f"there is no {kind} {path[:200]!r}"}, 404)
 
 
-async def _entries(box: Box) -> dict[str, FileEntry]:
-    """All that is in the workspace of the sandbox's first context, by path."""
+async def _entries(box: Box) -> dict[str, dict[str, Any]]:
+    """Return all that is in the workspace of the sandbox's first context, by path."""
     session = box.context(None).session
     _inside("x", [session])  # raises where there are no files
-    entries = {HOME: FileEntry(HOME, True)}
+    entries = {HOME: _entry(HOME, DIRECTORY)}
     for name in await session.list_files():
         try:
             about = os.lstat(os.path.join(session.workspace or "", name))
@@ -455,72 +445,16 @@ async def _entries(box: Box) -> dict[str, FileEntry]:
         parts = name.split("/")
         for end in range(1, len(parts)):
             folder = f"{HOME}/{'/'.join(parts[:end])}"
-            entries.setdefault(folder, FileEntry(folder, True, 0, int(about.st_mtime)))
-        entries[f"{HOME}/{name}"] = FileEntry(f"{HOME}/{name}", False, about.st_size, int(about.st_mtime))
+            entries.setdefault(folder, _entry(folder, DIRECTORY, modified=about.st_mtime))
+        entries[f"{HOME}/{name}"] = _entry(f"{HOME}/{name}", "FILE_TYPE_FILE", about.st_size, about.st_mtime)
     return entries
 
 
-class _PathRequest(Struct):
-    path: str = ""
-    depth: int = 1
-
-
-async def _asked(request: Request) -> tuple[str, int]:
-    """Path and depth of a call, in JSON or protobuf. Raises `RefusedRequest`."""
-    if request.headers.get("content-type", "").startswith("application/json"):
-        asked = await read(request, _PathRequest)
-        path, depth = asked.path, asked.depth
-    else:
-        path, depth = _path_of(bytes(await body_of(request)))
-    return _placed(path), depth
-
-
-def _path_of(body: bytes) -> tuple[str, int]:
-    """The first two fields of a protobuf message: a text and a number. Linear in the message."""
-    path, depth, at = "", 1, 0
-    while at < len(body):
-        key, at = _read_varint(body, at)
-        value, at = _read_varint(body, at)
-        if key == (1 << 3 | 2):
-            path, at = body[at : at + value].decode("utf-8", "replace"), at + value
-        elif key == 2 << 3:
-            depth = min(value, 100)
-        elif key & 7 == 2:
-            at += value
-        elif key & 7 != 0:
-            raise RefusedRequest(400, "the message cannot be read", "InvalidArguments")
-    return path, depth
-
-
-def _read_varint(body: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(body):
-            raise RefusedRequest(400, "the message ends too early", "InvalidArguments")
-        byte = body[at]
-        value, at = value | (byte & 0x7F) << shift, at + 1
-        if byte < 0x80:
-            return value, at
-    raise RefusedRequest(400, "the message cannot be read", "InvalidArguments")
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
-
-
-def _field(tag: int, data: bytes) -> bytes:
-    return _varint(tag << 3 | 2) + _varint(len(data)) + data
-
-
-def _connect(request: Request, as_json: dict[str, Any], as_proto: bytes) -> Response:
-    kind = request.headers.get("content-type", "")
-    return (
-        answer(as_json) if kind.startswith("application/json") else Response(as_proto, media_type="application/proto")
-    )
+def _entry(path: str, kind: str, size: int = 0, modified: float = 0) -> dict[str, Any]:
+    """Return one file or directory as the JSON form of Connect has it: the form that E2B's SDKs speak."""
+    when = datetime.fromtimestamp(int(modified), UTC).isoformat().replace("+00:00", "Z")
+    about = {"name": os.path.basename(path), "type": kind, "path": path, "size": str(size), "modifiedTime": when}
+    return about | {"mode": 0o644, "permissions": "", "owner": "user", "group": "user"}
 
 
 async def not_offered(request: Request) -> Response:

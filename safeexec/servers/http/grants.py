@@ -35,7 +35,7 @@ Amount = Annotated[int, Meta(ge=1)]
 
 
 class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one tenant may use; None: no bound of its own."""
+    """The rights and quotas of one tenant; None: no bound of its own."""
 
     token: Annotated[str, Meta(min_length=MIN_TOKEN, max_length=MAX_TOKEN)]
     policies: tuple[str, ...] | None = None
@@ -47,12 +47,12 @@ class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cpu_seconds_per_hour: Amount | None = None
     requests_per_minute: Amount | None = None
     store_mb: Amount | None = None
-    """What its sessions may take in the server's store, MiB."""
+    """The room of its sessions in the server's store, MiB."""
 
 
 def read_tenants(path: str | os.PathLike[str]) -> dict[str, Grant]:
-    """The tenants of a file, by name; of a file that is one word, one tenant with an empty name. Raises `SandboxError`,
-    which names the mistake and no token, and OSError.
+    """Return the tenants of a file, by name; of a file that is one word, one tenant with an empty name. Raises
+    `SandboxError`, which names the mistake and no token, and OSError.
     """
     tenants = {}
     for name, entry in _entries(path).items():
@@ -98,7 +98,7 @@ def _entries(path: str | os.PathLike[str]) -> Mapping[str, Any]:
 
 
 def read_token(path: str | os.PathLike[str]) -> str:
-    """The token of a file for a server that has one tenant and no quotas. Raises as `read_tenants`."""
+    """Return the token of a file for a server that has one tenant and no quotas. Raises as `read_tenants`."""
     (grant, *more) = read_tenants(path).values()
     if more or grant != Grant(token=grant.token):
         raise SandboxError(f"{os.fspath(path)}: this server has one tenant and no quotas: give a file with one token")
@@ -112,7 +112,7 @@ class Tokens:
         self._entries = [(_digest(token.encode()), owner) for token, owner in entries]
 
     def owner(self, token: bytes) -> Any:
-        """Whose `token` is, or None. One that is longer than any that counts is not looked at."""
+        """Return whose `token` is, or None. One that is longer than any that counts is not looked at."""
         if len(token) > MAX_TOKEN:
             return None
         given, found = _digest(token), None
@@ -126,17 +126,22 @@ def _digest(token: bytes) -> bytes:
     return hashlib.sha256(token).digest()
 
 
+PERIODS = {"requests_per_minute": 60, "cpu_seconds_per_hour": 3600}
+"""The quotas of a grant that are given evenly, each with its seconds."""
+
+
 class Bucket:
     """So much per period, given evenly. What was used may exceed it once: the wait is then so much longer."""
 
-    def __init__(self, amount: float, period: float, now: float) -> None:
-        self._amount, self._rate = amount, amount / period
-        self._level, self._at = amount, now
+    def __init__(self, amount: int, period: float, now: float) -> None:
+        self.amount, self._rate = amount, amount / period
+        self._level: float = amount
+        self._at = now
         self._untold = 0.0
 
     def wait(self, now: float) -> float:
-        """Seconds until one unit is left, 0 if it is."""
-        self._level = min(self._amount, self._level + (now - self._at) * self._rate)
+        """Return seconds until one unit is left, 0 if it is."""
+        self._level = min(self.amount, self._level + (now - self._at) * self._rate)
         self._at = now
         return max(0.0, 1 - self._level) / self._rate
 
@@ -165,23 +170,20 @@ class Bucket:
 
 
 class Use(Struct, frozen=True):
-    """What one tenant has open at a replica, and has used there since it was last told."""
+    """A tenant's share of one replica: what is open there, and was used there since it was last told."""
 
-    sessions: int = 0
-    memory_mb: int = 0
-    requests: float = 0.0
-    cpu_seconds: float = 0.0
-    requests_per_minute: int | None = None
-    cpu_seconds_per_hour: int | None = None
-    """What it may use; None: there is no bound."""
-    wanted: frozenset[str] = frozenset()
+    sessions: int
+    memory_mb: int
+    used: Mapping[str, float]
+    """By the names of `PERIODS`, those that are bounded alone."""
+    allowed: Mapping[str, int]
+    wanted: frozenset[str]
     """Labels of sessions in the store that are asked for there, and that another replica has open."""
 
 
 class Share(Struct, frozen=True):
-    """What one tenant has open at the other replicas, and may still use."""
+    """A tenant's share of the other replicas: what is open there, and what may still be used anywhere."""
 
     sessions: int
     memory_mb: int
-    requests_left: float | None
-    cpu_seconds_left: float | None
+    left: Mapping[str, float]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -22,15 +23,13 @@ from safeexec.servers.http.requests import (
     RefusedRequest,
     answer,
     answer_apart,
-    from_base64,
-    read,
     takes,
 )
 from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.methods import MAX_MESSAGE, Arguments, Name
 from safeexec.servers.service import apart, encoded, encoded_apart
 
-Files = Annotated[dict[Name, str | None], Meta(max_length=10_000)]
+Files = Annotated[dict[Name, bytes | None], Meta(max_length=10_000)]
 """Names in the workspace → contents in base64."""
 Several = Annotated[list[str], Meta(max_length=1000)]
 """For each of them a program runs, or a file is read."""
@@ -43,7 +42,7 @@ UNFIT_BYTES = 1000
 
 
 class RunCode(Struct):
-    """What `/run_code` takes. `run_timeout`: seconds. `memory_limit_MB`: below 0 the policy's. `fetch_files`: names of
+    """The body of `/run_code`. `run_timeout`: seconds. `memory_limit_MB`: below 0 the policy's. `fetch_files`: names of
     files whose contents the answer has.
     """
 
@@ -58,8 +57,8 @@ class RunCode(Struct):
 
 
 class RunJupyter(Struct):
-    """What `/run_jupyter` takes. Both timeouts are seconds, `total_timeout` an hour at most; `cell_timeout` 0: the most
-    that the policy gives a step.
+    """The body of `/run_jupyter`. Both timeouts are seconds, `total_timeout` an hour at most; `cell_timeout` 0: the
+    most that the policy gives a step.
     """
 
     cells: Several
@@ -71,7 +70,7 @@ class RunJupyter(Struct):
 
 
 class Batch(Struct):
-    """What `/execute_batch` takes. `timeout`: seconds for each script. `request_timeout` is the client's own."""
+    """The body of `/execute_batch`. `timeout`: seconds for each script. `request_timeout` is the client's own."""
 
     scripts: Several
     languages: Several = []
@@ -81,26 +80,25 @@ class Batch(Struct):
 
 
 def routes() -> list[BaseRoute]:
-    """The paths that this module answers."""
+    """Return the paths that this module answers."""
     return [
-        Route("/run_code", takes(RunCode)(run_code), methods=["POST"]),
-        Route("/run_jupyter", takes(RunJupyter)(run_jupyter), methods=["POST"]),
-        Route("/execute_batch", takes(Batch)(execute_batch), methods=["POST"]),
+        Route("/run_code", run_code, methods=["POST"]),
+        Route("/run_jupyter", run_jupyter, methods=["POST"]),
+        Route("/execute_batch", execute_batch, methods=["POST"]),
     ]
 
 
-async def run_code(request: Request) -> Response:
+@takes(RunCode)
+async def run_code(request: Request, asked: RunCode) -> Response:
     """Run one program."""
-    asked = await read(request, RunCode)
     tenancy: Tenancy = request.scope["tenancy"]
     tenant: Tenant = request.scope["tenant"]
     reply: dict[str, Any] = {"status": "SandboxError", "message": "", "compile_result": None, "run_result": None}
     reply |= {"executor_pod_name": os.environ.get("HOSTNAME"), "files": {}}
     if not _is_python(asked.language):
         return answer(reply | {"message": f"the language {asked.language[:100]!r} is not offered; python is"})
-    given = await _decoded(asked.files)
     try:
-        result, files = await tenancy.while_there(request, _program(tenant, asked, given))
+        result, files = await tenancy.while_there(request, _program(tenant, asked))
     except SandboxError as error:
         return answer(reply | {"message": f"{type(error).__name__}: {error}"})
     ran = _ran(result)
@@ -109,17 +107,16 @@ async def run_code(request: Request) -> Response:
     return await answer_apart(reply)
 
 
-async def _program(tenant: Tenant, asked: RunCode, given: dict[str, bytes]) -> tuple[Result, dict[str, str]]:
+async def _program(tenant: Tenant, asked: RunCode) -> tuple[Result, dict[str, str]]:
     async with tenant.turn():
         sandbox = await tenant.sandbox()
         limits = sandbox.policy.limits
         tightened: dict[str, Any] = {"checkpoints": "off"}
         if 0 < asked.memory_limit_MB < limits.memory_mb:
             tightened["memory_mb"] = max(16, int(asked.memory_limit_MB))
-        place = tenant.place(sandbox.policy, tightened.get("memory_mb"))
-        try:
+        with tenant.place(sandbox.policy, tightened.get("memory_mb")):
             async with sandbox.session(**tightened) as session:
-                await _put(sandbox, session, given)
+                await _put(sandbox, session, asked.files)
                 result = await session.run(
                     asked.code,
                     timeout=_seconds(asked.run_timeout, limits.max_wall_seconds),
@@ -127,12 +124,10 @@ async def _program(tenant: Tenant, asked: RunCode, given: dict[str, bytes]) -> t
                     argv=["main.py", *asked.args],
                 )
                 return tenant.counted(result), await _fetched(session, asked.fetch_files, MAX_MESSAGE)
-        finally:
-            place.leave()
 
 
 def _ran(result: Result) -> dict[str, Any]:
-    """A result as `run_result` tells it. `execution_time`: seconds."""
+    """Return a result as `run_result` tells it. `execution_time`: seconds."""
     late = result.outcome in ("timeout", "cpu")
     code = result.exit_status if result.exit_status is not None else int(not result.ok)
     raised = "" if result.ok or result.exit_status is not None else traceback_of(result)
@@ -145,23 +140,22 @@ def _ran(result: Result) -> dict[str, Any]:
     }
 
 
-async def run_jupyter(request: Request) -> Response:
+@takes(RunJupyter)
+async def run_jupyter(request: Request, asked: RunJupyter) -> Response:
     """Run cells one after the other in one session; a cell that fails ends nothing, one that takes too long all."""
-    asked = await read(request, RunJupyter)
     tenancy: Tenancy = request.scope["tenancy"]
     reply: dict[str, Any] = {"status": "SandboxError", "message": "", "driver": None, "cells": []}
     reply |= {"executor_pod_name": os.environ.get("HOSTNAME"), "files": {}}
     if not _is_python(asked.kernel):
         return answer(reply | {"message": f"the kernel {asked.kernel[:100]!r} is not offered; python3 is"})
-    given = await _decoded(asked.files)
     try:
-        told = await tenancy.while_there(request, _cells(request.scope["tenant"], asked, given))
+        told = await tenancy.while_there(request, _cells(request.scope["tenant"], asked))
     except SandboxError as error:
         return answer(reply | {"message": f"{type(error).__name__}: {error}"})
     return await answer_apart(reply | told)
 
 
-async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> dict[str, Any]:
+async def _cells(tenant: Tenant, asked: RunJupyter) -> dict[str, Any]:
     """Return what the answer says of the cells. Raises `SandboxError` as soon as it can hold no more: a thousand
     results that were kept until then took 1.5 GB.
     """
@@ -172,10 +166,9 @@ async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> 
         each = _seconds(asked.cell_timeout or most, most)
         cells: list[dict[str, Any]] = []
         room, seconds, late = MAX_MESSAGE, 0.0, False
-        place = tenant.place(sandbox.policy)
-        try:
+        with tenant.place(sandbox.policy):
             async with sandbox.session() as session:
-                await _put(sandbox, session, given)
+                await _put(sandbox, session, asked.files)
                 for cell in asked.cells:
                     left = max(0.001, total - seconds)
                     result = tenant.counted(await session.run(cell, timeout=min(each, left)))
@@ -187,8 +180,6 @@ async def _cells(tenant: Tenant, asked: RunJupyter, given: dict[str, bytes]) -> 
                     if late := result.outcome in ("timeout", "cpu"):
                         break
                 files = await _fetched(session, asked.fetch_files, room)
-        finally:
-            place.leave()
     driver = {
         "status": "TimeLimitExceeded" if late else "Finished",
         "execution_time": seconds,
@@ -212,9 +203,9 @@ def _cell(result: Result) -> dict[str, Any]:
     }
 
 
-async def execute_batch(request: Request) -> Response:
+@takes(Batch)
+async def execute_batch(request: Request, asked: Batch) -> Response:
     """Run scripts side by side, each in a session of its own."""
-    asked = await read(request, Batch)
     tenancy: Tenancy = request.scope["tenancy"]
     tenant: Tenant = request.scope["tenant"]
     languages = asked.languages or [asked.language] * len(asked.scripts)
@@ -251,7 +242,7 @@ async def _executions(tenant: Tenant, pairs: list[tuple[str, str]], seconds: flo
 async def _execution(tenant: Tenant, script: str, language: str, seconds: float) -> dict[str, Any]:
     if not _is_python(language):
         return _failed(f"the language {language[:100]!r} is not offered; python is")
-    result, _ = await _program(tenant, RunCode(script, run_timeout=seconds), {})
+    result, _ = await _program(tenant, RunCode(script, run_timeout=seconds))
     if result.outcome in ("timeout", "cpu"):
         return _failed(f"TimeoutError: {result.error.message if result.error else result.outcome}")
     return {"execution": as_execution(result), "exception_str": None}
@@ -266,30 +257,25 @@ def _is_python(language: str) -> bool:
 
 
 def _seconds(asked: float, most: float) -> float:
-    """The seconds that a client asks for, `most` at most. Raises `RefusedRequest` for none."""
+    """Return the seconds that a client asks for, `most` at most. Raises `RefusedRequest` for none."""
     if not asked > 0:
         raise RefusedRequest(422, "a timeout is a number of seconds above 0", "InvalidArguments")
     return min(asked, most)
 
 
-async def _decoded(files: dict[str, str | None]) -> dict[str, bytes]:
-    size = sum(len(content or "") for content in files.values())
-    return await apart(size, lambda: {name: from_base64(name, content or "") for name, content in files.items()})
-
-
-async def _put(sandbox: AsyncSandbox, session: AsyncSession, files: dict[str, bytes]) -> None:
+async def _put(sandbox: AsyncSandbox, session: AsyncSession, files: Mapping[str, bytes | None]) -> None:
     """Put the files into the session's workspace. Raises `RefusedRequest` for a name that leaves it."""
     if files and sandbox.policy.filesystem.workspace == "none":
         raise SandboxError(f"the policy {sandbox.policy.name!r} gives programs no files")
     for name, data in files.items():
         try:
-            await session.write_file(name, data)
+            await session.write_file(name, data or b"")
         except WorkspaceError as error:
             raise RefusedRequest(422, str(error), "WorkspaceError") from None
 
 
 async def _fetched(session: AsyncSession, names: list[str], room: int) -> dict[str, str]:
-    """The files of those names that there are, as far as they fit together into `room` bytes of the answer."""
+    """Return the files of those names that there are, as far as they fit together into `room` bytes of the answer."""
     found: dict[str, str] = {}
     left = min(MAX_FETCHED, room * 3 // 4 - UNFIT_BYTES)  # base64 makes four characters of three bytes
     for name in names:

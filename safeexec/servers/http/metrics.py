@@ -1,4 +1,4 @@
-"""What a server counts, for Prometheus."""
+"""The counters of a server, for Prometheus."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Metrics:
 
 
 def together(texts: Mapping[str, bytes]) -> bytes:
-    """The counters of several replicas, each sample with the name of its own: a sum over them is the server's."""
+    """Return the counters of several replicas, each sample with the name of its own: their sum is the server's."""
     families: dict[str, Metric] = {}
     for replica, text in texts.items():
         for family in text_string_to_metric_families(text.decode()):
@@ -60,7 +60,7 @@ class _Families(NamedTuple):
 
 
 class _Counted:
-    """What the sandboxes count themselves, asked when somebody reads."""
+    """The counters of the sandboxes themselves, asked when somebody reads."""
 
     def __init__(self, stats: Callable[[], Iterable[SandboxStats]]) -> None:
         self._stats = stats

@@ -22,19 +22,19 @@ MAX_KEPT = 32 << 20
 
 
 class Answers:
-    """What one tenant's requests with an id were answered."""
+    """The answers to one tenant's requests with an id."""
 
     def __init__(self) -> None:
         self._running: dict[str, _Running] = {}
         """Never forgotten before its end: it would run a second time beside itself."""
         self._ran: OrderedDict[str, bytes] = OrderedDict()
-        """What each id stood for, the oldest end first."""
+        """The digest of the request that each id stood for, the oldest end first."""
         self._kept: OrderedDict[str, Response] = OrderedDict()
         """The answers of some of them."""
         self._bytes = 0
 
     async def once(self, identity: str, digest: bytes, work: Coroutine[Any, Any, Response]) -> Response:
-        """The answer of `work`, or of that which the same id began before. `digest`: of what was asked. Raises
+        """Return the answer of `work`, or of that which the same id began before. `digest`: of what was asked. Raises
         `RefusedRequest` for an id that stood for another request, and for one that has no answer any more.
         """
         running = self._running.get(identity)
@@ -52,7 +52,7 @@ class Answers:
         return self._kept[identity]
 
     def tasks(self) -> list[asyncio.Task[Response]]:
-        """The work that goes on."""
+        """Return the work that goes on."""
         return [running.task for running in self._running.values()]
 
     def _ended(self, identity: str) -> None:

@@ -1,10 +1,10 @@
-"""What `safeexec serve` answers, as an OpenAPI document: made of the routes and of the shapes that they take."""
+"""The OpenAPI document of `safeexec serve`: made of the routes and of the shapes that they take."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from safeexec import Display, __version__
 from safeexec.servers.http.boxes import has_own_tokens
+from safeexec.servers.http.requests import EndpointShapes
 
 REFERENCE = "#/components/schemas/{name}"
 ERROR = {
@@ -22,11 +23,11 @@ ERROR = {
 
 
 def document(routes: list[BaseRoute], tokenless: Container[str]) -> dict[str, Any]:
-    """The document. What an endpoint takes, reads of the query and gives is in its attributes `takes`, `queries` and
-    `gives`; `tokenless` are the paths that need no token.
+    """Return the document of endpoints that say themselves what they take and give; `tokenless` are the paths that
+    need no token.
     """
     endpoints = [route for route in routes if isinstance(route, Route)]
-    shapes = {shape for route in endpoints for shape in _shapes(route.endpoint)}
+    shapes = {shape for route in endpoints for shape in _described(route)[:2] if shape is not None}
     ordered = sorted(shapes, key=lambda shape: str(shape.__name__))
     _, schemas = msgspec.json.schema_components(ordered, schema_hook=_other, ref_template=REFERENCE)
     paths: dict[str, Any] = {}
@@ -56,12 +57,6 @@ def document(routes: list[BaseRoute], tokenless: Container[str]) -> dict[str, An
     }
 
 
-def _shapes(endpoint: Any) -> Iterator[Any]:
-    for attribute in ("takes", "gives"):
-        if (shape := getattr(endpoint, attribute, None)) is not None:
-            yield shape
-
-
 _EVENT: Final = {
     "description": "each event of the stream",
     "type": "object",
@@ -70,9 +65,13 @@ _EVENT: Final = {
 }
 
 
+def _described(route: Route) -> EndpointShapes:
+    found: EndpointShapes = getattr(route.endpoint, "described", EndpointShapes())
+    return found
+
+
 def _operation(route: Route, verb: str) -> dict[str, Any]:
-    takes, gives = getattr(route.endpoint, "takes", None), getattr(route.endpoint, "gives", None)
-    queries: tuple[str, ...] = getattr(route.endpoint, "queries", ())
+    takes, gives, queries = _described(route)
     names = re.findall(r"\{(\w+)\}", route.path)
     given = _content(gives.__name__) if gives is not None else {}
     if "stream" in getattr(takes, "__struct_fields__", ()):

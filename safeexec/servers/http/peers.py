@@ -1,4 +1,4 @@
-"""What the replicas of one server tell each other, so that quotas, health and counters hold over all of them.
+"""Messages between the replicas of one server, so that quotas, health and counters hold over all of them.
 
 Each tells a ledger, twice a second, what it holds and has used since, and hears what the others hold and what is left.
 Between two times each counts for itself: a quota may be exceeded by what the others use in that half second.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from safeexec import SandboxError
-from safeexec.servers.http.grants import Bucket, Share, Use
+from safeexec.servers.http.grants import PERIODS, Bucket, Share, Use
 
 if TYPE_CHECKING:
     from safeexec.servers.http.tenancy import Tenancy
@@ -27,7 +27,7 @@ TELL_SECONDS = 5.0
 
 
 class Told(Struct, frozen=True):
-    """What a replica tells."""
+    """The state of a replica, as it tells the ledger."""
 
     ready: bool
     metrics: bytes
@@ -36,7 +36,7 @@ class Told(Struct, frozen=True):
 
 
 class Heard(Struct, frozen=True):
-    """What a replica hears."""
+    """The answer of the ledger to a replica."""
 
     others: Mapping[str, Told]
     shares: Mapping[str, Share]
@@ -46,8 +46,8 @@ class Ledger:
     """Knows what all replicas have told. One for them all; a new one begins with full quotas."""
 
     def __init__(self) -> None:
-        self._buckets: dict[tuple[str, float, int], Bucket] = {}
-        """By tenant, period and amount: while a server is replaced some replicas may still have other quotas."""
+        self._buckets: dict[tuple[str, str, int], Bucket] = {}
+        """By tenant, quota and amount: while a server is replaced some replicas may still have other quotas."""
         self._told: dict[str, tuple[float, Told]] = {}
 
     def tell(self, replica: str, told: Told) -> Heard:
@@ -64,15 +64,12 @@ class Ledger:
             shares[tenant] = Share(
                 sum(one.sessions for one in there),
                 sum(one.memory_mb for one in there),
-                self._left(tenant, 60, use.requests_per_minute, use.requests, now),
-                self._left(tenant, 3600, use.cpu_seconds_per_hour, use.cpu_seconds, now),
+                {name: self._left(tenant, name, amount, use.used[name], now) for name, amount in use.allowed.items()},
             )
         return Heard(others, shares)
 
-    def _left(self, tenant: str, period: float, amount: int | None, used: float, now: float) -> float | None:
-        if amount is None:
-            return None
-        bucket = self._buckets.setdefault((tenant, period, amount), Bucket(amount, period, now))
+    def _left(self, tenant: str, quota: str, amount: int, used: float, now: float) -> float:
+        bucket = self._buckets.setdefault((tenant, quota, amount), Bucket(amount, PERIODS[quota], now))
         return bucket.left_after(used, now)
 
 
@@ -120,4 +117,6 @@ class Peers:
         for tenant in tenants:
             uses = [one.uses[tenant.name] for one in heard.others.values() if tenant.name in one.uses]
             for identity in tenant.service.open_of(frozenset().union(*(use.wanted for use in uses))):
-                await tenant.leave(identity)
+                if not tenant.service.sessions[identity].calls:
+                    with suppress(SandboxError):
+                        await tenant.service.end(identity)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import math
-from collections.abc import Callable, Mapping, MutableMapping
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -26,6 +25,7 @@ from safeexec.servers.service import BadCall, encoded, encoded_apart, fitted
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Callable[..., Any])
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 MAX_BODY = 32 << 20
 """Bytes of one body. A call of C that goes through so many holds all threads for 5 to 20 ms."""
@@ -48,6 +48,14 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (TypeError, 400),
     (ValueError, 400),
 )
+
+
+class EndpointShapes(NamedTuple):
+    """The shapes of one endpoint's body and answer, and the names that it reads of the query."""
+
+    takes: Any = None
+    gives: Any = None
+    queries: tuple[str, ...] = ()
 
 
 class RefusedRequest(Exception):
@@ -81,8 +89,13 @@ class RefusedRequest(Exception):
         return {"code": self.status, "type": self.kind, "message": str(self)}
 
 
+def full(reason: str) -> RefusedRequest:
+    """Return what a client is told for which there is no room now."""
+    return RefusedRequest(429, reason, "Full", RETRY_SECONDS)
+
+
 def refused(error: Exception) -> RefusedRequest | None:
-    """An exception that the caller of a method deserves, as an answer. None for a fault of ours."""
+    """Return an exception that the caller of a method deserves, as an answer. None for a fault of ours."""
     if isinstance(error, RefusedRequest):
         return error
     for kind, status in STATUSES:
@@ -105,54 +118,33 @@ class Large(Response):  # type: ignore[misc]
 
 
 async def answer_apart(data: Any) -> Response:
-    """As `answer`, in a thread where `data` is large: what guests made."""
+    """Return as `answer`, in a thread where `data` is large: what guests made."""
     return Large(await encoded_apart(data), media_type="application/json")
 
 
 def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """`data` as JSON that strict readers take, whatever guests print. Raises `SandboxError` for more than `MAX_MESSAGE`
-    bytes.
+    """Return `data` as JSON that strict readers take, whatever guests print. Raises `SandboxError` for more than
+    `MAX_MESSAGE` bytes.
     """
     return Response(encoded(data), status, headers, "application/json")
 
 
-class BodyRoom:
-    """The bytes of the bodies of one tenant that are under way: they arrive, or what they ask for is being done."""
-
-    def __init__(self) -> None:
-        self._left = MAX_UNDER_WAY
-
-    def take(self, size: int) -> None:
-        """Raises `RefusedRequest` where there is no room for so many bytes more."""
-        if size > self._left:
-            raise RefusedRequest(
-                429,
-                f"the bodies of your requests that are under way would have more than {MAX_UNDER_WAY} bytes together",
-                "Full",
-                RETRY_SECONDS,
-            )
-        self._left -= size
-
-    def give_back(self, size: int) -> None:
-        self._left += size
-
-
 async def body_of(request: Request) -> bytearray:
-    """The body, which is refused as soon as it is too long or too slow, or there is no room for it. Its room is given
-    back when the request has its answer.
+    """Return the body, which is refused as soon as it is too long or too slow, or there is no room for it. Its room is
+    given back when the request has its answer.
     """
     declared = request.headers.get("content-length", "0")
     if len(declared) > 15 or int(declared) > MAX_BODY:
         raise RefusedRequest(413, f"the body is longer than {MAX_BODY} bytes", "TooLarge")
     body = bytearray()
-    room: BodyRoom | None = getattr(request.scope.get("tenant"), "bodies", None)
+    tenant = request.scope.get("tenant")
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
                 if len(body) + len(piece) > MAX_BODY:
                     raise RefusedRequest(413, f"the body is longer than {MAX_BODY} bytes", "TooLarge")
-                if room is not None:
-                    room.take(len(piece))
+                if tenant is not None:
+                    tenant.take_body(len(piece))
                     request.scope["body_bytes"] = request.scope.get("body_bytes", 0) + len(piece)
                 body += piece
     except TimeoutError:
@@ -162,41 +154,34 @@ async def body_of(request: Request) -> bytearray:
     return body
 
 
-def queries(*names: str) -> Callable[[E], E]:
-    """Tells, for the description of the methods, what an endpoint reads of the query."""
+def describes(takes: Any = None, gives: Any = None, *, queries: str = "") -> Callable[[E], E]:
+    """Tell, for the description of the methods, which shapes an endpoint reads and gives, and which words of the query
+    it reads.
+    """
 
     def mark(endpoint: E) -> E:
-        endpoint.queries = names  # type: ignore[attr-defined]
+        endpoint.described = EndpointShapes(takes, gives, tuple(queries.split()))  # type: ignore[attr-defined]
         return endpoint
 
     return mark
 
 
-def takes(shape: type[Any]) -> Callable[[E], E]:
-    """Tells, for the description of the methods, which shape an endpoint reads."""
+def takes(shape: type[T]) -> Callable[[Callable[[Request, T], Awaitable[Response]]], Endpoint]:
+    """Have an endpoint be given its body as `shape`. Whatever does not fit it is refused."""
 
-    def mark(endpoint: E) -> E:
-        endpoint.takes = shape  # type: ignore[attr-defined]
-        return endpoint
+    def mark(endpoint: Callable[[Request, T], Awaitable[Response]]) -> Endpoint:
+        @wraps(endpoint)
+        async def read_first(request: Request) -> Response:
+            return await endpoint(request, await parsed(await body_of(request), shape))
+
+        return describes(shape)(read_first)
 
     return mark
-
-
-async def read(request: Request, kind: type[T]) -> T:
-    """The body as `kind`. Refuses whatever does not fit it."""
-    return await parsed(await body_of(request), kind)
 
 
 async def parsed(data: bytes | bytearray, kind: type[T]) -> T:
-    """JSON as `kind`. Refuses whatever does not fit it."""
+    """Return JSON as `kind`. Refuses whatever does not fit it."""
     try:
         return await fitted("the body", data, kind)
     except BadCall as error:
         raise RefusedRequest(422, str(error), "InvalidArguments") from None
-
-
-def from_base64(name: str, text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise RefusedRequest(422, f"the content of {name[:200]!r} is not base64", "InvalidArguments") from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from safeexec import SandboxError
 from safeexec.servers.http.once import digest_of
-from safeexec.servers.http.requests import RefusedRequest, answer_apart, body_of, parsed, refused
+from safeexec.servers.http.requests import Endpoint, RefusedRequest, answer_apart, body_of, describes, parsed
 from safeexec.servers.http.streaming import Put, Streamed, event, later
-from safeexec.servers.http.tenancy import SessionPlace, Tenancy, Tenant
+from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.methods import METHODS, Method
 from safeexec.servers.service import Tell, apart
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 SWEEP_SECONDS = 1.0
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def routes() -> list[BaseRoute]:
@@ -57,9 +57,7 @@ def _endpoint(method: Method) -> Endpoint:
 
     endpoint.__name__ = method.name
     endpoint.__doc__ = method.about
-    endpoint.takes = method.body  # type: ignore[attr-defined]
-    endpoint.gives = method.answer  # type: ignore[attr-defined]
-    return endpoint
+    return describes(method.body, method.answer)(endpoint)
 
 
 async def _answered(tenant: Tenant, method: Method, given: dict[str, Any]) -> Response:
@@ -79,17 +77,12 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tel
     there.
     """
     try:
-        await _come(tenant, given.get("session", ""))
-        async with _around(tenant, method.name, given) as held:
+        if "session" in given:
+            await tenant.service.reached(given["session"])
+        async with _charged(tenant, method.name):
             reply = await tenant.service.do(method, given, tell)
-            held(reply)
     except KeyError as error:
         raise RefusedRequest(404, str(error.args[0]) if error.args else "", "KeyError") from None
-    except Exception as error:
-        known = refused(error)
-        if known is None:
-            raise
-        raise known from None
     if "outcome" in reply and "usage" in reply:
         tenant.count(reply["outcome"], reply["usage"]["cpu_ms"] / 1000, reply["usage"]["wall_ms"] / 1000)
     elif method.name == "session.command":
@@ -97,69 +90,24 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tel
     return reply
 
 
-Held = Callable[[dict[str, Any]], None]
-"""Hears what a call has answered."""
-
-
 @asynccontextmanager
-async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIterator[Held]:
-    """Hold what a method needs of the tenant's quotas, for as long as it runs; sessions that it opens keep their
-    places.
+async def _charged(tenant: Tenant, name: str) -> AsyncIterator[None]:
+    """Have a method wait for its turn, and refuse it where the tenant's CPU time is used up. What no result tells of
+    is charged by the clock: a guest's code may describe or save a variable.
     """
     if name in ("sandbox.run", "sandbox.check"):
         async with tenant.turn():
-            place = await _place(tenant, given)
-            try:
-                yield _nothing
-            finally:
-                place.leave()
-    elif name == "sandbox.session" and tenant.service.has_open(given["policy"], given["stored"]):
-        yield _nothing  # it has its place
-    elif name in ("sandbox.session", "sandbox.restore"):
-        places = [await _place(tenant, given)]
-        with tenant.held.filled(places) as held:
-            yield lambda reply: held([reply["session"]])
-    elif name == "session.branch":
-        policy = tenant.service.held(given["session"]).session.policy
-        count = given["n"]
-        places = []
-        with tenant.held.filled(places) as held:
-            for _ in range(count if 0 < count <= policy.limits.branches else 0):
-                places.append(tenant.place(policy))
-            yield lambda reply: held(reply["sessions"])
-    elif name == "session.close":
-        yield lambda _: tenant.held.leave(given["session"])
-    elif name in ("session.run", "session.answer", "session.sql", "session.command"):
-        tenant.check_cpu()
-        yield _nothing
-    elif name.startswith("session.") and name not in ("session.cancel", "session.reply"):
+            yield
+    elif name.startswith("sandbox.") or name in ("session.cancel", "session.reply", "session.close"):
+        yield
+    else:
         tenant.check_cpu()
         began = monotonic()
         try:
-            yield _nothing  # a guest's code may describe or save a variable, and nobody tells what it used
+            yield
         finally:
-            tenant.use_cpu(monotonic() - began)
-    else:
-        yield _nothing
-
-
-async def _come(tenant: Tenant, identity: str) -> None:
-    """Open a session of the store that is not open here, with a place in the tenant's quotas."""
-    if (named := tenant.service.asleep(identity)) is not None:
-        place = await _place(tenant, {"policy": named.policy, **named.tightened})
-        with tenant.held.filled([place]) as held:
-            await tenant.service.reached(identity)
-            held([identity])
-
-
-async def _place(tenant: Tenant, given: dict[str, Any]) -> SessionPlace:
-    sandbox, memory = await tenant.service.sandbox(given["policy"]), given.get("memory_mb")
-    most = sandbox.policy.limits.memory_mb
-    return tenant.place(sandbox.policy, memory if isinstance(memory, int) and 0 < memory < most else most)
-
-
-def _nothing(_: dict[str, Any]) -> None:
-    """It keeps no place."""
+            if name not in ("session.run", "session.answer", "session.sql", "session.command", "session.branch"):
+                tenant.use_cpu(monotonic() - began)
 
 
 async def sweep(tenants: list[Tenant], idle_seconds: float, most_seconds: float) -> None:
@@ -170,7 +118,8 @@ async def sweep(tenants: list[Tenant], idle_seconds: float, most_seconds: float)
         for tenant in tenants:
             for identity, held in [*tenant.service.sessions.items()]:
                 tenant.use_untold_cpu(held.session)
-                old = now - tenant.held.since(identity, now) > most_seconds
+                old = now - held.opened > most_seconds
                 idle = not held.calls and now - held.used > idle_seconds
                 if old or (idle and await held.session.waiting_for is None):
-                    await tenant.leave(identity, also_used=True)
+                    with suppress(SandboxError):
+                        await tenant.service.end(identity)

@@ -24,7 +24,7 @@ SILENCE_SECONDS = 0.5
 
 
 class Streamed(Response):  # type: ignore[misc]
-    """What `work` puts, piece by piece. It is cancelled when the client leaves, or takes no more.
+    """An answer that `work` puts, piece by piece. It is cancelled when the client leaves, or takes no more.
 
     The head is sent with the first piece, or after half a second: work that fails before is answered as any other.
     """
@@ -68,7 +68,7 @@ class Streamed(Response):  # type: ignore[misc]
 
     @staticmethod
     async def _first(pieces: asyncio.Queue[Piece | None]) -> Piece | None:
-        """The first piece, or an empty one after a while of silence."""
+        """Return the first piece, or an empty one after a while of silence."""
         try:
             async with asyncio.timeout(SILENCE_SECONDS):
                 return await pieces.get()
@@ -82,10 +82,10 @@ def later(data: Any, make: Callable[..., bytes], *arguments: Any) -> Piece:
 
 
 def line(data: Any) -> bytes:
-    """One line of JSON, in ASCII: what a guest prints begins no second one."""
+    """Return one line of JSON, in ASCII: what a guest prints begins no second one."""
     return b"".join(map(strictly, pieces_of(data))) + b"\n"
 
 
 def event(name: str, data: Any) -> bytes:
-    """One server-sent event. JSON in ASCII has no line ends, so nothing in it begins another."""
+    """Return one server-sent event. JSON in ASCII has no line ends, so nothing in it begins another."""
     return b"event: " + name.encode("ascii") + b"\ndata: " + line(data) + b"\n"

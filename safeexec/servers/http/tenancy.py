@@ -1,23 +1,23 @@
-"""What one server holds: tenants with their sandboxes and quotas, the work that runs, and how all of it ends."""
+"""The state of one server: tenants with their sandboxes and quotas, the work that runs, and how all of it ends."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import ExitStack, asynccontextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
-from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result, SandboxError
+from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result
 from safeexec.cli.doctor import Findings, examine
-from safeexec.servers.http.grants import Bucket, Grant, Share, Tokens, Use
+from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Share, Tokens, Use
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.once import Answers
-from safeexec.servers.http.requests import RETRY_SECONDS, BodyRoom, RefusedRequest
+from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full
 from safeexec.servers.service import Service
 
 if TYPE_CHECKING:
@@ -37,52 +37,6 @@ GRACE_SECONDS = 5.0
 """How long the work that runs may go on after the server was told to stop."""
 
 
-class SessionPlace:
-    """Room for one session in a tenant's quotas, until it is given back."""
-
-    def __init__(self, tenant: Tenant, memory_mb: int) -> None:
-        self._tenant, self._memory_mb = tenant, memory_mb
-        tenant.places.add(self)
-        tenant.memory_mb += memory_mb
-
-    def leave(self) -> None:
-        """Give it back. Harmless when that was done."""
-        if self in self._tenant.places:
-            self._tenant.places.discard(self)
-            self._tenant.memory_mb -= self._memory_mb
-
-
-class HeldPlaces:
-    """The places of the sessions that clients hold by an id."""
-
-    def __init__(self) -> None:
-        self._by_id: dict[str, tuple[SessionPlace, float]] = {}
-
-    @contextmanager
-    def filled(self, places: list[SessionPlace]) -> Iterator[Callable[[list[str]], None]]:
-        """Places that become those of the sessions that are told; given back where none are."""
-
-        def hold(identities: list[str]) -> None:
-            for identity in identities:
-                if identity not in self._by_id:  # a session of the store that is open has its place
-                    self._by_id[identity] = (places.pop(), monotonic())
-
-        try:
-            yield hold
-        finally:
-            for place in places:
-                place.leave()
-
-    def since(self, identity: str, otherwise: float) -> float:
-        """Return when a session was opened (monotonic seconds)."""
-        return self._by_id[identity][1] if identity in self._by_id else otherwise
-
-    def leave(self, identity: str) -> None:
-        """Its session is closed. Harmless when that was told before."""
-        if identity in self._by_id:
-            self._by_id.pop(identity)[0].leave()
-
-
 class Tenant:
     """One tenant of a running server. A sandbox of its own for each policy: no two tenants share a zygote."""
 
@@ -98,27 +52,50 @@ class Tenant:
             *(first, others, offers.record, offers.record_mb, offers.replica, store, offers.durable),
             **{"spare": SPARE, **offers.given},
         )
+        self.service.place = self.place
         self.metrics = metrics
         self.answers = Answers()
-        self.bodies = BodyRoom()
+        self.body_bytes = 0
+        """Of the bodies that are under way: they arrive, or what they ask for is being done."""
         self._untold: WeakKeyDictionary[AsyncSession, float] = WeakKeyDictionary()
-        """What was counted of each session beside its results."""
-        self.places: set[SessionPlace] = set()
-        self.held = HeldPlaces()
-        self.memory_mb = 0
-        """The memory limits of the sessions that are open, together."""
+        """CPU time that was counted of each session beside its results."""
+        self.sessions = self.memory_mb = 0
+        """The sessions that have a place, and their memory limits together."""
         now = monotonic()
-        self._requests = Bucket(grant.requests_per_minute, 60, now) if grant.requests_per_minute else None
-        self._cpu = Bucket(grant.cpu_seconds_per_hour, 3600, now) if grant.cpu_seconds_per_hour else None
-        self._elsewhere = Share(0, 0, None, None)
+        amounts = {name: getattr(grant, name) for name in PERIODS}
+        self._buckets = {name: Bucket(amount, PERIODS[name], now) for name, amount in amounts.items() if amount}
+        self._elsewhere = Share(0, 0, {})
         self._turns = asyncio.Semaphore(PROGRAMS)
         self._waiting = 0
 
+    def take_body(self, size: int) -> None:
+        """Raises `RefusedRequest` where there is no room for so many bytes more."""
+        if self.body_bytes + size > MAX_UNDER_WAY:
+            raise full(f"the bodies of your requests under way would have more than {MAX_UNDER_WAY} bytes together")
+        self.body_bytes += size
+
     def count_request(self) -> None:
         """Raises `RefusedRequest` when there were too many of late."""
-        if self._requests is not None:
-            _have(self._requests, f"{self.grant.requests_per_minute} requests per minute are allowed")
-            self._requests.use(1)
+        self._check("requests_per_minute")
+        self._use("requests_per_minute", 1)
+
+    def check_cpu(self) -> None:
+        """Raises `RefusedRequest` when the CPU time of the hour is used up."""
+        self._check("cpu_seconds_per_hour")
+
+    def use_cpu(self, seconds: float) -> None:
+        """Count CPU time."""
+        self._use("cpu_seconds_per_hour", seconds)
+
+    def _use(self, quota: str, amount: float) -> None:
+        if quota in self._buckets:
+            self._buckets[quota].use(amount)
+
+    def _check(self, quota: str) -> None:
+        bucket = self._buckets.get(quota)
+        if bucket is not None and (wait := bucket.wait(monotonic())):
+            what = quota.replace("_", " ").replace("cpu", "CPU")
+            raise RefusedRequest(429, f"{bucket.amount} {what} are allowed; the next in {wait:.0f} s", "Quota", wait)
 
     def counted(self, result: Result) -> Result:
         """Count what a step used, and give it back."""
@@ -126,14 +103,9 @@ class Tenant:
         return result
 
     def count(self, outcome: str, cpu_seconds: float, wall_seconds: float) -> None:
-        """A step has ended."""
+        """Count a step that has ended."""
         self.metrics.step(outcome, cpu_seconds, wall_seconds)
         self.use_cpu(cpu_seconds)
-
-    def use_cpu(self, seconds: float) -> None:
-        """Count CPU time."""
-        if self._cpu is not None:
-            self._cpu.use(seconds)
 
     def use_untold_cpu(self, session: AsyncSession) -> None:
         """Count what a session has used beside what its results say: threads that a step has left running."""
@@ -142,69 +114,62 @@ class Tenant:
             self._untold[session] = found
             self.use_cpu(found - before)
 
-    def check_cpu(self) -> None:
-        """Raises `RefusedRequest` when the CPU time of the hour is used up."""
-        if self._cpu is not None:
-            _have(self._cpu, f"{self.grant.cpu_seconds_per_hour} CPU seconds per hour are allowed")
-
-    def place(self, policy: Policy, memory_mb: int | None = None) -> SessionPlace:
-        """Room for one session more. Raises `RefusedRequest` when there is none."""
+    def place(self, policy: Policy, memory_mb: object = None) -> ExitStack:
+        """Take room for one session more, which to close gives back. Raises `RefusedRequest` when there is none."""
         self.check_cpu()
-        needed = policy.limits.memory_mb if memory_mb is None else memory_mb
-        count, memory = len(self.places) + self._elsewhere.sessions, self.memory_mb + self._elsewhere.memory_mb
+        needed = policy.limits.memory_mb
+        if isinstance(memory_mb, int) and 0 < memory_mb < needed:
+            needed = memory_mb
+        count, memory = self.sessions + self._elsewhere.sessions, self.memory_mb + self._elsewhere.memory_mb
         if self.grant.sessions is not None and count >= self.grant.sessions:
-            raise RefusedRequest(
-                429, f"{self.grant.sessions} sessions are open, as many as are allowed", "Full", RETRY_SECONDS
-            )
+            raise full(f"{self.grant.sessions} sessions are open, as many as are allowed")
         if self.grant.memory_mb is not None and memory + needed > self.grant.memory_mb:
-            raise RefusedRequest(
-                429,
+            raise full(
                 f"a session more may need {needed} MiB, and those that are open may need {memory} of the "
-                f"{self.grant.memory_mb} MiB that are allowed",
-                "Full",
-                RETRY_SECONDS,
+                f"{self.grant.memory_mb} MiB that are allowed"
             )
-        return SessionPlace(self, needed)
+        return self.placed(needed)
+
+    def placed(self, memory_mb: int) -> ExitStack:
+        """Take a place of so much memory, whatever is allowed."""
+        self.sessions += 1
+        self.memory_mb += memory_mb
+        place = ExitStack()
+        place.callback(self._give_back, memory_mb)
+        return place
+
+    def _give_back(self, memory_mb: int) -> None:
+        self.sessions -= 1
+        self.memory_mb -= memory_mb
 
     def use(self) -> Use:
         """Return what it has open, and has used since this was last asked."""
-        requests, cpu = (bucket.tell() if bucket else 0.0 for bucket in (self._requests, self._cpu))
-        rates = self.grant.requests_per_minute, self.grant.cpu_seconds_per_hour
-        return Use(len(self.places), self.memory_mb, requests, cpu, *rates, frozenset(self.service.wanted))
+        used = {name: bucket.tell() for name, bucket in self._buckets.items()}
+        allowed = {name: bucket.amount for name, bucket in self._buckets.items()}
+        return Use(self.sessions, self.memory_mb, used, allowed, frozenset(self.service.wanted))
 
     def untold(self, use: Use) -> None:
-        """Nobody has heard it."""
-        for bucket, amount in ((self._requests, use.requests), (self._cpu, use.cpu_seconds)):
-            if bucket is not None:
-                bucket.untold(amount)
+        """Take back a use that nobody has heard."""
+        for name, bucket in self._buckets.items():
+            bucket.untold(use.used[name])
 
     def hear(self, share: Share) -> None:
         """Note what it has open at other replicas, and may still use."""
         self._elsewhere, now = share, monotonic()
-        for bucket, left in ((self._requests, share.requests_left), (self._cpu, share.cpu_seconds_left)):
-            if bucket is not None and left is not None:
-                bucket.hear(left, now)
-
-    async def leave(self, identity: str, *, also_used: bool = False) -> None:
-        """Close a session, unless a call uses it; with a store it is kept there."""
-        held = self.service.sessions.get(identity)
-        if held is not None and (also_used or not held.calls):
-            del self.service.sessions[identity]
-            self.held.leave(identity)
-            with suppress(SandboxError):
-                await held.session.close()
+        for name, left in share.left.items():
+            self._buckets[name].hear(left, now)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Wait until one program more may run. Raises `RefusedRequest` when too many wait, or it takes too long."""
         if self._waiting >= MAX_WAITING:
-            raise RefusedRequest(429, f"{MAX_WAITING} programs wait for their turn", "Full", RETRY_SECONDS)
+            raise full(f"{MAX_WAITING} programs wait for their turn")
         self._waiting += 1
         try:
             async with asyncio.timeout(QUEUE_SECONDS):
                 await self._turns.acquire()
         except TimeoutError:
-            raise RefusedRequest(429, f"no turn came within {QUEUE_SECONDS:g} s", "Full", RETRY_SECONDS) from None
+            raise full(f"no turn came within {QUEUE_SECONDS:g} s") from None
         finally:
             self._waiting -= 1
         try:
@@ -213,7 +178,7 @@ class Tenant:
             self._turns.release()
 
     async def sandbox(self) -> AsyncSandbox:
-        """The tenant's sandbox of its default policy, opened at its first use, and again after its zygote died."""
+        """Return the sandbox of the default policy, opened at its first use, and again after its zygote died."""
         return await self.service.sandbox(None)
 
 
@@ -223,18 +188,12 @@ def _offered(offers: Service, name: str) -> Policy:
     return offers.policies[name]
 
 
-def _have(bucket: Bucket, rule: str) -> None:
-    wait = bucket.wait(monotonic())
-    if wait:
-        raise RefusedRequest(429, f"{rule}; the next in {wait:.0f} s", "Quota", wait)
-
-
 class Tenancy:
     """A running server, whatever it speaks."""
 
     def __init__(self, offers: Service, grants: Mapping[str, Grant]) -> None:
         self.metrics = Metrics(
-            lambda: sum(len(tenant.places) for tenant in self.tenants),
+            lambda: sum(tenant.sessions for tenant in self.tenants),
             lambda: [told for tenant in self.tenants for told in tenant.service.stats()],
         )
         self.offers = offers
@@ -242,12 +201,12 @@ class Tenancy:
         self.tokens = Tokens((tenant.grant.token, tenant) for tenant in self.tenants)
         self.stopping = False
         self.findings: Findings | None = None
-        """What `doctor` says of the default policy, once it is known."""
+        """The findings of `doctor` about the default policy, once they are known."""
         self._running: set[asyncio.Task[Any]] = set()
 
     @property
     def ready(self) -> bool:
-        """Whether programs can be run."""
+        """True where programs can be run."""
         return self.findings is not None and self.findings.held and not self.stopping
 
     async def open(self) -> None:

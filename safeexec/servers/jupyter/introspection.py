@@ -1,4 +1,4 @@
-"""What a notebook says of code that is being written: is it complete, what could come next, what is this name.
+"""Completion and explanation of code that is being written: is it complete, what could come next, what is this name.
 
 Names are looked up in a branch of the session, which is thrown away: whatever a guest's `__getattr__` or `__dir__` does
 happens there, under the policy and its limits. Nothing here evaluates.
@@ -45,7 +45,7 @@ _FACTS = (
     ("Text", "repr({0})[:2000]"),
     ("Docstring", "{0}.__doc__"),
 )
-"""What is told of a name, and the code that finds it out; what is refused or fails is left out."""
+"""The facts of a name, each with the code that finds it out; one that is refused or fails is left out."""
 
 
 def complete(session: Session, code: str, cursor: int, magics: Iterable[str]) -> tuple[list[str], int]:
@@ -72,7 +72,7 @@ def _names(session: Session) -> Iterator[str]:
 
 
 def _path_before(line: str) -> str:
-    """The letters, digits, underscores and dots that `line` ends with."""
+    """Return the letters, digits, underscores and dots that `line` ends with."""
     start = len(line)
     while start > 0 and (line[start - 1].isalnum() or line[start - 1] in "._"):
         start -= 1
@@ -80,20 +80,20 @@ def _path_before(line: str) -> str:
 
 
 def _look(session: Session, *steps: str) -> list[str]:
-    """The names that the last of `steps` amounts to."""
+    """Return the names that the last of `steps` amounts to."""
     for value in _answers(session, steps):
         answer = value
     return [name for name in answer if type(name) is str and name.isidentifier()] if type(answer) is list else []
 
 
 def _answers(session: Session, steps: Iterable[str]) -> Iterator[Any]:
-    """The value of each step in a branch of the session; None for one that fails."""
+    """Yield the value of each step in a branch of the session; None for one that fails."""
     for result in _results(session, steps):
         yield None if result is None or isinstance(result.value, Opaque) else result.value
 
 
 def _results(session: Session, steps: Iterable[str]) -> Iterator[Result | None]:
-    """The result of each step in a branch of the session; None for one that is not ok."""
+    """Yield the result of each step in a branch of the session; None for one that is not ok."""
     try:
         (branch,) = session.branch()
     except SandboxError:  # a thread of the guest's lives, or there are as many branches as may be

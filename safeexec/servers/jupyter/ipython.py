@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from safeexec.results.mimebundle import of_display
 from safeexec.servers.jupyter.notebook import MAGICS, Notebook
 
 DEFAULT_POLICY = "data-analysis"
@@ -18,12 +19,14 @@ DEFAULT_POLICY = "data-analysis"
 class Outputs:
     """The page of a notebook that is a cell of another one."""
 
+    form = staticmethod(of_display)
+
     def stream(self, name: str, text: str) -> None:
         file = sys.stderr if name == "stderr" else sys.stdout
         file.write(text)
         file.flush()
 
-    def show(self, data: Mapping[str, str], display_id: str | None = None, update: bool = False) -> None:
+    def show(self, data: Mapping[str, str | bytes], display_id: str | None = None, update: bool = False) -> None:
         from IPython.display import publish_display_data
 
         publish_display_data(data, transient={"display_id": display_id} if display_id else {}, update=update)

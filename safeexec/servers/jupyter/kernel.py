@@ -21,6 +21,7 @@ from ipykernel.kernelbase import Kernel
 
 from safeexec import SandboxError, __version__
 from safeexec.common.text import shorten
+from safeexec.results.mimebundle import of_display
 from safeexec.servers.jupyter import introspection
 from safeexec.servers.jupyter.notebook import MAGICS, Notebook, refused
 
@@ -76,7 +77,7 @@ _CONTENTS: dict[str, type[msgspec.Struct]] = {
     "is_complete_request": _OfCode,
     "history_request": _History,
 }
-"""What a request holds. ipykernel answers nothing to one that holds something else, and its front end would wait."""
+"""The contents of each request. To one that holds anything else ipykernel answers nothing: its front end would wait."""
 
 
 class SafeexecKernel(Kernel):
@@ -92,7 +93,7 @@ class SafeexecKernel(Kernel):
     control_msg_types = [*Kernel.msg_types, "usage_request"]
 
     notebook: Notebook
-    """What its cells run in: set before it starts."""
+    """The notebook of its cells: set before it starts."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -207,6 +208,8 @@ class SafeexecKernel(Kernel):
 
     # As a page
 
+    form = staticmethod(of_display)
+
     def _publish(self, kind: str, content: dict[str, Any]) -> None:
         if not self._quiet:
             self.send_response(self.iopub_socket, kind, content)
@@ -214,12 +217,12 @@ class SafeexecKernel(Kernel):
     def stream(self, name: str, text: str) -> None:
         self._publish("stream", {"name": name, "text": text})
 
-    def show(self, data: Mapping[str, str], display_id: str | None = None, update: bool = False) -> None:
+    def show(self, data: Mapping[str, str | bytes], display_id: str | None = None, update: bool = False) -> None:
         transient = {"display_id": display_id} if display_id else {}
         kind = "update_display_data" if update else "display_data"
         self._publish(kind, {"data": data, "metadata": {}, "transient": transient})
 
-    def value(self, data: Mapping[str, str]) -> None:
+    def value(self, data: Mapping[str, str | bytes]) -> None:
         count = self.execution_count
         self._publish("execute_result", {"data": data, "metadata": {}, "execution_count": count})
 
@@ -247,7 +250,7 @@ class SafeexecKernelApp(IPKernelApp):
     """ipykernel's application with our kernel: it imports nothing beside the notebook; what it prints is its log."""
 
     def init_path(self) -> None:
-        """The notebook's directory stays out of the path."""
+        """Leave the notebook's directory out of the path."""
 
 
 def _tried(look: Callable[[], T], otherwise: T) -> T:
@@ -259,7 +262,7 @@ def _tried(look: Callable[[], T], otherwise: T) -> T:
 
 
 def _newest(cells: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The newest cells that the history has room for, in their order."""
+    """Return the newest cells that the history has room for, in their order."""
     first, room = len(cells), HISTORY_CHARACTERS
     while first > max(0, len(cells) - HISTORY) and (room := room - len(cells[first - 1][1])) >= 0:
         first -= 1

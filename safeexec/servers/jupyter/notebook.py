@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,9 +18,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from safeexec import Policy, Sandbox, SandboxClosed, SandboxError, SessionClosed, ToolError
+from safeexec.cli import debug
 from safeexec.common.text import one_line, printable
 from safeexec.results import Rows
-from safeexec.results.mimebundle import inert, of_display, of_text
+from safeexec.results.mimebundle import inert, of_text
 from safeexec.results.observation import failure
 from safeexec.servers.jupyter import introspection
 from safeexec.untrusted.markup import escape
@@ -35,6 +37,8 @@ INPUT_SECONDS = 86_400.0
 CANCEL_SECONDS = 2.0
 """How long an interrupt waits for the step of a cell that has just begun."""
 MAX_BARS = 50
+RECORDED = sys.platform == "linux"
+"""Elsewhere a session is in a container, where none is recorded."""
 _BAR_WIDTH = 20
 _QUESTION = re.compile(r"\?{1,2}([\w.]{1,200})|([\w.]{1,200})\?{1,2}")
 _MAGIC = re.compile(r"(%%?|!)[ \t]*(\S*)[ \t]*(.*)")
@@ -95,29 +99,37 @@ class CellFailure(NamedTuple):
 
 
 class Page(Protocol):
-    """Where a notebook shows what its cells do."""
+    """The place where a notebook shows what its cells do."""
+
+    def form(self, display: Mapping[str, str | bytes], /) -> Mapping[str, str | bytes]:
+        """Return what of a display it may show: `of_display`, where the page runs what it is given."""
 
     def stream(self, name: str, text: str) -> None:
         """Text of `stdout` or `stderr`."""
 
-    def show(self, data: Mapping[str, str], display_id: str | None = None, update: bool = False) -> None:
-        """A display, or another one in the place of those with its id."""
+    def show(self, data: Mapping[str, str | bytes], display_id: str | None = None, update: bool = False) -> None:
+        """Show a display, or another one in the place of those with its id."""
 
-    def value(self, data: Mapping[str, str]) -> None:
+    def value(self, data: Mapping[str, str | bytes]) -> None:
         """Show what a cell amounts to."""
 
     def clear(self, wait: bool) -> None:
         """Take away all that the cell has shown; with `wait` only when something else is shown."""
 
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
-        """A line of the person's. Raises EOFError where there is nobody, or when it is given up."""
+        """Return a line of the person's. Raises EOFError where there is nobody, or when it is given up."""
 
 
 class Notebook:
     """One sandbox with a session per branch; cells run in the branch that is current."""
 
-    def __init__(self, policy: str | os.PathLike[str]) -> None:
+    def __init__(self, policy: str | os.PathLike[str], timeout: float | None = None) -> None:
+        """`timeout`: seconds of one step, the most that the policy gives where none is given."""
         self.page: Page
+        self.magics = MAGICS
+        self.exit_status: int | None = None
+        """The status with which the last cell has asked to leave, as by `exit()`."""
+        self._timeout = timeout
         self.branches: dict[str, Session] = {}
         self.current = MAIN
         self._policy = policy
@@ -142,7 +154,7 @@ class Notebook:
 
     def _begin(self, sandbox: Sandbox) -> None:
         self.current = MAIN
-        self.branches = {MAIN: sandbox.session(record=True)}
+        self.branches = {MAIN: sandbox.session(record=RECORDED)}
 
     def close(self) -> None:
         """End every process, for good. From any thread."""
@@ -213,12 +225,13 @@ class Notebook:
         shown = _StepOutput(self.page)
         result = self.session.run(
             source,
-            timeout=self.session.policy.limits.max_wall_seconds,
+            timeout=self._timeout or self.session.policy.limits.max_wall_seconds,
             on_stdout=lambda text: self.page.stream("stdout", printable(text)),
             on_stderr=lambda text: self.page.stream("stderr", printable(text)),
             on_display=shown.display,
             on_progress=shown.progress,
         )
+        self.exit_status = result.exit_status
         self._show_value(result, shown)
         if timed:
             self._say(f"CPU time: {result.usage.cpu_ms:.3g} ms\nWall time: {result.usage.wall_ms:.3g} ms")
@@ -240,9 +253,9 @@ class Notebook:
         rich = next((display for display in rest if len(display) > 1), None)
         for display in rest:
             if display is not rich:
-                self.page.show(of_display(display))
+                self.page.show(self.page.form(display))
         if rich is not None:
-            self.page.value(of_display(rich))
+            self.page.value(self.page.form(rich))
         elif result.text and not any(display.text == result.text for display in result.displays):
             self.page.value({"text/plain": printable(result.text)})
 
@@ -254,10 +267,10 @@ class Notebook:
             return None
         if kind == "!":
             return refused(f"{line.strip()!r} is refused", _INSTEAD.get(name) or _SHELL)
-        if kind == "%" and name in MAGICS:
-            MAGICS[name](self, argument)
+        if kind == "%" and name in self.magics:
+            self.magics[name](self, argument)
             return None
-        there_are = f"There are {', '.join(f'%{known}' for known in (*MAGICS, 'time', 'timeit'))}."
+        there_are = f"There are {', '.join(f'%{known}' for known in (*self.magics, 'time', 'timeit'))}."
         return refused(f"the magic {one_line(kind + name)} is refused", _INSTEAD.get(name) or there_are)
 
     def _explain(self, name: str) -> CellFailure | None:
@@ -306,7 +319,7 @@ class Notebook:
             self._say(f"{len(calls)} calls of host tools since then cannot be undone")
 
     def _branch(self, name: str) -> None:
-        """A new name: a branch that begins here. Cells go on in the one that is named; without a name in this one."""
+        """Begin a branch here for a new name. Cells go on in the one that is named; without a name in this one."""
         if name and name not in self.branches:
             (self.branches[name],) = self.session.branch()
         self.current = name or self.current
@@ -333,13 +346,13 @@ class Notebook:
 
     def _history(self, _: str) -> None:
         # What the page looks up, as `x?`, runs in branches of its own: these steps are nobody's.
-        shown = {branch.history().session for branch in self.branches.values()}
-        steps = [str(step) for step in self.session.history() if step.session in shown]
-        self._say("\n".join(steps) or "no step has ended")
+        self._say(self.session.history().listed({branch.history().session for branch in self.branches.values()}))
 
     def _at(self, step: str) -> None:
-        digits = step.isascii() and step.isdigit() and len(step) < 10
-        self._say(self.session.history().at(int(step)).describe() if digits else "%at N: the number of a step")
+        self._say(debug.at(self.session.history(), step))
+
+    def _when(self, name: str) -> None:
+        self._say(debug.when(self.session.history(), name))
 
     def _files(self, _: str) -> None:
         self._say("\n".join(one_line(name) for name in self.session.list_files()) or "no files")
@@ -359,6 +372,7 @@ MAGICS: dict[str, Callable[[Notebook, str], None]] = {
     "files": Notebook._files,
     "history": Notebook._history,
     "at": Notebook._at,
+    "when": Notebook._when,
 }
 
 
@@ -366,15 +380,15 @@ class _Quiet:
     """A page of which only the questions are seen."""
 
     def __init__(self, page: Page) -> None:
-        self.ask = page.ask
+        self.ask, self.form = page.ask, page.form
 
     def stream(self, name: str, text: str) -> None:
         pass
 
-    def show(self, data: Mapping[str, str], display_id: str | None = None, update: bool = False) -> None:
+    def show(self, data: Mapping[str, str | bytes], display_id: str | None = None, update: bool = False) -> None:
         pass
 
-    def value(self, data: Mapping[str, str]) -> None:
+    def value(self, data: Mapping[str, str | bytes]) -> None:
         pass
 
     def clear(self, wait: bool) -> None:
@@ -382,7 +396,7 @@ class _Quiet:
 
 
 class _StepOutput:
-    """What one step has shown so far."""
+    """The displays and progress bars that one step has shown so far."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -399,7 +413,7 @@ class _StepOutput:
         if not (display.update and display.display_id in self._ids):
             self.count += 1
         self._ids.add(display.display_id)
-        self._page.show(of_display(display), display.display_id, display.update)
+        self._page.show(self._page.form(display), display.display_id, display.update)
 
     def progress(self, description: str, done: float, total: float | None) -> None:
         """Draw a bar, or move the newest of this total that is less far; its description may have changed."""
@@ -442,7 +456,7 @@ def _bar(description: str, done: float, total: float | None) -> Bundle:
 
 
 def refused(message: str, hint: str) -> CellFailure:
-    """A cell that asks for what is not here."""
+    """Return the failure of a cell that asks for what is not here."""
     return CellFailure("Refused", message, [f"Refused: {message}", f"hint: {hint}"])
 
 
@@ -453,7 +467,7 @@ def _parts(line: str) -> tuple[str, str, str]:
 
 
 def _loop(options: str, code: str) -> str:
-    """The step that measures `code`, with the options of `%timeit`."""
+    """Return the step that measures `code`, with the options of `%timeit`."""
     given = {name: int(number) for name, number in re.findall(r"-([nr])[ \t]*(\d+)", options)}
     body = indent(f"{code}\npass", " " * 12)
     return _LOOP.format(code=body, number=given.get("n", 0), repeat=max(1, given.get("r", 7)))
@@ -469,7 +483,9 @@ def _is_passed_over(line: str) -> bool:
 
 
 def split(cell: str) -> tuple[list[str], str]:
-    """The magics that a cell begins with, and its code, with blank lines in their place; no code for comments alone."""
+    """Return the magics that a cell begins with, and its code, with blank lines in their place; no code for comments
+    alone.
+    """
     lines = ["" if _is_passed_over(line) else line for line in cell.split("\n")]
     magics: list[str] = []
     for number, line in enumerate(lines):

@@ -206,7 +206,7 @@ def test_what_is_worth_keeping() -> None:
         plan = Plan(tree, method=method, width=width, depth=1 if method == "best-of-n" else 3)
         for node in plan.proposed(plan.select()[0], list("abcd")):
             plan.record(node, TriedProgram(OK, "acbd".index(node.source)))
-        return [node.source for node in plan.worth()]
+        return [node.source for node in plan.needed_states()]
 
     assert after("best-of-n", 4) == ["d"]
     assert after("beam", 2) == ["d", "b"]

@@ -97,10 +97,3 @@ def test_a_signature_is_told_in_one_pass() -> None:
 def test_a_source_that_is_no_plugin_says_what_is_wrong(source: Any, said: str) -> None:
     with pytest.raises(PluginError, match=said):
         define(source, exports=None, name=None)
-
-
-def test_a_mark_of_the_byte_order_is_no_part_of_a_plugin(tmp_path: Path) -> None:
-    text = "\ufeffdef get() -> int:\n    return 1\n"
-    (tmp_path / "main.py").write_text(text, encoding="utf-8")
-    for source in (tmp_path, text, {"main": text}):
-        assert [source for _, source in define(source, exports=None, name=None).modules] == [text[1:]]

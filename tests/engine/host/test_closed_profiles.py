@@ -77,5 +77,4 @@ def test_the_kernel_opens_nothing_of_the_host_without_a_language_layer(
         assert sandbox.run("import wave, sqlite3, email.message, zoneinfo\nzoneinfo.ZoneInfo('Asia/Tokyo').key").ok
         result = sandbox.run("open('/new', 'w')")
     assert result.outcome == "violation"
-    assert result.error is not None
     assert result.error.message.startswith("open() of '/new' is refused by calculator.yaml:")

@@ -23,6 +23,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.alone import alone
 from tests.footprint import pause
 
 ROOT = Path(__file__).parents[3]
@@ -190,9 +191,7 @@ def test_a_prefork_worker_of_celery(tmp_path: Path) -> None:
     command = ["celery", "-A", "worker:queue", "worker", "--pool", "prefork", "-c", "1", "--loglevel", "WARNING"]
     with running(command, tmp_path, QUEUE=str(tmp_path)) as program:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "QUEUE": str(tmp_path)}
-        asking = subprocess.run(
-            [sys.executable, "-c", ask], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+        asking = alone(ask, env=environment, cwd=tmp_path)
         assert program.poll() is None
         assert asking.returncode == 0, asking.stderr
         first, second = json.loads(asking.stdout)
@@ -250,13 +249,7 @@ def test_a_notebook(tmp_path: Path) -> None:
     needs("ipykernel", "jupyter_client")
     after = "kept = session.run('x').value; sandbox.close()"
     cells = [(CELL, "blocking"), (AWAITING, "awaited"), (INTERRUPTED, "None"), (after, "kept")]
-    done = subprocess.run(
-        [sys.executable, "-c", NOTEBOOK, json.dumps(cells)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "IPYTHONDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = alone(NOTEBOOK, json.dumps(cells), env={**os.environ, "PYTHONPATH": str(ROOT), "IPYTHONDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     assert [json.loads(line) for line in done.stdout.splitlines()] == ["42", "42", "KeyboardInterrupt", "1"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from types import FrameType
 import pytest
 
 from safeexec import Result, Sandbox, Session, SessionClosed
+from tests.alone import alone, together
 from tests.footprint import footprint, leaks
 from tests.interrupting import interrupting
 
@@ -130,10 +130,7 @@ def test_many_threads_open_sessions_at_once_and_none_is_busy(profile: str) -> No
 
         threads = [threading.Thread(target=work) for _ in range(8)]
         before = watching()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        together(threads)
         assert watching() == before + 1
 
 
@@ -224,7 +221,5 @@ with Sandbox(sys.argv[1]) as sandbox, sandbox.session() as session:
 @pytest.mark.parametrize("what", ["steps", "questions", "undo"])
 def test_ctrl_c_at_any_moment_again_and_again_leaves_the_session_in_order(profile: str, what: str) -> None:
     """Also while the one before is being dealt with."""
-    done = subprocess.run(
-        [sys.executable, "-c", STORM, profile, what], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = alone(STORM, profile, what)
     assert done.stdout == "in order\n", done.stdout + done.stderr

@@ -45,6 +45,35 @@ def test_names_are_spelt_as_python_reads_them(session: Session) -> None:
 def test_a_name_that_no_program_can_write_is_no_variable(session: Session, name: str) -> None:
     with pytest.raises(ValueError, match="is not a variable name"):
         session.set(name, 1)
+    with pytest.raises(TypeError, match="thing"):
+        session.set("thing", object())
+    assert list(session.namespace) == []
+
+
+OPAQUE = """
+class Thing:
+    def __repr__(self): return 'a thing'
+class Bad:
+    def __repr__(self): raise ValueError('no')
+thing, bad = Thing(), Bad()
+things = [thing, 1]
+big, deep, own = 'x' * (20 << 20), [], []
+for _ in range(100_000): deep = [deep]
+own.append(own)
+"""
+
+
+def test_what_is_no_value_arrives_as_type_and_repr_and_never_as_an_exception(session: Session) -> None:
+    session.run(OPAQUE).check()
+    assert isinstance(session.get("thing"), Opaque) and "a thing" in repr(session.get("thing"))
+    assert session.get("things")[1] == 1
+    assert isinstance(session.run("lambda: 1").value, Opaque)
+    assert isinstance(session.get("bad"), Opaque)
+    assert session.run("bad").outcome in ("ok", "error")
+    for name in ("big", "deep", "own"):
+        session.get(name)
+        assert session.run(name).truncated, name
+    assert session.run("len(big)").value == 20 << 20
 
 
 def test_it_is_a_mapping(session: Session) -> None:
@@ -74,39 +103,6 @@ def test_it_compares_copies_and_merges_as_a_dict_does(open_session: Callable[...
     assert {"x": 5, "z": 0} | names == {"x": 1, "y": [2], "z": 0}
     names |= {"z": 3}
     assert session.run("x + z").value == 4 and session.get("nothing", 3) == 3
-
-
-def test_what_is_no_value_arrives_as_type_and_repr(session: Session) -> None:
-    session.run("class Thing:\n    def __repr__(self): return 'a thing'\nthing = Thing()\nthings = [thing, 1]")
-    thing = session.get("thing")
-    assert isinstance(thing, Opaque)
-    assert "a thing" in repr(thing)
-    assert session.get("things")[1] == 1
-    assert isinstance(session.run("lambda: 1").value, Opaque)
-
-
-def test_a_repr_that_raises_hurts_nobody(session: Session) -> None:
-    session.run("class Bad:\n    def __repr__(self): raise ValueError('no')\nbad = Bad()")
-    assert isinstance(session.get("bad"), Opaque)
-    assert session.run("bad").outcome in ("ok", "error")
-    assert session.run("1").value == 1
-
-
-def test_too_much_or_too_deep_is_opaque_and_never_an_exception(session: Session) -> None:
-    session.run("big = 'x' * (20 << 20)\ndeep = []\nfor _ in range(100_000): deep = [deep]\nown = []\nown.append(own)")
-    for name in ("big", "deep", "own"):
-        session.get(name)
-        result = session.run(name)
-        assert result.truncated, name
-    assert session.run("len(big)").value == 20 << 20
-
-
-def test_a_value_that_cannot_cross_is_a_type_error(session: Session) -> None:
-    with pytest.raises(TypeError, match="thing"):
-        session.set("thing", object())
-    with pytest.raises(ValueError, match="not a variable name"):
-        session.set("not a name", 1)
-    assert list(session.namespace) == []
 
 
 @pytest.mark.parametrize("name", ["__builtins__", "print", "__import__"])
@@ -145,7 +141,6 @@ def test_arrays_and_frames_come_as_such_to_who_has_the_library(session: Session)
 @pytest.mark.profile("data-analysis")
 @pytest.mark.modules("numpy", "pandas")
 def test_values_of_every_kind_go_in_and_come_out(session: Session) -> None:
-    """Set by the host, unpacked and packed again by the guest, read by the host."""
     import numpy as np
     import pandas as pd
 
@@ -180,31 +175,18 @@ def test_values_of_every_kind_go_in_and_come_out(session: Session) -> None:
 
 @pytest.mark.profile("data-analysis")
 @pytest.mark.modules("pandas", "duckdb")
-def test_a_query_tells_which_name_it_bound(session: Session) -> None:
-    session.run("import pandas as pd\nsales = pd.DataFrame({'amount': [1, 2]})").check()
+def test_a_query_tells_which_name_it_bound_and_binds_no_other(session: Session) -> None:
+    session.run("import pandas as pd\nsales = pd.DataFrame({'amount': [1, 2]})\nresult = 'kept'").check()
     first = session.sql("select sum(amount) as total from sales", name="totals").check()
     assert (first.changes.created, first.changes.descriptions) == (("totals",), {"totals": "DataFrame 1x1"})
     assert session.sql("select 1 as one", name="totals").changes.changed == ("totals",)
     assert session.run("int(totals['one'][0])").value == 1
-
-
-@pytest.mark.profile("data-analysis")
-@pytest.mark.modules("pandas", "duckdb")
-def test_a_query_without_a_name_changes_no_variable(session: Session) -> None:
-    session.run("result = 'kept'").check()
     asked = session.sql("select 1 as one").check()
     assert (asked.value, asked.changes.created, asked.changes.changed) == ({"one": [1]}, (), ())
     assert session.run("result, int(_['one'][0])").value == ("kept", 1)
-
-
-@pytest.mark.profile("data-analysis")
-@pytest.mark.modules("pandas", "duckdb")
-@pytest.mark.parametrize("name", ["_format_"])
-def test_no_variable_may_be_called_like_a_guard(session: Session, name: str) -> None:
-    """Compiled code looks guards up by these names, as builtins are."""
     with pytest.raises(KeyError, match="belongs to the sandbox"):
-        session.set(name, 1)
-    assert not session.sql("select 1 as one", name=name).ok
+        session.set("_format_", 1)  # compiled code looks guards up by these names, as builtins are
+    assert not session.sql("select 1 as one", name="_format_").ok
 
 
 @pytest.mark.profile("data-analysis")

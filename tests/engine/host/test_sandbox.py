@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from time import monotonic
@@ -13,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from safeexec import Policy, PolicyError, ProtectionError, Sandbox, SandboxClosed, ToolError, machine_protection
+from safeexec import Policy, PolicyError, ProtectionError, Sandbox, SandboxClosed, machine_protection
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.sandbox import SandboxCore
 from safeexec.engine.host.session.channel import Channel
@@ -21,6 +19,7 @@ from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.session.spare import Spare
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.policy.settings import PROTECTIONS
+from tests.alone import alone
 from tests.chaos.faults import children_of, zygote_of
 from tests.footprint import DEADLINE_SECONDS, footprint, leaks, pause
 
@@ -111,13 +110,6 @@ def test_whoever_is_interrupted_while_a_child_comes_up_leaves_no_socket_open() -
     assert channel.socket.fileno() < 0
 
 
-def test_nothing_is_left_when_opening_fails() -> None:
-    before = footprint()
-    with pytest.raises(PolicyError):
-        Sandbox("no-such-policy").open()
-    assert not leaks(before)
-
-
 def test_close_twice_is_harmless_and_run_after_it_is_not(profile: str) -> None:
     sandbox = Sandbox(profile).open()
     sandbox.close()
@@ -143,25 +135,13 @@ try:
 except ChildProcessError:
     print("no child")
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = alone(program, check=True)
     assert done.stdout.split("\n") == ["0", "no child", ""]
 
 
 def test_a_sandbox_that_was_never_opened_says_so() -> None:
     with pytest.raises(SandboxClosed, match="not open"):
         Sandbox().run("1")
-
-
-def test_unknown_policy_names_what_there_is() -> None:
-    with pytest.raises(PolicyError, match="calculator"):
-        Sandbox("calculater").open()
-
-
-def test_tools_that_cannot_be_tools_are_refused_at_once() -> None:
-    with pytest.raises(ToolError, match="cannot be the name"):
-        Sandbox(tools={"not a name": print})
-    with pytest.raises(ToolError):
-        Sandbox(tools=[3])  # type: ignore[list-item]
 
 
 def test_files_need_a_workspace() -> None:
@@ -176,28 +156,12 @@ def test_a_session_may_be_held_tighter_never_looser(sandbox: Sandbox) -> None:
         sandbox.session(imports={"random": "none"})
 
 
-def test_a_fork_of_the_host_is_told_to_open_its_own(sandbox: Sandbox) -> None:
-    """A worker that was forked shares the sockets of its parent; two users of one conversation would break both."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            sandbox.run("1")
-        except SandboxClosed:
-            os._exit(7)
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
-    assert sandbox.run("1 + 1").value == 2
-
-
 def test_a_library_that_does_not_fit_into_memory_is_no_refusal() -> None:
     pytest.importorskip("PIL", reason="pillow is not installed")
     policy = Policy.load("calculator").replace(memory_mb=24, imports={"PIL": "all"})
     with Sandbox(policy) as sandbox:
         result = sandbox.run("data = bytes(17 << 20)\nfrom PIL import Image")
         assert result.outcome == "memory"
-        assert result.error is not None
         assert result.error.rule is None
         assert "memory" in (result.error.hint or "")
         assert sandbox.run("from PIL import Image").ok

@@ -6,25 +6,12 @@ import asyncio
 import json
 import logging
 import threading
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from safeexec import AsyncSandbox, PolicyError, Sandbox, SandboxBusy, SessionCounts, StateFileError
-from safeexec.results.stats import Counted, count
-
-
-def test_sessions_are_counted_by_what_they_do() -> None:
-    rows = [Counted("a", True, False), Counted("a", False, True, True), Counted(None, False, False)]
-    told = count(rows, Counter({"a": 2, "b": 1, "c": 0}), spare=1)
-    assert (told.open, told.busy, told.idle, told.queued, told.restored, told.spare) == (3, 1, 2, 3, 1, 1)
-    assert told.by_label == {
-        "a": SessionCounts(2, 1, 1, 2, 1, 1),
-        None: SessionCounts(1, 0, 1, 0, 0),
-        "b": SessionCounts(queued=1),
-    }
-    assert count([], {}, 0).open == 0
+from tests.alone import together
 
 
 def test_a_sandbox_tells_its_sessions() -> None:
@@ -78,14 +65,10 @@ def test_a_limit_that_is_asked_for_holds_in_the_session_of_a_label() -> None:
 
 
 def test_one_session_for_each_label() -> None:
-    """However many ask at once; a new one when it was closed, and not one that others opened."""
     with Sandbox("calculator") as sandbox:
         sandbox.session(label="anna")
         threads = [threading.Thread(target=sandbox.session_for, args=("anna",)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        together(threads)
         session = sandbox.session_for("anna")
         session.run("mine = 7")
         assert sandbox.session_for("anna").run("mine").value == 7

@@ -36,7 +36,6 @@ def test_display_and_a_rich_value() -> None:
 
 @pytest.mark.parametrize("call", ["print(half)", "sys.stdout.write(half)", "print(1, half)"])
 def test_half_of_a_character_that_is_printed_is_one_error(call: str) -> None:
-    """And not also those of the ways in which we have tried to print it."""
     with Sandbox("standard") as sandbox:
         result = sandbox.run(f"import sys\nhalf = chr(0xd800)\n{call}")
     assert result.error is not None and result.error.type == "UnicodeEncodeError"

@@ -24,21 +24,6 @@ def test_a_branch_takes_the_side_that_holds() -> None:
     assert [_run(program, number) for number in (6, 7, 8)] == [1, 2, 1]
 
 
-@pytest.mark.parametrize(
-    ("condition", "holds"),
-    [(bpf.EQUAL, [5]), (bpf.AT_LEAST, [5, 6, 7])],
-)
-def test_conditions(condition: int, holds: list[int]) -> None:
-    asm = bpf.Assembler()
-    asm.load(0)
-    asm.branch(condition, 5, if_false="no")
-    asm.answer(1)
-    asm.label("no")
-    asm.answer(0)
-    program = asm.assemble()
-    assert [number for number in range(2, 8) if _run(program, number)] == holds
-
-
 @pytest.mark.parametrize("distance", [0, 1, 254, 255, 256, 257, 1000])
 @pytest.mark.parametrize("taken", [True, False])
 def test_a_jump_of_any_length_arrives(distance: int, taken: bool) -> None:

@@ -17,6 +17,7 @@ import pytest
 from safeexec.engine.linux import cgroups, namespaces
 from safeexec.engine.linux.libc import libc
 from safeexec.engine.linux.probe import probe
+from tests.alone import alone
 from tests.engine.linux.forked import in_a_fork
 from tests.footprint import pause
 
@@ -86,7 +87,6 @@ def sleeper(source: str = "") -> subprocess.Popen[bytes]:
 
 
 def go(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin is not None
     process.stdin.write(b"x")
     process.stdin.close()
 
@@ -231,9 +231,7 @@ def test_a_place_is_found_or_the_reason_is_told() -> None:
         "except (cgroups.Unavailable, OSError) as error:\n    print('reason', error)"
     )
     path = os.pathsep.join(entry for entry in sys.path if entry)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
-    )
+    done = alone(script, env={**os.environ, "PYTHONPATH": path})
     kind, _, told = done.stdout.strip().partition(" ")
     assert kind in ("place", "reason") and told, done.stderr
     if kind == "place":

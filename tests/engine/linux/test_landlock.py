@@ -75,7 +75,7 @@ def test_one_ruleset_serves_many_processes(tree: Path) -> None:
 
     def act() -> list[bool]:
         seccomp.set_no_new_privs()
-        landlock.restrict_self(rules.descriptor)
+        rules.restrict_self()
         return [_refused((tree / "read" / "file").read_text), _refused((tree / "other" / "file").read_text)]
 
     assert [in_a_fork(act) for _ in range(2)] == [[False, True]] * 2

@@ -49,8 +49,7 @@ def test_memory_is_limited_relative_to_what_is_used() -> None:
 def test_capabilities_are_gone_for_good() -> None:
     def act() -> list[int | bool]:
         before = capabilities.effective()
-        capabilities.drop_bounding_set()
-        capabilities.lock_securebits()
+        capabilities.forbid_gains()
         capabilities.drop_all()
         try:
             os.setresuid(1, 1, 1)

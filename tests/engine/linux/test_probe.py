@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import resource
-import subprocess
-import sys
 
 import pytest
 
 from safeexec.engine.linux import landlock, probe, seccomp
 from safeexec.engine.syscalls import allow, refuse
 from safeexec.engine.syscalls.numbers import numbers
+from tests.alone import alone
 from tests.kernel.harness import refuse_namespaces
 
 
@@ -60,7 +59,7 @@ except ChildProcessError:
 @pytest.mark.skipif(not probe.probe().notify.works, reason="no fork waits for permission here")
 def test_a_probe_that_is_given_up_leaves_no_process() -> None:
     """At whatever point it is killed: one of its forks waited for a permission that nobody could give any more."""
-    done = subprocess.run([sys.executable, "-c", GIVEN_UP], capture_output=True, text=True, timeout=60, check=False)
+    done = alone(GIVEN_UP)
     assert (done.returncode, done.stdout) == (0, "none is left\n"), done.stderr
 
 

@@ -39,7 +39,6 @@ def _errno(value: int) -> int:
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_every_number_without_arguments(machine: str) -> None:
-    """Allowed, refused by an errno of its own, or refused by EPERM; nothing else exists."""
     program = seccomp.build(RULES, machine)
     table = numbers(machine)
     expected = {table["read"]: seccomp.ALLOW, table["write"]: seccomp.ALLOW, table["clone3"]: _errno(errno.ENOSYS)}

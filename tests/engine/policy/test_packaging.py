@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.alone import alone
 from tests.shipped import PROFILES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -114,7 +115,7 @@ def test_the_wheel(built, tmp_path):
 
     zipfile.ZipFile(wheel).extractall(tmp_path)
     code = "from safeexec import Policy; print(Policy.load('data-analysis').files[0])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = alone(code, cwd=tmp_path)
     assert done.stdout.strip() == str(tmp_path / "safeexec/policies/data-analysis.yaml"), done.stderr
 
 

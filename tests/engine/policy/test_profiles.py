@@ -5,8 +5,6 @@ from __future__ import annotations
 import builtins
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from safeexec.engine.policy.names import CONSTRUCTS
 from safeexec.engine.policy.places import shipped_directory
 from safeexec.engine.policy.settings import PROTECTIONS
 from safeexec.reports import reference
+from tests.alone import alone
 from tests.shipped import PINNED, PROFILES
 
 SHIPPED = {*PROFILES, *PINNED}
@@ -126,7 +125,7 @@ def test_the_schema_lists_the_names_that_an_editor_completes():
 
 def test_loading_a_shipped_profile_needs_no_yaml():
     code = "import sys, safeexec; safeexec.Policy.load('data-analysis').language_plan(); print('yaml' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = alone(code, check=True)
     assert done.stdout == "False\n"
 
 

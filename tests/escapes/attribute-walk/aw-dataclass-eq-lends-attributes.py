@@ -1,5 +1,3 @@
-# expect: blocked-at-run
-# layer: language
 # proves: prints ESCAPED pid; a generated __eq__ hands an attribute of any object to the other operand
 
 import dataclasses, json

@@ -1,5 +1,3 @@
-# expect: blocked-at-run
-# layer: language
 # proves: prints ESCAPED pid; dataclasses.replace reads whatever __dataclass_fields__ names
 
 import dataclasses, json

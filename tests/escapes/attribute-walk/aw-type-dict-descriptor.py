@@ -1,5 +1,3 @@
-# expect: blocked-at-run
-# layer: language
 # proves: prints ESCAPED pid; the __dict__ descriptor of type opens the dict of any class
 
 import json

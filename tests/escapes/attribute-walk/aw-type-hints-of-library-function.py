@@ -1,5 +1,3 @@
-# expect: blocked-at-run
-# layer: language
 # proves: prints ESCAPED pid; get_type_hints resolves text in the namespace of library code
 
 import json, typing

@@ -1,5 +1,3 @@
-# expect: blocked-at-run
-# layer: language
 # proves: prints ESCAPED pid; get_type_hints hands out the builtins that guards live in
 
 import json, typing

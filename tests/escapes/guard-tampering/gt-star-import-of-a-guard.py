@@ -1,5 +1,3 @@
-# expect: blocked-at-run
-# layer: language
 # proves: prints ESCAPED pid; from m import * binds whatever __all__ names, also a guard
 
 import json

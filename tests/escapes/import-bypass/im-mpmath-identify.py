@@ -1,5 +1,3 @@
-# expect: blocked
-# layer: language
 # proves: prints ESCAPED pid; mpmath.identify evaluates the names of constants
 # needs: mpmath
 

@@ -1,5 +1,3 @@
-# expect: blocked
-# layer: language
 # proves: prints ESCAPED pid; sympify and a score of functions that call it evaluate text
 # needs: sympy
 

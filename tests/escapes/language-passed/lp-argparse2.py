@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: an action of argparse is derived from
-# severity: primitive
 # oracle: drop
 # then: reach
 

@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: any memory by an attribute that numpy asks an instance for
-# severity: primitive
 # oracle: drop
 # then: reach
 # needs: numpy

@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: any memory by an item of array.array whose __index__ makes it shorter
-# severity: primitive
 # oracle: drop
 # then: reach
 

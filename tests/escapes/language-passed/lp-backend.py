@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: a module of the workspace becomes the backend of a library
-# severity: primitive
 # oracle: drop
 # then: reach
 # needs: pandas, matplotlib

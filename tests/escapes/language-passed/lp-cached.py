@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: cached_property writes into a module
-# severity: primitive
 # oracle: drop
 # then: reach
 

@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: an object of another class stands for a package
-# severity: primitive
 # oracle: drop
 # then: reach
 

@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: a module whose class is the program's own
-# severity: primitive
 # oracle: drop
 # then: reach
 

@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: an environment of jinja2 compiles any expression
-# severity: primitive
 # oracle: drop
 # then: reach
 # needs: pandas, jinja2

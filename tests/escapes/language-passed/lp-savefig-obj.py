@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: a backend that is any module
-# severity: primitive
 # oracle: drop
 # then: reach
 # needs: matplotlib

@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: get_params reads any name of any object
-# severity: primitive
 # oracle: drop
 # then: reach
 # needs: sklearn

@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: partialmethod keeps the module builtins
-# severity: primitive
 # oracle: drop
 # then: reach
 

@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: forty ways of the standard library to read a name
-# severity: primitive
 # oracle: drop
 # then: reach
 

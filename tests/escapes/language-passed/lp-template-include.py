@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: a template of a library compiles any text
-# severity: primitive
 # oracle: drop
 # then: reach
 # needs: pandas, jinja2

@@ -1,7 +1,5 @@
-# expect: contained
 # layer: kernel
 # proves: a module is written to through another name
-# severity: primitive
 # oracle: drop
 # then: reach
 

@@ -1,5 +1,3 @@
-# expect: blocked-at-run
-# layer: language
 # proves: prints ESCAPED pid; a descriptor answers the guard and the interpreter differently
 
 import json

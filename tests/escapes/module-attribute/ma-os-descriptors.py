@@ -1,5 +1,3 @@
-# expect: blocked-at-run
-# layer: language
 # proves: prints ESCAPED and what a descriptor that is not the step's own gave
 
 import os

@@ -1,5 +1,3 @@
-# expect: blocked
-# layer: language
 # proves: prints ESCAPED pid; pandas.eval looks names up in a frame that level= chooses
 # needs: pandas
 

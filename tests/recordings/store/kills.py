@@ -149,7 +149,6 @@ def host(job: Job, opened: Callable[[], None]) -> int:
         if not ended:
             assert monotonic() < deadline, "it does not come back"
             sleep(0.02)
-    assert sandbox is not None
     sandbox.close()
     return 0
 
@@ -267,7 +266,6 @@ class Strikes:
         return False
 
     def server(self, running: Running) -> Iterator[str]:
-        assert self._server is not None
         self._server.kill()
         yield "server"
         if self._chance.random() < 0.2:

@@ -42,7 +42,6 @@ def step(number: int, since: int | None, **more: Any) -> list[dict[str, Any]]:
 
 def test_the_newest_state_that_can_be_had(tmp_path: Path) -> None:
     found = left(tmp_path, p000001=lines(*step(1, 0), *step(2, 1), *step(3, None), *step(4, 3)))
-    assert found is not None
     assert [doing.step for doing in found.doings] == [1, 2]
     assert (found.now, found.step, found.lost, found.begun) == (2, 4, [3, 4], 0)
     assert [one.run.source for one in found.undone] == ["x = 3", "x = 4"]
@@ -52,7 +51,6 @@ def test_the_newest_state_that_can_be_had(tmp_path: Path) -> None:
 def test_a_rollback_leads_to_a_state_that_was(tmp_path: Path) -> None:
     back = {"kind": "rollback", "session": 1, "step": 2, "now": 1, "moment": 1}
     found = left(tmp_path, p000001=lines(*step(1, 0), *step(2, 1), back, *step(3, 1)))
-    assert found is not None
     assert ([doing.step for doing in found.doings], found.lost) == ([1, 3], [])
 
 
@@ -60,7 +58,6 @@ def test_a_deferred_call_of_a_step_that_waits_does_not_wait_beside_it(tmp_path: 
     call = {"kind": "tool-call", "session": 1, "step": 2, "call": 1, "tool": "send", "arguments": {}}
     run, ended = step(2, None, now=1, outcome="waiting")
     found = left(tmp_path, p000001=lines(*step(1, 0), run, {**call, "effect": "deferred", "key": "me-2-1"}, ended))
-    assert found is not None
     assert (found.now, found.waiting, found.undone) == (1, [], [])
 
 
@@ -68,7 +65,6 @@ def test_a_part_that_was_about_to_begin_does_not_count(tmp_path: Path) -> None:
     whole = lines(*step(1, 0))
     for cut in (0, 10, len(lines()) - 1):
         found = left(tmp_path / str(cut), p000001=whole, p000002=lines()[:cut])
-        assert found is not None
         assert (found.part, found.now) == (1, 1)
     assert left(tmp_path / "empty") is None
 
@@ -107,7 +103,6 @@ def test_cut_at_every_byte_it_is_what_it_was_after_some_line(stored: bytes, tmp_
         store.append(held, "000001.jsonl", 0, stored[:cut])
         held.parts["000001.jsonl"] = cut
         found = recovery.read(store, held)
-        assert found is not None
         assert found.size == stored[:cut].rindex(b"\n") + 1
         if stored[cut - 1 : cut] == b"\n":
             before = found

@@ -271,7 +271,7 @@ def test_no_file_leaves_the_workspace(server: Server, box: dict[str, Any], path:
         assert inside.get("/files", params={"path": path}).status_code in (400, 404)
 
 
-def test_files_and_directories_are_listed_in_json_and_protobuf(server: Server, box: dict[str, Any]) -> None:
+def test_files_and_directories_are_listed(server: Server, box: dict[str, Any]) -> None:
     with of(server, box) as client:
         for path in ("a.txt", "/home/user/sub/deep/b.txt"):
             client.post("/files", params={"path": path}, content=b"four").raise_for_status()
@@ -292,11 +292,7 @@ def test_files_and_directories_are_listed_in_json_and_protobuf(server: Server, b
         for method, path in (("Stat", "nope"), ("Stat", "/etc/passwd"), ("ListDir", "a.txt"), ("Stat", "../x")):
             answer = call(method, path=path)
             assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
-        proto = {"content-type": "application/proto"}
-        found = client.post("/filesystem.Filesystem/Stat", content=b"\n\x05a.txt", headers=proto)
-        assert found.headers["content-type"] == "application/proto" and b"/home/user/a.txt" in found.content
-        for body in (b"\xff" * 40, b"\n", b"\x0b\x01"):
-            assert client.post("/filesystem.Filesystem/Stat", content=body, headers=proto).status_code == 400
+        assert client.post("/filesystem.Filesystem/Stat", content=b"\n\x05a.txt").status_code == 422
 
 
 def test_what_is_not_offered_says_so(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
@@ -333,9 +329,9 @@ def test_a_body_that_does_not_fit_is_refused(bob: httpx.Client, body: bytes) -> 
     assert bob.post("/sandboxes", content=body).status_code == 422
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=x", "limit=9999999999", "startedAfter=x", "nextToken=1"])
-def test_a_query_that_does_not_fit_is_refused(bob: httpx.Client, query: str) -> None:
-    assert bob.get(f"/v2/sandboxes?{query}").status_code == 400
+def test_a_query_that_does_not_fit_is_refused(bob: httpx.Client) -> None:
+    for query in ("limit=0", "limit=x", "limit=9999999999", "startedAfter=x", "nextToken=1"):
+        assert bob.get(f"/v2/sandboxes?{query}").status_code == 400
 
 
 def test_a_quota_holds_for_forks_and_contexts(server: Server, eve: httpx.Client) -> None:

@@ -189,9 +189,9 @@ def test_cells_end_when_the_answer_can_hold_no_more(monkeypatch: pytest.MonkeyPa
     async def cells(judge: Any, tenant: Any) -> Any:
         asked = judge.RunJupyter(["print('x' * 9000)"] * 2 + ["1"] + ["print('x' * 9000)"] * 20)
         with pytest.raises(SandboxError, match="the cells give more than 20000 bytes"):
-            await judge._cells(tenant, asked, {})
-        assert not tenant.places
-        return await judge._cells(tenant, judge.RunJupyter(asked.cells[:3]), {})
+            await judge._cells(tenant, asked)
+        assert not tenant.sessions
+        return await judge._cells(tenant, judge.RunJupyter(asked.cells[:3]))
 
     told, ran = directly(monkeypatch, cells)
     assert [len(cell["stdout"]) for cell in told["cells"]] == [9001, 9001, 0]
@@ -201,7 +201,7 @@ def test_cells_end_when_the_answer_can_hold_no_more(monkeypatch: pytest.MonkeyPa
 def test_all_cells_have_an_hour_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     async def cells(judge: Any, tenant: Any) -> Any:
         monkeypatch.setattr(judge, "MAX_TOTAL_SECONDS", 0.3)
-        return await judge._cells(tenant, judge.RunJupyter(["while True: pass", "1"], total_timeout=1e9), {})
+        return await judge._cells(tenant, judge.RunJupyter(["while True: pass", "1"], total_timeout=1e9))
 
     told, ran = directly(monkeypatch, cells)
     assert (told["driver"]["status"], len(told["cells"])) == ("TimeLimitExceeded", 1)

@@ -20,7 +20,7 @@ from tests.engine.host.loop import LoopClock
 from tests.servers.serving import Server, needs_server, serving
 
 requests = pytest.importorskip("safeexec.servers.http.requests")
-MAX_UNDER_WAY, BodyRoom, RefusedRequest = requests.MAX_UNDER_WAY, requests.BodyRoom, requests.RefusedRequest
+MAX_UNDER_WAY = requests.MAX_UNDER_WAY
 pytestmark = needs_server
 MANY = {
     "arguments of a program": ("/run_code", b'{"code":"1","args":[' + b'"a",' * 5_000_000 + b'"a"]}'),
@@ -103,16 +103,6 @@ def test_the_bodies_of_one_tenant_that_are_under_way_are_bounded_together(server
                 break
         assert answer.status_code == 200
     assert used(server)[1] - peak < MAX_UNDER_WAY // (1 << 20) * 2.5
-
-
-def test_room_for_bodies_is_given_back() -> None:
-    room = BodyRoom()
-    room.take(MAX_UNDER_WAY)
-    with pytest.raises(RefusedRequest) as told:
-        room.take(1)
-    assert told.value.status == 429
-    room.give_back(MAX_UNDER_WAY)
-    room.take(MAX_UNDER_WAY)
 
 
 ANSWERS = {

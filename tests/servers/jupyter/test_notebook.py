@@ -7,9 +7,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from time import monotonic
+from typing import Any
 
 import pytest
 
+from safeexec.results.mimebundle import of_display
 from safeexec.servers.jupyter import introspection
 from safeexec.servers.jupyter.notebook import MAX_BARS, Notebook, _StepOutput, split
 from tests.footprint import pause
@@ -26,18 +28,20 @@ class Recorded:
         self.order: list[str] = []
         self.answer: Callable[[Callable[[], bool]], str] = lambda given_up: "an answer"
 
+    form = staticmethod(of_display)
+
     def stream(self, name: str, text: str) -> None:
         self.streams[name] += text
         self.order.append(text)
 
-    def show(self, data: Mapping[str, str], display_id: str | None = None, update: bool = False) -> None:
+    def show(self, data: Mapping[str, Any], display_id: str | None = None, update: bool = False) -> None:
         self.shown.append((data["text/plain"], display_id, update))
         self.order.append(data["text/plain"])
 
     def clear(self, wait: bool) -> None:
         self.order.append("clear at the next" if wait else "clear")
 
-    def value(self, data: Mapping[str, str]) -> None:
+    def value(self, data: Mapping[str, Any]) -> None:
         self.values.append(data["text/plain"])
 
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:

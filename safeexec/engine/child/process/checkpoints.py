@@ -14,6 +14,7 @@ from safeexec.engine.child.step import violations
 from safeexec.engine.child.step.output import Streams
 from safeexec.engine.linux import landlock
 from safeexec.engine.linux.fork import fork
+from safeexec.engine.linux.libc import make
 from safeexec.protocol import messages as m
 
 PARKED = b"p"
@@ -140,16 +141,16 @@ def _wait(poller: select.poll, link: Link) -> m.Wake:
 
 
 def _enter_layer(link: Link, workspace: str | None) -> None:
-    """A branch has files of its own, and from here on no others. Raises OSError."""
+    """Give a branch files of its own, and from here on no others. Raises OSError."""
     layer = link.take_fd()
     assert layer is not None and workspace is not None
-    landlock.restrict_self(layer)
+    make([landlock.restricting_self(layer)])
     os.close(layer)
-    violations.remember_workspace(os.path.dirname(workspace))
+    violations.known.workspace = os.path.dirname(workspace)
 
 
 def _take_output(link: Link, streams: Streams) -> None:
-    """A branch is a session of its own, with its own stdout and stderr."""
+    """Give a branch, which is a session of its own, its own stdout and stderr."""
     for act, target in ((streams.log.share, 1), (None, 1), (None, 2)):
         fd = link.take_fd()
         if fd is not None:

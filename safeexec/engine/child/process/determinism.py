@@ -1,4 +1,5 @@
-"""Randomness and clock as a policy's `determinism` fixes them: two runs of a program print the same bytes.
+"""The seeds of a child's random numbers; and randomness and clock as a policy's `determinism` fixes them: two runs of a
+program print the same bytes.
 
 What is replaced is replaced in the real modules, in the zygote, before any program runs, so that libraries and
 ``from time import time`` of guest code find the same. From the seed come `random` (the global generator and those that
@@ -31,6 +32,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from safeexec.protocol.messages import ENTROPY_BYTES
+
 _WAITERS = ("threading", "queue", "selectors", "subprocess", "concurrent.futures._base", "asyncio.base_events")
 """Modules that wait by the clock: one that stands would let them wait for ever."""
 _COUNTERS = ("monotonic", "perf_counter", "process_time", "thread_time")
@@ -38,6 +41,9 @@ _TICK_NS = 1000
 _COUNTERS_START_NS = 1000 * 10**9
 _ENTROPY = 1 << 64
 """Keeps the stream behind `os.urandom` apart from what `random.seed` makes of the same number."""
+
+_MT_WORDS = 624
+"""The state of a Mersenne Twister."""
 
 _entropy = _random.Random(0)
 
@@ -50,13 +56,35 @@ def install(seed: int, clock: str) -> None:
     begin(seed)
 
 
-def begin(seed: int) -> None:
-    """Start every generator afresh, as each new session does."""
-    _entropy.seed(seed + _ENTROPY)
-    random.seed(seed)
+def begin(fixed: int | None) -> bytes:
+    """Give every loaded generator a seed of this session's own; with `fixed`, the same one in every session. Returns
+    the entropy that it came from, if any.
+
+    The zygote forks without the hook with which `random` would have seeded itself (`linux.fork`).
+    """
+    if fixed is None:
+        entropy = os.urandom(ENTROPY_BYTES)
+        seed_all(entropy)
+        return entropy
+    _entropy.seed(fixed + _ENTROPY)
+    random.seed(fixed)
     numpy: Any = sys.modules.get("numpy.random")
     if numpy is not None:
-        numpy.seed(seed & 0xFFFFFFFF)
+        numpy.seed(fixed & 0xFFFFFFFF)
+    return b""
+
+
+def seed_all(entropy: bytes) -> None:
+    """Seed every loaded generator: another child with the same entropy has the same numbers."""
+    random.seed(entropy)
+    numpy: Any = sys.modules.get("numpy.random")
+    if numpy is not None:
+        # Its `seed()` makes this state of fewer bytes, which costs a child another 50 pages.
+        words = memoryview(random.Random(entropy + b"numpy").randbytes(4 * _MT_WORDS)).cast("I")
+        numpy.set_state(("MT19937", words, _MT_WORDS))
+    sympy: Any = sys.modules.get("sympy.core.random")
+    if sympy is not None:
+        sympy.seed(entropy + b"sympy")
 
 
 @contextlib.contextmanager
@@ -134,7 +162,7 @@ class _Clock:
 
 
 def _clock_functions(clock: _Clock, real: Any) -> list[Callable[..., Any]]:
-    """`time.time` and its relatives, and those that take the current time where they are given none."""
+    """Return `time.time` and its relatives, and those that take the current time where they are given none."""
     wall = {real.CLOCK_REALTIME, getattr(real, "CLOCK_TAI", real.CLOCK_REALTIME)}
 
     def now() -> float:
@@ -150,14 +178,16 @@ def _clock_functions(clock: _Clock, real: Any) -> list[Callable[..., Any]]:
     def clock_gettime(clk_id: int, /) -> float:
         return clock_gettime_ns(clk_id) / 1e9
 
-    def localtime(seconds: float | None = None, /) -> Any:
-        return real.localtime(now() if seconds is None else seconds)
+    def at_some_time(name: str) -> Callable[..., Any]:
+        function = getattr(real, name)
 
-    def gmtime(seconds: float | None = None, /) -> Any:
-        return real.gmtime(now() if seconds is None else seconds)
+        def convert(seconds: float | None = None, /) -> Any:
+            return function(now() if seconds is None else seconds)
 
-    def ctime(seconds: float | None = None, /) -> Any:
-        return real.ctime(now() if seconds is None else seconds)
+        convert.__name__ = name
+        return convert
+
+    localtime, gmtime, ctime = map(at_some_time, ("localtime", "gmtime", "ctime"))
 
     def asctime(*moment: Any) -> Any:
         return real.asctime(*(moment or (localtime(),)))
@@ -174,17 +204,14 @@ def _clock_functions(clock: _Clock, real: Any) -> list[Callable[..., Any]]:
 
 
 def _counter_functions(clock: _Clock) -> list[Callable[..., Any]]:
-    def counters(name: str) -> tuple[Callable[[], float], Callable[[], int]]:
+    def counter(name: str, unit: float) -> Callable[[], float]:
         def read() -> float:
-            return clock.count_ns() / 1e9
+            return clock.count_ns() / unit if unit != 1 else clock.count_ns()
 
-        def read_ns() -> int:
-            return clock.count_ns()
+        read.__name__ = name
+        return read
 
-        read.__name__, read_ns.__name__ = name, f"{name}_ns"
-        return read, read_ns
-
-    return [function for name in _COUNTERS for function in counters(name)]
+    return [counter(name + end, unit) for name in _COUNTERS for end, unit in (("", 1e9), ("_ns", 1))]
 
 
 def _install_dates(clock: _Clock) -> None:

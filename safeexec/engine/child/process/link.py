@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-import sys
+from array import array
 from typing import Any
 
 import msgspec
@@ -15,9 +15,8 @@ from safeexec.protocol.conversation import FrameReader, frame
 CHUNK = 32 << 10
 """Bytes per read. A buffer past 128 KiB would be mapped and unmapped by malloc at every message (12 us)."""
 MAX_FDS = 4
-INT_BYTES = 4
-_NO_FD = (-1).to_bytes(INT_BYTES, sys.byteorder, signed=True)
-_ANCILLARY = socket.CMSG_SPACE(MAX_FDS * INT_BYTES)
+_NO_FD = array("i", [-1]).tobytes()
+_ANCILLARY = socket.CMSG_SPACE(MAX_FDS * len(_NO_FD))
 _encode = msgspec.msgpack.Encoder().encode
 _from_host = msgspec.msgpack.Decoder(m.ToChild)
 
@@ -36,14 +35,14 @@ class Link:
         """Descriptors that came with the last messages and nobody has taken yet."""
 
     def packed(self, message: msgspec.Struct) -> bytes:
-        """`message` as `send` sends it."""
+        """Return `message` as `send` sends it."""
         return frame(_encode(message), self.seal)
 
     def send(self, message: msgspec.Struct) -> None:
         self.socket.sendall(self.packed(message))
 
     def receive(self) -> Any:
-        """The next message. The end of the socket ends this process: the host has ended, or wants it to end."""
+        """Return the next message. The end of the socket ends this process: the host has ended, or wants it to end."""
         while not self._queue:
             try:
                 data, ancillary, _, _ = self.socket.recvmsg(CHUNK, _ANCILLARY)
@@ -60,8 +59,7 @@ class Link:
         return self._decoder.decode(self._queue.pop(0))
 
     def _keep(self, descriptors: bytes) -> None:
-        for at in range(0, len(descriptors) - INT_BYTES + 1, INT_BYTES):
-            self.fds.append(int.from_bytes(descriptors[at : at + INT_BYTES], sys.byteorder, signed=True))
+        self.fds += array("i", descriptors)
 
     def pretend_to_receive(self, request: msgspec.Struct) -> Any:
         """Do what receiving `request` does, short of its arrival: it touches the same memory."""
@@ -81,15 +79,15 @@ class Link:
         return not self._queue and not select.select([self.socket], [], [], seconds)[0]
 
     def fileno(self) -> int:
-        """The socket's descriptor."""
+        """Return the socket's descriptor."""
         return self.socket.fileno()
 
     def descriptors(self) -> list[int]:
-        """The socket's, and those that nobody has taken."""
+        """Return the socket's, and those that nobody has taken."""
         return [self.fileno(), *self.fds]
 
     def take_fd(self) -> int | None:
-        """The oldest descriptor that the host sent and nobody has taken."""
+        """Return the oldest descriptor that the host sent and nobody has taken."""
         return self.fds.pop(0) if self.fds else None
 
     def deliver(self, payload: bytes) -> m.Done:
@@ -106,7 +104,7 @@ class Link:
         return m.Done()
 
     def become(self, fd: int) -> None:
-        """In a copy of the process: go on over the socket `fd`, under the number of the one that the original has.
+        """Go on, in a copy of the process, over the socket `fd`, under the number of the one that the original has.
 
         The object stays what it is. (To close it and make another one costs a copy 60 pages.)
         """

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import stat
 import struct
 from collections.abc import Iterable
 
@@ -56,14 +55,16 @@ class Lockdown:
         self._first = [namespaces.unsharing(("user",))] if plan.user_namespace and not self._maps_user else []
         self._first.append(capabilities.dropping_all())
         self._filter, self._pid_offsets = _compile(plan)
-        self._paths = [_rule(descriptor, rights) for descriptor, rights in _open_paths(plan)] if plan.landlock else []
-        self._ruleset = self._shared_ruleset()
+        self._paths = _rules_of_paths(plan) if plan.landlock else []
+        is_individual = plan.files == "write" or (plan.proc == "/proc/self" and plan.files != "none")
+        self._ruleset = self._make_ruleset() if plan.landlock and not is_individual else -1
+        """What children without files of their own take as it is; -1: none does."""
         self.mechanisms = _describe(plan)
         self.measure()
 
     @classmethod
     def prepare(cls, plan: ChildConfinement, keep_fds: Iterable[int] = ()) -> Lockdown:
-        """In the zygote, after `zygote.confine.enter` and the imports.
+        """Make ready in the zygote, after `zygote.confine.enter` and the imports, what children apply.
 
         `keep_fds`: the descriptors that children keep besides the standard streams. Raises OSError, KeyError (a
         machine without a system call table).
@@ -71,12 +72,12 @@ class Lockdown:
         if plan.threads and hasattr(libc, "mallopt"):  # musl has neither it nor arenas
             # Each malloc arena of a thread reserves 64 MiB of address space, which RLIMIT_AS counts.
             libc.mallopt(_M_ARENA_MAX, _ARENAS)
-        violations.configure(plan)
+        violations.known.rules, violations.known.threads = plan.rules, plan.threads > 0
         seccomp.set_no_new_privs()
         return cls(plan, keep_fds)
 
     def limit(self) -> None:
-        """In the zygote, once it has sent all descriptors that it sends: set the limits that children simply inherit.
+        """Set the limits that children simply inherit, in the zygote, once it has sent all descriptors that it sends.
 
         What descriptors all processes of a user have under way counts against the limit of the one who sends more: with
         the low limit of a child, that was ETOOMANYREFS on a busy machine.
@@ -90,16 +91,19 @@ class Lockdown:
         self._calls = self._sequence(self._ruleset, self._last)
 
     def apply(self, *, workspace: str | None = None, lowered: Iterable[tuple[int, int]] = ()) -> None:
-        """In the child: give everything up but the kept descriptors and `workspace`. Raises OSError.
+        """Give up, in the child, everything but the kept descriptors and `workspace`. Raises OSError.
 
         `lowered`: resource limits of this child alone, and by how much each is less than the plan's.
         The child is the leader of its session and process group already (setsid); afterwards it cannot become one.
         """
-        self._name_own_pid()
+        for offset in self._pid_offsets:
+            struct.pack_into("=I", self._filter.data, offset, os.getpid())
         calls = self._calls
         if lowered or self._ruleset < 0 or workspace is not None:
-            violations.remember_workspace(workspace)
-            calls = self._sequence(self._own_ruleset(workspace), self._last_calls(lowered) if lowered else self._last)
+            violations.known.workspace = workspace
+            is_own = self.plan.landlock and (self._ruleset < 0 or workspace is not None)
+            ruleset = self._make_ruleset(workspace) if is_own else self._ruleset
+            calls = self._sequence(ruleset, self._last_calls(lowered) if lowered else self._last)
         if self._maps_user:
             self._enter_user_namespace()
             if self.plan.separate == "mounts":
@@ -121,7 +125,7 @@ class Lockdown:
         return [*calls, seccomp.installing(self._filter)]
 
     def _limits(self, lowered: Iterable[tuple[int, int]]) -> Iterable[tuple[int, int]]:
-        """The limits that a child sets itself: what the zygote could not live with, and what is `lowered`."""
+        """Return the limits that a child sets itself: what the zygote could not live with, and what is `lowered`."""
         limits = {resource.RLIMIT_AS: self._address_space + self.plan.memory_bytes}
         if self.plan.processes is not None:
             limits[resource.RLIMIT_NPROC] = self.plan.processes
@@ -132,69 +136,43 @@ class Lockdown:
         return limits.items()
 
     def _enter_user_namespace(self) -> None:
-        """A user namespace with a name in it."""
+        """Enter a user namespace with a name in it."""
         processes.set_dumpable(True)
         namespaces.unshare(("user",))
         namespaces.map_user(self._uid, self._gid, deny_setgroups=not self.plan.setgroups_denied)
 
-    def _shared_ruleset(self) -> int:
-        """Without a workspace or files of its own a child takes the zygote's ruleset as it is."""
-        if not self.plan.landlock or self._is_individual():
-            return -1
-        ruleset = landlock.Ruleset(self.plan.landlock)
-        for rule in self._paths:
-            ruleset.add_packed(rule)
-        if self.plan.proc == "/proc" and self.plan.files != "none":
-            ruleset.add_path(self.plan.proc, landlock.READ)
-        return ruleset.descriptor
-
-    def _is_individual(self) -> bool:
-        """Tell whether each child needs a ruleset of its own."""
-        return self.plan.files == "write" or (self.plan.proc == "/proc/self" and self.plan.files != "none")
-
-    def _own_ruleset(self, workspace: str | None) -> int:
-        """The ruleset of a child with files of its own; any other takes the zygote's as it is."""
-        rights = _WORKSPACE_RIGHTS[self.plan.files]
-        if not self.plan.landlock or (self._ruleset >= 0 and workspace is None):
-            return self._ruleset
+    def _make_ruleset(self, workspace: str | None = None) -> int:
+        """Return a ruleset of all that the plan opens, and of `workspace`."""
         ruleset = landlock.Ruleset(self.plan.landlock)
         for rule in self._paths:
             ruleset.add_packed(rule)
         if self.plan.proc and self.plan.files != "none":
             _add_proc(ruleset, self.plan.proc)
-        if workspace is not None and rights:
-            ruleset.add_directory(workspace, rights)
+        if workspace is not None and (rights := _WORKSPACE_RIGHTS[self.plan.files]):
+            ruleset.add_path(workspace, rights)
         return ruleset.descriptor
-
-    def _name_own_pid(self) -> None:
-        for offset in self._pid_offsets:
-            struct.pack_into("=I", self._filter.data, offset, os.getpid())
 
 
 def _add_proc(ruleset: landlock.Ruleset, proc: str) -> None:
-    """What is told about the process itself. In the host's /proc, nothing of the host: its network, its mounts."""
+    """Grant what is told about the process itself. In the host's /proc, nothing of the host: no network, no mounts."""
     if proc == "/proc":
-        ruleset.add_directory(proc, landlock.READ)
+        ruleset.add_path(proc, landlock.READ)
         return
-    ruleset.add_directory(proc, landlock.READ_DIR)
+    ruleset.add_path(proc, landlock.READ_DIR)
     for name in _OWN_PROC:
         with contextlib.suppress(FileNotFoundError):
             ruleset.add_path(f"{proc}/{name}", landlock.READ)
 
 
-def _rule(descriptor: int, rights: int) -> landlock.PackedRule:
-    return landlock.pack_rule(descriptor, rights & landlock.handled_rights(landlock.abi()))
-
-
 def _compile(plan: ChildConfinement) -> tuple[seccomp.Prepared, list[int]]:
-    """The filter, and where in its bytes the child's own pid belongs."""
+    """Return the filter, and where in its bytes the child's own pid belongs."""
     program = seccomp.build(rules_for(plan))
     places = [index * 8 + 4 for index, instruction in enumerate(program) if instruction.k == OWN_PID]
     return seccomp.prepare(program), places
 
 
-def _inherited_limits(plan: ChildConfinement) -> list[tuple[int, int]]:
-    """(number, value) of the limits that the zygote can live with: it sets them, its children inherit them.
+def _inherited_limits(plan: ChildConfinement) -> dict[int, int]:
+    """Return number and value of the limits that the zygote can live with: it sets them, its children inherit them.
 
     The kernel counts CPU time, file sizes and descriptors for each process, from zero in every fork.
     """
@@ -210,31 +188,38 @@ def _inherited_limits(plan: ChildConfinement) -> list[tuple[int, int]]:
         "nofile": plan.open_files,
         "stack": STACK,
     }
-    return [(rlimits.NAMES[name], value) for name, value in values.items()]
+    return {rlimits.NAMES[name]: value for name, value in values.items()}
 
 
-def _open_paths(plan: ChildConfinement) -> list[tuple[int, int]]:
-    """A descriptor and the rights beneath it, per path that exists; all are closed in the child."""
-    granted = [(path, landlock.READ) for path in plan.read] if plan.files != "none" else []
-    granted += [(path, landlock.READ_DIR) for path in plan.listed] if plan.files != "none" else []
-    granted += [(path, landlock.DEVICE) for path in plan.devices] if plan.files != "none" else []
-    granted += [(path, landlock.READ_FILE | landlock.EXECUTE) for path in plan.programs]
-    opened = []
+def _rules_of_paths(plan: ChildConfinement) -> list[landlock.PackedRule]:
+    """Return a rule per path that exists, on a descriptor that is closed in the child."""
+    granted = [(path, landlock.READ_FILE | landlock.EXECUTE) for path in plan.programs]
+    if plan.files != "none":
+        granted += [(path, landlock.READ) for path in plan.read]
+        granted += [(path, landlock.READ_DIR) for path in plan.listed]
+        granted += [(path, landlock.DEVICE) for path in plan.devices]
+    rules = []
     for path, rights in granted:
-        try:
-            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except (FileNotFoundError, PermissionError):  # nothing to read there for this user
-            continue
-        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            rights &= landlock.FOR_FILES
-        opened.append((descriptor, rights))
-    return opened
+        with contextlib.suppress(FileNotFoundError, PermissionError):  # nothing to read there for this user
+            rules.append(landlock.pack_rule(os.open(path, os.O_PATH | os.O_CLOEXEC), rights))
+    return rules
 
 
 def _describe(plan: ChildConfinement) -> list[Mechanism]:
     """Return what holds a child once `apply` has returned, and what the host has told us is missing."""
+    count = "" if plan.processes is None else f", {plan.processes} processes and threads with checkpoints"
+    limits = (
+        f"{plan.memory_bytes >> 20} MiB of address space beyond the zygote's, {plan.open_files} descriptors, "
+        f"{plan.file_bytes >> 20} MiB per file, {plan.cpu_seconds} s of CPU{count}"
+    )
+    files = "no path can be opened"
+    if plan.files != "none":
+        workspace = "the workspace can be written" if plan.files == "write" else "nothing can be written"
+        known = "looked up, its mode and times changed" if plan.metadata else "looked up"
+        apart = f"a session and a branch open their own files alone (what they know by path can be {known})"
+        files = f"{len(plan.read)} paths can be read, {workspace}; {apart}"
     active = [
-        Mechanism("rlimits", True, _limits_detail(plan)),
+        Mechanism("rlimits", True, limits),
         Mechanism("no-new-privs", True, "no program can gain rights"),
         Mechanism("capabilities", True, "none left"),
         Mechanism("descriptors", True, "only the standard streams and the control socket are open"),
@@ -242,20 +227,12 @@ def _describe(plan: ChildConfinement) -> list[Mechanism]:
     ]
     if plan.landlock:
         scope = "; signals and abstract sockets stay inside the session" if plan.landlock >= 6 else ""
-        active.append(Mechanism("landlock", True, f"ABI {plan.landlock}: {_files_detail(plan)}{scope}"))
+        active.append(Mechanism("landlock", True, f"ABI {plan.landlock}: {files}{scope}"))
     if plan.user_namespace:
         detail = "one per session: no rights outside, and its processes and threads are counted"
         active.append(Mechanism("user-namespace", True, detail))
     active.append(Mechanism("separate-files", bool(plan.separate), _SEPARATE[plan.separate]))
     return active + list(plan.missing)
-
-
-def _limits_detail(plan: ChildConfinement) -> str:
-    count = "" if plan.processes is None else f", {plan.processes} processes and threads with checkpoints"
-    return (
-        f"{plan.memory_bytes >> 20} MiB of address space beyond the zygote's, {plan.open_files} descriptors, "
-        f"{plan.file_bytes >> 20} MiB per file, {plan.cpu_seconds} s of CPU{count}"
-    )
 
 
 def _seccomp_detail(plan: ChildConfinement) -> str:
@@ -270,12 +247,3 @@ def _seccomp_detail(plan: ChildConfinement) -> str:
     unseen += ", no locks" if plan.files != "write" else " (locks of files are not counted)"
     programs = "the policy's programs alone" if plan.programs else "no programs"
     return "an allow list: " + ", ".join(parts) + f"; {programs}, no signals to others; {unseen}"
-
-
-def _files_detail(plan: ChildConfinement) -> str:
-    if plan.files == "none":
-        return "no path can be opened"
-    workspace = "the workspace can be written" if plan.files == "write" else "nothing can be written"
-    known = "looked up, its mode and times changed" if plan.metadata else "looked up"
-    apart = f"a session and a branch open their own files alone (what they know by path can be {known})"
-    return f"{len(plan.read)} paths can be read, {workspace}; {apart}"

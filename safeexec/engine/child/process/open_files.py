@@ -108,7 +108,8 @@ class OpenFiles:
             try:
                 fd = os.open(self._moved(file.path, workspace), file.flags | os.O_CLOEXEC)
             except OSError as error:
-                notes.append(f"the open file {self._shown(file)!r} could not be carried over: {error.strerror}")
+                name = file.path.removesuffix(_DELETED).removeprefix(self._workspace + "/")
+                notes.append(f"the open file {name!r} could not be carried over: {error.strerror}")
                 os.dup2(unusable, file.fd, inheritable=False)
                 continue
             if file.offset:
@@ -131,14 +132,9 @@ class OpenFiles:
         inside = path == self._workspace or path.startswith(self._workspace + "/")
         return workspace + path[len(self._workspace) :] if inside else path
 
-    def _shown(self, file: OpenFile) -> str:
-        return file.path.removesuffix(_DELETED).removeprefix(self._workspace + "/")
-
 
 def _descriptors() -> list[int]:
-    """Every descriptor but the standard streams. Without ``/proc``, which Landlock alone does not open, each is
-    tried: 0.1 ms.
-    """
+    """Return every descriptor past the standard streams. Where ``/proc`` is closed, each is tried: 0.1 ms."""
     try:
         return [fd for name in os.listdir("/proc/self/fd") if (fd := int(name)) >= _FIRST]
     except OSError:
@@ -146,7 +142,7 @@ def _descriptors() -> list[int]:
 
 
 def _holding(descriptors: Iterable[int]) -> set[int]:
-    """Those of the pipes and sockets from which something can be read now, be it the end."""
+    """Return those of the pipes and sockets from which something can be read now, be it the end."""
     poller = select.poll()
     for fd in descriptors:
         poller.register(fd, select.POLLIN)
@@ -154,7 +150,7 @@ def _holding(descriptors: Iterable[int]) -> set[int]:
 
 
 def _inode(fd: int) -> tuple[int, int] | None:
-    """Device and number of what `fd` is by now; None where it is closed."""
+    """Return device and number of what `fd` is by now; None where it is closed."""
     try:
         info = os.fstat(fd)
     except OSError:
@@ -170,7 +166,7 @@ def _is_epoll(fd: int) -> bool:
 
 
 def _describe(fd: int, info: os.stat_result) -> OpenFile | None:
-    """The file or directory behind `fd`; None for one without a name, such as the memfd of a tool."""
+    """Return the file or directory behind `fd`; None for one without a name, such as the memfd of a tool."""
     try:
         path = os.readlink(f"/proc/self/fd/{fd}")
         if not path.startswith("/") or path.startswith("/memfd:"):

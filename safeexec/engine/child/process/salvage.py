@@ -31,14 +31,8 @@ class _InertType(type):
 
     def __setitem__(cls, key: object, value: object) -> None: ...
 
-    def append(cls, item: object) -> None:
-        """Nothing."""
-
-    def extend(cls, items: object) -> None:
-        """Nothing."""
-
-    def add(cls, item: object) -> None:
-        """Nothing."""
+    def __getattr__(cls, name: str) -> Any:
+        return cls  # `append`, `extend`, `add` and `__setstate__`, which are called
 
 
 class Inert(metaclass=_InertType):
@@ -49,7 +43,7 @@ class Inert(metaclass=_InertType):
 
 
 def variables(unpickler: Any) -> list[str]:
-    """The names of the variables that the next pickles are. Raises UnpicklingError."""
+    """Return the names of the variables that the next pickles are. Raises UnpicklingError."""
     names = unpickler.load()
     if type(names) is not list or not all(type(name) is str for name in names):
         raise pickle.UnpicklingError("the saved state holds no variables")
@@ -69,7 +63,7 @@ class Salvager(_IN_PYTHON):  # type: ignore[misc]
         self.errors: list[Exception] = []
 
     def load(self) -> Any:
-        """The next value, which is nothing to use if there are `errors`."""
+        """Return the next value, which is nothing to use if there are `errors`."""
         self.errors.clear()
         before = len(self.memo)
         value = super().load()

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from safeexec.common.own import contextlib, os
-from safeexec.engine.child.process import randomness
+from safeexec.engine.child.process import determinism
 from safeexec.engine.child.process.checkpoints import Checkpoints
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.repeat.digest import digest
@@ -74,23 +74,22 @@ class Server:
         self._stdin: int | None = None
         """The standard input of the step that begins."""
         self._step = 0
-        self._busy = False
         self._pid = os.getpid()
         """This process. A process that guest code forks gets back to here, too, and must answer nothing."""
         self._thread = _thread.get_ident()
         guest.progress.emit = self._progress
         self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
             m.Execute: self._execute,
-            m.Invoke: self._invoke,
+            m.Invoke: lambda request: self._finish(self.plugin.invoke(request)),
             m.Install: self._install,
-            m.Proceed: self._proceed,
-            m.Query: self._query,
-            m.Compile: self._check,
+            m.Proceed: lambda request: self._finish(self.plugin.proceed(request)),
+            m.Query: lambda request: self._finish(guest.query(request)),
+            m.Compile: guest.check,
             m.Fetch: self._fetch,
             m.Assign: self._assign,
             m.Remove: self._remove,
             m.ListNames: self._names,
-            m.Describe: self._describe,
+            m.Describe: lambda _: m.Described(guest.variables()[: m.SOME]),
             m.Deliver: self._deliver,
             m.Save: self._save,
             m.Load: self._load,
@@ -131,7 +130,7 @@ class Server:
             self._grant()
         if kind is m.Repeat:
             if request.entropy:
-                randomness.seed(request.entropy)
+                determinism.seed_all(request.entropy)
             for entry in request.entries:  # here, so that each finds the stack as deep as the first time
                 self.guest.streams.empty()
                 if isinstance(entry.request, m.Execute):
@@ -141,9 +140,13 @@ class Server:
                     return m.Done(problem="something else came of it than before")
             names = self._names(m.ListNames(digest=request.digest != 0))
             return names if names.digest == request.digest else m.Done(problem="together they came to something else")
-        self._busy = kind in _STEPS
+        tools = self.tools
+        tools.is_open = kind in _STEPS
         answer = self._do(request)
-        self._busy = False
+        if tools.names:
+            tools.close()
+        else:
+            tools.is_open = False
         return answer
 
     def _do(self, request: Any) -> msgspec.Struct:
@@ -211,9 +214,7 @@ class Server:
             self._control = control
 
     def _freeze(self, *, hurry: bool) -> bool:
-        """Make the automatic checkpoint that is due. False in a runner that was thawed from it: nothing else is due
-        there.
-        """
+        """Make the automatic checkpoint that is due. False in a runner thawed from it: nothing else is due there."""
         control, self._control, self._due = self._control, None, False
         self._begin_debt()
         problem = self._copy_onto(control)
@@ -282,7 +283,7 @@ class Server:
         return True
 
     def _wake(self, request: m.Wake, notes: list[str]) -> None:
-        """This process is a runner again: say so."""
+        """Say that this process is a runner again."""
         self._pid = os.getpid()
         if request.branch:
             self._idle = request.idle
@@ -301,24 +302,27 @@ class Server:
 
     # Requests
 
+    def _may_tell(self) -> bool:
+        """Tell whether the socket is free: it belongs to the thread that runs a step, and then to a call of a tool."""
+        return self.tools.is_open and _thread.get_ident() == self._thread and not self.tools.waiting
+
     def _progress(self, description: str, done: float, total: float | None) -> None:
-        """A progress bar of the guest moved. Sent only while a step runs, and by the thread that runs it, to which the
-        socket belongs.
-        """
-        if self._busy and _thread.get_ident() == self._thread and not self.tools.waiting:
+        """Tell that a progress bar of the guest moved."""
+        if self._may_tell():
             self.link.send(m.Progress(description, done, total))
+
+    def _shown(self, display: m.DisplayData) -> None:
+        """Tell what the guest displayed."""
+        if self._may_tell():
+            self.link.send(m.Shown(display, self.guest.streams.position()))
 
     def _execute(self, request: m.Execute) -> m.StepDone:
         if request.stdin or request.argv is not None or request.shows:
-            return self._with_tools(self._unusual_step, request)
-        return (
-            self._finish(self.guest.step(request))
-            if not self.tools.names
-            else self._with_tools(self.guest.step, request)
-        )
+            return self._finish(self._unusual_step(request))
+        return self._finish(self.guest.step(request))
 
     def _unusual_step(self, request: m.Execute) -> m.StepDone:
-        """A step that has something to read, or arguments, or whose displays are sent as they come."""
+        """Run a step that has something to read, or arguments, or whose displays are sent as they come."""
         given, (fd, self._stdin) = self.guest.input, (self._stdin, None)
         file = program_file(request.argv, self.guest.language.plan.workspace != "none")
         namespace = self.guest.namespace
@@ -339,37 +343,13 @@ class Server:
                     namespace["__file__"] = own
             self.guest.displays.tell = None
 
-    def _shown(self, display: m.DisplayData) -> None:
-        """The guest displayed something. Sent only by the thread that runs the step."""
-        if _thread.get_ident() == self._thread and not self.tools.waiting:
-            self.link.send(m.Shown(display, self.guest.streams.position()))
-
-    def _invoke(self, request: m.Invoke) -> m.StepDone:
-        return self._with_tools(self.plugin.invoke, request)
-
-    def _proceed(self, request: m.Proceed) -> m.StepDone:
-        return self._with_tools(self.plugin.proceed, request)
-
     def _install(self, request: m.Install) -> m.StepDone:
         functions = tool_functions(self.tools, request.tools)
         names = frozenset(functions)
         self.tools.names |= names
         self.guest.namespace.update(functions)
         self.guest.hidden |= names
-        return self._with_tools(self.plugin.install, request)
-
-    def _query(self, request: m.Query) -> m.StepDone:
-        return self._finish(self.guest.query(request))
-
-    def _check(self, request: m.Compile) -> m.StepDone:
-        return self.guest.check(request)
-
-    def _with_tools(self, act: Callable[[Any], m.StepDone], request: Any) -> m.StepDone:
-        self.tools.open()
-        try:
-            return self._finish(act(request))
-        finally:
-            self.tools.close()
+        return self._finish(self.plugin.install(request))
 
     def _finish(self, done: m.StepDone) -> m.StepDone:
         if refusals.noted or self.guest.language.unseen:
@@ -419,9 +399,6 @@ class Server:
     def _names(self, request: m.ListNames) -> m.Names:
         names = self.guest.names()
         return m.Names(names[: m.MANY], digest(self.guest.namespace, names) if request.digest else 0)
-
-    def _describe(self, request: m.Describe) -> m.Described:
-        return m.Described(self.guest.variables()[: m.SOME])
 
     def _deliver(self, request: m.Deliver) -> m.Done:
         payload, self.guest.pending = self.guest.pending, b""

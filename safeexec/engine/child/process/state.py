@@ -62,7 +62,7 @@ def restore_function_elsewhere(code: Any, globals: dict[str, Any], *parts: Any) 
 
 
 def restore_cached(function: Any, parameters: dict[str, Any]) -> Any:
-    """A function with `functools.lru_cache`, its cache empty."""
+    """Return a function with `functools.lru_cache`, its cache empty."""
     return functools.lru_cache(**parameters)(function)
 
 
@@ -175,7 +175,9 @@ def save(fd: int | None, guest: Guest, lasting: bool = False) -> m.Saved:
             with determinism.paused():  # names of classes are random, and no numbers of the program's
                 failed = dump(file, names, guest.namespace, own)
                 if lasting:
-                    pickle.dump((guest.repeatable.known(), _random_numbers()), file, PROTOCOL)
+                    numpy: Any = sys.modules.get("numpy.random")
+                    numbers = {"random": random.getstate(), "numpy": None if numpy is None else numpy.get_state()}
+                    pickle.dump((guest.repeatable.known(), numbers), file, PROTOCOL)
             file.flush()
         except Exception as error:
             return m.Saved(0, [], {}, {}, problem(error))
@@ -202,21 +204,11 @@ def load(fd: int | None, guest: Guest, foreign: bool = False) -> m.Done:
     if rest is not None:
         known, numbers = rest
         guest.repeatable.know(known)
-        _take_random_numbers(numbers)
+        random.setstate(numbers["random"])
+        numpy: Any = sys.modules.get("numpy.random")
+        if numpy is not None and numbers["numpy"] is not None:
+            numpy.set_state(numbers["numpy"])
     return m.Done(notes=notes[: m.FEW])
-
-
-def _random_numbers() -> dict[str, Any]:
-    """The state of the global generators."""
-    numpy: Any = sys.modules.get("numpy.random")
-    return {"random": random.getstate(), "numpy": None if numpy is None else numpy.get_state()}
-
-
-def _take_random_numbers(numbers: dict[str, Any]) -> None:
-    random.setstate(numbers["random"])
-    numpy: Any = sys.modules.get("numpy.random")
-    if numpy is not None and numbers["numpy"] is not None:
-        numpy.set_state(numbers["numpy"])
 
 
 def dump(file: Any, names: list[str], namespace: dict[str, Any], own: Mapping[tuple[str, str], Any]) -> dict[str, str]:
@@ -275,27 +267,23 @@ class _Sink(io.RawIOBase):
 
 
 def problem(error: BaseException, length: int = 500) -> str:
-    """An exception in one line that any message can carry."""
+    """Return an exception in one line that any message can carry."""
     told = f"{type(error).__name__}: {error}".removesuffix(": ")[:length]
     return told.encode("utf-8", "backslashreplace").decode()[: m.PROBLEM_CHARACTERS]
 
 
 def libraries() -> dict[str, str]:
     """Versions of the libraries that are loaded and whose pickles change between versions."""
-    found = {}
-    for name in ("numpy", "pandas", "scipy", "sklearn", "sympy", "matplotlib"):
-        module = sys.modules.get(name)
-        if module is not None:
-            found[name] = str(getattr(module, "__version__", ""))[:40]
-    return found
+    names = ("numpy", "pandas", "scipy", "sklearn", "sympy", "matplotlib")
+    return {name: str(getattr(sys.modules[name], "__version__", ""))[:40] for name in names if name in sys.modules}
 
 
 def undump(
     file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], foreign: bool = False
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The variables that `dump` wrote, and those that cannot be restored, with the reason. Runs what the pickles say:
-    only ever in a locked-down child. Raises what the last one raised if none can be restored. `foreign`: what holds
-    code is not restored.
+    """Return the variables that `dump` wrote, and those that cannot be restored, with the reason. Runs what the pickles
+    say: only ever in a locked-down child. Raises what the last one raised if none can be restored. `foreign`: what
+    holds code is not restored.
     """
     start = file.tell()
     if foreign:
@@ -316,7 +304,7 @@ def _without_code(find: Any, module: str, name: str) -> Any:
 
 
 def _salvaged(file: Any, find_class: Any) -> tuple[dict[str, Any], dict[str, str]]:
-    """As `undump`, by an unpickler that goes on where one variable fails."""
+    """Return what `undump` does, by an unpickler that goes on where one variable fails."""
     salvager = Salvager(file, find_class)
     restored: dict[str, Any] = {}
     lost: dict[str, Exception] = {}

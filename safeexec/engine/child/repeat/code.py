@@ -14,6 +14,8 @@ from typing import Any, Final
 from safeexec.engine.child.repeat.tables import VIEW_NAMES, VIEW_USERS
 
 IMPORT: Final = opmap["IMPORT_NAME"]
+ITERATE: Final = opmap["GET_ITER"]
+STORE: Final = opmap["STORE_ATTR"]
 FROM: Final = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_")
 """Beginnings of the instructions that take a name from an object or a module."""
 GLOBAL: Final = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT")
@@ -95,7 +97,11 @@ def with_inner(code: CodeType) -> Iterator[CodeType]:
 
 def all_names(code: CodeType) -> set[str]:
     """Return the names that the code and the code inside of it use."""
-    return {name for one in with_inner(code) for name in one.co_names}
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if type(constant) is CodeType:
+            names |= all_names(constant)
+    return names
 
 
 def texts_in(constant: tuple[Any, ...] | frozenset[Any]) -> Iterator[str]:

@@ -29,22 +29,14 @@ from msgspec.structs import astuple
 
 from safeexec.common.own import ast
 from safeexec.engine.child.repeat import tables
-from safeexec.engine.child.repeat.addresses import (
-    ADDRESS,
-    PLAIN,
-    SETS_AND_VIEWS,
-    is_ordered_by_address,
-    is_set,
-    is_value,
-    items_of,
-    shows_address,
-)
 from safeexec.engine.child.repeat.code import (
     CO_COROUTINE,
     CO_OPTIMIZED,
     FROM,
     GLOBAL,
     IMPORT,
+    ITERATE,
+    STORE,
     all_names,
     named,
     passes_class_on,
@@ -52,22 +44,30 @@ from safeexec.engine.child.repeat.code import (
     texts_in,
     with_inner,
 )
+from safeexec.engine.child.repeat.digest import NUMBERS, outcome_of
 from safeexec.engine.child.repeat.objects import (
+    ADDRESS,
     ATOMS,
+    PLAIN,
+    SETS_AND_VIEWS,
     builtins_of,
     computes,
     contents_of,
+    has_address,
     is_of_known,
     is_of_library,
+    is_ordered_by_address,
+    is_value,
+    items_of,
     look_at,
+    shows_address,
     walk,
 )
-from safeexec.engine.child.repeat.outcome import NUMBERS, outcome_of
 from safeexec.engine.child.repeat.sets import instrument_sets, only_compares
 from safeexec.engine.policy.names import GUARD_NAMES
 
 if TYPE_CHECKING:
-    from safeexec.protocol.messages import StepDone
+    from safeexec.protocol.messages import ChangesReport, StepDone
 
 NAMES = 20_000
 """Names, and code objects, whose judgement is remembered."""
@@ -88,9 +88,9 @@ class Seen(Struct):
     texts: bool = False
     """A string was made of an object."""
     sorts: bool = False
-    """One code object sorts, and makes strings of objects."""
+    """One code object sorts, and makes strings of objects; or numbers were made of strings."""
     fills_sets: bool = False
-    """A set that exists was filled."""
+    """A set that exists was filled: what is read from then on is looked at."""
     unseen_sets: bool = False
     """A set may have been made that was not shown."""
     computed: bool = False
@@ -127,6 +127,8 @@ class Repeatable:
         """The contents of each module that was imported, when it was."""
         self._loading: set[str] = set()
         """Modules that a step was about to import."""
+        self._codes: Collection[CodeType] = ()
+        """Of the step that runs."""
         self._makes_sets = False
         """Whether the step that runs may make sets."""
         self._items_left = SET_ITEMS
@@ -157,13 +159,14 @@ class Repeatable:
             except BaseException:  # raised by the program's own code, which a look at its objects may run
                 fine = False
         self.deterministic = fine and not seen.unpredictable
+        self._codes = codes
         external_events.clear()
         return self.instrument_sets if self._makes_sets else None
 
     def instrument_sets(self, *trees: ast.AST) -> None:
         """Rewrite the trees of a step so that each set that it makes is seen by `report_set`."""
         try:
-            shown = instrument_sets(*trees)
+            shown = instrument_sets(*trees, reads=self.seen.fills_sets)
         except RecursionError:  # what was rewritten until then is as good as what was not
             shown = False
         self.seen.unseen_sets |= not shown
@@ -178,17 +181,14 @@ class Repeatable:
                 if (kind is set or kind is frozenset) and PLAIN.issuperset(map(type, value)):
                     self.seen.makes_sets = True
                 elif issubclass(kind, SETS_AND_VIEWS):
-                    self._report_items(value)
+                    self.seen.makes_sets |= issubclass(kind, (set, frozenset))
+                    items = items_of(value)
+                    if not PLAIN.issuperset(map(type, items)):
+                        self._items_left -= len(items)
+                        self.deterministic = self._items_left >= 0 and all(map(is_value, items))
             except Exception:  # nested too deeply, filled by a thread meanwhile
                 self.deterministic = False
         return value
-
-    def _report_items(self, value: Any) -> None:
-        self.seen.makes_sets |= is_set(value)
-        items = items_of(value)
-        if not PLAIN.issuperset(map(type, items)):
-            self._items_left -= len(items)
-            self.deterministic = self._items_left >= 0 and all(map(is_value, items))
 
     def _is_usual(self, code: CodeType) -> bool:
         """Tell whether the code names nothing new and adds nothing to what was seen."""
@@ -199,7 +199,9 @@ class Repeatable:
             and NUMBERS.issuperset(map(type, code.co_consts))
             and tables.SETTERS.isdisjoint(names)
             and tables.SET_CODES.isdisjoint(does)
+            and not (seen.fills_sets and self._reads(code, does))
             and tables.SORTS.isdisjoint(names)
+            and tables.DIGESTS.isdisjoint(names)
             and (seen.texts or (tables.TEXTS.isdisjoint(names) and tables.TEXT_CODES.isdisjoint(does)))
         )
 
@@ -225,7 +227,7 @@ class Repeatable:
                 and printed is not None
                 and ADDRESS not in printed
                 and ADDRESS not in outcome
-                and not self._depends_on_addresses()
+                and not self._depends_on_addresses(done.changes)
             )
         except BaseException:  # raised by the program's own code, as above
             fine = False
@@ -251,7 +253,7 @@ class Repeatable:
         self._taint()
 
     def assigned(self, value: Any) -> None:
-        """The host has bound a variable."""
+        """Note that the host has bound a variable."""
         if type(value) not in ATOMS:
             self._taint()
             for name in tables.OUTWARD:
@@ -284,18 +286,28 @@ class Repeatable:
     def _see(self, code: CodeType, codes: bytes) -> None:
         """Note what the code, whose instructions are `codes`, makes: functions, sets, strings of objects."""
         names, seen = code.co_names, self.seen
-        seen.fills_sets |= not tables.FILLING.isdisjoint(names)
         if not seen.sorts:
-            seen.sorts = not tables.SORTS.isdisjoint(names) and not tables.TEXTS.isdisjoint(names)
+            seen.sorts = not tables.DIGESTS.isdisjoint(names) or (
+                not tables.SORTS.isdisjoint(names) and not tables.TEXTS.isdisjoint(names)
+            )
         makes_sets = (
             not tables.SET_CODES.isdisjoint(codes)
             or not tables.SET_NAMES.isdisjoint(names)
             or (not tables.CLASS_NAMES.isdisjoint(names) and passes_class_on(code))
         )
         seen.makes_sets |= makes_sets
-        self._makes_sets |= makes_sets or (not tables.VIEW_NAMES.isdisjoint(names) and passes_view_on(code))
+        seen.fills_sets |= not tables.FILLING.isdisjoint(names)
+        self._makes_sets |= (
+            makes_sets
+            or (seen.fills_sets and self._reads(code, codes))
+            or (not tables.VIEW_NAMES.isdisjoint(names) and passes_view_on(code))
+        )
         if not seen.texts:
             seen.texts = not tables.TEXTS.isdisjoint(names) or not tables.TEXT_CODES.isdisjoint(codes)
+
+    def _reads(self, code: CodeType, codes: bytes) -> bool:
+        """Tell whether the code, whose instructions are `codes`, may read the items of a set in their order."""
+        return ITERATE in codes or not tables.VIEW_USERS.isdisjoint(code.co_names)
 
     def _judge_constants(self, code: CodeType) -> bool:
         """Tell whether the names in constants compute: keywords of patterns, fields of templates, computed names."""
@@ -306,12 +318,16 @@ class Repeatable:
             elif type(constant) in (tuple, frozenset):
                 if not self._attributes.isdisjoint(constant):
                     return False
+                if "numpy" in self._learnt and not tables.KEYWORDS.isdisjoint(constant):
+                    return False
                 if not tables.RANDOM.isdisjoint(constant):
                     self._meet_random()
                 if any(map(self._spells, texts_in(constant))):
                     return False
             elif type(constant) is str:
                 seen.texts |= "%s" in constant or "%r" in constant
+                if constant in tables.CLOCKS and "numpy" in self._learnt:
+                    return False
                 if self._spells(constant):
                     return False
                 if "{" in constant and not self._attributes.isdisjoint(_FIELD.findall(constant)):
@@ -328,16 +344,17 @@ class Repeatable:
     def _judge_names(self, code: CodeType, source: str | None) -> bool:
         for name in code.co_names:
             if name not in self._plain:
-                if self._is_doubtful(name):
+                # The judgement depends on where the name stands.
+                if (
+                    name in self._impure
+                    or (self.seen.random and name in tables.SEEDED)
+                    or self._is_doubtful_attribute(name)
+                ):
                     return self._judge_closely(code, source)
                 if len(self._plain) >= NAMES:
                     self._plain.clear()
                 self._plain.add(name)
         return True
-
-    def _is_doubtful(self, name: str) -> bool:
-        """Tell whether the judgement depends on where the name stands."""
-        return name in self._impure or (self.seen.random and name in tables.SEEDED) or self._is_doubtful_attribute(name)
 
     def _is_doubtful_attribute(self, name: str) -> bool:
         if name[:2] == "__" and name[-2:] == "__":
@@ -358,7 +375,9 @@ class Repeatable:
             if does.startswith(("STORE", "DELETE")):
                 continue
             if self.seen.random and name in tables.SEEDED:
-                fine = fine and source is not None and _is_seeded_by_numbers(source)
+                # Each generator in the source must be seeded by a number.
+                fine = fine and source is not None
+                fine = fine and tables.SEEDED_OTHERWISE.search(tables.COMMENT.sub("", source or "")) is None
             elif does.startswith(GLOBAL):
                 fine = fine and self._is_pure_global(name, code, source)
             elif does != "IMPORT_NAME":
@@ -374,8 +393,9 @@ class Repeatable:
             or (name in self._namespace and name not in self._outer)
             or (name in ("getattr", "vars") and self._computes_own_names(name))
             or (name == "dir" and self._lists_own_names())
-            # What a class gives as its hash ends in the order of a set, which is looked at by what it is made of.
-            or (name == "hash" and code.co_name == "__hash__")
+            # What a class gives as its hash ends in the order of a set, which is looked at by what it is made of. Where
+            # the method keeps it, it may end anywhere.
+            or (name == "hash" and code.co_name == "__hash__" and STORE not in code.co_code[::2])
             or (name in ("id", "hash") and source is not None and only_compares(source, name))
         )
 
@@ -450,28 +470,28 @@ class Repeatable:
             return not is_of_known(thing) or thing.__name__ in self._attributes or thing.__name__ in tables.IMPURE
         return not (_is_of_program(kind) or is_of_known(kind))
 
-    def _depends_on_addresses(self) -> bool:
+    def _depends_on_addresses(self, changes: ChangesReport | None) -> bool:
         """Tell whether a string shows where an object of the program's lies, or the order of a set depends on it: also
-        of a set that the step made and dropped.
+        of a set that the step made and dropped. `changes` are those of the step.
         """
         seen = self.seen
-        if (seen.unseen_sets or (seen.makes_sets and seen.fills_sets)) and self._has_class_by_address():
+        if not (seen.texts or seen.makes_sets or seen.unseen_sets):
+            return False
+        own_classes = [*filter(_is_of_program, self._values())]
+        if seen.unseen_sets and (seen.classes or any(kind.__hash__ is object.__hash__ for kind in own_classes)):
             return True
-        texts = seen.texts and (seen.classes or any(kind.__repr__ is object.__repr__ for kind in self._own_classes()))
+        texts = seen.texts and (seen.classes or any(kind.__repr__ is object.__repr__ for kind in own_classes))
         if texts and seen.sorts:
             return True
+        if seen.texts and not texts and changes is not None:  # of a function, an iterator, a class that is held nowhere
+            namespace, names = self._namespace, {*changes.created, *changes.changed}
+            roots = [namespace.get(name) for name in names.union(*map(all_names, self._codes))]
+            if any(thing is None or any(map(has_address, gc.get_referents(thing))) for thing in walk(namespace, roots)):
+                return True
         return (seen.makes_sets or texts) and any(
             thing is None or is_ordered_by_address(thing) or (texts and shows_address(gc.get_referents(thing)))
             for thing in walk(self._namespace, [self._values()])
         )
-
-    def _has_class_by_address(self) -> bool:
-        """Tell whether the program has a class whose instances take their hash from their address."""
-        return self.seen.classes or any(kind.__hash__ is object.__hash__ for kind in self._own_classes())
-
-    def _own_classes(self) -> Iterable[Any]:
-        """The classes of the program that variables hold."""
-        return filter(_is_of_program, self._values())
 
     def _values(self) -> list[Any]:
         return [*self._namespace.values(), builtins_of(self._namespace).get("_")]
@@ -479,11 +499,6 @@ class Repeatable:
 
 def _is_of_program(kind: Any) -> bool:
     return issubclass(type(kind), type) and not is_of_library(kind)
-
-
-def _is_seeded_by_numbers(source: str) -> bool:
-    """Tell whether each generator in the source is seeded by a number."""
-    return tables.SEEDED_OTHERWISE.search(tables.COMMENT.sub("", source)) is None
 
 
 _SAMPLE: Final = """
@@ -512,4 +527,4 @@ def warm_up() -> None:
     known = Repeatable({"Kind": _SampleClass, "kind": [_SampleClass(), {1, 2}, (1.5, "two")]}, (), ())
     known.inspect(_SAMPLE, [_SAMPLE_CODE])
     known.instrument_sets(ast.parse(_SAMPLE))
-    known._depends_on_addresses()
+    known._depends_on_addresses(None)

@@ -1,7 +1,8 @@
 """Have the sets of a program show what they hold while it runs, also those that no variable keeps.
 
-An expression that makes a set is rewritten to pass it to a builtin, which gives it back. That is done for the steps
-that make sets, or pass on a view of a dict. No other step is parsed for it.
+An expression that makes a set is rewritten to pass it to a builtin, which gives it back; where sets are filled, what is
+iterated over, too. That is done for the steps that make or fill sets, or pass on a view of a dict. No other step is
+parsed for it.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ _ANNOTATIONS: Final = ("annotation", "returns")
 _CLASS_TEXTS: Final = ("__name__", "__qualname__")
 
 
-def instrument_sets(*trees: ast.AST) -> bool:
-    """Rewrite, in place, each expression that makes a set, or a view of a dict of which an operator may make one.
+def instrument_sets(*trees: ast.AST, reads: bool = False) -> bool:
+    """Rewrite, in place, each expression that makes a set, or a view of a dict of which an operator may make one;
+    with `reads` also what is iterated over, or returned.
     Returns False if a set may be made in another way: by a class of sets that is passed on.
     """
     nodes = _nodes(trees)
@@ -44,6 +46,8 @@ def instrument_sets(*trees: ast.AST) -> bool:
 
     shown = True
     for node in nodes:
+        if reads:
+            _show_read(node)
         if id(node) in harmless:
             pass
         elif isinstance(node, ast.Name):
@@ -102,6 +106,23 @@ def _harmless(nodes: Iterable[ast.AST]) -> set[int]:
             elif _is_class(thing):
                 harmless.update((id(thing), id(getattr(thing, "func", None))))
     return harmless
+
+
+def _show_read(node: Any) -> None:
+    """Rewrite what is iterated over, or returned: a set that was filled after it was made was not looked at then. To
+    look at each item that is added would cost a search of a graph as much again.
+    """
+    kind = type(node)
+    if kind is ast.For or kind is ast.comprehension:
+        node.iter = _if_held(node.iter)
+    elif kind is ast.Return or kind is ast.Starred:
+        node.value = _if_held(node.value)
+    elif kind is ast.Call and isinstance(node.func, ast.Name) and node.func.id in VIEW_USERS:
+        node.args = [_if_held(part) for part in node.args]
+
+
+def _if_held(node: Any) -> Any:
+    return _shown(node) if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) else node
 
 
 def _shown(node: ast.expr) -> ast.expr:

@@ -71,8 +71,8 @@ VIEW_NAMES: Final = _words("keys items")
 """Methods that give a view of a dict; an operator makes a set of it."""
 VIEW_USERS: Final = _words("list tuple dict set frozenset sorted len sum min max any all zip map filter enumerate iter")
 """Builtins that take what is in a view, and make no set of it that is not seen."""
-FILLING: Final = _words("add update")
-"""Methods that may put any object into a set that held plain values."""
+FILLING: Final = _words("add update symmetric_difference_update")
+"""Methods that put objects into a set."""
 CLASS_NAMES: Final = _words("type __class__")
 """Names that give the class of a set, which makes another set."""
 HASHING: Final = _words("hash tuple frozenset sorted list int float round len sum min max abs bool")
@@ -84,6 +84,12 @@ TEXT_CODES: Final = frozenset(code for name, code in opmap.items() if name.start
 """Instructions that make a string of an object; the string may show its address."""
 SORTS: Final = _words("sort sorted min max nsmallest nlargest")
 """Functions that, named beside one that makes strings, may sort objects by strings that show addresses."""
+DIGESTS: Final = _words("encode hexdigest digest crc32 adler32")
+"""Names of what makes numbers of strings, in which no address can be seen any more."""
+CLOCKS: Final = _words("now today")
+"""Strings that numpy reads as the time."""
+KEYWORDS: Final = _words("where")
+"""Keywords of functions of numpy that leave a part of the result as the memory was."""
 _PLAIN_KINDS: tuple[type, ...] = (int, float, complex, str, list, dict, set, type(iter([])))
 DUNDERS: Final = (
     frozenset(name for kind in _PLAIN_KINDS for name in vars(kind))

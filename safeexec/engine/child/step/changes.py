@@ -22,14 +22,15 @@ from __future__ import annotations
 import sys
 from itertools import compress, islice
 from operator import ne
-from types import CodeType, FunctionType, GetSetDescriptorType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 from zlib import crc32
 
 from msgspec import Struct
 
-from safeexec.common.identity import class_name, dict_of, identity, module_of, mro_of, read_getset
+from safeexec.common.identity import class_name, identity, instance_dict, module_of
 from safeexec.common.text import short_repr, type_name
+from safeexec.engine.child.repeat.code import all_names
 from safeexec.engine.policy.names import GUARD_NAMES
 from safeexec.protocol.messages import DESCRIPTION_CHARACTERS, FEW, NAME_CHARACTERS, ChangesReport, VariableData
 
@@ -71,66 +72,55 @@ class Before(Struct, eq=False):
     """Whether `names` are some of many, and not all there are."""
 
 
-class Tracker:
-    """Compares the namespace before and after a step."""
+def before_step(namespace: dict[str, Any], body: CodeType | None, tail: CodeType | None) -> Before:
+    """Remember what the step that consists of `body` and `tail` finds; without either, which a query of SQL is, all
+    names. Runs no guest code.
+    """
+    mentioned = all_names(body) if body is not None else set()
+    if tail is not None:
+        mentioned |= all_names(tail)
+    size = len(namespace)
+    watched = size > _ALL_NAMES and not (body is None and tail is None)
+    if not watched:
+        names, identities = list(namespace), list(map(identity, namespace.values()))
+    else:
+        _mention_functions(namespace, mentioned)
+        names = [name for name in mentioned if name in namespace]
+        identities = [identity(namespace[name]) for name in names]
+    fingerprints = {}
+    for name in mentioned:
+        if name in namespace:
+            found = fingerprint(namespace[name])
+            if found is not None:
+                fingerprints[name] = found
+    return Before(names, identities, fingerprints, size, watched)
 
-    def before(self, namespace: dict[str, Any], body: CodeType | None, tail: CodeType | None) -> Before:
-        """Remember what the step that consists of `body` and `tail` finds; without either, which a query of SQL is, all
-        names. Runs no guest code.
-        """
-        mentioned: set[str] = set()
-        if body is not None:
-            _mention(body, mentioned)
-        if tail is not None:
-            _mention(tail, mentioned)
-        size = len(namespace)
-        watched = size > _ALL_NAMES and not (body is None and tail is None)
-        if not watched:
-            names, identities = list(namespace), list(map(identity, namespace.values()))
-        else:
-            _mention_functions(namespace, mentioned)
-            names = [name for name in mentioned if name in namespace]
-            identities = [identity(namespace[name]) for name in names]
-        fingerprints = {}
-        for name in mentioned:
-            if name in namespace:
-                found = fingerprint(namespace[name])
-                if found is not None:
-                    fingerprints[name] = found
-        return Before(names, identities, fingerprints, size, watched)
 
-    def after(self, namespace: dict[str, Any], before: Before) -> ChangesReport | None:
-        """Return what is different now, or None where nothing is."""
-        if before.watched:
-            names, identities = _watched(namespace, before)
-        else:
-            names, identities = list(namespace), list(map(identity, namespace.values()))
-        created: list[str] = []
-        deleted: list[str] = []
-        if names == before.names:
-            changed = list(compress(names, map(ne, before.identities, identities)))
-        else:
-            was = dict(zip(before.names, before.identities, strict=True))
-            now = dict(zip(names, identities, strict=True))
-            created = [name for name in names if name not in was and not _is_of_python(name)]
-            deleted = [name for name in before.names if name not in now]
-            changed = [name for name in names if was.get(name, now[name]) != now[name]]
-        for name, found in before.fingerprints.items():
-            if name in namespace and name not in changed and fingerprint(namespace[name]) != found:
-                changed.append(name)
-        return _report(namespace, created, changed, deleted) if created or changed or deleted else None
+def after_step(namespace: dict[str, Any], before: Before) -> ChangesReport | None:
+    """Return what is different now, or None where nothing is."""
+    if before.watched:
+        names, identities = _watched(namespace, before)
+    else:
+        names, identities = list(namespace), list(map(identity, namespace.values()))
+    created: list[str] = []
+    deleted: list[str] = []
+    if names == before.names:
+        changed = list(compress(names, map(ne, before.identities, identities)))
+    else:
+        was = dict(zip(before.names, before.identities, strict=True))
+        now = dict(zip(names, identities, strict=True))
+        created = [name for name in names if name not in was and not _is_of_python(name)]
+        deleted = [name for name in before.names if name not in now]
+        changed = [name for name in names if was.get(name, now[name]) != now[name]]
+    for name, found in before.fingerprints.items():
+        if name in namespace and name not in changed and fingerprint(namespace[name]) != found:
+            changed.append(name)
+    return _report(namespace, created, changed, deleted) if created or changed or deleted else None
 
 
 def _is_of_python(name: Any) -> bool:
-    """Names that Python itself adds to a namespace (``__warningregistry__``), and keys that are no names."""
+    """Tell whether Python itself adds a name to a namespace (``__warningregistry__``), or a key is no name."""
     return type(name) is not str or (name.startswith("__") and name.endswith("__"))
-
-
-def _mention(code: CodeType, names: set[str]) -> None:
-    names.update(code.co_names)
-    for constant in code.co_consts:
-        if type(constant) is CodeType:
-            _mention(constant, names)
 
 
 def _mention_functions(namespace: dict[str, Any], names: set[str]) -> None:
@@ -139,14 +129,13 @@ def _mention_functions(namespace: dict[str, Any], names: set[str]) -> None:
     while waiting and len(names) < 10_000:
         value = namespace.get(waiting.pop())
         if type(value) is FunctionType and value.__globals__ is namespace:
-            found: set[str] = set()
-            _mention(value.__code__, found)
+            found = all_names(value.__code__)
             waiting += found - names
             names |= found
 
 
 def _watched(namespace: dict[str, Any], before: Before) -> tuple[list[str], list[int]]:
-    """Names and identities in a large namespace: those watched, and those that were added at its end."""
+    """Return names and identities in a large namespace: those watched, and those that were added at its end."""
     names = [name for name in before.names if name in namespace]
     added = len(namespace) - before.size + len(before.names) - len(names)
     if added > 0:
@@ -158,7 +147,7 @@ def _watched(namespace: dict[str, Any], before: Before) -> tuple[list[str], list
 def _report(
     namespace: dict[str, Any], created: list[str], changed: list[str], deleted: list[str]
 ) -> ChangesReport | None:
-    """The names that a program could have bound, the living ones with a description; None where there are none."""
+    """Return the names that a program could have bound, the living ones with a description; None where none is."""
     report = ChangesReport()
     descriptions, gone = report.descriptions, report.deleted
     for names, listed in ((created, report.created), (changed, report.changed), (deleted, gone)):
@@ -232,43 +221,23 @@ def _of_dict(value: dict[Any, Any], levels: int) -> tuple[Any, ...]:
 
 
 def _of_object(value: Any, kind: type, levels: int) -> Any:
-    """An array, a frame, another container, or an object with attributes."""
+    """Return the fingerprint of an array, a frame, another container or an object; None if it has no inside."""
+    package, name = library_of(kind), class_name(kind)
     try:
-        package = library_of(kind)
         if package == "numpy":
-            return _of_array(value, kind)
+            return _checksum(value) if name == "ndarray" else None
         if package == "pandas":
-            return _of_frame(value, kind)
+            return _of_frame(value) if name in ("DataFrame", "Series") else None
+        if package == "collections" and name == "deque":
+            return (len(value), *map(identity, islice(value, _ITEMS)))
+        if package == "collections" and isinstance(value, dict):
+            return _of_dict(dict(islice(dict.items(value), 4 * _ITEMS)), 2), len(value)
         if package in ("collections", "array"):
-            return (
-                (len(value), *map(identity, islice(value, _ITEMS))) if kind.__name__ == "deque" else _of_buffer(value)
-            )
-        return _of_attributes(value, kind, levels)
+            view = memoryview(value).cast("B")
+            return len(view), crc32(view[:_BYTES])
+        return _of_dict(instance_dict(value), levels - 1)
     except Exception:
         return None
-
-
-def _of_attributes(value: Any, kind: type, levels: int) -> Any:
-    """The ``__dict__`` that the interpreter keeps for `value`, not one that a class of the guest pretends to have."""
-    for base in mro_of(kind):
-        descriptor = dict_of(base).get("__dict__")
-        if descriptor is not None:
-            attributes = read_getset(descriptor, value) if type(descriptor) is GetSetDescriptorType else None
-            return _of_dict(attributes, levels - 1) if type(attributes) is dict else None
-    return None
-
-
-def _of_buffer(value: Any) -> Any:
-    if isinstance(value, dict):
-        return _of_dict(dict(islice(dict.items(value), 4 * _ITEMS)), 2), len(value)
-    view = memoryview(value).cast("B")
-    return len(view), crc32(view[:_BYTES])
-
-
-def _of_array(value: Any, kind: type) -> Any:
-    if kind is not getattr(sys.modules.get("numpy"), "ndarray", None):
-        return None
-    return _checksum(value)
 
 
 def _checksum(array: Any) -> tuple[Any, ...]:
@@ -284,22 +253,16 @@ def _checksum(array: Any) -> tuple[Any, ...]:
     return array.shape, array.dtype.str, array.ctypes.data if size else 0, crc32(sample.tobytes())
 
 
-def _of_frame(value: Any, kind: type) -> Any:
-    """The blocks of a DataFrame or Series, and the identities of its axes."""
-    pandas = sys.modules.get("pandas")
-    if kind not in (getattr(pandas, "DataFrame", None), getattr(pandas, "Series", None)):
-        return None
-    manager = value._mgr
-    blocks: list[Any] = []
-    for block in manager.blocks[:_ITEMS]:
-        data = block.values
-        blocks.append(_checksum(data) if type(data).__module__ == "numpy" else _of_extension(data))
+def _of_frame(value: Any) -> Any:
+    """Return the blocks of a DataFrame or Series, and the identities of its axes."""
+    arrays = [block.values for block in value._mgr.blocks[:_ITEMS]]
+    blocks = [_checksum(data) if type(data).__module__ == "numpy" else _of_extension(data) for data in arrays]
     labels = value.columns if value.ndim == 2 else value.name
     return (value.shape, identity(value.index), identity(labels), *blocks)
 
 
 def _of_extension(data: Any) -> Any:
-    """An extension array: by the arrays it is made of. An Arrow table is immutable, so its identity is enough."""
+    """Return an extension array by the arrays it is made of. An Arrow table is immutable, so its identity is enough."""
     for name in ("_data", "_ndarray", "_codes"):
         inside = getattr(data, name, None)
         if type(inside).__module__ == "numpy":
@@ -312,7 +275,7 @@ def _of_extension(data: Any) -> Any:
 
 
 def describe(value: Any) -> str:
-    """A value in a few words: ``DataFrame 891x12``, ``list of 3``, ``int 42``, ``function area(width, height)``."""
+    """Return a value in a few words: ``DataFrame 891x12``, ``list of 3``, ``int 42``, ``function area(width)``."""
     kind = type(value)
     if kind is float or kind is bool or (kind is int and -_LONG < value < _LONG):
         return f"{kind.__name__} {value!r}"
@@ -343,7 +306,7 @@ def _describe_other(value: Any, kind: type) -> str:
 
 
 def shape_of(value: Any) -> str:
-    """``891x12`` for arrays and frames, the number of items for builtin containers, else nothing."""
+    """Return ``891x12`` for arrays and frames, the number of items for builtin containers, else nothing."""
     kind = type(value)
     if kind in (list, tuple, dict, set, frozenset, str, bytes, bytearray):
         return str(len(value))
@@ -357,7 +320,7 @@ def shape_of(value: Any) -> str:
 
 
 def library_of(kind: type) -> str:
-    """The package that really defines `kind`, if its objects may be asked; a class that only claims so has none."""
+    """Return the package that really defines `kind`, if its objects may be asked; none for one that only claims so."""
     module = module_of(kind)
     if type(module) is not str or module.partition(".")[0] not in _LIBRARIES:
         return ""
@@ -366,7 +329,7 @@ def library_of(kind: type) -> str:
 
 
 def variables(namespace: dict[str, Any]) -> list[VariableData]:
-    """Each name of `namespace` with type, shape, size in bytes and a short repr; at most 1000 names.
+    """Return each name of `namespace` with type, shape, size in bytes and a short repr; at most 1000 names.
 
     The `repr` of guest objects is the guest's own: call this where the guest's limits hold.
     """
@@ -392,7 +355,7 @@ def _text(value: Any) -> bytes:
 
 
 def size_of(value: Any) -> int | None:
-    """Bytes that a value takes: the buffers of arrays and frames, the value and its direct items for containers."""
+    """Return the bytes that a value takes: the buffers of arrays and frames, a container with its direct items."""
     kind = type(value)
     try:
         package = library_of(kind)
@@ -412,6 +375,6 @@ def size_of(value: Any) -> int | None:
 
 
 def _size_of_items(items: Any, count: int) -> int:
-    """The size of all items, reckoned from the first thousand."""
+    """Return the size of all items, reckoned from the first thousand."""
     sampled = [sys.getsizeof(item) for item in islice(items, 1000)]
     return sum(sampled) * count // len(sampled) if sampled else 0

@@ -50,13 +50,13 @@ class QueryDone(NamedTuple):
 
 
 def _quoted(name: str) -> str:
-    """`name` as an identifier of SQL."""
+    """Return `name` as an identifier of SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 @contextlib.contextmanager
 def open_duckdb(duckdb: Any, memory_bytes: int | None) -> Iterator[Database]:
-    """A database of the module `duckdb`, in memory, for one query, which may use `memory_bytes`."""
+    """Yield a database of the module `duckdb`, in memory, for one query, which may use `memory_bytes`."""
     config = dict(_CONFIG)
     if memory_bytes is not None:
         config["memory_limit"] = f"{max(memory_bytes, _LEAST_MEMORY) >> 10}KiB"

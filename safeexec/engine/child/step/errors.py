@@ -44,6 +44,7 @@ class _Facts(NamedTuple):
     plan: LanguagePlan
     lost_names: Container[str]
     workspace_files: Callable[[], list[str]] | None
+    shadowed: Callable[[str], str | None] | None
 
 
 def running(exc: BaseException, sources: Mapping[str, str]) -> list[Running]:
@@ -88,36 +89,32 @@ def report(
     """
     left_out = tracebacks.cut(exc)
     lines = tracebacks.SourceLines(sources)
-    facts = _Facts(lines, sources, namespace, plan, lost_names, workspace_files)
     frames = tracebacks.guest_frames(exc, sources)
     filename, position = _place(exc, frames, lines, sources)
     message = _not_imported(exc) or tracebacks.message_of(exc)
     text = _text_or_empty(lambda: tracebacks.TracebackFormatter(sources, left_out).format(exc))
     hint = _told(exc, "hint")
     if hint is None:
-        hint = _text_or_empty(lambda: _of_refusal(exc, plan)) or None
-    if hint is None:
-        hint = _text_or_empty(lambda: _shadowed(exc, shadowed)) or _text_or_empty(
-            lambda: _hint(exc, message, frames, facts)
-        )
+        facts = _Facts(lines, sources, namespace, plan, lost_names, workspace_files, shadowed)
+        hint = _text_or_empty(lambda: _hint(exc, message, frames, facts))
     kind, rule = class_name(type(exc)), _told(exc, "rule")
     if (refusal := explain(exc)) is not None:
-        shown = f"{kind}: {message}"
+        last_line = f"{kind}: {message}\n"
         message, rule, hint = refusal
-        hint = advice.network_hint(plan) if hint == NO_NETWORK else hint
+        hint = (advice.network_hint(plan) or "") if hint == NO_NETWORK else hint
         kind = "PermissionError"
-        if text.endswith(shown + "\n"):
-            text = f"{text[: -len(shown) - 1]}{kind}: {message}\n"
+        if text.endswith(last_line):
+            text = f"{text.removesuffix(last_line)}{kind}: {message}\n"
     source_line = lines.line(filename, position.line) if position else ""
     frames.clear()
     tracebacks.release_frames(exc)
     return ErrorReport(
         type=kind,
         message=_encode(message),
-        line=position.line if position else None,
-        column=position.column if position else None,
-        end_line=position.end_line if position else None,
-        end_column=position.end_column if position else None,
+        line=position and position.line,
+        column=position and position.column,
+        end_line=position and position.end_line,
+        end_column=position and position.end_column,
         source_line=_encode(tracebacks.without_middle(source_line, tracebacks.MAX_LINE)),
         traceback=_encode(text),
         rule=rule,
@@ -127,9 +124,7 @@ def report(
 
 
 def _not_imported(exc: BaseException) -> str:
-    """Return what to say of a module that lies below another and that nothing has imported yet. CPython says that the
-    one above has no such attribute.
-    """
+    """Return what to say of a submodule that nothing has imported: CPython says that there is no such attribute."""
     if type(exc) is not AttributeError or type(exc.obj) is not ModuleType or type(exc.name) is not str:
         return ""
     path = vars(exc.obj).get("__path__")
@@ -146,23 +141,6 @@ def _told(exc: BaseException, name: str) -> str | None:
     """
     found = instance_dict(exc).get(name)
     return found if type(found) is str else None
-
-
-def _of_refusal(exc: BaseException, plan: LanguagePlan) -> str:
-    """Return what to do instead of what a guard of the language has refused: it wrote kind and name onto the
-    exception.
-    """
-    refused = instance_dict(exc).get("refused")
-    if type(refused) is not tuple or len(refused) != 2:
-        return ""
-    return advice.refusal_hint(*refused, plan) or ""
-
-
-def _shadowed(exc: BaseException, shadowed: Callable[[str], str | None] | None) -> str:
-    """Return the hint for a name that a library's module does not have, and perhaps the file of that name."""
-    if shadowed is None or type(exc) is not AttributeError:
-        return ""
-    return (shadowed(exc.obj.__name__) or "") if type(exc.obj) is ModuleType else ""
 
 
 def _place(
@@ -183,6 +161,12 @@ def _place(
 def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame], facts: _Facts) -> str:
     """Return what to do instead, or nothing. `frames` are those of the guest."""
     lines, sources = facts.lines, facts.sources
+    refused = instance_dict(exc).get("refused")  # a guard of the language wrote kind and name onto the exception
+    found = advice.refusal_hint(*refused, facts.plan) if type(refused) is tuple and len(refused) == 2 else None
+    if not found and facts.shadowed is not None and type(exc) is AttributeError and type(exc.obj) is ModuleType:
+        found = facts.shadowed(exc.obj.__name__)  # a file may have the name of the library's module
+    if found:
+        return found
     where = tracebacks.syntax_position(exc, sources)
     if where is not None and (not frames or where[0] != frames[-1].filename):
         return advice.syntax_hint(exc, sources[where[0]]) or ""
@@ -191,12 +175,13 @@ def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame],
     inner = tracebacks.only_member(exc)
     if inner is not None:
         return _hint(inner, tracebacks.message_of(inner), tracebacks.guest_frames(inner, sources), facts)
+    segment, rest = lines.expression(frames[-1]) if frames else ("", "")
     found = advice.runtime_hint(
         (frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
         exc=exc,
         message=message,
-        segment=lines.segment(frames[-1]) if frames else "",
-        rest_of_line=lines.rest(frames[-1]) if frames else "",
+        segment=segment,
+        rest_of_line=rest,
         libraries=tracebacks.library_frames(exc, sources) if frames else [],
         sources=sources,
         namespace=facts.namespace,
@@ -208,7 +193,7 @@ def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame],
 
 
 def _text_or_empty(make: Callable[[], str]) -> str:
-    """`make()`, or nothing if it fails: a report that lacks a part is better than a child that dies of reporting."""
+    """Return `make()`, or nothing if it fails: a report may lack a part, but no child dies of reporting."""
     try:
         return make()
     except BaseException:  # code of the guest's

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from types import CodeType, CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.common.identity import class_name
+from safeexec.common.identity import args_of, class_name, entries_of
 from safeexec.common.own import contextlib, gc, os, resource
 from safeexec.common.text import short_repr
 from safeexec.engine import advice
 from safeexec.engine.child.repeat.repeatable import Repeatable, external_events, warm_up
 from safeexec.engine.child.step.awaiting import StepLoop
-from safeexec.engine.child.step.changes import variables
+from safeexec.engine.child.step.changes import after_step, before_step, variables
 from safeexec.engine.child.step.program import (
     CompiledStep,
     Diagnostic,
@@ -35,22 +35,16 @@ from safeexec.protocol.values import encode
 
 if TYPE_CHECKING:
     from safeexec.engine.child.process.threads import Threads
-    from safeexec.engine.child.step.changes import Tracker
     from safeexec.engine.child.step.displays import Displays
     from safeexec.engine.child.step.output import Streams
     from safeexec.protocol.plan import LimitsPlan
 
 ARRAY_BYTES = 128 << 10
-"""Of the arrays and frames in a step's value: as plain data they cost the host 2 us per element, with every step that
-ends in one.
-"""
+"""Of the arrays and frames in a step's value: as plain data they cost the host 2 us per element."""
 WARM_UP = "x = x + 1"
 """The source of a warm-up, until there has been a step."""
 WARM_UP_CHARACTERS = 4000
 """A longer source is not compiled for a warm-up."""
-"""Larger values are announced with the answer and delivered through a memfd (1 MB: 0.3 ms instead of 1.5 through a
-socket).
-"""
 TEXT_CHARACTERS = 20_000
 """Of the repr of a value; of a longer one the beginning and the end are kept."""
 SHOWN_DIGITS = 20_000
@@ -76,14 +70,12 @@ class Guest:
         limits: LimitsPlan,
         streams: Streams,
         displays: Displays,
-        tracker: Tracker,
         tools: Mapping[str, Callable[..., Any]],
     ) -> None:
         self.language = language
         self.limits = limits
         self.streams = streams
         self.displays = displays
-        self.tracker = tracker
         self.progress = ProgressBars(lambda description, done, total: None)
         self.loop = StepLoop()
         self.threads: Threads | None = None
@@ -147,16 +139,15 @@ class Guest:
                 gc.enable()
         self.remember(filename, source)
         self._last_source = source
-        if not self.judges:
-            return self._run(compiled.body, compiled.tail)
         done = self._run(compiled.body, compiled.tail)
-        self.repeatable.conclude(done, self.streams.log.printed())
+        if self.judges:
+            self.repeatable.conclude(done, self.streams.log.printed())
         return done
 
     def _compiled(
         self, source: str, filename: str, stdin: bool, review: Review | None = None
     ) -> tuple[str, CompiledStep]:
-        """The program in what was sent, and its code. Raises what compiling raises."""
+        """Return the program in what was sent, and its code. Raises what compiling raises."""
         source = without_fence(source)
         try:
             return source, self.language.compile(source, filename, stdin=stdin, review=review)
@@ -167,8 +158,8 @@ class Guest:
         return plain, self.language.compile(plain, filename, stdin=stdin, review=review)
 
     def _watch_exit_functions(self) -> None:
-        """A session has no end at which they could run: its process waits for the next step, and is killed. So the step
-        that registers one is to tell.
+        """Note which step registers a function with atexit. A session has no end at which it could run: its process
+        waits for the next step, and is killed. So the step is to tell.
         """
         register = atexit.register
 
@@ -190,7 +181,7 @@ class Guest:
 
     def _run(self, body: CodeType | None, tail: CodeType | None) -> m.StepDone:
         namespace = self.namespace
-        before = self.tracker.before(namespace, body, tail)
+        before = before_step(namespace, body, tail)
         value: Any = None
         try:
             try:
@@ -216,7 +207,7 @@ class Guest:
             done = self._exited(error)
         except BaseException as error:
             done = self.failed(error)
-        done.changes = self.tracker.after(namespace, before)
+        done.changes = after_step(namespace, before)
         return done
 
     def _done(self, value: Any) -> m.StepDone:
@@ -254,14 +245,15 @@ class Guest:
         return usage.ru_maxrss
 
     def _exited(self, error: SystemExit) -> m.StepDone:
-        """The program has ended itself: with status 0 the step is `ok`, any other is its error."""
+        """Return the answer of a program that has ended itself: `ok` with status 0, any other is its error."""
         code = _EXIT_CODE(error)
         status = exit_status(code)
         if status == 0:
             done = self._done(None)
         else:
-            if not issubclass(type(code), int):
-                _print_exit_message(code)
+            if not issubclass(type(code), int):  # as CPython does: on standard error; its `__str__` is the guest's
+                with contextlib.suppress(BaseException):
+                    print(code, file=sys.stderr)
             done = self.failed(error)
         done.exit_status = status
         return done
@@ -271,7 +263,7 @@ class Guest:
         from safeexec.engine.child.step.sql import SqlError  # for programs that use SQL
 
         self.streams.begin()
-        before = self.tracker.before(self.namespace, None, None)
+        before = before_step(self.namespace, None, None)
         try:
             if request.name in self.hidden:
                 raise NameError(f"{request.name!r} belongs to the sandbox")
@@ -287,7 +279,7 @@ class Guest:
             done = self.failed(error)
             if type(error) is SqlError and done.error is not None:
                 done.error.line, done.error.column = error.line, error.column
-        done.changes = self.tracker.after(self.namespace, before)
+        done.changes = after_step(self.namespace, before)
         return done
 
     def sql(self, query: str, /, **tables: Any) -> Any:
@@ -312,14 +304,16 @@ class Guest:
         return frame
 
     def hold(self, payload: bytes) -> tuple[bytes, int]:
-        """`payload` as it goes into an answer: itself, or, when it is large, its size, and `Deliver` fetches it."""
+        """Return `payload` as it goes into an answer: itself, or, when it is large, its size, and `Deliver` fetches it
+        through a memfd (1 MB: 0.3 ms instead of 1.5 through a socket).
+        """
         if len(payload) <= m.INLINE_BYTES:
             return payload, 0
         self.pending = payload
         return b"", len(payload)
 
     def names(self) -> list[str]:
-        """The names that the guest bound, in order, without those that no text can show."""
+        """Return the names that the guest bound, in order, without those that no text can show."""
         hidden = self.hidden | _FROM_PYTHON
         return [name for name in self.namespace if type(name) is str and name not in hidden and name.isprintable()]
 
@@ -346,13 +340,12 @@ class Guest:
             compiled = self.language.compile(source, "<warm-up>")
         except BaseException:
             return
-        before = self.tracker.before(self.namespace, compiled.body, compiled.tail)
-        self.tracker.after(self.namespace, before)
+        before = before_step(self.namespace, compiled.body, compiled.tail)
+        after_step(self.namespace, before)
 
     def failed(self, error: BaseException) -> m.StepDone:
-        """The answer of a step that raised."""
+        """Return the answer of a step that raised."""
         displays = self.displays.collect(None)
-        frames: list[m.FrameData] = []
         running = []
         try:
             from safeexec.engine.child.step import errors  # the zygote imports it late
@@ -372,18 +365,14 @@ class Guest:
             # The step has left no descriptor to read `errors` with, or code of the guest's raised in what is reported.
             report = _brief_report(error)
         self.streams.end()
-        if running:
-            frames = errors.described(running)  # what a `__repr__` prints is not the step's
-        return m.StepDone(
-            "output" if _message_size(error) > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error),
-            error=report,
-            displays=displays,
-            peak_kb=self._peak_kb(),
-            frames=frames,
-        )
+        frames = errors.described(running) if running else []  # what a `__repr__` prints is not the step's
+        # Its message is output too, and Python would have printed it.
+        printed = sum(len(part) for part in args_of(error) if type(part) in (str, bytes))
+        outcome: Any = "output" if printed > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error)
+        return m.StepDone(outcome, error=report, displays=displays, peak_kb=self._peak_kb(), frames=frames)
 
     def refused(self, error: BaseException, filename: str, source: str) -> m.StepDone:
-        """The step did not compile: a policy's refusal, a syntax error, or a limit of the parser."""
+        """Return the answer of a step that did not compile: a refusal, a syntax error, or a limit of the parser."""
         if isinstance(error, Rejection):
             self.streams.end()
             return m.StepDone("rejected", error=rejection_report(error, self._hint))
@@ -413,13 +402,11 @@ async def _on_the_loop(code: CodeType, namespace: dict[str, Any]) -> None:
 
 _EXIT_CODE: Callable[[SystemExit], Any] = SystemExit.__dict__["code"].__get__
 """A subclass of the guest's may have an attribute `code` of its own."""
-_ARGUMENTS: Callable[[BaseException], tuple[Any, ...]] = BaseException.__dict__["args"].__get__
-"""In the same way."""
 _LONG = range(-(1 << 63), 1 << 63)
 
 
 def exit_status(code: object) -> int:
-    """The exit status that CPython on Linux makes of a SystemExit's code: 0 to 255.
+    """Return the exit status that CPython on Linux makes of a SystemExit's code: 0 to 255.
 
     None is 0, a whole number its last eight bits (255 for one that no C long holds), anything else a message and 1.
     """
@@ -431,30 +418,15 @@ def exit_status(code: object) -> int:
     return number & 0xFF if number in _LONG else 255
 
 
-def _print_exit_message(code: object) -> None:
-    """As CPython does with a code that is no number: on standard error. Its `__str__` is the guest's."""
-    with contextlib.suppress(BaseException):
-        print(code, file=sys.stderr)
-
-
 def _brief_report(error: BaseException) -> m.ErrorReport:
-    """Type, message and line, without the modules that tell the rest. Asks nothing of the exception's own code."""
-    name = class_name(type(error))
-    words = " ".join(filter(_is_text, _ARGUMENTS(error)))
+    """Return type, message and line, without the modules that tell the rest. Runs no code of the exception's own."""
+    words = " ".join(part for part in args_of(error) if type(part) is str)
     if type(error) is OSError:
         with contextlib.suppress(BaseException):  # what it was made with may be the guest's
             words = str(error)
-    line, place = None, BaseException.__dict__["__traceback__"].__get__(error)
-    while place is not None:
-        if place.tb_frame.f_code.co_filename.startswith("<step "):
-            line = place.tb_lineno
-            break
-        place = place.tb_next
-    return m.ErrorReport(type=name, message=words.encode("utf-8", "surrogatepass")[:TEXT_CHARACTERS], line=line)
-
-
-def _is_text(part: object) -> bool:
-    return type(part) is str
+    lines = (one.tb_lineno for one in entries_of(error) if one.tb_frame.f_code.co_filename.startswith("<step "))
+    message = words.encode("utf-8", "surrogatepass")[:TEXT_CHARACTERS]
+    return m.ErrorReport(type=class_name(type(error)), message=message, line=next(lines, None))
 
 
 def _workspace_files() -> list[str]:
@@ -465,9 +437,9 @@ def _workspace_files() -> list[str]:
 
 
 def shown(value: Any, sources: Mapping[str, str]) -> str:
-    """`repr(value)`, or a short one of a value that Python or a library cannot write: an exact number past the digits
-    that `str` allows, whatever class holds it, and what is nested past the recursion limit are values all the same.
-    What code of the guest's raises, a file of `sources`, is the step's error, as at a prompt.
+    """Return `repr(value)`, or a short one of a value that Python or a library cannot write: an exact number past the
+    digits that `str` allows, whatever class holds it, and what is nested past the recursion limit are values all the
+    same. What code of the guest's raises, a file of `sources`, is the step's error, as at a prompt.
     """
     kind = type(value)
     try:
@@ -495,19 +467,14 @@ _SLICED = (str, bytes, list, tuple)
 
 
 def _ends_of(value: Any, kind: type) -> str:
-    """As much of the repr of a long value as is kept of it: half at each end (1 MB of bytes: 0.1 ms instead of 3)."""
+    """Return as much of a long value's repr as is kept: half at each end (1 MB of bytes: 0.1 ms instead of 3)."""
     half = TEXT_CHARACTERS // 2 + 1
     count = half if kind is str or kind is bytes else half // 3 + 2  # an item and what parts it from the next: three
     return repr(value[:count])[:half] + " … " + repr(value[-count:])[-half:]
 
 
-def _message_size(error: BaseException) -> int:
-    """Characters of an exception's arguments: its message is output too, and Python would have printed it."""
-    return sum(len(part) for part in _ARGUMENTS(error) if type(part) in (str, bytes))
-
-
 def outcome_of(error: BaseException) -> Any:
-    """The outcome word for an exception that the guest did not catch."""
+    """Return the outcome word for an exception that the guest did not catch."""
     if is_out_of_memory(error):
         return "memory"
     # Any type: a library may say it in its own words, "can't start new thread" or "failed to map segment".
@@ -515,7 +482,7 @@ def outcome_of(error: BaseException) -> Any:
 
 
 def rejection_report(rejection: Rejection, hint_of: Callable[[str, str], str | None]) -> m.ErrorReport:
-    """All diagnostics of a rejection as one report: the first one leads. `hint_of` gives the hint for kind and name."""
+    """Return all diagnostics of a rejection as one report, the first one first. `hint_of`: kind and name to hint."""
 
     def report(d: Diagnostic) -> dict[str, Any]:
         hint = hint_of(d.kind, d.name)

@@ -52,12 +52,8 @@ class ProgramModules:
         self.compiling = ""
         """The module that was compiled last."""
 
-    def install(self) -> None:
-        """Find the program's modules before all others: `find` knows which names are libraries'."""
-        sys.meta_path.insert(0, self)
-
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
-        """The spec of a module of the program; None for all others."""
+        """Return the spec of a module of the program; None for all others."""
         parent = name.rpartition(".")[0]
         if parent and not isinstance(getattr(sys.modules.get(parent), "__loader__", None), _Loader):
             return None
@@ -83,7 +79,7 @@ class ProgramModules:
             eval(compiled.tail, space)
 
     def as_refused(self, error: BaseException) -> BaseException:
-        """The refusal of a module's source that this error was made of; the error itself if it was made of none."""
+        """Return the refusal of a module's source that this error was made of, or the error itself."""
         return error
 
 
@@ -105,7 +101,7 @@ class _Loader(Loader):
         modules.run(name, self._source, space)
 
     def get_source(self, name: str) -> str:
-        """The text, for `inspect` and `linecache`."""
+        """Return the text, for `inspect` and `linecache`."""
         return self._source.text
 
     def is_package(self, name: str) -> bool:

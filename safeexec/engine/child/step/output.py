@@ -14,6 +14,7 @@ import io
 import mmap
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from safeexec.common.own import os
@@ -38,13 +39,13 @@ _PRINTED_AT_ONCE = frozenset({str, int, float, bool, type(None)})
 
 
 def _memory(size: int) -> tuple[mmap.mmap, int]:
-    """A mapping that `_putting_behind` gives a file, and its address. Private: until then it is the zygote's."""
+    """Return a mapping that `_putting_behind` gives a file, and its address. Private: until then it is the zygote's."""
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return memory, ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
 def _putting_behind(address: int, size: int, protection: int, kind: int, offset: int) -> Call:
-    """The call that lets the mapping at `address` show the file behind descriptor 1."""
+    """Return the call that lets the mapping at `address` show the file behind descriptor 1."""
     return prepared("mmap", address, size, protection, kind | _MAP_FIXED, 1, offset)
 
 
@@ -56,6 +57,8 @@ class Log:
         self._file: tuple[int, int] | None = None
         """The file behind descriptor 1, while its areas are in the mappings."""
         self._shared = False
+        self.elsewhere = False
+        """Whether the step has printed an object, and not only text and numbers, to another stream."""
         size = python_bytes(output_bytes)
         self._map, mapped_at = _memory(size)
         self._second, second_at = _memory(RAW_BYTES)
@@ -78,9 +81,7 @@ class Log:
             self._shared = True
 
     def attach(self) -> None:
-        """Begin at the start of the files that a child, or a branch, was given; without one that is shared, write to
-        descriptor 1 directly.
-        """
+        """Begin at the start of the files of a child, or a branch; where none is shared, write to descriptor 1."""
         self._file = None
         try:
             info = os.fstat(1)
@@ -92,11 +93,11 @@ class Log:
         self.rewind()
 
     def rewind(self) -> None:
-        """A step begins: the host has emptied the file."""
+        """Begin a step: the host has emptied the file."""
         if self._file is None:
             self.direct()
             return
-        self._raw = 0
+        self._raw, self.elsewhere = 0, False
         self._map.seek(0)
         self.memory: mmap.mmap | bytes = self._second
         self.watched = 0
@@ -109,7 +110,7 @@ class Log:
             self._map[:size] = bytes(size)
 
     def finish(self) -> None:
-        """A step ends. The host takes NULs for memory that nobody wrote to: those that were printed are fenced in."""
+        """End a step. The host takes NULs for memory that nobody wrote to: those that were printed are fenced in."""
         if self._file is None or not (size := self._map.tell()):
             return
         if not self._map[size - 1]:
@@ -120,9 +121,11 @@ class Log:
 
     def printed(self) -> bytes | None:
         """Return what the step that has ended printed, without a system call; None where some of it is not in the first
-        area.
+        area, or was an object that was written into a stream of the program's.
         """
-        if self._file is None or self.memory is not self._second or self._raw or self.memory[self.watched]:
+        if self._file is None or self.elsewhere or self.memory is not self._second or self._raw:
+            return None
+        if self.memory[self.watched]:
             return None
         return self._map[: self._map.tell()]
 
@@ -174,16 +177,16 @@ class Log:
         self.watched = min(self._raw, RAW_BYTES - 1)
 
     def overflow(self, data: bytes) -> None:
-        """The first area is full: what comes now follows all that is in it."""
+        """Write past the first area, which is full: what comes now follows all that is in it."""
         self.direct()
         self.put(data)
 
 
-def _write(data: bytes) -> None:
-    """Write all of `data` to descriptor 1. Raises OSError past the end of its file (EPERM)."""
+def _write(data: bytes, fd: int = 1) -> None:
+    """Write all of `data` to a descriptor. Raises OSError past the end of its file (EPERM)."""
     rest = memoryview(data)
     while rest:
-        rest = rest[os.write(1, rest) :]
+        rest = rest[os.write(fd, rest) :]
 
 
 def _drop(_: bytes) -> None:
@@ -191,32 +194,35 @@ def _drop(_: bytes) -> None:
 
 
 class _Outlet(io.BufferedIOBase):
-    """The binary stream below `sys.stdout`: keeps nothing."""
+    """The binary stream below a text stream: keeps nothing. (A `FileIO` would lead to the class that opens files.)"""
 
     raw: Any = None
     mode = "wb"
-    name = "<stdout>"
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+    def __init__(self, fd: int, name: str, put: Callable[[bytes], object]) -> None:
+        self._fd = fd
+        self.name = name
+        self._put = put
 
     def write(self, data: Any, /) -> int:
         data = bytes(data)
-        self._log.write(data)
+        self._put(data)
         return len(data)
 
     def writable(self) -> bool:
         return True
 
     def fileno(self) -> int:
-        return 1
+        return self._fd
 
 
 class _StandardOutput(io.TextIOWrapper):
     """The text stream above an `_Outlet`, and one call less: 100,000 lines cost 150 ms through both layers."""
 
     def __init__(self, log: Log) -> None:
-        super().__init__(_Outlet(log), encoding="utf-8", errors="strict", newline="\n", write_through=True)
+        super().__init__(
+            _Outlet(1, "<stdout>", log.write), encoding="utf-8", errors="strict", newline="\n", write_through=True
+        )
         self._log = log
 
     def write(self, text: str, /) -> int:
@@ -236,27 +242,6 @@ _StandardOutput.__name__ = _StandardOutput.__qualname__ = "TextIOWrapper"
 _StandardOutput.__module__ = "_io"
 
 
-class _ErrorOutlet(io.BufferedIOBase):
-    """The binary stream below `sys.stderr`. A `FileIO` there would lead to the class that opens files."""
-
-    raw: Any = None
-    mode = "wb"
-    name = "<stderr>"
-
-    def write(self, data: Any, /) -> int:
-        data = memoryview(bytes(data))
-        written = 0
-        while written < len(data):
-            written += os.write(2, data[written:])
-        return written
-
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return 2
-
-
 class Streams:
     """The guest's stdout and stderr, installed as `sys.stdout` and `sys.stderr`, and its `print`."""
 
@@ -272,7 +257,11 @@ class Streams:
     def _open(self) -> None:
         self.stdout = _StandardOutput(self.log)
         self.stderr = io.TextIOWrapper(
-            _ErrorOutlet(), encoding="utf-8", errors="backslashreplace", newline="\n", line_buffering=True
+            _Outlet(2, "<stderr>", partial(_write, fd=2)),
+            encoding="utf-8",
+            errors="backslashreplace",
+            newline="\n",
+            line_buffering=True,
         )
         for stream in (self.stdout, self.stderr):
             setattr(stream, "mode", "w")  # noqa: B010 - TextIOWrapper has the attribute, its stub does not
@@ -286,7 +275,7 @@ class Streams:
             threading.main_thread()._stderr = self.stderr
 
     def watch_descriptors(self) -> None:
-        """For guests that have `os`: print where descriptor 1 leads after `os.dup2`, and directly in what they fork."""
+        """Print, for guests that have `os`, where descriptor 1 leads after `os.dup2`, and directly in their forks."""
         log, dup2 = self.log, os.dup2
 
         def dup2_and_look(fd: int, fd2: int, inheritable: bool = True) -> int:
@@ -348,7 +337,7 @@ class Streams:
             log.put = _drop
 
     def _make_print(self) -> Callable[..., None]:
-        """`print` for guest code: as the builtin, which it falls back on for all but what is common."""
+        """Return `print` for guest code: as the builtin, which it falls back on for all but what is common."""
         log, streams, slow, at_once = self.log, self, _builtin_print, _PRINTED_AT_ONCE.issuperset
 
         def print(
@@ -362,6 +351,8 @@ class Streams:
             **unknown: Any,
         ) -> None:
             if sys.stdout is not streams.stdout or file is not None or unknown:
+                if not at_once(map(type, (value, *values))):
+                    log.elsewhere = True
                 slow(value, *values, sep=sep, end=end, file=file, flush=flush, **unknown)
                 return
             if not values and end is None and sep is None:

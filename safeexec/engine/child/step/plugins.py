@@ -27,25 +27,12 @@ _PUBLIC = 100
 """Exports that are found without being named, and parameters of each that are described."""
 _GUARD = {"__name__", "'__main__'"}
 """The two sides of a main guard."""
-_KINDS = ("positional", "either", "args", "keyword", "kwargs")
-
-
-def _signature_of_enum(value: object) -> Any:
-    """Return what a call of an Enum takes: one value. Its metaclass has a signature of its own, which is for making
-    enums.
-    """
-    from enum import EnumType
-    from inspect import Parameter, Signature
-
-    if not isinstance(value, EnumType):
-        return None
-    return Signature([Parameter("value", Parameter.POSITIONAL_OR_KEYWORD)])
 
 
 def modules_of(
     guest: Guest, label: str, sources: dict[str, str]
 ) -> tuple[ProgramModules, Callable[[str], ModuleSource]]:
-    """The importer of one plugin's modules, and what finds their sources; the main one, whose namespace is the
+    """Return the importer of one plugin's modules, and what finds their sources; the main one, whose namespace is the
     session's own, is the first of `sources`.
     """
     main = next(iter(sources))
@@ -66,8 +53,9 @@ def modules_of(
 
 
 def as_imported(text: str) -> str:
-    """The text of a main module in which `__name__ == "__main__"` is false: what stands below it is for a run by hand.
-    Lines and columns stay. The name itself is the one by which the language layer knows the program's own classes.
+    """Return the text of a main module in which `__name__ == "__main__"` is false: what stands below it is for a run by
+    hand. Lines and columns stay. The name itself is the one by which the language layer knows the program's own
+    classes.
     """
     if "__main__" not in text:
         return text
@@ -108,7 +96,7 @@ class LoadedPlugin:
 
     @property
     def waits_for_calls(self) -> bool:
-        """Whether a plugin is loaded, and no generator of it is half through."""
+        """Tell whether a plugin is loaded, and no generator of it is half through."""
         return bool(self._exports) and self._items is None
 
     def touch(self) -> None:
@@ -152,7 +140,7 @@ class LoadedPlugin:
         return done
 
     def _public(self) -> list[str]:
-        """The names in `__all__`, where the module has that, else those of its own public functions and classes."""
+        """Return the names in `__all__`, where the module has that, else its own public functions and classes."""
         guest = self._guest
         listed: Any = guest.namespace.get("__all__")
         if type(listed) in (list, tuple) and all(type(name) is str for name in listed):
@@ -166,22 +154,21 @@ class LoadedPlugin:
         ][:_PUBLIC]
 
     def _describe(self, path: str) -> dict[str, Any]:
-        """The fields of an `Export`."""
+        """Return the fields of an `Export`."""
         try:
             value = self._find(path)
         except (AttributeError, KeyError):
             return {"name": path, "kind": "missing"}
-        described: dict[str, Any] = {"name": path, "kind": "other"}
-        if isinstance(value, type):
-            described["kind"] = "class"
-        elif callable(value):
-            described["kind"] = "function"
         import inspect
 
         code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
-        described["line"] = getattr(code, "co_firstlineno", None)
-        described["is_async"] = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value)
-        described["doc"] = (inspect.getdoc(value) or "")[:2000]
+        described = {
+            "name": path,
+            "kind": "class" if isinstance(value, type) else "function" if callable(value) else "other",
+            "line": getattr(code, "co_firstlineno", None),
+            "is_async": inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value),
+            "doc": (inspect.getdoc(value) or "")[:2000],
+        }
         return described | _described_signature(value) if callable(value) else described
 
     def _find(self, path: str) -> Any:
@@ -211,9 +198,14 @@ class LoadedPlugin:
             args, kwargs = decode_arguments(
                 request.arguments, max_bytes=limits.value_bytes, max_depth=limits.value_depth
             )
-            if request.objects:
-                args = self._with_kept(request, args, kwargs)
-            value: Any = target(*args, **kwargs)
+            places: list[Any] = list(args)
+            for place, number in request.objects:  # handles that the host has of kept results
+                kept = self._kept(number)
+                if isinstance(place, str):
+                    kwargs[place] = kept
+                else:
+                    places[place] = kept
+            value: Any = target(*places, **kwargs)
             if hasattr(type(value), "__await__"):
                 value = self._await(value)
             if hasattr(type(value), "__anext__"):
@@ -239,18 +231,8 @@ class LoadedPlugin:
             raise LookupError("this object is gone: the plugin went back to a state before it, or was loaded again")
         return self._held[number]
 
-    def _with_kept(self, request: m.Invoke, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """The arguments (`kwargs` in place) with the kept results where the host had handles of them."""
-        places = list(args)
-        for place, number in request.objects:
-            if isinstance(place, str):
-                kwargs[place] = self._kept(number)
-            else:
-                places[place] = self._kept(number)
-        return tuple(places)
-
     def proceed(self, request: m.Proceed) -> m.StepDone:
-        """The next item of the generator, or its end."""
+        """Return the next item of the generator, or its end."""
         guest = self._guest
         guest.streams.begin()
         items = self._items
@@ -276,7 +258,7 @@ class LoadedPlugin:
             return guest.failed(error)
 
     def _done(self, value: Any) -> m.StepDone:
-        """The answer that carries a value; its repr is of no use to the host, who called a function."""
+        """Return the answer that carries a value; its repr is of no use to the host, who called a function."""
         guest = self._guest
         encoded = encode(value, max_bytes=guest.limits.value_bytes, max_depth=guest.limits.value_depth, arrays=True)
         done = m.StepDone("ok", truncated=encoded.truncated)
@@ -315,18 +297,22 @@ class LoadedPlugin:
 
 
 def _described_signature(value: Any) -> dict[str, Any]:
-    """The fields of an `Export` that say how it is called; none where that is not known."""
-    from inspect import Parameter, signature
+    """Return the fields of an `Export` that say how it is called; none where that is not known."""
+    from enum import EnumType
+    from inspect import Parameter, Signature, signature
 
     try:
-        found = _signature_of_enum(value) or signature(value)
+        if isinstance(value, EnumType):  # its metaclass has a signature of its own, which is for making enums
+            found = Signature([Parameter("value", Parameter.POSITIONAL_OR_KEYWORD)])
+        else:
+            found = signature(value)
     except (TypeError, ValueError):
         return {}
     empty = Parameter.empty
     parameters = [
         (
             parameter.name,
-            _KINDS[parameter.kind],
+            m.PARAMETER_KINDS[parameter.kind],
             "" if parameter.annotation is empty else _annotation(parameter.annotation),
             "" if parameter.default is empty else repr(parameter.default)[:200],
         )

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import builtins
 import re
+import sys
 from collections.abc import Callable, Collection, Sequence
 from types import CodeType
 from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
-from safeexec.common.own import ast, gc
+from safeexec.common.own import ast
 from safeexec.engine.child.step.modules import Find, ProgramModules, forget_source
 from safeexec.protocol.plan import LanguagePlan
 
@@ -96,24 +97,14 @@ def compile_program(
     ValueError for text that is no text (lone surrogates).
     """
     try:
-        return _compile(source, filename, flags, judge, review)
-    except (RecursionError, MemoryError):
-        raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
-
-
-def _compile(source: str, filename: str, flags: int, judge: ProgramJudge | None, review: Review | None) -> CompiledStep:
-    step = None if judge is not None and judge.needs_tree() else _compile_text(source, filename, flags)
-    codes = () if step is None else tuple(filter(None, (step.body, step.tail)))
-    passes = judge is None or (step is not None and judge.passes(*codes))
-    rewrite = None
-    if step is not None and passes:
-        rewrite = review(source, codes) if review is not None else None
-        if rewrite is None:
-            return step
-    # The tree is young garbage without cycles; a collection in the middle would only traverse it.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+        step = None if judge is not None and judge.needs_tree() else _compile_text(source, filename, flags)
+        codes = () if step is None else tuple(filter(None, (step.body, step.tail)))
+        passes = judge is None or (step is not None and judge.passes(*codes))
+        rewrite = None
+        if step is not None and passes:
+            rewrite = review(source, codes) if review is not None else None
+            if rewrite is None:
+                return step
         tree = ast.parse(source, filename)
         last = _split_tail(tree, source)
         trees = (tree,) if last is None else (tree, last)
@@ -127,9 +118,8 @@ def _compile(source: str, filename: str, flags: int, judge: ProgramJudge | None,
             step = _compile_tree(tree, last, filename, flags)
         assert step is not None
         return step
-    finally:
-        if collecting:
-            gc.enable()
+    except (RecursionError, MemoryError):
+        raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 
 
 def _compile_tree(tree: ast.Module, last: ast.Expression | None, filename: str, flags: int) -> CompiledStep:
@@ -226,22 +216,19 @@ class Language:
 
     def have(self, find: Find, place: str, names: frozenset[str]) -> ProgramModules:
         """Let the program be a plugin's modules: `names`, which `find` gives the sources of."""
-        return self._adopt(ProgramModules(find, self._compile_module, place=place))
+        return self._adopt(ProgramModules(find, lambda source, file, space: compile_program(source, file), place=place))
 
     def _adopt(self, modules: ProgramModules) -> ProgramModules:
         self.modules = modules
         modules.remember = lambda file, source: self.remember(file, source)
-        modules.install()
+        sys.meta_path.insert(0, modules)  # before all others: `find` knows which names are libraries'
         return modules
-
-    def _compile_module(self, source: str, file: str, space: dict[str, Any]) -> CompiledStep:
-        return compile_program(source, file)
 
     def watch_builtins(self) -> None:
         """Let what the program writes to the module `builtins` count in the program, from now on."""
 
     def shadowed(self, name: str) -> str | None:
-        """The hint for a library's module whose name a file of the workspace has, too."""
+        """Return the hint for a library's module whose name a file of the workspace has, too."""
         return None
 
     def close_paths(self, is_closed: Callable[[str], bool]) -> None:
@@ -268,7 +255,7 @@ _MAGIC = re.compile(
 
 
 def without_fence(source: str) -> str:
-    """The program in the only fence of a text that begins with one; any other text as it is."""
+    """Return the program in the only fence of a text that begins with one; any other text as it is."""
     opened = _FENCE.match(source)
     if opened is None:
         return source
@@ -283,8 +270,8 @@ def without_fence(source: str) -> str:
 
 
 def without_magics(source: str) -> str:
-    """The text without the lines that set up a notebook: `%matplotlib inline`, `%load_ext autoreload`. For a text that
-    is no Python: in a Python program such a line may belong to an expression, or to a text.
+    """Return the text without the lines that set up a notebook: `%matplotlib inline`, `%load_ext autoreload`. For a
+    text that is no Python: in a Python program such a line may belong to an expression, or to a text.
     """
     if "%" not in source:
         return source

@@ -26,42 +26,32 @@ class ProgressBars:
 
     def __init__(self, emit: Emit) -> None:
         self.emit = emit
-        self._prepared = False
 
     def prepare(self) -> None:
         """Take over tqdm, now or when the guest loads it. Once per process: a fork inherits it."""
-        if not self._prepared:
-            self._prepared = True
-            after_import("tqdm.std", self._take_over)
-            after_import("tqdm.notebook", _take_over_notebook)
+        after_import("tqdm.std", self._take_over)
+        after_import("tqdm.notebook", _take_over_notebook)
 
     def _take_over(self) -> None:
+        """Let bars draw nothing, and tell the last state of each when it is closed."""
         kind: Any = sys.modules["tqdm.std"].tqdm
-        emit = self._emit
+        close = kind.close
 
         def display(bar: Any, msg: str | None = None, pos: int | None = None) -> bool:
-            emit(bar)
+            self._emit(bar)
             return True
-
-        kind.display = display
-        kind.monitor_interval = 0  # no monitor thread: a process with a second thread cannot be checkpointed
-        kind.clear = lambda bar, nolock=False: None
-        kind.moveto = lambda bar, n: None
-        kind.status_printer = staticmethod(lambda file: lambda text: None)
-        self._close_last(kind)
-
-    def _close_last(self, kind: Any) -> None:
-        """Tell the last state of a bar when it is closed, and let it write nothing."""
-        close = kind.close
 
         def closed(bar: Any) -> None:
             if not getattr(bar, "disable", True):
                 self._emit(bar, last=True)
-            # The original ends the bar's line in the bar's file.
-            bar.fp = _Nowhere()
+            bar.fp = _Nowhere()  # the original ends the bar's line in the bar's file
             close(bar)
 
-        kind.close = closed
+        kind.display, kind.close = display, closed
+        kind.monitor_interval = 0  # no monitor thread: a process with a second thread cannot be checkpointed
+        kind.clear = lambda bar, nolock=False: None
+        kind.moveto = lambda bar, n: None
+        kind.status_printer = staticmethod(lambda file: lambda text: None)
 
     def _emit(self, bar: Any, *, last: bool = False) -> None:
         try:

@@ -20,14 +20,12 @@ from safeexec.engine import advice
 from safeexec.engine.child.repeat.repeatable import external_events
 from safeexec.engine.child.repeat.tables import INWARD
 from safeexec.engine.child.step import violations
-from safeexec.engine.syscalls import Rule
 from safeexec.engine.syscalls.table import rules_for
 from safeexec.protocol.messages import FEW, ErrorReport, Refusal
 
 if TYPE_CHECKING:
     from safeexec.engine.child.step.program import Language
     from safeexec.protocol.confinement import ChildConfinement
-    from safeexec.protocol.plan import LanguagePlan
 
 MOST = 100
 """Refusals that are kept of one step."""
@@ -60,13 +58,8 @@ _CALLS = {
 """Audit event → the system call that it announces."""
 
 
-def _is_local(arguments: tuple[Any, ...]) -> bool:
-    """One end of a socket pair, as the event loop makes it: an AF_UNIX stream, or no new socket at all."""
-    return len(arguments) > 1 and arguments[1] == 1
-
-
 def _needs_no_name_server(arguments: tuple[Any, ...]) -> bool:
-    """No name, or an address in digits, or this machine's own name, which files tell."""
+    """Tell whether it is no name, or an address in digits, or this machine's own name, which files tell."""
     host = arguments[0]
     if isinstance(host, bytes):
         host = host.decode("ascii", "replace")
@@ -74,7 +67,8 @@ def _needs_no_name_server(arguments: tuple[Any, ...]) -> bool:
 
 
 _ALLOWED: dict[str, Callable[[tuple[Any, ...]], bool]] = {
-    "socket.__new__": _is_local,
+    # One end of a socket pair, as the event loop makes it: an AF_UNIX stream, or no new socket at all.
+    "socket.__new__": lambda arguments: len(arguments) > 1 and arguments[1] == 1,
     "socket.getaddrinfo": _needs_no_name_server,
     "socket.gethostbyname": _needs_no_name_server,
     "os.kill": lambda arguments: arguments[0] == os.getpid(),
@@ -83,12 +77,6 @@ _ALLOWED: dict[str, Callable[[tuple[Any, ...]], bool]] = {
     "resource.prlimit": lambda arguments: len(arguments) < 3 or arguments[2] is None,
 }
 """Audit event of a call for which the filter has a rule that judges arguments → whether it lets these pass."""
-
-
-def _may_be_refused(event: str, rule: Rule) -> bool:
-    return event in _ALLOWED and () not in rule.alternatives
-
-
 _PATHS = {"open": 0, "os.listdir": 0, "os.scandir": 0}
 """Audit event that announces the opening of a path → which argument is the path."""
 _DATABASE = "sqlite3.connect"
@@ -100,33 +88,25 @@ noted: dict[tuple[str, int], Refusal] = {}
 
 
 def take(error: ErrorReport | None, language: Language) -> list[Refusal]:
-    """Return what was refused since the last time, but for what `error`, the end of the step, tells already."""
-    if language.unseen:
-        for refused, line in language.unseen:
-            noted[str(refused), line] = _of_name(refused, line, language.plan)
-        language.unseen.clear()
-    reports = [report for report in noted.values() if error is None or not _tells(error, report)]
+    """Return what was refused since the last time, but for what `error`, the end of the step, tells already: of the
+    same call, though it may say a path, too.
+    """
+    for refused, line in language.unseen:  # names in whose place `getattr` gave its default
+        kind, name = vars(refused)["refused"]
+        hint = advice.refusal_hint(kind, name, language.plan) or ""
+        _note(violations.KernelRefusal(str(refused), vars(refused)["rule"], hint), line, "AttributeError")
+    language.unseen.clear()
+    reports = [
+        report
+        for report in noted.values()
+        if error is None
+        or error.line != report.line
+        or not error.message.startswith(report.message.partition(b" is refused by ")[0])
+    ]
     noted.clear()
-    violations.forget_refused()
+    violations.known.calls.clear()
+    violations.known.tried = None
     return reports[:FEW]
-
-
-def _tells(error: ErrorReport, refusal: Refusal) -> bool:
-    """Tell whether it is of the same call: the report of an error may say a path, too."""
-    return error.line == refusal.line and error.message.startswith(refusal.message.partition(b" is refused by ")[0])
-
-
-def _of_name(refused: Exception, line: int, plan: LanguagePlan) -> Refusal:
-    """A name that was refused, in whose place `getattr` gave its default."""
-    kind, name = vars(refused)["refused"]
-    hint = advice.refusal_hint(kind, name, plan)
-    return Refusal(
-        type="AttributeError",
-        message=str(refused).encode("utf-8", "surrogatepass"),
-        line=line,
-        rule=vars(refused)["rule"],
-        hint=hint.encode() if hint else None,
-    )
 
 
 def closed_paths(plan: ChildConfinement) -> Callable[[str], bool]:
@@ -148,7 +128,9 @@ def listen(plan: ChildConfinement) -> None:
     """Listen from now on, in this process and in those forked from it. It cannot be undone."""
     rules = rules_for(plan)
     refused = {
-        event: call for event, call in _CALLS.items() if call not in rules or _may_be_refused(event, rules[call])
+        event: call
+        for event, call in _CALLS.items()
+        if call not in rules or (event in _ALLOWED and () not in rules[call].alternatives)
     }
     if "execve" not in rules:
         refused["os.fork"] = refused["os.forkpty"] = "clone"
@@ -169,19 +151,21 @@ def listen(plan: ChildConfinement) -> None:
         busy.append(1)
         try:
             if event == _DATABASE:
-                _database(arguments[0], frame)
+                _database(arguments[0], frame.f_lineno)
             elif position is None:
                 assert call is not None
                 if call in rules and _ALLOWED[event](arguments):
                     return
                 caller = sys._getframe(1)
-                violations.note_call(caller.f_code, caller.f_lasti, call)
-                _note(violations.of_call(call), frame)
+                if len(violations.known.calls) < MOST:
+                    violations.known.calls[caller.f_code, caller.f_lasti] = call
+                _note(violations.of_call(call), frame.f_lineno)
             else:
-                path = _outside(arguments[position], code if _only_reads(event, arguments) else ())
+                reads = event in _PATHS and not _flags(arguments) & (os.O_ACCMODE | os.O_CREAT)
+                path = _outside(arguments[position], code if reads else ())
                 error = path and (_opening(path, arguments) if event in _PATHS else _changing(path))
                 if error:
-                    _note(violations.of_path(error), frame)
+                    _note(violations.of_path(error), frame.f_lineno)
         except Exception:
             return
         finally:
@@ -190,14 +174,14 @@ def listen(plan: ChildConfinement) -> None:
     sys.addaudithook(hear)
 
 
-def _database(path: Any, frame: FrameType) -> None:
+def _database(path: Any, line: int) -> None:
     """SQLite opens its file in C, and says neither which nor why not."""
     if type(path) is not str or path in ("", ":memory:") or path.startswith("file:"):
         return
     outside = _outside(path, ())
     if outside is not None and (error := _opening(outside, ("", "", os.O_RDWR | os.O_CREAT))):
-        _note(violations.of_path(error), frame)
-        violations.remember_refused(outside)
+        _note(violations.of_path(error), line)
+        violations.known.tried = outside
 
 
 def _guest_frame() -> FrameType | None:
@@ -209,16 +193,12 @@ def _guest_frame() -> FrameType | None:
     return None
 
 
-def _only_reads(event: str, arguments: tuple[Any, ...]) -> bool:
-    return event in _PATHS and not _flags(arguments) & (os.O_ACCMODE | os.O_CREAT)
-
-
 def _flags(arguments: tuple[Any, ...]) -> int:
     return arguments[2] if len(arguments) > 2 and isinstance(arguments[2], int) else os.O_RDONLY
 
 
 def _outside(path: Any, code: tuple[str, ...]) -> str | None:
-    """The absolute path if it lies outside of the workspace and of what libraries are read from."""
+    """Return the absolute path if it lies outside of the workspace and of what libraries are read from."""
     if isinstance(path, bytes | os.PathLike):
         path = os.fsdecode(path)
     if type(path) is not str:
@@ -228,7 +208,7 @@ def _outside(path: Any, code: tuple[str, ...]) -> str | None:
 
 
 def _opening(path: str, arguments: tuple[Any, ...]) -> OSError | None:
-    """Return what the kernel says to the opening of `path`, without making or emptying a file."""
+    """Allow opening that makes no set-uid file. Before ABI 3 Landlock lets a reader truncate, by O_RDONLY | O_TRUNC."""
     flags = _flags(arguments)
     try:
         os.close(os.open(path, flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC) | os.O_NONBLOCK | os.O_CLOEXEC))
@@ -245,13 +225,8 @@ def _changing(path: str) -> OSError | None:
     return PermissionError(errno.EACCES, "", path)
 
 
-def _note(refused: violations.KernelRefusal | None, frame: FrameType) -> None:
-    if refused is None or len(noted) >= MOST:
-        return
-    noted[refused.message, frame.f_lineno] = Refusal(
-        type="PermissionError",
-        message=refused.message.encode("utf-8", "surrogatepass"),
-        line=frame.f_lineno,
-        rule=refused.rule,
-        hint=refused.hint.encode(),
-    )
+def _note(refused: violations.KernelRefusal | None, line: int, kind: str = "PermissionError") -> None:
+    if refused is not None and len(noted) < MOST:
+        message = refused.message.encode("utf-8", "surrogatepass")
+        hint = refused.hint.encode() if refused.hint else None
+        noted[refused.message, line] = Refusal(type=kind, message=message, line=line, rule=refused.rule, hint=hint)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from io import BytesIO
 from typing import Any
 
 from safeexec.common.identity import module_of
-from safeexec.common.text import short_repr, type_name
-from safeexec.engine.child.step import figures
+from safeexec.common.text import short_repr
 
 TEXT_CHARACTERS = 10_000
 FRAME_ROWS = 20
@@ -21,6 +21,8 @@ FRAME_COLUMNS = 20
 CELL_CHARACTERS = 80
 PICTURE_BYTES = 4 << 20
 """A picture whose PNG is larger is shown at a lower resolution."""
+PIXELS = 20_000_000
+"""So is a larger figure: the guest chooses figsize, and 100 inches at 300 dpi take 3.6 GB."""
 
 _VEGA_LITE = re.compile(r"/vega-lite/v([0-9]{1,3})\b")
 _METHODS = (
@@ -40,14 +42,16 @@ _PLAIN_MODULES = frozenset(
 
 
 def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The rich forms of `value`, text as str and pictures as bytes; empty where there is none besides its repr.
+    """Return the rich forms of `value`, text as str and pictures as bytes; empty where there is none besides its repr.
 
     `include` names MIME types that are made on request only (``image/svg+xml`` of a figure).
     """
     kind = type(value)
     module = module_of(kind)
     if type(module) is not str or module in _PLAIN_MODULES:
-        return _of_formulas(value, kind) if kind in _HOLDERS and "sympy" in sys.modules else {}
+        if kind in _HOLDERS and "sympy" in sys.modules:
+            return _of_formulas(value, [*value, *value.values()] if kind is dict else value)
+        return {}
     package = module.partition(".")[0]
     special = _SPECIAL.get(package)
     if special is not None:
@@ -57,15 +61,10 @@ def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
     return _by_methods(value, kind)
 
 
-def plain(value: Any) -> str:
-    """The text form of any value."""
-    return short_repr(value, TEXT_CHARACTERS)
-
-
 def of_bundle(bundle: dict[Any, Any]) -> dict[str, Any]:
     """Return what a dict of MIME types gives, text as str and pictures as bytes. Raises `TypeError`."""
     if type(bundle) is not dict:
-        raise TypeError(f"a bundle of forms is a dict, MIME type to data, not {plain(bundle)}")
+        raise TypeError(f"a bundle of forms is a dict, MIME type to data, not {short_repr(bundle, TEXT_CHARACTERS)}")
     return {mime: _as_data(item) for mime, item in bundle.items() if type(mime) is str}
 
 
@@ -83,9 +82,7 @@ def _by_methods(value: Any, kind: type) -> dict[str, Any]:
 
 
 def _called(value: Any, kind: type, name: str) -> Any:
-    """Return what the method answers; None where the type has none, or it raises. The instance's attributes are not
-    asked.
-    """
+    """Return what the method of the type answers; None where there is none, or it raises."""
     try:
         method = getattr(kind, name, None)
         return None if method is None else method(value)
@@ -94,7 +91,7 @@ def _called(value: Any, kind: type, name: str) -> Any:
 
 
 def _as_data(item: Any) -> Any:
-    """Text as str, pictures as bytes, JSON as text. Some libraries answer with (data, metadata)."""
+    """Return text as str, pictures as bytes, JSON as text. Some libraries answer with (data, metadata)."""
     if type(item) is tuple and len(item) == 2:
         item = item[0]
     if item is None or type(item) in (str, bytes):
@@ -110,14 +107,10 @@ def _as_data(item: Any) -> Any:
 # Libraries
 
 
-def _is_table(value: Any) -> bool:
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, (pandas.DataFrame, pandas.Series))
-
-
 def _of_pandas(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
-    """A DataFrame or Series; an index and everything else of pandas has only its text, a Styler its own HTML."""
-    if not _is_table(value):
+    """Return a DataFrame or Series; an index and everything else of pandas has only its text, a Styler its own HTML."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(value, (pandas.DataFrame, pandas.Series)):
         return None
     frame = value.to_frame(name=value.name if value.name is not None else "") if value.ndim == 1 else value
     data: dict[str, Any] = {"text/markdown": frame_markdown(frame)}
@@ -129,7 +122,7 @@ def _of_pandas(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
 
 
 def frame_markdown(frame: Any) -> str:
-    """A DataFrame as a Markdown table: the first and last rows and columns where there are too many, then its size."""
+    """Return a DataFrame as a Markdown table: of a large one the first and last rows and columns, then its size."""
     rows, columns = frame.shape
     top = _ends(rows, FRAME_ROWS)
     left = _ends(columns, FRAME_COLUMNS)
@@ -166,13 +159,30 @@ def _cell(value: Any) -> str:
 
 
 def _of_matplotlib(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
-    figure = figures.figure_of(value)
-    return None if figure is None else figures.draw(figure, svg="image/svg+xml" in include)
+    """PNG, and SVG on request. Raises whatever drawing raises: a guest's own artist, a broken mathtext, no memory."""
+    if not is_figure(value):
+        return None
+    width, height = value.get_size_inches()
+    dpi = float(value.get_dpi())
+    if width * height * dpi * dpi > PIXELS:
+        dpi = max((PIXELS / (width * height)) ** 0.5, 1.0)
+    buffer = BytesIO()
+    value.savefig(buffer, format="png", dpi=dpi, bbox_inches="tight")
+    data: dict[str, Any] = {"image/png": buffer.getvalue()}
+    if "image/svg+xml" in include:
+        buffer = BytesIO()
+        value.savefig(buffer, format="svg", bbox_inches="tight")
+        data["image/svg+xml"] = buffer.getvalue().decode("utf-8")
+    return data
+
+
+def is_figure(value: Any) -> bool:
+    """Tell whether a value is a figure of matplotlib."""
+    kind = getattr(sys.modules.get("matplotlib.figure"), "Figure", None)
+    return kind is not None and isinstance(value, kind)
 
 
 def _of_pillow(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
-    from io import BytesIO
-
     module = sys.modules.get("PIL.Image")
     if module is None or not isinstance(value, module.Image):
         return None
@@ -180,7 +190,7 @@ def _of_pillow(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
     if value.mode not in ("1", "L", "LA", "P", "RGB", "RGBA", "I;16"):
         picture = value.convert("RGB")
     for edge in (4096, 1024, 256):
-        if picture.width * picture.height > figures.PIXELS:
+        if picture.width * picture.height > PIXELS:
             picture = _smaller(picture, edge)
         buffer = BytesIO()
         picture.save(buffer, "PNG")
@@ -197,19 +207,15 @@ def _smaller(picture: Any, edge: int) -> Any:
 
 
 def _of_sympy(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+    return _of_formulas(value, [value]) or None
+
+
+def _of_formulas(value: Any, items: Collection[Any]) -> dict[str, Any]:
+    """Return a formula, or what holds such `items` alone, as sympy prints it."""
     sympy = sys.modules.get("sympy")
-    if sympy is None or not isinstance(value, (sympy.Basic, sympy.MatrixBase)):
-        return None
-    return {"text/latex": f"$${sympy.latex(value)}$$"}
-
-
-def _of_formulas(value: Any, kind: type) -> dict[str, Any]:
-    """A list, tuple, set or dict of formulas, as sympy prints it."""
-    items = [*value, *value.values()] if kind is dict else value
-    sympy = sys.modules["sympy"]
-    if not 0 < len(items) <= MOST_FORMULAS or not all(
-        isinstance(one, (sympy.Basic, sympy.MatrixBase)) for one in items
-    ):
+    if sympy is None or not 0 < len(items) <= MOST_FORMULAS:
+        return {}
+    if not all(isinstance(one, (sympy.Basic, sympy.MatrixBase)) for one in items):
         return {}
     return {"text/latex": f"$${sympy.latex(value)}$$"}
 
@@ -234,10 +240,3 @@ _SPECIAL: dict[str, Callable[[Any, tuple[str, ...]], dict[str, Any] | None]] = {
     "plotly": _of_plotly,
     "altair": _of_altair,
 }
-
-
-def failed(value: Any, error: BaseException) -> str:
-    """Return what is shown of a value that could not be drawn."""
-    return (
-        f"<{type_name(type(value))}: it could not be shown ({type_name(type(error))}: {short_repr(str(error), 300)})>"
-    )

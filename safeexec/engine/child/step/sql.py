@@ -13,7 +13,6 @@ import os
 import re
 import sys
 from collections.abc import Container, Iterator, Mapping
-from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple
 
 from safeexec.common.matching import nearest
@@ -89,12 +88,17 @@ def sql(
     (``'data/sales.csv'``) or, where no frame has that name, by stem (``sales``). No table may be called like a name of
     `reserved`. The engine may use `memory_bytes`. Raises `SqlError` and MemoryError; nothing is bound then.
     """
+    try:
+        import duckdb
+    except ImportError:
+        error = "SQL needs DuckDB, which the host has not installed"
+        raise SqlError(error, hint="Use the methods of pandas.") from None
     given = given or {}
     frames = _frames(namespace) | {name: _table(name, value) for name, value in given.items()}
     files = dict(_files(workspace)) if workspace is not None else {}
     unread: dict[str, SqlError] = {}
     try:
-        with open_engine(memory_bytes) as engine:
+        with open_duckdb(duckdb, memory_bytes) as engine:
             written = _load(engine, query, namespace, given, frames)
             stays = {name.lower() for name in frames} | _targets(query)
             unread = _load_files(engine, query, files, stays)
@@ -113,17 +117,6 @@ def sql(
         del namespace[name]
     namespace.update(tables)
     return QueryAnswer(done.frame, "" if done.frame is not None else _said(done.rows, tables, dropped))
-
-
-def open_engine(memory_bytes: int | None) -> AbstractContextManager[Database]:
-    """Open a database. Raises `SqlError` where DuckDB is not installed."""
-    try:
-        import duckdb
-    except ImportError:
-        raise SqlError(
-            "SQL needs DuckDB, which the host has not installed", hint="Use the methods of pandas."
-        ) from None
-    return open_duckdb(duckdb, memory_bytes)
 
 
 def _said(rows: int | None, tables: Mapping[str, Any], dropped: list[str]) -> str:
@@ -230,7 +223,9 @@ def _explained(failure: QueryFailed, query: str, frames: Mapping[str, Any], file
         at = _offset(statement, int(place[1]), place[2], len(place[3]) - len(f"LINE {place[1]}: "))
         message = message[: place.start()] + message[place.end() :]
     else:
-        at = _place_of_file(message, statement)
+        missing = _MISSING_FILE.search(message)  # DuckDB does not tell where
+        at = statement.find(f"'{missing[1]}'") if missing is not None else -1
+        at = None if at < 0 else at
     candidates = _CANDIDATES.search(message)
     message = _CANDIDATES.sub("", message).strip().replace(os.getcwd() + "/", "")
     hint = failure.hint or _hint(message, frames, files)
@@ -243,9 +238,7 @@ def _explained(failure: QueryFailed, query: str, frames: Mapping[str, Any], file
 
 
 def _offset(statement: str, line: int, shown: str, caret: int) -> int | None:
-    """Return where in the statement a caret points: DuckDB shows a window of a long line, with ``...`` where it is
-    cut.
-    """
+    """Return where in the statement a caret points: DuckDB shows a window of a long line, with ``...`` at a cut."""
     lines = statement.split("\n")
     if line > len(lines):
         return None
@@ -254,13 +247,6 @@ def _offset(statement: str, line: int, shown: str, caret: int) -> int | None:
         return begins + caret
     cut = lines[line - 1].find(shown[3:].removesuffix("..."))
     return None if cut < 0 else begins + cut - 3 + caret
-
-
-def _place_of_file(message: str, statement: str) -> int | None:
-    """Return where the statement names the file that cannot be read; DuckDB does not tell."""
-    missing = _MISSING_FILE.search(message)
-    at = statement.find(f"'{missing[1]}'") if missing is not None else -1
-    return None if at < 0 else at
 
 
 def _hint(message: str, frames: Mapping[str, Any], files: Mapping[str, str]) -> str | None:

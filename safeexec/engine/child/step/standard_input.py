@@ -35,7 +35,7 @@ class GuestInput:
         """Those that ran before the step."""
 
     def begin(self, fd: int | None, argv: Sequence[str] | None) -> None:
-        """A step begins that has these arguments and reads `fd`, which is taken over."""
+        """Begin a step that has these arguments and reads `fd`, which is taken over."""
         sys.argv = list(NO_ARGUMENTS if argv is None else argv)
         if fd is None:
             return
@@ -49,14 +49,12 @@ class GuestInput:
         self._builtins.update(self._lent)
 
     def wait_for_threads(self) -> None:
-        """A step that has an input is a program: it ends with the last thread that it has started and that is no
-        daemon.
-        """
+        """Wait for what a program waits for at its end: the threads that it has started and that are no daemons."""
         while others := [thread for thread in _running() if thread not in self._threads and not thread.daemon]:
             others[0].join()
 
     def end(self) -> None:
-        """The step has ended. What the guest put in place of `sys.stdin` stays its own."""
+        """End the step. What the guest put in place of `sys.stdin` stays its own."""
         sys.argv = list(NO_ARGUMENTS)
         if self.stream is None:
             return
@@ -72,7 +70,7 @@ class GuestInput:
 
     @staticmethod
     def _open() -> TextIO:
-        """A stream over descriptor 0, as `sys.stdin`."""
+        """Return a stream over descriptor 0, as `sys.stdin`."""
         stream = io.TextIOWrapper(
             io.BufferedReader(io.FileIO(STDIN, "r", closefd=False)), encoding="utf-8", newline="\n"
         )
@@ -81,9 +79,7 @@ class GuestInput:
 
 
 def program_file(argv: Sequence[str] | None, has_workspace: bool) -> str:
-    """``__file__`` of a program that is called with `argv`: a name in the workspace, where there is one. "" for a
-    program without a name.
-    """
+    """Return ``__file__`` of a program called with `argv`: a name in the workspace, if there is one. May be empty."""
     name = os.path.basename(argv[0]) if argv else ""
     if name[:1] in ("", "-"):
         return ""
@@ -99,7 +95,7 @@ def _running() -> list[Any]:
 
 
 def read_line(prompt: object = "", /) -> str:
-    """`input` of guest code: prints `prompt` and reads one line. Raises EOFError at the end."""
+    """Print `prompt` and read one line: `input` of guest code. Raises EOFError at the end."""
     if type(prompt) is not str or prompt:
         print(prompt, end="", flush=True)
     line: str = sys.stdin.readline()
@@ -126,7 +122,7 @@ def open_input(
     closefd: bool = True,
     opener: None = None,
 ) -> Any:
-    """`open` of a step whose policy gives no files: `open(0)` is its standard input, all else is refused."""
+    """Open the standard input, by `open(0)`, and refuse all else: `open` of a step whose policy gives no files."""
     reads = mode in ("r", "rt", "rb")
     if type(file) is not int or file != STDIN or not reads:
         refusal = _NoFile if reads else PermissionError

@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from safeexec.common.text import Source
 from safeexec.engine.child.process.link import Link
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import CALL_NODES, encode_arguments
@@ -30,22 +31,19 @@ class ToolCaller:
         self.names = frozenset(names)
         self.limits = limits
         self._lock = _thread.allocate_lock()
-        self._open = False
+        self.is_open = False
+        """Whether a step runs: only then calls may be made."""
         self._calls = 0
 
     @property
     def waiting(self) -> bool:
-        """Whether a call is under way: the socket is its own until the host has answered."""
+        """Tell whether a call is under way: the socket is its own until the host has answered."""
         return self._lock.locked()
 
-    def open(self) -> None:
-        """A step begins: calls may be made."""
-        self._open = True
-
     def close(self) -> None:
-        """The step ends: a call that is under way is finished first, later ones are refused."""
+        """End the step: a call that is under way is finished first, later ones are refused."""
         with self._lock:
-            self._open = False
+            self.is_open = False
 
     def call(self, tool: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Ask the host to run `tool` and wait. Raises in guest code what the host answered with."""
@@ -59,7 +57,7 @@ class ToolCaller:
                 "are the most (a list, a date or a Decimal counts for 8): pass a part of it, an array, or a file"
             )
         with self._lock:
-            if not self._open:
+            if not self.is_open:
                 raise RuntimeError(f"{tool}() can be called only while a step runs")
             self._calls += 1
             data = payload.data
@@ -88,7 +86,7 @@ def _exception(kind: str, message: str) -> Exception:
 
 
 def tool_functions(caller: ToolCaller, signatures: Sequence[m.ToolSignature]) -> dict[str, Callable[..., Any]]:
-    """A function per tool, with the name, signature and docstring of the host's own."""
+    """Return a function per tool, with the name, signature and docstring of the host's own."""
     return {signature.name: _function(caller, signature) for signature in signatures}
 
 
@@ -105,57 +103,33 @@ def _function(caller: ToolCaller, signature: m.ToolSignature) -> Callable[..., A
     return tool
 
 
-class Source(str):
-    """Text of the host's source, which reads as it was written there: an annotation, a default."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
 def _signature(described: m.ToolSignature) -> Any:
     """Return what `inspect.signature` gives for a tool. Built in the zygote, where `inspect` can be imported."""
     from inspect import Parameter, Signature
 
-    kinds = {
-        "positional": Parameter.POSITIONAL_ONLY,
-        "either": Parameter.POSITIONAL_OR_KEYWORD,
-        "args": Parameter.VAR_POSITIONAL,
-        "keyword": Parameter.KEYWORD_ONLY,
-        "kwargs": Parameter.VAR_KEYWORD,
-    }
-    empty = Parameter.empty
-    return Signature(
-        [
-            Parameter(
-                name,
-                kinds[kind],
-                default=Source(default) if default else empty,
-                annotation=Source(annotation) if annotation else empty,
-            )
-            for name, kind, annotation, default in described.parameters
-        ],
-        return_annotation=Source(described.returns) if described.returns else empty,
-    )
+    def text(given: str) -> Any:
+        return Source(given) if given else Parameter.empty
+
+    parameters: list[Any] = [
+        Parameter(name, m.PARAMETER_KINDS.index(kind), default=text(default), annotation=text(annotation))  # type: ignore[arg-type]
+        for name, kind, annotation, default in described.parameters
+    ]
+    return Signature(parameters, return_annotation=text(described.returns))
 
 
-def help_text(value: Any) -> str:
-    """Return what `help` of guest code prints: signature and docstring of tools and of the guest's functions and
-    classes.
+def show_help(value: Any = None) -> None:
+    """Print signature and docstring of tools and of the guest's functions and classes: `help` of guest code, without a
+    pager, and without a web of modules to read.
     """
-    name = getattr(value, "__name__", type(value).__name__)
+    text = str(getattr(value, "__name__", type(value).__name__))
     try:
         from inspect import getdoc, signature
 
-        shown = str(signature(value)) if callable(value) else ""
-        return f"{name}{shown}\n\n    " + (getdoc(value) or "(no docstring)").replace("\n", "\n    ")
-    except Exception:
-        return str(name)
+        text += str(signature(value)) if callable(value) else ""
+        text += "\n\n    " + (getdoc(value) or "(no docstring)").replace("\n", "\n    ")
+    except Exception:  # of the guest's
+        pass
+    print(text if value is not None else "help(tool) shows how a tool is called")
 
 
-def make_help(show: Callable[[str], object]) -> Callable[..., None]:
-    """The `help` of guest code: no pager, no web of modules to read, the text alone."""
-
-    def help(value: Any = None) -> None:
-        show(help_text(value) if value is not None else "help(tool) shows how a tool is called")
-
-    return help
+show_help.__name__ = show_help.__qualname__ = "help"

@@ -8,18 +8,26 @@ of the exception and what that calls; one that does not return is ended by the s
 from __future__ import annotations
 
 import sys
-import traceback as standard
 import warnings
 from collections import deque
 from functools import partial
 from itertools import islice
+from traceback import FrameSummary, StackSummary, TracebackException
 from types import CodeType, FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from safeexec.common.identity import module_of, qualname_of, read_getset
+from safeexec.common.identity import (
+    cause_of,
+    context_of,
+    entries_of,
+    module_of,
+    qualname_of,
+    read_getset,
+)
+from safeexec.common.own import contextlib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 MAX_MESSAGE = 8_000
 MAX_LINE = 400
@@ -37,16 +45,9 @@ MAX_WALKED = 4_000
 _FOLD_AFTER = 3
 """How often the same line is shown in a row, as by CPython."""
 
-_traceback_of = BaseException.__dict__["__traceback__"].__get__
-_cause_of = BaseException.__dict__["__cause__"].__get__
-_context_of = BaseException.__dict__["__context__"].__get__
 _suppress_of = BaseException.__dict__["__suppress_context__"].__get__
-_args_of = BaseException.__dict__["args"].__get__
 _members_of = BaseExceptionGroup.__dict__["exceptions"].__get__
 _instance_dict = partial(read_getset, BaseException.__dict__["__dict__"])
-
-_CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
-_CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
 
 
 class Position(NamedTuple):
@@ -76,25 +77,12 @@ class GuestFrame(NamedTuple):
         return Position(line, column, end_line, end_column)
 
 
-def args_of(exc: BaseException) -> tuple[Any, ...]:
-    """Return ``args`` of an exception, whatever its class says."""
-    args: tuple[Any, ...] = _args_of(exc)
-    return args
-
-
 def only_member(exc: BaseException) -> BaseException | None:
     """Return the one exception that a group was made of, or None if it is no group or holds several."""
     found: BaseException | None = None
     while issubclass(type(exc), BaseExceptionGroup) and len(members := _members_of(exc)) == 1:
         found = exc = members[0]
     return found
-
-
-def qualified_name(kind: type) -> str:
-    """Return the class as the last line of a traceback names it: ``json.decoder.JSONDecodeError``, ``ValueError``."""
-    module = module_of(kind)
-    name = qualname_of(kind)
-    return name if type(module) is not str or module in ("builtins", "__main__") else f"{module}.{name}"
 
 
 def without_middle(text: str, limit: int) -> str:
@@ -122,53 +110,51 @@ def cut(exc: BaseException) -> dict[int, int]:
     taken out, by the `id` of the last frame before them.
     """
     left_out: dict[int, int] = {}
-    pending = [exc]
-    seen: set[int] = set()
-    while pending and len(seen) < MAX_CHAIN:
-        current = pending.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        pending += [link for link in (_cause_of(current), _context_of(current)) if link is not None]
-        entry: TracebackType | None = _traceback_of(current)
+    for one in _chained(exc, MAX_CHAIN):
         head, length, last = None, 0, deque[TracebackType](maxlen=MAX_WALKED // 2)
-        while entry is not None:
-            length += 1
+        for length, entry in enumerate(entries_of(one), 1):
             last.append(entry)
             if length == MAX_WALKED // 2:
                 head = entry
-            entry = entry.tb_next
         if head is not None and length > MAX_WALKED:
             head.tb_next = last[0]
             left_out[id(head.tb_frame)] = length - MAX_WALKED
     return left_out
 
 
+def _chained(exc: BaseException, most: int) -> Iterator[BaseException]:
+    """Yield an exception and those that it is chained to or made of, up to so many."""
+    waiting, seen = [exc], set[int]()
+    while waiting and len(seen) < most:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting += [link for link in (cause_of(one), context_of(one)) if link is not None]
+        if issubclass(type(one), BaseExceptionGroup):
+            waiting += _members_of(one)[:MAX_GROUP]
+
+
 def guest_frames(exc: BaseException, sources: Mapping[str, str]) -> list[GuestFrame]:
     """Return the frames of guest code in the traceback of `exc`, outermost first."""
     frames = []
-    traceback: TracebackType | None = _traceback_of(exc)
-    while traceback is not None:
-        frame = traceback.tb_frame
-        code = frame.f_code
+    for entry in entries_of(exc):
+        code = entry.tb_frame.f_code
         if (filename := code.co_filename) in sources:
-            line = traceback.tb_lineno or code.co_firstlineno
-            frames.append(GuestFrame(frame, code, filename, line, traceback.tb_lasti))
-        traceback = traceback.tb_next
+            line = entry.tb_lineno or code.co_firstlineno
+            frames.append(GuestFrame(entry.tb_frame, code, filename, line, entry.tb_lasti))
     return frames
 
 
 def library_frames(exc: BaseException, sources: Mapping[str, str]) -> list[FrameType]:
     """Return the frames that the innermost guest frame called, outermost first; none if the guest itself raised."""
     frames: list[FrameType] = []
-    traceback: TracebackType | None = _traceback_of(exc)
-    while traceback is not None:
-        frame = traceback.tb_frame
-        if frame.f_code.co_filename in sources:
+    for entry in entries_of(exc):
+        if entry.tb_frame.f_code.co_filename in sources:
             frames.clear()
         else:
-            frames.append(frame)
-        traceback = traceback.tb_next
+            frames.append(entry.tb_frame)
     return frames
 
 
@@ -197,23 +183,16 @@ class SourceLines:
             None if end_column is None else _characters(self.line(frame.filename, end_line), end_column) + 1,
         )
 
-    def segment(self, frame: GuestFrame) -> str:
-        """Return the source text of the expression that was running; empty if unknown."""
-        where = self.position(frame)
-        if where.column is None or where.end_line is None or where.end_column is None:
-            return ""
-        if where.end_line == where.line:
-            return self.line(frame.filename, where.line)[where.column - 1 : where.end_column - 1]
-        lines = [self.line(frame.filename, number) for number in range(where.line, where.end_line + 1)]
-        lines[0], lines[-1] = lines[0][where.column - 1 :], lines[-1][: where.end_column - 1]
-        return "\n".join(lines)
-
-    def rest(self, frame: GuestFrame) -> str:
-        """Return what follows that expression in its last line."""
-        where = self.position(frame)
-        if where.end_line is None or where.end_column is None:
-            return ""
-        return self.line(frame.filename, where.end_line)[where.end_column - 1 :].strip()
+    def expression(self, frame: GuestFrame) -> tuple[str, str]:
+        """Return the source text of the expression that was running, and what follows it in its last line."""
+        line, column, end_line, end_column = self.position(frame)
+        if column is None or end_line is None or end_column is None:
+            return "", ""
+        lines = [self.line(frame.filename, number) for number in range(line, end_line + 1)]
+        rest = lines[-1][end_column - 1 :].strip()
+        lines[-1] = lines[-1][: end_column - 1]
+        lines[0] = lines[0][column - 1 :]
+        return "\n".join(lines), rest
 
 
 def _characters(line: str, offset: int) -> int:
@@ -221,8 +200,19 @@ def _characters(line: str, offset: int) -> int:
     return offset if line.isascii() else len(line.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "replace"))
 
 
+class _Frames(StackSummary):
+    """The lines of a traceback that show its frames."""
+
+    def format(self, **options: object) -> list[str]:
+        """Return them as they are; CPython 3.13 asks for colours."""
+        return self  # type: ignore[return-value]
+
+
 class TracebackFormatter:
-    """Writes one exception and what it is chained to, as `traceback.print_exception` would, within `MAX_TRACEBACK`."""
+    """Writes one exception and what it is chained to, as `traceback.print_exception` would, within `MAX_TRACEBACK`.
+
+    `traceback` does write it, of exceptions of plain classes that stand for those of the guest.
+    """
 
     def __init__(self, sources: Mapping[str, str], left_out: Mapping[int, int]) -> None:
         """`left_out`: as `cut` returns it."""
@@ -231,76 +221,45 @@ class TracebackFormatter:
         self._lines = SourceLines(sources)
         self._seen: set[int] = set()
         self._budget = MAX_EXCEPTIONS
-        self._depth = 0
-        self._must_close = False
 
     def format(self, exc: BaseException) -> str:
         """Return the whole text; exceptions of a group are indented below it."""
-        return without_middle("".join(self._chain(exc)), MAX_TRACEBACK)
+        return without_middle("".join(self._exception(exc).format()), MAX_TRACEBACK)
 
-    def _chain(self, exc: BaseException) -> Iterator[str]:
-        links: list[tuple[BaseException, str]] = []
-        current: BaseException | None = exc
-        connector = ""
-        while current is not None and id(current) not in self._seen and len(links) < MAX_CHAIN:
-            self._seen.add(id(current))
-            links.append((current, connector))
-            cause, context = _cause_of(current), _context_of(current)
-            if cause is not None:
-                current, connector = cause, _CAUSE
-            elif context is not None and not _suppress_of(current):
-                current, connector = context, _CONTEXT
-            else:
-                current = None
-        for link, following in reversed(links):
-            yield from self._one(link)
-            yield from self._emit(following)
-
-    def _one(self, exc: BaseException) -> Iterator[str]:
+    def _exception(self, exc: BaseException, links: int = 1, depth: int = 0) -> TracebackException:
+        """Return an exception, with what it is chained to and made of, as `traceback` has them. It is the end of so
+        many `links` of a chain, in groups so deep.
+        """
         self._budget -= 1
-        if self._budget < 0:
-            yield from self._emit("[further exceptions left out]\n")
-            return
+        if self._budget < 0 or depth > MAX_CHAIN:
+            return _written(f"[{'further exceptions' if self._budget < 0 else 'deeper groups'} left out]")
+        self._seen.add(id(exc))
+        shown = self._alone(exc)
         frames = guest_frames(exc, self._sources)
-        is_group = issubclass(type(exc), BaseExceptionGroup)
-        is_outermost = is_group and self._depth == 0
-        self._depth += is_outermost
-        if frames:
-            title = f"{'Exception Group ' if is_group else ''}Traceback (most recent call last):\n"
-            yield from self._emit(title, "+" if is_outermost else "|")
-        for text in (*self._frames(frames), *self._last_lines(exc)):
-            yield from self._emit(text)
-        if is_group:
-            yield from self._members(_members_of(exc))
-        self._depth -= is_outermost
+        shown.stack = _Frames(self._frames(frames)) if frames else None  # type: ignore[arg-type, assignment]
+        cause = cause_of(exc)
+        link = cause if cause is not None or _suppress_of(exc) else context_of(exc)
+        if link is not None and id(link) not in self._seen and links < MAX_CHAIN:
+            setattr(shown, "__context__" if cause is None else "__cause__", self._exception(link, links + 1, depth))
+        if issubclass(type(exc), BaseExceptionGroup):
+            members = _members_of(exc)
+            inside = [self._exception(member, depth=depth + 1) for member in members[:MAX_GROUP]]
+            shown.exceptions = inside + inside[:1] * (len(members) - MAX_GROUP)  # of those their number is written
+        return shown
 
-    def _members(self, members: tuple[BaseException, ...]) -> Iterator[str]:
-        shown: list[BaseException | None] = [*members[:MAX_GROUP], *([None] if len(members) > MAX_GROUP else [])]
-        if self._depth > MAX_CHAIN:
-            yield from self._emit("[deeper groups left out]\n")
-            return
-        self._must_close = False
-        for number, member in enumerate(shown, 1):
-            self._must_close = self._must_close or number == len(shown)
-            branch = "+-" if number == 1 else "  "
-            yield f"{'  ' * self._depth}{branch}+---------------- {number if member else '...'} ----------------\n"
-            self._depth += 1
-            if member is not None:
-                yield from self._chain(member)
-            else:
-                rest = len(members) - MAX_GROUP
-                yield from self._emit(f"and {rest} more exception{'s' if rest > 1 else ''}\n")
-            if number == len(shown) and self._must_close:
-                yield f"{'  ' * self._depth}+------------------------------------\n"
-                self._must_close = False
-            self._depth -= 1
-
-    def _emit(self, text: str, margin: str = "|") -> Iterator[str]:
-        if not self._depth:
-            yield text
-            return
-        for line in text.splitlines(keepends=True):
-            yield f"{'  ' * self._depth}{margin} {line}"
+    def _alone(self, exc: BaseException) -> TracebackException:
+        """Return the last lines of an exception: class, message, notes; its place, if it is a SyntaxError here."""
+        if (where := syntax_position(exc, self._sources)) is None:
+            notes = _instance_dict(exc).get("__notes__")
+            kept = [note for note in notes[:MAX_GROUP] if type(note) is str] if type(notes) is list else []
+            module = module_of(type(exc))
+            return _written(qualname_of(type(exc)), module if type(module) is str else "", message_of(exc), kept)
+        assert isinstance(exc, SyntaxError)
+        if exc.text is None:
+            exc.text = self._lines.line(where[0], where[1].line)
+        shown = TracebackException(type(exc), exc, None)
+        shown.__cause__ = shown.__context__ = None
+        return shown
 
     def _frames(self, frames: list[GuestFrame]) -> Iterator[str]:
         folded = list(_fold(frames, self._left_out))
@@ -325,7 +284,7 @@ class TracebackFormatter:
         if len(text) > MAX_LINE:
             text, column = without_middle(text.strip(), MAX_LINE), None
         return _FORMAT.format_frame_summary(
-            standard.FrameSummary(
+            FrameSummary(
                 frame.filename,
                 line,
                 frame.code.co_name,
@@ -337,30 +296,20 @@ class TracebackFormatter:
             )
         )
 
-    def _last_lines(self, exc: BaseException) -> Iterator[str]:
-        """Yield class and message; of a SyntaxError about a source of the guest its place, too."""
-        if (where := syntax_position(exc, self._sources)) is not None:
-            assert isinstance(exc, SyntaxError)
-            if exc.text is None:
-                exc.text = self._lines.line(where[0], where[1].line)
-            yield from standard.format_exception_only(exc)
-            return
-        name, message = qualified_name(type(exc)), message_of(exc)
-        yield f"{name}: {message}\n" if message else f"{name}\n"
-        notes = _instance_dict(exc).get("__notes__")
-        if type(notes) is list:
-            for note in notes[:MAX_GROUP]:
-                if type(note) is str:
-                    yield without_middle(note, MAX_LINE) + "\n"
+
+_FORMAT = StackSummary()
 
 
-_FORMAT = standard.StackSummary()
+def _written(name: str, module: str = "", message: str = "", notes: Sequence[str] = ()) -> TracebackException:
+    """Return an exception of which this is to be written: an instance of a class that stands for its own."""
+    kind = type("Shown", (Exception,), {"__qualname__": name, "__module__": module or "builtins"})
+    stand_in = kind(message)
+    stand_in.__notes__ = [without_middle(note, MAX_LINE) for note in notes]
+    return TracebackException(kind, stand_in, None, max_group_width=MAX_GROUP, max_group_depth=2 * MAX_CHAIN)
 
 
 def syntax_position(exc: BaseException, sources: Mapping[str, str]) -> tuple[str, Position] | None:
-    """Return file and position that a SyntaxError names, or None if it is of another kind or about a text the guest
-    read.
-    """
+    """Return file and position that a SyntaxError names; None for other kinds, and for a text that the guest read."""
     if not issubclass(type(exc), SyntaxError):
         return None
     filename, line, column, end_line, end_column = (
@@ -401,28 +350,11 @@ def release_frames(exc: BaseException) -> None:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _release_frames(exc)
-
-
-def _release_frames(exc: BaseException) -> None:
-    pending: list[BaseException] = [exc]
-    seen: set[int] = set()
-    while pending and len(seen) < 1000:
-        current = pending.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        traceback: TracebackType | None = _traceback_of(current)
-        while traceback is not None:
-            if not traceback.tb_frame.f_code.co_flags & _GENERATOR_FLAGS:
-                try:
-                    traceback.tb_frame.clear()
-                except RuntimeError:  # still running: ours
-                    pass
-            traceback = traceback.tb_next
-        pending.extend(link for link in (_cause_of(current), _context_of(current)) if link is not None)
-        if issubclass(type(current), BaseExceptionGroup):
-            pending.extend(_members_of(current)[:MAX_GROUP])
+        for one in _chained(exc, 1000):
+            for entry in entries_of(one):
+                if not entry.tb_frame.f_code.co_flags & _GENERATOR_FLAGS:
+                    with contextlib.suppress(RuntimeError):  # still running: ours
+                        entry.tb_frame.clear()
 
 
 _GENERATOR_FLAGS = 0x20 | 0x80 | 0x200  # CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR

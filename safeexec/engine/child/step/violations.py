@@ -26,11 +26,12 @@ import sys
 from types import BuiltinFunctionType, CodeType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from safeexec.common.identity import args_of, cause_of, context_of, entries_of
 from safeexec.common.own import os
 from safeexec.engine.syscalls.table import group_of
 
 if TYPE_CHECKING:
-    from safeexec.protocol.confinement import ChildConfinement
+    from collections.abc import Mapping
 
 _NO_THREAD = "can't start new thread"
 _NO_HIGHER_LIMIT = "not allowed to raise maximum limit"
@@ -76,25 +77,25 @@ _FUNCTIONS = {
 }
 """Python's functions that do not bear the name of the system call → the group of that call (`syscalls.table`)."""
 
-_rules: dict[str, str] = {}
-
 
 class _Known:
     """What is known of this process, by which its errors are told from refusals."""
 
-    workspace: str | None = None
-    """The session's own directory."""
-    tried: str | None = None
-    """The path that a library in C is about to be refused."""
-    threads = False
-    """Whether guest code may start threads."""
+    def __init__(self) -> None:
+        self.rules: Mapping[str, str] = {}
+        """Which part of the policy stands behind each group of calls."""
+        self.threads = False
+        """Whether guest code may start threads."""
+        self.workspace: str | None = None
+        """The session's own directory: a refusal in it is an ordinary error."""
+        self.calls: dict[tuple[CodeType, int], str] = {}
+        """Where the audit hook heard of a refused call in this step: code and instruction → the system call."""
+        self.tried: str | None = None
+        """The path that a library in C is about to be refused in this step: its exception will not say it."""
 
 
-_known = _Known()
+known = _Known()
 
-_calls: dict[tuple[CodeType, int], str] = {}
-"""Where the audit hook heard of a call that is refused, in this step: code and instruction → the system call."""
-_MOST_CALLS = 100
 _MOST_CHAINED = 8
 _MOST_CODE = 1 << 17
 """Bytes of a function, or of a module, in which the expression that called is looked for."""
@@ -112,35 +113,6 @@ _SPOKEN = {
 }
 
 
-def configure(plan: ChildConfinement) -> None:
-    """Take over which part of the policy stands behind each group of calls."""
-    _rules.clear()
-    _rules.update(plan.rules)
-    _known.threads = plan.threads > 0
-
-
-def remember_workspace(path: str | None) -> None:
-    """Paths beneath `path` are the session's own: a refusal there is an ordinary error."""
-    _known.workspace = path
-
-
-def remember_refused(path: str) -> None:
-    """Remember, for this step, the path that a library in C is about to be refused: its exception will not say it."""
-    _known.tried = path
-
-
-def note_call(code: CodeType, instruction: int, call: str) -> None:
-    """A system call that is refused is about to be made from this instruction."""
-    if len(_calls) < _MOST_CALLS:
-        _calls[code, instruction] = call
-
-
-def forget_refused() -> None:
-    """Forget what this step was refused: it is over."""
-    _calls.clear()
-    _known.tried = None
-
-
 def refuse_programs() -> None:
     """Let `subprocess` fail with an error that programs catch, where no process may be started.
 
@@ -149,19 +121,17 @@ def refuse_programs() -> None:
     """
     import _posixsubprocess
 
+    def fork_exec(*_: object) -> NoReturn:
+        raise PermissionError(errno.EPERM, "no program can be started")
+
     _posixsubprocess.fork_exec = fork_exec
     if (loaded := sys.modules.get("subprocess")) is not None:
         loaded._fork_exec = fork_exec  # type: ignore[attr-defined]
 
 
-def fork_exec(*_: object) -> NoReturn:
-    """Refuse, as `refuse_programs` has it."""
-    raise PermissionError(errno.EPERM, "no program can be started")
-
-
 def rule_of(group: str) -> str:
     """Return where the policy refuses this group of calls, or what stands for it."""
-    return _rules.get(group) or _rules.get("profile") or "the kernel confinement of this sandbox"
+    return known.rules.get(group) or known.rules.get("profile") or "the kernel confinement of this sandbox"
 
 
 class KernelRefusal(NamedTuple):
@@ -176,7 +146,7 @@ def explain(error: BaseException) -> KernelRefusal | None:
     """Return what the kernel refused, if this exception is about that, else None. Never raises."""
     text = _text(error)
     if _is(error, RuntimeError):
-        if not _known.threads and _NO_THREAD in text and not _is_raised(error):
+        if not known.threads and _NO_THREAD in text and not _is_raised(error):
             return _refused("a new thread", "threads")
         return None
     if _mapping_failed(error) and _is_never_executed(library := text.partition(":")[0]):
@@ -201,7 +171,7 @@ def explain(error: BaseException) -> KernelRefusal | None:
 
 
 def of_call(call: str, path: str | None = None) -> KernelRefusal:
-    """The refusal of a system call."""
+    """Return the refusal of a system call."""
     return _refused(f"{_SPOKEN.get(call, call)}()", group_of(call), path)
 
 
@@ -211,7 +181,7 @@ def _refused(subject: str, group: str, path: str | None = None) -> KernelRefusal
 
 
 def _explain_errno(error: BaseException) -> KernelRefusal | None:
-    """Of an exception that a system call is behind."""
+    """Return what the kernel refused, of an exception that a system call is behind."""
     number, path = _errno(error), _path_of(error)
     noted = _noted_for(error)
     if number == errno.EPERM:
@@ -236,36 +206,18 @@ def _of_frame(error: BaseException, path: str | None) -> KernelRefusal:
 # Who called
 
 
-class _CallingFrame(NamedTuple):
-    """A frame of a traceback."""
-
-    code: CodeType
-    instruction: int
-    names: dict[str, Any]
-    """Its globals."""
-
-    @property
-    def is_programs(self) -> bool:
-        """Whether it is code of the program: of a step, or of a plugin."""
-        return _is_programs(self.code)
-
-    @property
-    def module(self) -> str:
-        name = self.names.get("__name__")
-        return name if type(name) is str else ""
+def _places(error: BaseException) -> list[TracebackType]:
+    """Return the entries of the traceback, innermost first."""
+    return [*entries_of(error)][::-1]
 
 
-def _places(error: BaseException) -> list[_CallingFrame]:
-    """The frames of the traceback, innermost first."""
-    found = []
-    place: TracebackType | None = _TRACEBACK(error)
-    while place is not None:
-        found.append(_CallingFrame(place.tb_frame.f_code, place.tb_lasti, place.tb_frame.f_globals))
-        place = place.tb_next
-    return found[::-1]
+def _module_of(place: TracebackType) -> str:
+    name = place.tb_frame.f_globals.get("__name__")
+    return name if type(name) is str else ""
 
 
 def _is_programs(code: CodeType) -> bool:
+    """Tell whether it is code of the program: of a step, or of a plugin."""
     return code.co_filename.startswith(("<step ", "<plugin "))
 
 
@@ -276,8 +228,8 @@ def _is_raised(error: BaseException) -> bool:
     places = _places(error)
     if not places:
         return False
-    code, instruction, _ = places[0]
-    operations = code.co_code  # as it was compiled, whatever the interpreter has made of it
+    instruction = places[0].tb_lasti
+    operations = places[0].tb_frame.f_code.co_code  # as it was compiled, whatever the interpreter has made of it
     if not 0 <= instruction < len(operations):
         return False
     operation = opname[operations[instruction]]
@@ -289,59 +241,60 @@ _RAISING = ("RAISE_VARARGS", "SEND", "YIELD_VALUE")
 
 
 def _origin(error: BaseException, *kinds: type[BaseException]) -> BaseException | None:
-    """The exception that C code raised: `error`, or the one of `kinds` (OSError) in whose place a library raised it."""
+    """Return the exception that C code raised: `error`, or the one of `kinds` (OSError) behind a library's."""
     for depth in range(_MOST_CHAINED):
         if not _is_raised(error) or _noted_for(error) is not None:
             return error if not depth or _is(error, *(kinds or (OSError,))) else None
-        behind = _CAUSE(error) or _CONTEXT(error)
-        if _places(error)[0].is_programs or behind is None:
+        behind = cause_of(error)
+        behind = context_of(error) if behind is None else behind
+        if behind is None or _is_programs(_places(error)[0].tb_frame.f_code):
             return None
         error = behind
     return None
 
 
 def _noted_for(error: BaseException) -> str | None:
-    """The call that the audit hook heard of at the very instruction; of a library, in the same function."""
-    if not _calls:
+    """Return the call that the audit hook heard of at the very instruction; of a library, in the same function."""
+    if not known.calls:
         return None
-    functions = {code: call for (code, _), call in _calls.items() if not _is_programs(code)}
-    for code, instruction, _ in _places(error):
-        call = _calls.get((code, instruction)) or functions.get(code)
+    functions = {code: call for (code, _), call in known.calls.items() if not _is_programs(code)}
+    for place in _places(error):
+        code = place.tb_frame.f_code
+        call = known.calls.get((code, place.tb_lasti)) or functions.get(code)
         if call is not None:
             return call
     return None
 
 
 def _caller(error: BaseException) -> str:
-    """Return what called: in the program the expression (``os.nice``), in a library its function; "" where nothing
-    tells.
-    """
+    """Return what called: in the program the expression (``os.nice``), in a library its function; or nothing."""
     place = _calling(error)
     if place is None:
         return ""
-    if place.is_programs:
-        return _expression(place.code, place.instruction)
-    function = place.code.co_qualname.removesuffix(".__init__")
-    return f"{place.module}.{function}" if place.module else function
+    code = place.tb_frame.f_code
+    if _is_programs(code):
+        return _expression(code, place.tb_lasti)
+    return ".".join(filter(None, (_module_of(place), code.co_qualname.removesuffix(".__init__"))))
 
 
-def _calling(error: BaseException) -> _CallingFrame | None:
-    """The innermost frame, without those of this package, which stand in for a library's function."""
-    return next((place for place in _places(error) if not place.module.startswith("safeexec.")), None)
+def _calling(error: BaseException) -> TracebackType | None:
+    """Return the innermost entry, without those of this package, which stand in for a library's function."""
+    return next((place for place in _places(error) if not _module_of(place).startswith("safeexec.")), None)
 
 
 def _group_of_frame(error: BaseException) -> str | None:
-    """The group of the function that the innermost frame called, or that it is of. Not of what a library words in an
-    exception of its own: ``connect`` of a database is not the system's.
+    """Return the group of the function that the innermost frame called, or that it is of. Not of what a library words
+    in an exception of its own: ``connect`` of a database is not the system's.
     """
     place = _calling(error)
     if place is None or not _is(error, OSError):
         return None
-    called = _expression(place.code, place.instruction)
-    function = place.names.get(called)  # ``from os import nice as lower``
+    code = place.tb_frame.f_code
+    called = _expression(code, place.tb_lasti)
+    function = place.tb_frame.f_globals.get(called)  # ``from os import nice as lower``
     if type(function) is BuiltinFunctionType:
         called = function.__name__
-    for name in (*reversed(called.split(".")), *reversed(place.code.co_qualname.split("."))):
+    for name in (*reversed(called.split(".")), *reversed(code.co_qualname.split("."))):
         group = _FUNCTIONS.get(name) or group_of(name)
         if group != "kernel":
             return group
@@ -349,7 +302,7 @@ def _group_of_frame(error: BaseException) -> str | None:
 
 
 def _expression(code: CodeType, instruction: int) -> str:
-    """The dotted name of what an instruction calls, by the names that are loaded where its expression begins."""
+    """Return the dotted name of what an instruction calls, by the names that are loaded where its expression begins."""
     from dis import get_instructions
 
     if len(code.co_code) > _MOST_CODE:
@@ -404,14 +357,14 @@ def _explain_path(path: str | None) -> KernelRefusal | None:
     """Landlock or the sealed root refused it. Beneath the workspace it is the file's own mode, an ordinary error."""
     if path is None or in_workspace(path):
         return None
-    hint = "Use relative paths: only the session's own directory is open." if _known.workspace else _HINTS["files"]
+    hint = "Use relative paths: only the session's own directory is open." if known.workspace else _HINTS["files"]
     rule = rule_of("files")
     return KernelRefusal(f"open() of {path!r} is refused by {rule}", rule, hint)
 
 
 def in_workspace(path: str) -> bool:
     """Tell whether `path` lies in the session's own directory."""
-    workspace = _known.workspace
+    workspace = known.workspace
     if workspace is None:
         return False
     try:
@@ -422,9 +375,9 @@ def in_workspace(path: str) -> bool:
 
 
 def _path_in(text: str) -> str | None:
-    """The path that a library's own words are about, if the kernel refuses it."""
+    """Return the path that a library's own words are about, if the kernel refuses it."""
     found = _PATH_IN_TEXT.search(text)
-    path = found[1] if found else _known.tried
+    path = found[1] if found else known.tried
     if path is None:
         return None
     try:
@@ -440,8 +393,6 @@ def _path_in(text: str) -> str | None:
 
 _ERRNO, _FILENAME = OSError.__dict__["errno"].__get__, OSError.__dict__["filename"].__get__
 """A class of the guest's may have attributes of its own by these names."""
-_TRACEBACK = BaseException.__dict__["__traceback__"].__get__
-_CAUSE, _CONTEXT = BaseException.__dict__["__cause__"].__get__, BaseException.__dict__["__context__"].__get__
 
 
 def _errno(error: BaseException) -> int | None:
@@ -457,13 +408,10 @@ def _path_of(error: BaseException) -> str | None:
 
 
 def _is(error: BaseException, *kinds: type[BaseException]) -> bool:
-    """`isinstance`, which would ask a guest's `__class__`."""
+    """Tell what `isinstance` tells, which would ask a guest's `__class__`."""
     return issubclass(type(error), kinds)
 
 
 def _text(error: BaseException) -> str:
-    """Return what the exception was made with, as far as it is text: its `__str__` may be the guest's, and never
-    end.
-    """
-    arguments: tuple[Any, ...] = BaseException.args.__get__(error)  # type: ignore[attr-defined]
-    return " ".join(item for item in arguments if type(item) is str)
+    """Return the text that the exception was made with: its `__str__` may be the guest's, and never end."""
+    return " ".join(item for item in args_of(error) if type(item) is str)

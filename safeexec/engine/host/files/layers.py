@@ -37,7 +37,7 @@ class BranchLayers:
             ruleset.add_paths(plan.devices, landlock.DEVICE)
             if self._proc >= 0:
                 ruleset.add_descriptor(self._proc, landlock.READ)
-            ruleset.add_directory(region, _WORKSPACE_RIGHTS[plan.files])
+            ruleset.add_path(region, _WORKSPACE_RIGHTS[plan.files])
         except BaseException:
             ruleset.close()
             raise

@@ -25,14 +25,6 @@ EFFECT_ATTRIBUTE = "__safeexec_effect__"
 """Where `effects.tool` leaves what becomes of the effect of one tool."""
 TIMEOUT_ATTRIBUTE = "__safeexec_timeout__"
 """Where `toolkit.limited` leaves the deadline of one tool, seconds."""
-KINDS = {
-    inspect.Parameter.POSITIONAL_ONLY: "positional",
-    inspect.Parameter.POSITIONAL_OR_KEYWORD: "either",
-    inspect.Parameter.VAR_POSITIONAL: "args",
-    inspect.Parameter.KEYWORD_ONLY: "keyword",
-    inspect.Parameter.VAR_KEYWORD: "kwargs",
-}
-"""How the kinds of parameters are called in messages to the child."""
 _MESSAGE = 2000
 
 
@@ -75,7 +67,7 @@ class Tool:
             [
                 (
                     parameter.name,
-                    KINDS[parameter.kind],
+                    m.PARAMETER_KINDS[parameter.kind],
                     annotation,
                     "" if parameter.default is empty else default_text(parameter.default, annotation),
                 )

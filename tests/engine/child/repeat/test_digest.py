@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import random
 from typing import Any
 
@@ -80,6 +81,32 @@ def test_the_state_of_random_counts() -> None:
 def test_the_items_of_arrays_count() -> None:
     array = "import numpy\nx = [numpy.arange(100.0)[::2].copy()]"
     assert number(array) == number(array) != number(array, "x[0][7] = 1")
+
+
+@pytest.mark.modules("numpy")
+@pytest.mark.parametrize(
+    "made",
+    [
+        "[('Rex', ['a'], 3.5)], [('name', 'U10'), ('tags', object), ('weight', 'f8')]",
+        "[[1], {'k': 2}, ['x']], object",
+        "[1, 2.5, 3], numpy.longdouble",
+    ],
+)
+def test_addresses_in_arrays_and_bytes_that_nobody_writes_do_not_count(made: str) -> None:
+    """Padding keeps what was in memory: long doubles are made again and again where others lay."""
+    around = "import numpy\njunk = [bytes([n] * 64) for n in range({})]\ndel junk\n"
+    array = f"x = numpy.cumsum(numpy.array({made})) if 'long' in {made!r} else numpy.array({made})"
+    assert number(around.format(1) + array) == number(around.format(200) + array)
+
+
+def test_the_builtins_of_a_dict_of_the_programs_do_not_count() -> None:
+    numbers = []
+    for more in ({}, {"_": [1]}):
+        space: dict[str, Any] = {"__name__": "__main__", "__builtins__": {**vars(builtins), **more}}
+        exec("space = {}\nexec('def f(): return 1', space)", space)
+        assert space["space"]["__builtins__"] is space["__builtins__"]
+        numbers.append(digest(space, ["space"]))
+    assert numbers[0] == numbers[1]
 
 
 def test_no_code_of_the_program_runs_and_the_look_is_bounded() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safeexec.engine.child.repeat.addresses import is_ordered_by_address
+from safeexec.engine.child.repeat.objects import is_ordered_by_address
 from safeexec.engine.child.repeat.repeatable import Repeatable
 from safeexec.engine.child.repeat.sets import only_compares
 from safeexec.engine.policy.names import GUARD_SET

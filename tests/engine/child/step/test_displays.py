@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import textwrap
 from typing import Any, ClassVar
 
@@ -13,6 +11,7 @@ import pytest
 from safeexec.engine.child.step import displays
 from safeexec.engine.child.step.displays import Displays
 from safeexec.results.observation import png_size
+from tests.alone import alone
 
 
 def forms(shown: Displays, value: Any = None) -> list[dict[str, bytes]]:
@@ -36,7 +35,6 @@ def test_an_update_takes_the_place_of_what_was_shown() -> None:
     told: list[Any] = []
     shown.tell = lambda display: told.append((display.data["text/plain"], display.display_id, display.update))
     handle = shown.display(1, display_id=True)
-    assert handle is not None
     shown.display("between")
     handle.update(2)
     assert forms(shown) == [{"text/plain": b"2"}, {"text/plain": b"'between'"}]
@@ -49,7 +47,6 @@ def test_an_update_takes_the_place_of_what_was_shown() -> None:
 def test_more_updates_than_displays() -> None:
     shown = Displays()
     handle = shown.display(0, display_id="bar")
-    assert handle is not None
     for number in range(1000):
         handle.update(number)
     assert forms(shown) == [{"text/plain": b"999"}]
@@ -64,7 +61,6 @@ def test_forms_may_be_given_as_they_are() -> None:
         {"application/json": b'{"a": [1]}', "text/plain": b""},
     ]
     handle = shown.display({"text/plain": "old"}, raw=True, display_id="one")
-    assert handle is not None
     handle.update({"image/png": b"p", "text/plain": "new"}, raw=True)
     assert forms(shown) == [{"image/png": b"p", "text/plain": b"new"}]
     with pytest.raises(TypeError, match="a bundle of forms is a dict"):
@@ -139,7 +135,7 @@ def test_nothing_is_imported() -> None:
         loaded = {"numpy", "pandas", "matplotlib", "PIL", "sympy"} & set(sys.modules)
         print(sorted(loaded))
     """
-    out = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    out = alone(textwrap.dedent(code), check=True)
     assert out.stdout == "[]\n"
 
 
@@ -165,7 +161,7 @@ class TestMatplotlib:
             def tell(*told): print(json.dumps(told))
         """
         source = textwrap.dedent(start) + textwrap.dedent(code)
-        out = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+        out = alone(source)
         assert out.stderr == ""
         return json.loads(out.stdout)
 
@@ -312,7 +308,7 @@ def charts(*lines: str) -> list[dict[str, str]]:
         " for display in shown.collect(None)]))"
     )
     source = start + "\n".join(lines) + end
-    out = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    out = alone(source, check=True)
     told: list[dict[str, str]] = json.loads(out.stdout)
     return told
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import subprocess
 import sys
 import traceback
 import weakref
@@ -13,6 +12,7 @@ import pytest
 from safeexec.engine.child.step.errors import report
 from safeexec.protocol.messages import ErrorReport
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
+from tests.alone import alone
 
 PLAN = LanguagePlan(
     imports={"math": ImportPlan(), "asyncio": ImportPlan()}, builtins=frozenset({"print", "len", "sum"})
@@ -257,5 +257,5 @@ text = told.traceback.decode()
 assert told.type == "ZeroDivisionError" and "more times]" in text and len(text) < 5000, text
 assert reported < 4 * ran + 0.1, (ran, reported)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = alone(program)
     assert done.returncode == 0, done.stderr[-2000:]

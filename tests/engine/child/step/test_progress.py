@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import textwrap
 from typing import Any
 
 import pytest
+
+from tests.alone import alone
 
 pytest.importorskip("tqdm")
 
@@ -23,7 +23,7 @@ def events(code: str) -> tuple[list[Any], str, str]:
         assert "tqdm" not in sys.modules
     """
     source = textwrap.dedent(start) + textwrap.dedent(code) + "\nprint('\\n' + json.dumps(told))"
-    out = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    out = alone(source, check=True)
     printed, _, last = out.stdout.rstrip("\n").rpartition("\n")
     return json.loads(last), printed, out.stderr
 

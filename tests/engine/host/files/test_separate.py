@@ -8,19 +8,11 @@ import pytest
 
 from safeexec import Policy, ProtectionError, Sandbox, SandboxBusy, Session
 from safeexec.engine.linux import probe
-from safeexec.engine.linux.probe import ProbeAnswer
+from tests.engine.host.startup.machines import lacking
 
 pytestmark = pytest.mark.skipif(
     not (probe.probe().mount.works and probe.probe().own_mount.works), reason="without Landlock it takes namespaces"
 )
-_NO = ProbeAnswer(False, "tried: ENOSYS")
-
-
-def _lacking(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    facts = probe.probe()._replace(**dict.fromkeys(names, _NO))
-    monkeypatch.setattr(probe, "_cache", [facts._replace(landlock_abi=0) if "landlock" in names else facts])
-
-
 NAMESPACES = ("user", "mount", "pid", "net", "ipc", "uts", "cgroup", "own_mount")
 
 
@@ -31,7 +23,7 @@ NAMESPACES = ("user", "mount", "pid", "net", "ipc", "uts", "cgroup", "own_mount"
 def sandbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
     if "landlock" not in request.param and not probe.probe().landlock.works:
         pytest.skip("no Landlock here")
-    _lacking(monkeypatch, *request.param)
+    lacking(monkeypatch, *request.param)
     with Sandbox("confined-python") as opened:
         yield opened
 
@@ -157,7 +149,7 @@ def test_the_protection_says_what_keeps_them_apart(sandbox: Sandbox) -> None:
 
 
 def test_where_nothing_keeps_them_apart_sessions_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    _lacking(monkeypatch, "landlock", "own_mount")
+    lacking(monkeypatch, "landlock", "own_mount")
     with Sandbox("confined-python") as sandbox:
         with sandbox.session() as first:
             _secret(first)
@@ -173,7 +165,7 @@ def test_where_nothing_keeps_them_apart_sessions_take_turns(monkeypatch: pytest.
 
 
 def test_a_policy_may_accept_that_they_reach_each_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    _lacking(monkeypatch, "landlock", "own_mount")
+    lacking(monkeypatch, "landlock", "own_mount")
     policy = Policy.load("confined-python").replace(require=["seccomp"])
     with Sandbox(policy) as sandbox, sandbox.session() as one, sandbox.session() as two:
         assert two.run(f"open({_secret(one)!r}).read()").value == "mine"

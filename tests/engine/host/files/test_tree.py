@@ -78,17 +78,6 @@ def test_a_tree_that_is_too_deep_is_neither_walked_to_its_end_nor_left(tmp_path:
     assert not guests.exists() and (outside / "secret").read_text() == "s"
 
 
-def test_rights_that_a_guest_took_away_are_given_back(tmp_path: Path) -> None:
-    """As an ordinary user needs them; root is refused nothing."""
-    place = tmp_path / f"{tree.PREFIX}1" / "region" / tree.WORKSPACE
-    place.mkdir(parents=True)
-    for path in (place, place.parent, place.parent.parent):
-        path.chmod(0)
-    assert tree.free_bytes(str(place)) > 0 or os.geteuid() == 0
-    tree.regain(str(place))
-    assert place.parent.parent.stat().st_mode & 0o300 == 0o300 and place.stat().st_mode & 0o700 == 0o700
-
-
 def test_no_more_is_copied_than_was_counted(tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(b"x" * 5000)
     with open(tmp_path / "source", "rb") as source, open(tmp_path / "target", "w+b") as target:

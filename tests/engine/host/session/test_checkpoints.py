@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Callable
 from time import monotonic
-from typing import cast
 
 import pytest
 
 from safeexec import CheckpointError, Policy, Result, Sandbox, Session
 from safeexec.engine.host.session import step
-from safeexec.engine.host.session.channel import Channel, new_control
-from safeexec.engine.host.session.checkpoints import Checkpoint
+from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.waiting import Wait, drive, wait
-from safeexec.engine.host.watch.lineage import Lineage
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.results.outcomes import STARTS_EMPTY
@@ -43,7 +39,6 @@ def test_no_session_goes_on_in_a_process_that_was_killed_with_its_group(
     assert line.automatic[-1].pid() or drive(line.secured(monotonic() + DEADLINE_SECONDS))
 
     def too_late(*_: object) -> bool:
-        assert line._coming is not None
         assert wait(Wait((line._coming[1].socket.fileno(),), monotonic() + DEADLINE_SECONDS))
         return False
 
@@ -107,26 +102,6 @@ def test_live_objects_survive_a_kill(open_session: OpenSession, what: str, check
     kill(session)
     assert session.run(check).check().value is True
     assert "lost" not in session.namespace
-
-
-@pytest.mark.modules("numpy", "pandas", "sklearn")
-@pytest.mark.profile("data-analysis")
-def test_frames_arrays_and_fitted_models_survive_a_kill(session: Session) -> None:
-    session.run(
-        "import numpy as np, pandas as pd\nfrom sklearn.linear_model import LinearRegression\n"
-        "frame = pd.DataFrame({'x': [1, 2, 3, 4, 5], 'y': [2, 4, 5, 4, 5]})\n"
-        "model = LinearRegression().fit(frame[['x']].to_numpy(), frame['y'])\narray = np.arange(10)\nview = array[::2]"
-    ).check()
-    kill(session)
-    value = (
-        session.run(
-            "view[0] = 7\n"
-            "[round(float(model.coef_[0]), 6), round(float(model.intercept_), 6), int(array[0]), frame.shape]"
-        )
-        .check()
-        .value
-    )
-    assert value == [0.6, 2.2, 7, (5, 2)]
 
 
 def test_random_goes_on_where_it_was(session: Session) -> None:
@@ -352,15 +327,6 @@ def test_a_process_that_was_asked_for_before_the_deadline_goes_on(monkeypatch: p
         assert session.get("x") == [1]
 
 
-def test_without_checkpoints_a_kill_says_that_the_state_is_gone(open_session: OpenSession) -> None:
-    session = open_session(checkpoints="off")
-    session.run("x = 1").check()
-    result = session.run(FOREVER, timeout=0.1)
-    assert result.state == "lost"
-    assert any("checkpoints are off" in note for note in result.notes)
-    assert session.run("x").error.type == "NameError"  # type: ignore[union-attr]
-
-
 @pytest.mark.profile("standard")
 def test_a_guest_thread_means_no_checkpoint_and_the_result_says_so(session: Session) -> None:
     session.run("import threading\nx = 1").check()
@@ -383,32 +349,6 @@ def test_a_thread_that_has_ended_is_no_hindrance(session: Session) -> None:
 
 
 # Names
-
-
-@pytest.mark.parametrize("failing", [FOREVER, "x = 0\n1 / 0"])
-def test_rollback_after_a_step_that_was_undone_undoes_the_one_before(session: Session, failing: str) -> None:
-    for n in range(4):
-        session.run(f"x = {n}").check()
-    assert session.run(failing, timeout=0.3, atomic=True).state == "restored"
-    assert session.get("x") == 3
-    session.rollback()
-    assert session.get("x") == 2
-    session.run("x = 'on'").check()
-    session.rollback()
-    assert session.get("x") == 2
-
-
-def test_after_a_kill_without_automatic_checkpoints_the_line_that_was_left_is_no_state(
-    open_session: OpenSession,
-) -> None:
-    session = open_session(checkpoints="off")
-    session.run("x = 1").check()
-    session.checkpoint("one")
-    session.run("x = 2").check()
-    session.checkpoint("two")
-    session.rollback("one")
-    kill(session)
-    assert session.get("x") == 1
 
 
 def test_the_list_is_a_tree(session: Session) -> None:
@@ -439,19 +379,6 @@ def test_the_list_has_no_checkpoint_that_has_died(session: Session) -> None:
     with pytest.raises(CheckpointError, match="gone"):
         session.rollback("here")
     assert session.get("x") == 1
-
-
-def test_any_thread_may_ask_which_process_parked_and_takes_nothing_from_who_waits_for_it() -> None:
-    ours, theirs = new_control()
-    copy = Checkpoint(ours, 1, cast(Lineage, None))
-    assert (copy.seen(), copy.pid(), copy.alive) == (None, None, True)
-    theirs.send(b"?")
-    assert (copy.seen(), copy.pid(), copy.alive, copy.channel) == (True, os.getpid(), True, None)
-    theirs.close()
-    assert (copy.seen(), copy.pid(), copy.alive) == (True, os.getpid(), False)
-    assert ours.recv(2) == b"?"
-    copy.forget()
-    assert not copy.alive
 
 
 def test_mistakes_with_names(session: Session) -> None:
@@ -502,71 +429,10 @@ def test_deep_chains_of_named_restores_end_in_a_clear_error_or_stay_fast(session
 # Stopping from outside
 
 
-@pytest.mark.profile("confined-python")
-def test_cancel_from_another_thread_restores(session: Session) -> None:
-    session.run("x = 1").check()
-    assert session.cancel() is False
-    started = threading.Event()
-    thread = threading.Thread(target=lambda: started.wait(30) and session.cancel())
-    thread.start()
-    result = session.run("x = 2\nprint('on')\nwhile True: pass", timeout=60, on_output=lambda _: started.set())
-    thread.join()
-    assert (result.outcome, result.state) == ("cancelled", "restored")
-    assert session.run("x").value == 1
-
-
-def test_ctrl_c_cancels_the_step_and_restores(session: Session) -> None:
-    """KeyboardInterrupt arrives in the thread that drives the step."""
-    import signal
-
-    session.run("x = 1").check()
-
-    def interrupt(_: str) -> None:
-        signal.raise_signal(signal.SIGINT)
-
-    with pytest.raises(KeyboardInterrupt):
-        session.run("x = 2\nprint('on')\nwhile True: pass", timeout=60, on_output=interrupt)
-    assert session.run("x").value == 1
-
-
 # Tools
 
 
-def test_a_rollback_lists_the_tool_calls_that_cannot_be_undone(profile: str) -> None:
-    sent: list[str] = []
-
-    def send(text: str) -> int:
-        """Send a text."""
-        sent.append(text)
-        return len(sent)
-
-    with Sandbox(profile, tools=[send]) as sandbox, sandbox.session() as session:
-        session.run("send('a')").check()
-        session.checkpoint("after a")
-        session.run("send('b')").check()
-        session.run("send('c')").check()
-        undone = session.rollback("after a")
-        assert [(record.tool, record.outcome) for record in undone] == [("send", "ok")] * 2
-        assert sent == ["a", "b", "c"]
-
-
 # Files
-
-
-@pytest.mark.profile("data-analysis")
-def test_files_follow_a_rollback(session: Session) -> None:
-    session.run("open('kept.txt', 'w').write('1')\nopen('gone.txt', 'w').write('x')").check()
-    session.checkpoint("two files")
-    session.run(
-        "import os\nopen('kept.txt', 'w').write('2')\nos.remove('gone.txt')\n"
-        "os.makedirs('d/e')\nopen('d/e/new.txt', 'w').write('n')"
-    ).check()
-    session.rollback("two files")
-    assert session.run("import os\nsorted(os.listdir()), open('kept.txt').read(), open('gone.txt').read()").value == (
-        ["gone.txt", "kept.txt"],
-        "1",
-        "x",
-    )
 
 
 @pytest.mark.parametrize("how", ["kill", "atomic"])
@@ -633,7 +499,6 @@ def test_a_file_of_the_host_belongs_to_the_state_that_it_was_written_to(session:
 
 @pytest.mark.profile("confined-python")
 def test_the_current_directory_follows_a_kill_and_a_branch(session: Session) -> None:
-    """Also when the step has removed it, and what comes back is another directory of that name."""
     session.run(
         "import os\nos.mkdir('sub')\nopen('top', 'w').write('t')\ntop = open('top')\nos.chdir('sub')\n"
         "open('in', 'w').write('i')"
@@ -655,12 +520,3 @@ def test_a_directory_that_the_guest_is_in_and_removes_costs_no_checkpoint(sessio
     kill(session)
     assert session.get("x") == 1
     assert session.run("os.path.realpath('.')").check().value == session.workspace
-
-
-@pytest.mark.profile("confined-python")
-def test_open_pipes_and_sockets_are_named_where_they_are_shared(session: Session) -> None:
-    session.run("import os, socket\nx = 1").check()
-    assert kill(session).notes == ()
-    session.run("pipe = os.pipe()\nos.write(pipe[1], b'sent')\nleft, right = socket.socketpair()").check()
-    lost = session.run("os.read(pipe[0], 4)\n" + FOREVER, timeout=0.2)
-    assert [note for note in lost.notes if note.startswith("an open pipe or socket could not")], lost.notes

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -21,6 +20,8 @@ import pytest
 from safeexec import Sandbox, Session
 from safeexec.engine.zygote.preload import LATE
 from safeexec.engine.zygote.server import BUSY
+from tests.alone import alone
+from tests.engine.host.inside import pids_of, runner_of
 from tests.footprint import DEADLINE_SECONDS, pause
 
 STEP = "x = x + 1"
@@ -158,13 +159,13 @@ def test_the_child_takes_one_short_way() -> None:
 
 def test_the_language_layer_takes_one_short_way() -> None:
     """Its guests may not look: a server of the zygote warms up by a step, in a process without confinement."""
-    found = subprocess.run([sys.executable, "-c", WARMED_UP], capture_output=True, text=True, timeout=60, check=True)
+    found = alone(WARMED_UP, check=True)
     calls, builtins = map(float, found.stdout.split())
     assert calls <= RESTRICTED_CALLS and builtins <= RESTRICTED_BUILTINS, found.stdout
 
 
 def test_the_child_finds_its_memory_in_place(session: Session) -> None:
-    (child,) = session._core.line.pids()
+    (child,) = pids_of(session)
 
     before = faults(child)
     for _ in range(STEPS):
@@ -178,7 +179,7 @@ def test_a_step_after_a_rollback_finds_its_pages_copied() -> None:
         session.run("x = 0").check()
         session.run(STEP).check()
         session.rollback()
-        pid = session._core.line.runner_pid()
+        pid = runner_of(session)
         assert pid is not None
         deadline, before, same = monotonic() + DEADLINE_SECONDS, faults(pid), 0
         while same < 10 and monotonic() < deadline:
@@ -196,7 +197,6 @@ def first_steps(source: str) -> list[int]:
         for _ in range(len(LATE) + 2 * BUSY):
             with sandbox.session(checkpoints="off") as session:
                 runner = session._core.line.runner
-                assert runner is not None
                 before = faults(runner.pid)
                 session.run(source).check()
                 found.append(faults(runner.pid) - before)

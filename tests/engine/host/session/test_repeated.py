@@ -290,7 +290,7 @@ COPIED = {
     ],
     "an address by a percent sign": ["class A: pass", "texts = ['%s' % A() for _ in range(500)]"],
     "a clock by a pattern": [
-        "import datetime as d\nmatch d.datetime:\n    case object(now=f):\n        pass\nt = str(f())",
+        "import datetime as d\nmatch d.datetime:\n    case object(now=f):\n        pass\nt = str(f())"
     ],
     "a clock by its name": ["import datetime as d, operator\nt = str(operator.methodcaller('now')(d.datetime))"],
     "a clock by a template": ["import datetime as d\nt = '{0.datetime.now}'.format(d)"],
@@ -389,11 +389,7 @@ COPIED = {
         "d.update((A(), n) for n in range(20))",
         "x = [d[a] for a in k - {1}]",
     ],
-    "entropy of a class of generators": [
-        "import random",
-        "class R(random.Random):\n    pass",
-        "r = R()",
-    ],
+    "entropy of a class of generators": ["import random", "class R(random.Random):\n    pass", "r = R()"],
     "a seed that was stored": ["import random\nstart = random.seed", "start()"],
     "entropy by a private name": ["import random", "x = random._urandom(4)"],
     "a hash by a text": [
@@ -412,6 +408,55 @@ COPIED = {
         "x = [getattr(A(), n) for n in names if 'hash' in n][0]()",
     ],
     "a clock by the namespace": ["import time", "vars()['ti' + 'me'].time()"],
+    "a function in a dict of its own": [
+        "import time\nspace = {'time': time}\nexec('def stamp(): return time.time()', space)\nstamp = space['stamp']",
+        "t = stamp()",
+    ],
+    "a text of a function in a long list": [
+        "calls = []\ndef f(x):\n    calls.append(f'{f} {x}')",
+        "for n in range(200): f(n)",
+    ],
+    "a text in an object whose class has a repr": [
+        "from dataclasses import dataclass\n@dataclass\nclass Log:\n    rows: list",
+        "log = Log([])",
+        "log.rows.append(str(map(int, '12')))",
+    ],
+    "a text of a class of its own": ["class A: pass\nclass Name(str): pass\nb = [[]]", "b[0].append(Name(A()))"],
+    "an object printed elsewhere": ["import io\nclass A: pass\nbuffer = io.StringIO()", "print(A(), file=buffer)"],
+    "classes that fill a set": [
+        "from dataclasses import dataclass\n@dataclass\nclass A: n: int\n@dataclass\nclass B: n: int",
+        "def kinds(events):\n    found = set()\n    for e in events: found.add(type(e))\n"
+        "    return [kind.__name__ for kind in found]",
+        "order = kinds([A(1), B(2)])",
+    ],
+    "functions that fill a set": [
+        "def each(functions):\n    todo = set()\n    todo.update(functions)\n    return [f() for f in todo]",
+        "order = each([lambda n=n: n for n in range(20)])",
+    ],
+    "a set that is no number many times": [
+        "def distinct(values):\n    seen = set()\n    for v in values: seen.add(v)\n    return [*seen]",
+        "text = str(distinct([float(x) for x in '1 nan 2 nan 3 nan'.split()]))",
+    ],
+    "objects of a class in a class": [
+        "class Graph:\n    class Node:\n        def __init__(self, n): self.n = n",
+        "def walk(nodes):\n    seen = set()\n    for n in nodes: seen.add(n)\n    return [n.n for n in seen]",
+        "order = walk([Graph.Node(n) for n in range(20)])",
+    ],
+    "a hash of a text of an object": [
+        "class H:\n    def __init__(self, n): self.n = n\n    def __eq__(self, o): return self.n == o.n\n"
+        "    def __hash__(self): return hash(self.n)\n"
+        "class L:\n    def __init__(self, h): self.h = h\n    def __hash__(self): return hash(f'{self.h}')",
+        "order = [l.h.n for l in {L(H(n)) for n in range(20)}]",
+    ],
+    "a hash that is kept": [
+        "class K:\n    def __init__(self): self.h = None\n    def __hash__(self):\n"
+        "        if self.h is None: self.h = hash((type(self), 1))\n        return self.h",
+        "d = {K(): 1}",
+    ],
+    "a number made of a text of an object": [
+        "import hashlib\nclass A: pass",
+        "n = int(hashlib.md5(f'{A()}'.encode()).hexdigest(), 16) % 97",
+    ],
 }
 
 

@@ -6,8 +6,6 @@ import asyncio
 import gc
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from time import monotonic
 
@@ -16,19 +14,12 @@ import pytest
 from safeexec import AsyncSandbox, Sandbox, SandboxBusy, Session, SessionClosed
 from safeexec.engine.host import descriptors
 from safeexec.engine.host.session import session as module
-from safeexec.engine.host.waiting import drive
-from tests.footprint import footprint, leaks, settled, until
+from tests.alone import alone
+from tests.engine.host.inside import is_alive, rests
+from tests.footprint import leaks, settled, until
 
 OpenSession = Callable[..., Session]
 SOON = 30.0
-
-
-def rest(session: Session) -> bool:
-    """Let it rest now. Whether it has given up its process."""
-    core = session._core
-    drive(core.attend(core.rest))
-    assert core.rests == (core.line.runner is None)
-    return core.rests
 
 
 def test_a_rested_session_is_as_it_was(open_session: OpenSession) -> None:
@@ -38,23 +29,23 @@ def test_a_rested_session_is_as_it_was(open_session: OpenSession) -> None:
     ).check()
     session.run("x.append(next(g))").check()
     session.set("y", {"a": 1})
-    assert rest(session)
+    assert rests(session)
     result = session.run("x.append(next(g))\nx, y").check()
     assert result.value == ([1, 1, 2], {"a": 1}) and result.state == "kept" and not result.notes
-    assert rest(session) and sorted(session.namespace) == ["count", "g", "x", "y"] and session.get("x") == [1, 1, 2]
+    assert rests(session) and sorted(session.namespace) == ["count", "g", "x", "y"] and session.get("x") == [1, 1, 2]
 
 
 def test_steps_that_come_to_something_else_are_told_when_it_wakes(open_session: OpenSession) -> None:
     session = open_session()
     session.run("x = [[1]]").check()
     session.run("y = 2").check()
-    assert rest(session)
+    assert rests(session)
     session._core.line.history.current.memory.digest += 1
     result = session.run("1")
     assert result.state == "diverged" and "steps 1 to 2" in result.notes[-1]
     assert session.get("x") is None
     session.run("x = 3").check()
-    assert not rest(session) and session.get("x") == 3  # from then on it is copied
+    assert not rests(session) and session.get("x") == 3  # from then on it is copied
 
 
 def test_it_rests_by_itself_and_holds_nothing() -> None:
@@ -75,32 +66,32 @@ def test_back_to_any_step_from_a_rest(open_session: OpenSession) -> None:
     session = open_session()
     for number in range(5):
         session.run(f"x = {number}").check()
-    assert rest(session)
+    assert rests(session)
     session.rollback()
     assert session.run("x").value == 3
     session.rollback()
-    assert rest(session)
+    assert rests(session)
     session.rollback(steps=2)
-    assert rest(session) and session.run("x").value == 1
+    assert rests(session) and session.run("x").value == 1
     assert session.run("x = 7\nwhile True: pass", timeout=0.1).state == "restored"
-    assert rest(session) and session.run("x").value == 1
+    assert rests(session) and session.run("x").value == 1
 
 
 def test_nothing_is_told_as_lost_of_what_the_last_step_bound(open_session: OpenSession) -> None:
     session = open_session()
     session.run("total = 1").check()
     session.run("del total").check()
-    assert rest(session)
+    assert rests(session)
     assert "undone" not in str(session.run("total").observation())
 
 
 def test_a_result_tells_what_waking_took(open_session: OpenSession) -> None:
     session = open_session()
     assert session.run("x = 1").usage.wake_ms == 0
-    assert rest(session)
+    assert rests(session)
     assert session.run("x").usage.wake_ms > 0
     assert session.run("x").usage.wake_ms == 0
-    assert rest(session)
+    assert rests(session)
     killed = session.run("while True: pass", timeout=0.1)
     assert killed.state == "restored" and killed.usage.wake_ms > 0
 
@@ -109,8 +100,8 @@ def test_a_session_rests_again_and_again(open_session: OpenSession) -> None:
     session = open_session()
     for number in range(20):
         session.run(f"x = {number}").check()
-        assert rest(session)
-        assert rest(session), "once more, without a use"
+        assert rests(session)
+        assert rests(session), "once more, without a use"
     assert session.run("x").value == 19
 
 
@@ -129,7 +120,7 @@ def test_what_cannot_be_done_once_more_stays(session: Session, steps: list[str])
         session.run(step).check()
     session.run("y = 1").check()
     assert session.variables()
-    assert not rest(session)
+    assert not rests(session)
     assert session.run("y").value == 1
 
 
@@ -138,11 +129,11 @@ def test_random_numbers_go_on_in_another_process(session: Session) -> None:
     session.run("import random\nbefore = random.getstate()[1]\nx = [random.random() for _ in range(700)]").check()
     seen = session.get("x")
     assert session.variables()
-    assert rest(session)
+    assert rests(session)
     assert session.get("x") == seen
     after = session.run("random.random()").value
     session.rollback()
-    assert rest(session) and session.run("random.random()").value == after
+    assert rests(session) and session.run("random.random()").value == after
 
 
 def test_sessions_of_a_template_rest_on_its_copy() -> None:
@@ -151,13 +142,13 @@ def test_sessions_of_a_template_rest_on_its_copy() -> None:
         sessions = [sandbox.session(template="t") for _ in range(3)]
         for number, session in enumerate(sessions):
             session.run(f"x.append({number})").check()
-            assert rest(session)
+            assert rests(session)
         for number, session in enumerate(sessions):
             assert session.run("x").value == [1, 2, number]
             session.rollback(steps=2)
-            assert rest(session) and session.run("x").value == [1, 2]
+            assert rests(session) and session.run("x").value == [1, 2]
             session.rollback("t")
-            assert rest(session) and session.run("x").value == [1, 2]
+            assert rests(session) and session.run("x").value == [1, 2]
 
 
 def test_branches_rest_and_what_they_come_from_counts_them(open_session: OpenSession) -> None:
@@ -165,21 +156,21 @@ def test_branches_rest_and_what_they_come_from_counts_them(open_session: OpenSes
     session.run("x = [0]").check()
     first, second = session.branch(2)
     with first, second:
-        assert not rest(session), "limits.branches counts what its process has branched into"
+        assert not rests(session), "limits.branches counts what its process has branched into"
         first.run("x.append(1)").check()
-        assert rest(first) and rest(second)
+        assert rests(first) and rests(second)
         (third,) = first.branch()
         with third:
             assert third.run("x").value == first.run("x").value == [0, 1]
         assert second.run("x").value == [0]
-    assert rest(session) and session.run("x").value == [0]
+    assert rests(session) and session.run("x").value == [0]
 
 
 @pytest.mark.profile("confined-python")
 def test_files_are_those_of_the_state(session: Session) -> None:
     session.write_file("a.txt", "one")
     session.run("x = 1").check()
-    assert rest(session)
+    assert rests(session)
     session.write_file("b.txt", "two")
     result = session.run("open('a.txt').read() + open('b.txt').read()")
     assert result.check().value == "onetwo" and session.run("x").value == 1
@@ -190,11 +181,11 @@ def test_its_process_is_asked_for_where_a_name_was_kept(open_session: OpenSessio
     session.run("x = 1").check()
     session.checkpoint("one")
     session.run("x = 2").check()
-    rest(session)
+    rests(session)
     session.rollback("one")
     assert session.run("x").value == 1
     session.run("x = 3").check()
-    assert rest(session), "it was thawed from that copy, which has a name"
+    assert rests(session), "it was thawed from that copy, which has a name"
     assert session.run("x").value == 3
     session.rollback("one")
     assert session.run("x").value == 1
@@ -203,11 +194,10 @@ def test_its_process_is_asked_for_where_a_name_was_kept(open_session: OpenSessio
 def test_a_zygote_that_died_meanwhile_is_told_of() -> None:
     with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
-        assert rest(session)
+        assert rests(session)
         zygote = sandbox._core._zygote
-        assert zygote is not None
         os.kill(zygote.reapers[0], signal.SIGKILL)
-        until(lambda: not sandbox._core.alive)
+        until(lambda: not is_alive(sandbox))
         with pytest.raises(SessionClosed, match="zygote"):
             session.run("x")
 
@@ -216,7 +206,7 @@ def test_one_that_nobody_has_any_more_is_closed() -> None:
     with Sandbox("calculator", spare=0) as sandbox:
         session = sandbox.session()
         session.run("x = 1").check()
-        assert rest(session)
+        assert rests(session)
         del session
         gc.collect()
         until(lambda: not sandbox.stats().open)
@@ -225,7 +215,7 @@ def test_one_that_nobody_has_any_more_is_closed() -> None:
 def test_idle_seconds_count_the_rest() -> None:
     with Sandbox("calculator", spare=0, idle_seconds=1.5, max_sessions=1) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
-        assert rest(session)
+        assert rests(session)
         with pytest.raises(SandboxBusy, match="1 of them idle"):
             sandbox.session(queue_seconds=0.1)
         sandbox.session(queue_seconds=SOON).close()
@@ -237,7 +227,7 @@ def test_without_descriptors_it_rests_on(monkeypatch: pytest.MonkeyPatch) -> Non
     with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
         room = descriptors.room()
-        assert rest(session)
+        assert rests(session)
         assert room is None or (now := descriptors.room()) is None or now >= room
         with monkeypatch.context() as none:
             none.setattr(descriptors, "_most", lambda: 0)
@@ -260,7 +250,7 @@ def test_one_that_comes_out_otherwise_says_which_steps_are_lost(open_session: Op
     session.run("y = 2").check()
     memory = session._core.line.history.current.memory
     memory.entry = type(memory.entry)(memory.entry.request, memory.entry.did ^ 1)
-    assert rest(session)
+    assert rests(session)
     result = session.run("x = 8")
     assert (result.outcome, result.state, result.remaining) == ("crashed", "diverged", ())
     assert "steps 1 to 2 came out otherwise" in " ".join(result.notes) and "came out otherwise" in str(
@@ -268,7 +258,7 @@ def test_one_that_comes_out_otherwise_says_which_steps_are_lost(open_session: Op
     )
     assert not session.namespace, "a step that was written for another state is not run"
     session.run("x = 3").check()
-    assert not rest(session), "its steps are copied from now on"
+    assert not rests(session), "its steps are copied from now on"
     assert session.run("x").value == 3
 
 
@@ -302,17 +292,5 @@ with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
 
 
 def test_a_fork_of_the_host_has_no_part_in_it() -> None:
-    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60)
+    done = alone(FORKED)
     assert "before the process forked" in done.stdout and done.stdout.endswith("1\n"), (done.stdout, done.stderr)
-
-
-def test_closing_it_leaves_nothing() -> None:
-    before = footprint()
-    with Sandbox("calculator", spare=0) as sandbox:
-        sessions = [sandbox.session() for _ in range(3)]
-        for session in sessions:
-            session.run("x = 1").check()
-            assert rest(session)
-        sessions[0].close()
-        assert sandbox.stats().open == 2
-    assert not leaks(before)

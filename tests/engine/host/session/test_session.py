@@ -32,7 +32,6 @@ def test_the_traceback_shows_the_guests_frames_only(run: Run) -> None:
     run("def inner(n):\n    return 1 / n")
     result = run("def outer():\n    return inner(0)\nouter()")
     error = result.error
-    assert error is not None
     assert (error.type, error.message, error.line) == ("ZeroDivisionError", "division by zero", 2)
     for shown in ('File "<step 2>", line 3', "outer()", 'File "<step 1>", line 2, in inner', "return 1 / n"):
         assert shown in error.traceback
@@ -42,14 +41,12 @@ def test_the_traceback_shows_the_guests_frames_only(run: Run) -> None:
 
 def test_a_syntax_error_has_line_and_column(run: Run) -> None:
     error = run("x = 1\ny = (2 +").error
-    assert error is not None
     assert (error.type, error.line) == ("SyntaxError", 2)
 
 
 def test_a_refusal_names_rule_and_way_out_and_runs_nothing(run: Run) -> None:
     result = run("print('first')\nimport subprocess\nsubprocess.run('x')")
     assert (result.outcome, result.stdout, result.state) == ("rejected", "", "kept")
-    assert result.error is not None
     assert result.error.line == 2
     assert ".yaml" in (result.error.rule or "") and result.error.hint
 

@@ -15,7 +15,7 @@ import pytest
 
 from safeexec import AsyncSandbox, Session
 from safeexec.engine.host.session import step
-from safeexec.engine.host.session.given import MOST_ARGUMENTS, checked_arguments
+from safeexec.engine.host.session.given import MOST_ARGUMENTS
 from safeexec.engine.host.session.standard_input import StandardInput
 
 PROFILES = ("calculator", "data-analysis", "confined-python")
@@ -62,44 +62,54 @@ GIVEN: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
-def test_every_way_to_read(session: Session, reader: str) -> None:
-    result = session.run(READERS[reader], stdin="1\n2\n")
-    assert (result.outcome, result.value) == ("ok", ["1", "2"]), result.error
+def test_every_way_to_read_and_every_form_to_give(session: Session) -> None:
+    for name, source in READERS.items():
+        result = session.run(source, stdin="1\n2\n")
+        assert (result.outcome, result.value) == ("ok", ["1", "2"]), (name, result.error)
+    for name, given in GIVEN.items():
+        result = session.run("[input(), input()]", stdin=given())
+        assert (result.outcome, result.value, result.notes) == ("ok", ["1", "2"], ()), name
 
 
-@pytest.mark.parametrize("given", GIVEN)
-def test_every_form_to_give(session: Session, given: str) -> None:
-    result = session.run("[input(), input()]", stdin=GIVEN[given]())
-    assert (result.outcome, result.value, result.notes) == ("ok", ["1", "2"], ())
+LARGE = "import sys\nsize = 0\nwhile data := sys.stdin.buffer.read(1 << 16):\n    size += len(data)\nsize"
 
 
-def test_the_prompt_is_printed(session: Session) -> None:
+def test_an_input_is_read_to_its_end_and_no_further(session: Session) -> None:
     assert session.run("n = input('n? ')", stdin="7").stdout == "n? "
-
-
-def test_reading_past_the_end(session: Session) -> None:
-    result = session.run(
+    past = session.run(
         "import sys\ninput()\nprint(repr(sys.stdin.read()), repr(sys.stdin.readline()))\ninput()", stdin="x"
     )
-    assert result.stdout == "'' ''\n"
-    assert result.error is not None and result.error.type == "EOFError"
-
-
-def test_a_large_stream_reaches_the_program_whole(session: Session) -> None:
-    source = "import sys\nsize = 0\nwhile data := sys.stdin.buffer.read(1 << 16):\n    size += len(data)\nsize"
-    assert session.run(source, stdin=io.BytesIO(bytes(20_000_000))).value == 20_000_000
-
-
-def test_bytes_that_are_no_text_are_the_programs_error(session: Session) -> None:
-    result = session.run("input()", stdin=b"\xff\n")
-    assert result.error is not None and result.error.type == "UnicodeDecodeError"
+    assert (past.stdout, past.error.type) == ("'' ''\n", "EOFError")
+    assert session.run(LARGE, stdin=io.BytesIO(bytes(20_000_000))).value == 20_000_000
+    assert session.run("input()", stdin=b"\xff\n").error.type == "UnicodeDecodeError"
     assert session.run("import sys\nlen(sys.stdin.buffer.read())", stdin=b"\xff\n").value == 2
+    for source in ("1", "0 + 1"):
+        assert session.run(source, stdin=itertools.repeat("x")).value == 1, "nobody reads it"
+    failed = session.run("import sys\nsys.stdin.read()", stdin=(1 // number for number in (1, 0)))
+    assert "TypeError while it was read" in failed.notes[0]
+    for wrong in (7, object()):
+        with pytest.raises(TypeError, match="stdin must be"):
+            session.run("1", stdin=wrong)
+    assert session.run("x = input()", stdin="1\n2\n").ok
+    assert not session.run("import sys\nsys.stdin.read()").value, "it ends with its step"
 
 
-def test_an_input_without_end_that_nobody_reads(session: Session) -> None:
-    assert session.run("1", stdin=itertools.repeat("x")).value == 1
-    assert session.run("1 + 1", stdin=itertools.repeat("x")).value == 2
+def test_without_files_an_input_opens_itself_and_nothing_else(open_session: Open) -> None:
+    session = open_session("calculator")
+    for source in ("input()", "open(0)"):
+        result = session.run(source)
+        assert result.outcome == "rejected" and result.error.hint, source
+    assert session.run("from sys import stdin\nstdin.read()").value == ""
+    early = session.run("open('/etc/passwd')", stdin="x")
+    assert early.outcome == "rejected" and early.error.hint
+    for name in ("str('0')", "1", "True", "0.0", "0, 'w'"):
+        error = session.run(f"open({name})", stdin="x").error
+        assert error.type == "PermissionError" and "open(0)" in error.message, name
+    assert session.run("def ask():\n    return input()\nask()", stdin="1").value == "1"
+    assert session.run("ask()").error.type == "NameError", "of an earlier step with an input"
+    assert session.run("ask()\n0", stdin="2").value == 0
+    assert session.run("import io, sys\nsys.stdin = io.StringIO('own')\nsys.stdin.read()").value == "own"
+    assert session.run("input()", stdin="given").value == "given"
 
 
 def test_a_deadline_holds_while_the_input_is_awaited(session: Session) -> None:
@@ -115,56 +125,6 @@ def test_a_deadline_holds_while_the_input_is_awaited(session: Session) -> None:
         never.set()
     assert (result.outcome, result.state) == ("timeout", "restored")
     assert session.run("1").value == 1
-
-
-def test_an_input_that_fails_while_it_is_read_is_told(session: Session) -> None:
-    result = session.run("import sys\nsys.stdin.read()", stdin=(1 // number for number in (1, 0)))  # type: ignore[arg-type]
-    assert "TypeError while it was read" in result.notes[0]
-
-
-@pytest.mark.parametrize("given", [7, object()])
-def test_what_cannot_be_read_is_the_callers_mistake(session: Session, given: Any) -> None:
-    with pytest.raises(TypeError, match="stdin must be"):
-        session.run("1", stdin=given)
-    assert session.run("2").value == 2
-
-
-def test_the_input_ends_with_its_step(session: Session) -> None:
-    assert session.run("x = input()", stdin="1\n2\n").ok
-    left = session.run("import sys\nsys.stdin.read()")
-    assert not left.value
-
-
-def test_without_an_input_the_policy_refuses_as_before(open_session: Open) -> None:
-    session = open_session("calculator")
-    for source in ("input()", "open(0)"):
-        result = session.run(source)
-        assert result.outcome == "rejected" and result.error is not None and result.error.hint, source
-    assert session.run("from sys import stdin\nstdin.read()").value == ""
-
-
-def test_open_opens_the_input_and_nothing_else(open_session: Open) -> None:
-    session = open_session("calculator")
-    early = session.run("open('/etc/passwd')", stdin="x")
-    assert early.outcome == "rejected" and early.error is not None and early.error.hint
-    for name in ("str('0')", "1", "True", "0.0", "0, 'w'"):
-        result = session.run(f"open({name})", stdin="x")
-        assert result.error is not None and result.error.type == "PermissionError", name
-        assert "open(0)" in result.error.message
-
-
-def test_a_function_from_a_step_with_input_finds_none_later(open_session: Open) -> None:
-    session = open_session("calculator")
-    assert session.run("def ask():\n    return input()\nask()", stdin="1").value == "1"
-    result = session.run("ask()")
-    assert result.error is not None and result.error.type == "NameError"
-    assert session.run("ask()\n0", stdin="2").value == 0
-
-
-def test_programs_may_put_their_own_stream_in_place(open_session: Open) -> None:
-    session = open_session("calculator")
-    assert session.run("import io, sys\nsys.stdin = io.StringIO('own')\nsys.stdin.read()").value == "own"
-    assert session.run("input()", stdin="given").value == "given"
 
 
 DEEP = 20_000 if sys.version_info < (3, 12) else 100
@@ -277,32 +237,38 @@ def test_a_kill_and_a_rollback_with_an_input(session: Session) -> None:
     assert session.run("kept + input()", stdin="4").value == "14"
 
 
-def test_arguments(session: Session) -> None:
+def test_arguments(session: Session, open_session: Open) -> None:
     assert session.run("import sys\nsys.argv", argv=["p.py", "-n", "ä"]).value == ["p.py", "-n", "ä"]
     assert session.run("import sys\nsys.argv").value == [""]
-
-
-def test_arguments_are_what_argparse_reads(open_session: Open) -> None:
     source = "import argparse\np = argparse.ArgumentParser()\np.add_argument('-n', type=int)\np.parse_args().n"
     assert open_session("standard").run(source, argv=["p.py", "-n", "3"]).value == 3
 
 
-@pytest.mark.parametrize(
-    ("argv", "problem"),
-    [
-        ("p.py", TypeError),
-        ([1], TypeError),
-        (["a\0b"], ValueError),
-        (["\ud800"], ValueError),
-        (["x" * (MOST_ARGUMENTS + 1)], ValueError),
-    ],
-)
-def test_arguments_that_no_command_line_could_hold(argv: Any, problem: type[Exception]) -> None:
-    with pytest.raises(problem):
-        checked_arguments(argv)
+def test_programs_that_end_themselves(session: Session) -> None:
+    for source, (status, said) in ENDS.items():
+        result = session.run("kept = 1\n" + source)
+        assert (result.exit_status, result.stderr) == (status, said), source
+        assert (result.outcome, result.state) == ("ok" if status == 0 else "error", "kept"), source
+        assert session.run("kept").value == 1
+    for source in ("1", "1 / 0"):
+        assert session.run(source).exit_status is None
+    caught = session.run("try:\n    exit(3)\nexcept SystemExit as error:\n    print(error.code)")
+    assert (caught.outcome, caught.exit_status, caught.stdout) == ("ok", None, "3\n")
 
 
-def test_half_a_character_is_told_where_it_stands(session: Session) -> None:
+def test_an_exit_in_a_thread_ends_the_thread(open_session: Open) -> None:
+    result = open_session("standard").run("import threading\nt = threading.Thread(target=exit)\nt.start()\nt.join()")
+    assert (result.outcome, result.exit_status) == ("ok", None)
+
+
+WRONG = {"p.py": TypeError, (1,): TypeError, ("a\0b",): ValueError, ("x" * (MOST_ARGUMENTS + 1),): ValueError}
+
+
+def test_arguments_that_no_command_line_could_hold(open_session: Open) -> None:
+    session = open_session("calculator")
+    for argv, problem in WRONG.items():
+        with pytest.raises(problem):
+            session.run("1", argv=argv if isinstance(argv, str) else [*argv])
     with pytest.raises(ValueError, match=r"argv\[1\] holds '\\udc80', half of a character"):
         session.run("1", argv=["main.py", "\udc80"])
     with pytest.raises(ValueError, match=r"stdin holds '\\udc80'"):
@@ -330,32 +296,6 @@ ENDS = {
     "class E(SystemExit):\n    code = property(lambda self: 1 / 0)\nraise E(6)": (6, ""),
     "class S:\n    def __str__(self): raise ValueError('x')\nexit(S())": (1, ""),
 }
-
-
-@pytest.mark.parametrize("source", ENDS)
-def test_programs_that_end_themselves(session: Session, source: str) -> None:
-    status, said = ENDS[source]
-    result = session.run("kept = 1\n" + source)
-    assert (result.exit_status, result.stderr) == (status, said)
-    assert result.outcome == ("ok" if status == 0 else "error")
-    assert result.state == "kept"
-    assert session.run("kept").value == 1
-
-
-def test_a_program_that_runs_to_its_end_has_no_exit_status(session: Session) -> None:
-    assert session.run("1").exit_status is None
-    assert session.run("1 / 0").exit_status is None
-
-
-def test_an_exit_that_is_caught_is_none(session: Session) -> None:
-    result = session.run("try:\n    exit(3)\nexcept SystemExit as error:\n    print(error.code)")
-    assert (result.outcome, result.exit_status, result.stdout) == ("ok", None, "3\n")
-
-
-def test_an_exit_in_a_thread_ends_the_thread(open_session: Open) -> None:
-    session = open_session("standard")
-    result = session.run("import threading\nt = threading.Thread(target=exit)\nt.start()\nt.join()\n'on'")
-    assert (result.outcome, result.value, result.exit_status) == ("ok", "on", None)
 
 
 def test_nothing_is_left_of_an_input_that_was_never_sent() -> None:
@@ -433,21 +373,21 @@ def test_the_value_of_a_step_is_no_display_that_is_told(open_session: Open) -> N
     assert result.displays[1].html == "<b>"
 
 
-def test_what_a_listener_hears_of_displays_is_bounded(open_session: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+BARS = "from tqdm import tqdm\nfor n in range(300):\n    tqdm(total=1, desc=str(n)).close()"
+
+
+def test_what_a_listener_hears_of_displays_and_progress_is_bounded(
+    open_session: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(step, "SHOWN_BYTES", 100_000)
     heard: list[str | None] = []
+    session = open_session("data-analysis")
     source = "handle = display(0, display_id=True)\nfor n in range(300):\n    handle.update(n)"
-    result = open_session("data-analysis").run(source, on_display=lambda display: heard.append(display.text))
-    assert result.displays[0].text == "299"
-    assert 50 < len(heard) < 100
-
-
-def test_what_a_listener_hears_of_progress_is_bounded(open_session: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = session.run(source, on_display=lambda display: heard.append(display.text))
+    assert result.displays[0].text == "299" and 50 < len(heard) < 100
     pytest.importorskip("tqdm")
-    monkeypatch.setattr(step, "SHOWN_BYTES", 100_000)
-    heard: list[str] = []
-    source = "from tqdm import tqdm\nfor n in range(300):\n    tqdm(total=1, desc=str(n)).close()"
-    assert open_session("data-analysis").run(source, on_progress=lambda text, *_: heard.append(text)).ok
+    heard.clear()
+    assert session.run(BARS, on_progress=lambda text, *_: heard.append(text)).ok
     assert 50 < len(heard) <= 100
 
 

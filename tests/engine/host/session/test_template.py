@@ -22,6 +22,7 @@ from safeexec import (
     Session,
     StepFailed,
 )
+from tests.alone import together
 from tests.footprint import until
 
 DATA = "rows = [1, 2, 3]"
@@ -39,7 +40,6 @@ def box(sandbox: Sandbox) -> Iterator[Sandbox]:
 def kill_copy(box: Sandbox | AsyncSandbox, name: str) -> None:
     """End the process that holds a template, as a machine short of memory does."""
     (template,) = [found for found in box._core._all_templates()._by_name.values() if found.name == name]
-    assert template._copy is not None
     pid = template._copy.pid()
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
@@ -121,10 +121,7 @@ def test_it_is_prepared_once_however_many_ask_at_a_time(box: Sandbox) -> None:
             values.append(session.run("x").value)
 
     threads = [threading.Thread(target=ask) for _ in range(10)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    together(threads)
     assert values == [5] * 10 and calls == [1]
 
 
@@ -135,10 +132,7 @@ def test_it_is_prepared_anew_when_it_has_died_and_once(box: Sandbox) -> None:
         kill_copy(box, "data")
         sessions: list[Session] = []
         threads = [threading.Thread(target=lambda: sessions.append(box.session(template="data"))) for _ in range(5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
+        together(threads)
         assert [session.run("rows").value for session in sessions] == [[1, 2, 3]] * 5
         assert box.templates()[0].prepared == 2
         assert before.run("rows").value == [1, 2, 3, 4]
@@ -153,7 +147,6 @@ async def test_who_is_cancelled_while_it_is_prepared_may_ask_again() -> None:
         prepared.append(1)
         if len(prepared) == 2:
             this = asyncio.current_task()
-            assert this is not None
             this.cancel()
             await asyncio.sleep(60)
         await session.set("x", len(prepared))
@@ -164,7 +157,6 @@ async def test_who_is_cancelled_while_it_is_prepared_may_ask_again() -> None:
         with pytest.raises(asyncio.CancelledError):
             await sandbox.session(template="t")
         this = asyncio.current_task()
-        assert this is not None
         this.uncancel()
         async with await sandbox.session(template="t") as session:
             assert (await session.run("x")).value == 3

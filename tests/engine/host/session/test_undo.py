@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
 
 from safeexec import AsyncSandbox, CheckpointError, Sandbox, Session
 from safeexec.engine.host.session import session as module
-from safeexec.engine.host.waiting import drive
+from tests.alone import alone
+from tests.engine.host.inside import open_sessions, runner_of
 
 OpenSession = Callable[..., Session]
 State = dict[str, int]
@@ -25,118 +23,6 @@ def kill(session: Session) -> None:
 
 def seen(session: Session) -> State:
     return {name: session.get(name) for name in session.namespace}
-
-
-class Line:
-    """A session, and what it must remember: its state, and the ones before each of its steps."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.state: State = {}
-        self.before: list[State] = []
-        self.name: tuple[State, list[State]] | None = None
-        self.sure = 0
-        """Steps since the last one that may have left no state to go back to: at two a rollback must work."""
-
-    def act(self, act: str, number: int) -> None:
-        session = self.session
-        if act in ("ok", "error", "copied"):
-            self.before.append(dict(self.state))
-            result = session.run(f"x = {number}" + {"error": "\n1 / 0", "copied": "\nid(x)"}.get(act, ""))
-            assert result.state == "kept" and not result.notes, result
-            self.state["x"] = number
-            self.sure += 1
-        elif act == "kill":
-            kill(session)
-            self.sure = 0
-        elif act == "set":
-            session.set("d", number)
-            self.state["d"] = number
-        elif act == "checkpoint":
-            session.checkpoint("p")
-            self.name = dict(self.state), [dict(state) for state in self.before]
-        elif act == "named" and self.name is not None:
-            session.rollback("p")
-            self.state, self.before = dict(self.name[0]), [dict(state) for state in self.name[1]]
-            self.sure = 0
-        elif act == "rollback":
-            self._rollback()
-        elif act == "back":
-            self._back()
-        elif act == "rest":
-            drive(session._core.attend(session._core.rest))
-        elif act == "branch":
-            (branch,) = session.branch()
-            with branch:
-                assert seen(branch) == self.state
-                branch.run("x = -2").check()
-        assert seen(session) == self.state
-
-    def _back(self) -> None:
-        """Three steps at once, where they are kept."""
-        try:
-            self.session.rollback(steps=3)
-        except CheckpointError as error:
-            assert "no longer kept" in str(error) or "no step" in str(error)
-            return
-        self.state = self.before[-3]
-        del self.before[-3:]
-        self.sure = 0
-
-    def _rollback(self) -> None:
-        try:
-            self.session.rollback()
-        except CheckpointError as error:
-            wanted = "no longer kept" if self.before else "no step"
-            assert wanted in str(error) and self.sure < 2, error
-            return
-        self.state = self.before.pop()
-        self.sure = 0
-
-
-ACTS = (
-    "ok",
-    "ok",
-    "ok",
-    "copied",
-    "copied",
-    "back",
-    "error",
-    "kill",
-    "kill",
-    "rest",
-    "rest",
-    "set",
-    "checkpoint",
-    "named",
-    "rollback",
-    "branch",
-)
-
-
-@pytest.mark.parametrize("checkpoints", ["idle", "before-step"])
-@pytest.mark.parametrize("seed", range(3))
-def test_random_sequences(sandbox: Sandbox, checkpoints: str, seed: int) -> None:
-    """The same that the history does in memory, sampled."""
-    chance = random.Random(seed)
-    for _ in range(4):
-        acts = chance.choices(ACTS, k=10)
-        with sandbox.session(checkpoints=checkpoints) as session:
-            line = Line(session)
-            for number, act in enumerate(acts, 1):
-                try:
-                    line.act(act, number)
-                except AssertionError as error:
-                    raise AssertionError(f"{' '.join(acts[:number])}: {error}") from None
-
-
-@pytest.mark.parametrize(
-    "acts", ["ok ok kill ok kill rollback", "set ok checkpoint ok named rollback", "set ok rollback"]
-)
-def test_sequences_that_went_too_far_back(session: Session, acts: str) -> None:
-    line = Line(session)
-    for number, act in enumerate(acts.split(), 1):
-        line.act(act, number)
 
 
 def test_a_branch_goes_back_to_what_the_host_had_set_or_says_that_it_cannot(session: Session) -> None:
@@ -172,22 +58,12 @@ def test_checkpoints_with_a_name_leave_no_descriptor_in_the_process(session: Ses
         session.run(f"x = {number}").check()
         session.checkpoint("p")
         kill(session)
-        counts.add(len(os.listdir(f"/proc/{session._core.line.runner_pid()}/fd")))
+        counts.add(len(os.listdir(f"/proc/{runner_of(session)}/fd")))
     assert max(counts) <= min(counts) + 1, counts
-
-
-def test_what_the_host_set_after_a_name_is_told_to_be_lost(open_session: OpenSession) -> None:
-    session = open_session(checkpoints="off")
-    session.run("x = 1").check()
-    session.checkpoint("p")
-    session.set("d", 5)
-    result = session.run("while True: pass", timeout=0.1)
-    assert result.notes == ("the state of checkpoint 'p' is the newest that was left",)
 
 
 @pytest.mark.profile("confined-python")
 def test_files_of_the_host_outlive_a_process_without_checkpoints(open_session: OpenSession) -> None:
-    """The variables are lost, and that is told; what the host handed over is not."""
     session = open_session(checkpoints="off")
     session.run("x = 1").check()
     session.write_file("given.txt", "theirs")
@@ -195,6 +71,8 @@ def test_files_of_the_host_outlive_a_process_without_checkpoints(open_session: O
     result = session.run("import os\nos._exit(3)")
     assert (result.outcome, result.state) == ("crashed", "lost")
     assert result.notes == ("checkpoints are off, so the session starts empty",)
+    lost = session.run("x")
+    assert lost.error.type == "NameError" and "undone" not in str(lost.observation())
     assert session.list_files() == ["given.txt"]
     assert session.read_file("given.txt") == b"theirs"
 
@@ -220,7 +98,7 @@ async def test_a_cancelled_branch_leaves_no_session() -> None:
                     await branch.close()
             except asyncio.CancelledError:
                 pass
-        assert len(sandbox._core.open_sessions()) == 1
+        assert len(open_sessions(sandbox)) == 1
         assert (await session.run("x")).check().value == 1
 
 
@@ -273,7 +151,7 @@ with Sandbox("standard", spare=0) as sandbox, sandbox.session() as session:
 
 def test_an_interruption_at_any_byte_code_of_a_step_leaves_the_session_in_order() -> None:
     """The session is free at once, and in the state before the step or after it; never in another one in silence."""
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120, check=False)
+    done = alone(INTERRUPTED)
     assert done.stdout == "in order True\n", done.stdout + done.stderr
 
 
@@ -286,3 +164,24 @@ def test_what_a_killed_step_printed_is_not_held_against_the_next(open_session: O
         assert (flooded.outcome, flooded.state) == ("output", "restored") and flooded.truncated
         quiet = session.run("import time\ntime.sleep(0.3)\nn = 1")
         assert (quiet.outcome, quiet.notes) == ("ok", ()), (number, quiet)
+
+
+def test_without_copies_what_the_host_wrote_and_named_is_where_a_kill_leads(sandbox: Sandbox) -> None:
+    with sandbox.session(checkpoints="off") as session:
+        session.run("x = 1").check()
+        session.checkpoint("p")
+        session.set("d", 5)
+        assert session.run("while True: pass", timeout=0.1).notes == (
+            "the state of checkpoint 'p' is the newest that was left",
+        )
+        assert (session.get("x"), session.get("d")) == (1, None)
+        session.run("x = 2").check()
+        session.checkpoint("q")
+        session.rollback("p")
+        assert session.run("while True: pass", timeout=0.1).state == "restored"
+        assert session.get("x") == 1, "the line that was left is no state"
+        session.run("x = 3").check()
+        session.drop("q")
+        session.drop("p")
+        assert session.run("while True: pass", timeout=0.1).state == "restored"
+        assert session.get("x") == 1, "the process began in the state that was dropped"

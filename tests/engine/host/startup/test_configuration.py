@@ -62,7 +62,6 @@ def test_only_programs_that_are_allowed_may_be_executed_and_under_rules_of_their
     plain = configured(monkeypatch, limits={"threads": 1})
     assert (plain.command, plain.confinement.programs, plain.child.programs) == (None, (), ())
     told = configured(monkeypatch, danger_allow_commands=["true"], limits={"threads": 1})
-    assert told.command is not None
     assert os.path.realpath("/bin/true") in told.command.programs == told.confinement.programs
     assert (told.child.programs, told.child.threads) == ((), 1)
     assert (told.command.executable_memory, told.command.threads) == (True, COMMAND_THREADS)

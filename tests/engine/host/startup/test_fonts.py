@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
+import tempfile
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
 from safeexec.engine.host.startup import fonts
+from tests.alone import alone
 
 DRAWS = """
 import os, stat, sys
@@ -39,14 +40,7 @@ def test_a_cache_that_cannot_be_kept_goes_with_the_process(tmp_path: Path) -> No
     (tmp_path / "no directory").touch()
     (tmp_path / "tmp").mkdir()
     places = {"XDG_CACHE_HOME": str(tmp_path / "no directory"), "TMPDIR": str(tmp_path / "tmp")}
-    done = subprocess.run(
-        [sys.executable, "-c", DRAWS],
-        env={**os.environ, **places},
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
+    done = alone(DRAWS, env={**os.environ, **places})
     assert (done.returncode, done.stderr) == (0, "")
     assert not list((tmp_path / "tmp").iterdir())
 
@@ -89,5 +83,5 @@ def test_where_nothing_can_be_written_there_is_no_cache(tmp_path: Path, monkeypa
     (tmp_path / "file").touch()
     monkeypatch.setattr(fonts, "version", lambda _: "3")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
     assert fonts.font_cache() is None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
+
+from tests.alone import alone
 
 RUN = """
 import time
@@ -33,12 +34,6 @@ def test_a_late_import_that_fails_is_told_and_ends_no_sandbox(tmp_path: Path) ->
     for place in (package, *package.parents[:3]):  # guests of a root host are another user
         place.chmod(0o755)
     path = os.pathsep.join((str(tmp_path), *(entry or os.getcwd() for entry in sys.path)))
-    done = subprocess.run(
-        [sys.executable, "-c", RUN.format(seconds=60)],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = alone(RUN.format(seconds=60), env={**os.environ, "PYTHONPATH": path})
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("False import of asttokens failed (SystemExit: not today)")

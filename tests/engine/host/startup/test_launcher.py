@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import termios
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -16,29 +17,13 @@ import pytest
 
 from safeexec import Policy, ProtectionError, ProtocolError, Sandbox, SandboxClosed
 from safeexec.engine.host.startup import launcher
-from safeexec.engine.host.startup.configuration import configuration
 from safeexec.engine.host.startup.launch import Launched
 from safeexec.engine.host.startup.launcher import ZygoteHandle
-from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.conversation import frame
 from tests.footprint import pause
-
-
-def test_a_zygote_that_ends_before_it_is_ready_leaves_nothing() -> None:
-    policy = Policy.load("calculator")
-    configure, _ = configuration(policy, Toolbox({}, policy, None), None, None)
-    before = os.listdir("/proc/self/fd")
-    launched = Launched({})
-    zygote = ZygoteHandle(launched)
-    os.kill(launched.pid, signal.SIGKILL)
-    with pytest.raises(ProtectionError, match="the zygote could not start: it ended without a word"):
-        drive(zygote.start(configure))
-    assert not zygote.alive and os.listdir("/proc/self/fd") == before
-    with pytest.raises(ChildProcessError):
-        os.waitpid(launched.pid, 0)
 
 
 def test_a_python_that_cannot_be_started_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,14 +33,14 @@ def test_a_python_that_cannot_be_started_leaves_nothing(monkeypatch: pytest.Monk
         ("/no/such/python", "No such file"),
         ("/etc/passwd", "Permission denied for user .* open its folders to others"),
     ):
-        monkeypatch.setattr("sys.executable", python)
+        monkeypatch.setattr(sys, "executable", python)
         with pytest.raises(ProtectionError, match=says):
             Launched({})
     assert os.listdir("/proc/self/fd") == before
 
 
 def test_on_another_system_nothing_is_started_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setenv("PATH", "")  # no container engine
     with pytest.raises(ProtectionError, match="darwin"):
         Sandbox("calculator").open()
@@ -67,13 +52,11 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[ZygoteHandle]:
     monkeypatch.setattr(launcher, "FULL_SECONDS", 0.2)
     with Sandbox("calculator", spare=0) as sandbox:
         zygote = sandbox._core._zygote
-        assert zygote is not None
         signal.pidfd_send_signal(zygote._inner, signal.SIGSTOP)
         yield zygote
 
 
 def test_requests_that_are_not_read_are_refused_whole(stopped: ZygoteHandle) -> None:
-    """None is there in part: once it goes on, it serves again."""
     with open(os.devnull) as file, pytest.raises(SandboxClosed, match=r"it has not read its requests for [\d.]+ s"):
         while True:
             stopped.spawn(m.Spawn(number=1), (file.fileno(),) * 3)

@@ -76,12 +76,7 @@ async def times_two(number: int) -> int:
 
 @pytest.mark.parametrize(
     ("use", "function"),
-    [
-        (by_a_tool, plus_one),
-        (by_a_tool_with_an_undo, times_two),
-        (by_a_plugin, plus_one),
-        (by_a_template, plus_one),
-    ],
+    [(by_a_tool, plus_one), (by_a_tool_with_an_undo, times_two), (by_a_plugin, plus_one), (by_a_template, plus_one)],
 )
 def test_with_a_sandbox_everything_ends_that_was_kept_for_its_asynchronous_functions(
     use: Callable[[Sandbox], Any], function: Callable[..., Any]

@@ -55,9 +55,6 @@ def told(session: Session, call: str) -> str:
     ],
 )
 def test_calls_with_values(session: Session, call: str, value: Any) -> None:
-    """Positions, keywords, defaults, unpacking; ints of any size; async tools; objects of the host arrive as plain
-    data.
-    """
     assert session.run(call).check().value == value
 
 
@@ -131,10 +128,7 @@ class HostTrouble(Exception):
             "echo('x' * (17 << 20))",
             "ValueError: an argument of echo() is too large or nests too deeply to cross to the host",
         ),
-        (
-            "huge()",
-            "ValueError: huge() returned a value that is too large or nests too deeply to cross",
-        ),
+        ("huge()", "ValueError: huge() returned a value that is too large or nests too deeply to cross"),
         ("machine()", "TypeError: machine() returned an object of type lock that cannot cross into the sandbox"),
         ("fail('key')", "KeyError: \"fail(): 'missing'\""),
         ("fail('own')", "LookupError: fail(): nothing found"),
@@ -206,7 +200,6 @@ def test_files_without_names_are_told_how_they_are_given(files: object) -> None:
 def test_no_traceback_of_the_host_crosses(session: Session) -> None:
     result = session.run("fail('custom')")
     assert result.outcome == "error"
-    assert result.error is not None
     assert result.error.type == "ToolError"
     assert __file__ not in result.error.traceback
     assert "fail" in result.error.traceback
@@ -214,7 +207,6 @@ def test_no_traceback_of_the_host_crosses(session: Session) -> None:
 
 
 def test_signature_and_docstring_are_visible(session: Session) -> None:
-    """To `help`, to `inspect`, and in the policy's card."""
     shown = session.run("help(price)").check().stdout
     assert "The price of an item." in shown
     assert "Quantities above 100 need a quotation." in shown
@@ -277,7 +269,6 @@ def test_the_budget_of_calls_is_per_step() -> None:
     with Sandbox(policy, tools=[price], spare=0) as sandbox, sandbox.session() as session:
         assert session.run("[price('a') for _ in range(3)]").ok
         result = session.run("for _ in range(4): price('a')")
-        assert result.error is not None
         assert (result.error.type, len(result.tool_calls)) == ("PermissionError", 4)
         assert "more than 3 tool calls in one step (tools.max_calls)" in result.error.message
         assert [record.outcome for record in result.tool_calls] == ["ok", "ok", "ok", "refused"]
@@ -329,30 +320,6 @@ def test_an_approval_can_be_asynchronous_and_nobody_to_ask_is_a_refusal() -> Non
         assert told(session, "price('nein')").startswith("PermissionError")
     with Sandbox(policy, tools=[price], spare=0) as sandbox, sandbox.session() as session:
         assert told(session, "price('yes')") == "PermissionError: price() needs approval and the host has nobody to ask"
-
-
-def test_a_tool_with_a_deadline_of_its_own_is_given_up() -> None:
-    """The caller is released although the tool blocks; an asynchronous tool needs no thread for that."""
-    from safeexec import toolkit
-
-    release = threading.Event()
-
-    def block() -> None:
-        release.wait(60)
-
-    async def hang() -> None:
-        import asyncio
-
-        await asyncio.Event().wait()
-
-    policy = Policy.load("standard").replace(tools={"timeout_seconds": 0.05})
-    tools = [toolkit.limited(block, timeout=0.02), hang]
-    with Sandbox(policy, tools=tools, spare=0) as sandbox, sandbox.session() as session:
-        try:
-            assert told(session, "block()") == "TimeoutError: block() took more than 0.02 s"
-            assert told(session, "hang()") == "TimeoutError: hang() took more than 0.05 s"
-        finally:
-            release.set()
 
 
 def test_the_clock_of_the_step_stands_still_or_not() -> None:
@@ -432,11 +399,6 @@ def say(*message):
         "say('tool-call', 1, 'note', b't' + b'\\xff' * 100)",
         "say('tool-call', 1, 'note', b'x' * (20 << 20))",
         "os.write(fd, frame('done', 'ok') + frame('tool-call', 1, 'note', b'\\x92\\x90\\x80'))",
-        "os.write(fd, frame('done', 'ok') * 2)",
-        "say('ready', [])",
-        "say('no-such-message', 1)",
-        "os.write(fd, b'\\xff\\xff\\xff\\xff')",
-        "os.write(fd, b'\\x05\\x00\\x00\\x00' + caller.link.seal + b'ab'); os._exit(0)",
     ],
 )
 def test_a_forged_message_costs_the_session_its_process_and_nothing_else(forging: Session, forgery: str) -> None:
@@ -461,9 +423,7 @@ def forging() -> Any:
         yield session
 
 
-def test_a_call_after_the_step_is_refused(forging: Session) -> None:
-    """A thread of the guest that lives on may not call tools while no step runs."""
-    forging.run("gone = note; note()").check()
+def test_a_call_after_the_step_is_refused() -> None:
     source = """
 import threading
 go, told = threading.Event(), []
@@ -523,7 +483,6 @@ def test_a_container_with_an_object_of_the_host_does_not_cross() -> None:
 
 
 def test_a_tool_that_a_variable_hides_comes_back(session: Session) -> None:
-    """As a builtin does: a tool is no variable of the session."""
     session.run("price = price('abc')").check()
     assert session.get("price") == 3.0
     error = session.run("price('abc')").error

@@ -193,7 +193,6 @@ def test_arguments_of_any_number_are_checked_one_by_one() -> None:
 
 
 def test_classes_of_the_host_are_described_to_guest_code() -> None:
-    """Guest code cannot import them: no module names, and the docstring says what to pass."""
 
     def draw(points: list[Point], *, colors: dict[str, Color] | None = None, movie: Movie, pair: Pair) -> Point:
         """Draw."""

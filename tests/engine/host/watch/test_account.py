@@ -95,15 +95,6 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_cpu_of_the_runner_and_of_its_forks_counts_together(scene: Scene) -> None:
-    child = scene.machine.fork(scene.runner)
-    scene.look()
-    scene.machine.run(scene.runner, 1.2)
-    assert not scene.look()
-    scene.machine.run(child, 1.2)
-    assert scene.outcome() == "cpu" and child in scene.session.ended and scene.runner not in scene.session.ended
-
-
 def test_a_step_begins_at_nothing(scene: Scene) -> None:
     scene.machine.run(scene.runner, 1.9)
     assert not scene.look()
@@ -111,26 +102,6 @@ def test_a_step_begins_at_nothing(scene: Scene) -> None:
     scene.session.began = Period(1.0, scene.runner, 2.9)
     assert not scene.look() and scene.session.account.cpu_seconds == pytest.approx(0.0)
     scene.machine.run(scene.runner, 2.1)
-    assert scene.outcome() == "cpu"
-
-
-def test_what_has_ended_counts_with_what_the_last_look_saw_of_it(scene: Scene) -> None:
-    for _ in range(6):
-        child = scene.machine.fork(scene.runner)
-        scene.machine.run(child, 0.4)
-        scene.look()
-        scene.machine.end(child)
-    assert scene.outcome() == "cpu"
-
-
-def test_a_control_group_counts_what_lives_between_two_looks() -> None:
-    """A chain of forks, none of which a look sees."""
-    scene = Scene(grouped=True)
-    scene.look()
-    for _ in range(6):
-        child = scene.machine.fork(scene.runner)
-        scene.machine.run(child, 0.4)
-        scene.machine.end(child)
     assert scene.outcome() == "cpu"
 
 
@@ -153,15 +124,6 @@ def test_memory_counts_beyond_what_the_first_process_was_born_with(scene: Scene)
     scene.machine.living[scene.runner].held += 10 * MIB
     scene.machine.run(scene.runner, 0.01)
     assert scene.outcome() == "memory"
-
-
-def test_memory_of_a_fork_by_a_thread_counts_and_it_ends_with_the_runner(scene: Scene) -> None:
-    scene.machine.thread(scene.runner)
-    child = scene.machine.fork(scene.runner)
-    scene.look()
-    scene.machine.living[child].held = 300 * MIB
-    scene.machine.run(child, 0.1)
-    assert scene.outcome() == "memory" and scene.session.ended == {child}
 
 
 def test_pages_that_are_shared_count_once_where_the_host_may_ask(scene: Scene) -> None:
@@ -250,13 +212,6 @@ def test_a_session_that_has_long_been_quiet_is_looked_at_once_a_second_until_it_
     scene.session.began = Period(1.0)
     scene.machine.run(scene.runner, 2.5)
     assert scene.outcome(IDLE_LOOK_SECONDS) == "cpu"
-
-
-@pytest.mark.parametrize("used", [True, False], ids=["in use", "idle"])
-def test_a_fork_that_waits_is_a_verdict_at_any_time(scene: Scene, used: bool) -> None:
-    scene.session.used = used
-    scene.session.fork = Verdict("violation", "started a process")
-    assert scene.outcome(0.25) == "violation"
 
 
 def test_who_is_gone_or_removed_is_looked_at_no_more(scene: Scene) -> None:

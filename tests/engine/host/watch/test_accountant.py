@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import os
 import re
-from time import monotonic
 
 import pytest
 
-from safeexec import Policy, Sandbox, SandboxError, Session
+from safeexec import Policy, Sandbox, SandboxError
 from safeexec.engine.host.watch.accountant import SOCKET_BYTES
-from safeexec.engine.linux import processes
-from tests.footprint import pause, until
+from tests.engine.host.inside import ended_at_rest, members
+from tests.footprint import until
 from tests.profiles import FORKING
-from tests.untrusted.hostile import FIND_SEAL
 
-SOON = 30.0
 MIB = 1 << 20
 HELD_MB = 64
 HOG = """
@@ -74,14 +71,6 @@ def late(*_, **__):
 serve.encode = late
 x = 1
 """
-DURING_A_TOOL = f"""
-import os, time
-{HOG}
-for _ in range(6):
-    if os.fork() == 0:
-        hog(40)
-wait_for_the_end()
-"""
 FREEZES_LATE = """
 import time
 import safeexec.engine.child.process.serve as serve
@@ -102,11 +91,6 @@ def forking() -> Policy:
     return Policy.load(FORKING).replace(memory_mb=HELD_MB, cpu_seconds=1)
 
 
-def members(session: Session) -> list[int]:
-    """The processes of a session, of whatever guest code has forked too."""
-    return [stat.pid for leader in session._core.line.leaders() for stat in processes.session_members(leader)]
-
-
 @pytest.mark.parametrize(("source", "outcome"), [(BY_A_THREAD, "memory"), (CHAIN, "cpu")], ids=["thread", "chain"])
 def test_a_step_is_ended_for_what_its_forks_use(forking: Policy, source: str, outcome: str) -> None:
     """Forked by a thread, so that no list of children has them; or one after the other, each but a moment there."""
@@ -123,7 +107,7 @@ def test_what_a_session_uses_between_its_steps_is_ended_and_told(forking: Policy
     with Sandbox(forking, spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
         session.run(source).check()
-        until(lambda: session._core.supervisor.idle_violation is not None)
+        until(lambda: ended_at_rest(session))
         until(lambda: len(members(session)) <= 4)
         result = session.run("x")
         assert result.value == 1 and "between its steps" in result.notes[0] and told in result.notes[0]
@@ -139,28 +123,6 @@ def test_a_child_that_answers_late_is_looked_at_meanwhile(forking: Policy) -> No
         until(lambda: len(members(session)) <= 4)
 
 
-def test_a_step_is_looked_at_while_a_host_tool_runs(forking: Policy) -> None:
-    most: list[int] = []
-    seen: list[int] = []
-
-    def wait_for_the_end() -> int:
-        """Until what was forked has been ended."""
-        deadline = monotonic() + SOON
-        while (now := len(members(session))) > 3 or not most or max(most) < 4:
-            most.append(now)
-            if monotonic() > deadline:
-                return -1
-            pause()
-        seen.append(now)
-        return 1
-
-    with Sandbox(forking, tools=[wait_for_the_end], spare=0) as sandbox, sandbox.session() as session:
-        session.run("x = 1").check()
-        result = session.run(DURING_A_TOOL, timeout=60)
-        assert result.outcome == "memory" and seen and max(most) > 3
-        assert session.run("x").value == 1
-
-
 def test_sessions_that_do_not_answer_delay_no_look_at_another(forking: Policy) -> None:
     with Sandbox(forking, spare=0) as sandbox:
         slow, burner = [sandbox.session() for _ in range(6)], sandbox.session()
@@ -169,7 +131,7 @@ def test_sessions_that_do_not_answer_delay_no_look_at_another(forking: Policy) -
         for session in slow:
             session.run(FREEZES_LATE).check()
         burner.run(BURNS_AT_REST).check()
-        until(lambda: burner._core.supervisor.idle_violation is not None)
+        until(lambda: ended_at_rest(burner))
         assert burner.run("x").value == 1
 
 
@@ -186,38 +148,6 @@ def test_a_storm_of_forks_ends_with_its_step_and_leaves_the_state_whole(forking:
             until(lambda: len(members(session)) <= 5)
         session.rollback("here")
         assert session.run("x").value == [1]
-
-
-PENDING = (
-    FIND_SEAL
-    + """
-import os, msgspec, time
-body = msgspec.msgpack.encode(["done", "ok", b"", b"", None, False, 0, None, [], [], 1000, [], False, 2])
-os.write(3, len(body).to_bytes(4, "little") + seal + body)
-time.sleep(3600)
-"""
-)
-BYTE_BY_BYTE = (
-    FIND_SEAL
-    + """
-import os, time
-os.write(3, b"\\x01\\x01\\x01\\x01" + seal)
-while True:
-    os.write(3, b"\\x01")
-    time.sleep(0.001)
-"""
-)
-
-
-@pytest.mark.parametrize("source", [PENDING, BYTE_BY_BYTE], ids=["a value that never comes", "byte by byte"])
-def test_a_step_ends_at_its_deadline_whatever_it_has_announced(source: str) -> None:
-    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
-        session.run("x = 1").check()
-        began = monotonic()
-        result = session.run(source, timeout=1.0)
-        assert result.outcome in ("timeout", "crashed") and result.state == "restored"
-        assert monotonic() - began < SOON / 2, "no wait of 30 s is left"
-        assert session.run("x").value == 1
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may read the shares of processes that gave up their rights")

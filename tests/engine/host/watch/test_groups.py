@@ -10,6 +10,7 @@ import pytest
 
 from safeexec import Policy, ProtectionError, Sandbox, machine_protection
 from safeexec.engine.host.watch import groups
+from tests.engine.host.inside import pids_of, runner_of
 from tests.profiles import FORKING
 
 
@@ -31,7 +32,6 @@ def core_sandbox() -> Iterator[Sandbox]:
 
 
 def test_the_report_has_a_row_per_tier_with_the_reason() -> None:
-    """Of the machine and of a sandbox; a session has no group where none is needed."""
     expected = groups.mechanisms()
     assert all(row.detail for row in expected)
     with Sandbox("calculator") as sandbox, sandbox.session() as session:
@@ -79,14 +79,13 @@ def test_a_session_and_its_checkpoints_share_one(sandbox: Sandbox) -> None:
         session.run("x = 1").check()
         session.checkpoint("here")
         group = session._core.line.group
-        assert group is not None
-        assert set(session._core.line.pids()) <= set(group.pids())
+        assert set(pids_of(session)) <= set(group.pids())
         session.run("import os; os._exit(1)")
         assert session.run("x").value == 1
-        assert set(session._core.line.pids()) <= set(group.pids())
+        assert set(pids_of(session)) <= set(group.pids())
         (branch,) = session.branch(1)
         assert branch._core.line.group is not None and branch._core.line.group.path != group.path
-        assert branch._core.line.runner_pid() in branch._core.line.group.pids()
+        assert runner_of(branch) in branch._core.line.group.pids()
         session.close()
         assert branch.run("x").value == 1
         paths = (group, branch._core.line.group)
@@ -120,7 +119,6 @@ def test_the_kernels_kill_is_told_as_memory(sandbox: Sandbox) -> None:
     with sandbox.session() as session:
         session.run("x = 1").check()
         group = session._core.line.group
-        assert group is not None
         held = int(Path(group.path, "memory.current").read_text())
         group.limit(memory_bytes=held + (16 << 20), processes=100)
         result = session.run("held = bytearray(64 << 20)\nfor i in range(0, len(held), 4096): held[i] = 1")

@@ -18,22 +18,14 @@ from safeexec import AsyncSandbox, Sandbox, Session
 from safeexec.engine.host.session.session import REST_SECONDS
 from safeexec.engine.host.watch import lineage
 from safeexec.engine.host.watch.memory import own_bytes
+from tests.alone import alone
+from tests.engine.host.inside import open_sessions, parked, runner_of
 from tests.footprint import pause, until
 from tests.profiles import FORKING
 
 pytestmark = pytest.mark.usefixtures("copied")
 OpenSession = Callable[..., Session]
 SOON = 30.0
-
-
-def parked(session: Session) -> int:
-    """The process that holds the newest checkpoint, once it has parked."""
-    newest = session._core.line.automatic[-1]
-    deadline = monotonic() + SOON
-    while (pid := newest.pid()) is None and monotonic() < deadline:
-        pause()
-    assert pid is not None
-    return pid
 
 
 def rest(session: Session) -> None:
@@ -67,17 +59,16 @@ def test_a_process_that_died_at_rest_is_told_of(open_session: OpenSession) -> No
     session = open_session()
     session.run("x = 1").check()
     before = parked(session)
-    runner = session._core.line.runner_pid()
+    runner = runner_of(session)
     assert runner is not None
     os.kill(runner, signal.SIGKILL)
-    until(lambda: session._core.line.runner_pid() not in (runner, None))
+    until(lambda: runner_of(session) not in (runner, None))
     result = session.run("x")
     assert result.value == 1 and "between its steps the session's process died" in result.notes[0]
     assert parked(session) != before
 
 
 def test_rest_takes_more_than_a_moment(open_session: OpenSession) -> None:
-    """A step that comes soon finds what was made ready for it."""
     session = open_session()
     session.run("x = 1").check()
     assert not session._core.can_rest() and REST_SECONDS >= 0.5
@@ -90,9 +81,9 @@ def test_a_compacted_session_holds_half_of_what_it_held() -> None:
         first, before, deadline = parked(session), 0, monotonic() + SOON
         # At its most: a page that a third process still shares, one that is about to end, counts for nobody.
         while (copy := parked(session)) == first and monotonic() < deadline:
-            before = max(before, _private({copy, session._core.line.runner_pid()}))
+            before = max(before, _private({copy, runner_of(session)}))
             pause()
-        after = _private({copy, session._core.line.runner_pid()})
+        after = _private({copy, runner_of(session)})
     assert after < before * 0.7, f"{before >> 10} KiB before, {after >> 10} KiB after"
 
 
@@ -162,7 +153,7 @@ def test_a_session_that_is_closed_while_it_is_compacted_leaves_nothing(monkeypat
         until(lambda: core.rested == core.used)
         session.close()
         until(lambda: not core._turn.goes_on)
-        assert not os.path.exists(place) and not sandbox._core.open_sessions()
+        assert not os.path.exists(place) and not open_sessions(sandbox)
 
 
 DROPPED = """
@@ -212,7 +203,7 @@ def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(
     """
     program = DROPPED.format(policy=policy, idle=idle, source=source, sockets_first=sockets_first)
     here = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=here)
+    done = alone(program, env=here)
     assert done.stdout == "{}\n", done.stderr
 
 
@@ -263,7 +254,6 @@ def test_a_host_without_descriptors_loses_no_state() -> None:
 
 
 def test_a_spare_is_made_beside_a_session_that_stays() -> None:
-    """The first session's steps ask for none."""
     with Sandbox("calculator", spare=1) as sandbox, sandbox.session() as session:
         deadline = monotonic() + SOON
         while not sandbox.stats().spare and monotonic() < deadline:

@@ -9,14 +9,13 @@ from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
 from safeexec import SandboxClosed, SandboxError, Session, connect
-from safeexec.remote import http, pool
+from safeexec.remote import http
+from safeexec.remote.calls import Asked
 from tests.remote.doors import nobody
-from tests.servers.pipes import PATIENCE
 from tests.servers.serving import Server, needs_server, serving, start, stop
 
 
@@ -34,27 +33,26 @@ def test_where_nobody_answers_that_is_said_at_once() -> None:
 
 @pytest.mark.parametrize("wrong", [float("inf"), object()])
 def test_what_cannot_be_sent_is_said_at_once(wrong: object) -> None:
-    asked = pool.Pool(["http://127.0.0.1:1", "http://127.0.0.1:2"], "t").ask(
-        "sandbox.session", {"queue_seconds": wrong}
-    )
-    assert asked.signal.wait(monotonic() + PATIENCE)
-    with pytest.raises((TypeError, ValueError), match="JSON"):
-        asked.answer()
+    wire = http.HttpWire(["http://127.0.0.1:1", "http://127.0.0.1:2"], "t")
+    with closing(wire), pytest.raises((TypeError, ValueError), match="JSON"):
+        wire.ask("sandbox.session", {"queue_seconds": wrong})
+
+
+def test_of_several_servers_one_that_is_given_up_takes_no_other_with_it() -> None:
+    wire, asked = http.HttpWire(["http://127.0.0.1:1", "http://127.0.0.1:2"], "t"), Asked()
+    first, second = wire._servers.values()
+    assert wire._named(second, {"session": "a-b"}) == {"session": "1-a-b"}
+    asked.server = second
+    wire.lose(SandboxClosed("late"), asked)
+    assert (first.alive, second.alive, wire.alive) == (True, False, True)
+    assert wire._servers["0"] is first and wire._servers["1"].alive
+    for _ in range(2):  # a session that is closed twice is counted once
+        wire.ask("session.close", {"session": "1-a-b"})
+    wire.close()
     asked.close()
-
-
-def test_a_session_that_is_closed_twice_is_counted_once() -> None:
-    with nobody() as first, nobody() as second:
-        several = pool.Pool([first, second], "t")
-        assert several.named(0, {"session": "a"}) == {"session": "0-a"}
-        assert several.named(0, {"sessions": ["b", "c"]}) == {"sessions": ["0-b", "0-c"]}
-        assert several._loads == [3, 0]
-        for _ in range(2):
-            asked = several.ask("session.close", {"session": "0-a"})
-            assert asked.signal.wait(monotonic() + PATIENCE)
-            asked.close()
-        assert several._loads == [2, 0]
-        several.close()
+    with pytest.raises(SandboxClosed, match="the connection is closed"):
+        wire.ask("sandbox.policy", {})
+    assert wire._servers["1"].load >= 0 and not wire._sessions
 
 
 TOKEN = "a-token-of-some-length"
@@ -108,7 +106,7 @@ def test_a_call_waits_for_room_where_all_are_full(servers: list[Server], monkeyp
         waiting.join(60)
         assert len(opened) == 1
         assert place_of(opened[0]) == place_of(sessions[3])
-        monkeypatch.setattr(pool, "WAIT_SECONDS", 0)
+        monkeypatch.setattr(http, "WAIT_SECONDS", 0)
         with pytest.raises(SandboxError, match="sessions are open"):
             sandbox.session()
 

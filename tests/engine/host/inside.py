@@ -1,0 +1,58 @@
+"""What only the inside of a session tells: its processes, and what its watch has seen. No other helper reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from safeexec import AsyncSandbox, Sandbox, Session
+from safeexec.engine.host.waiting import drive
+from safeexec.engine.linux import processes
+from tests.footprint import until
+
+
+def runner_of(session: Session) -> Any:
+    """The process that runs its steps now, or None."""
+    return session._core.line.runner_pid()
+
+
+def pids_of(session: Session) -> list[int]:
+    """The processes that the host has asked for: runner and copies."""
+    return list(session._core.line.pids())
+
+
+def members(session: Session) -> list[int]:
+    """All of its processes, of whatever guest code has forked too."""
+    return [stat.pid for leader in session._core.line.leaders() for stat in processes.session_members(leader)]
+
+
+def newest_copy(session: Session) -> Any:
+    return session._core.line.automatic[-1]
+
+
+def parked(session: Session) -> int:
+    """The process of the newest checkpoint, as soon as there is one."""
+    until(lambda: newest_copy(session).pid() is not None)
+    pid = newest_copy(session).pid()
+    assert pid is not None
+    return pid
+
+
+def ended_at_rest(session: Session) -> bool:
+    """Whether the watch has ended its process between two steps."""
+    return session._core.supervisor.idle_violation is not None
+
+
+def rests(session: Session) -> bool:
+    """Let it rest now. Whether it has given up its process."""
+    core = session._core
+    drive(core.attend(core.rest))
+    return core.line.runner is None
+
+
+def open_sessions(sandbox: Sandbox | AsyncSandbox) -> list[Any]:
+    return list(sandbox._core.open_sessions())
+
+
+def is_alive(sandbox: Sandbox) -> bool:
+    """Whether its zygote is there."""
+    return sandbox._core.alive
