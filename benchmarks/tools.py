@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.common import BareChild, Table, in_turn, one_core, options
 from safeexec import Sandbox
-from safeexec.engine.host.tools.ready_made import limited
+from safeexec.toolkit.ready_made import limited
 
 CALLS = 200
 

@@ -12,25 +12,20 @@ TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; type checke
 if TYPE_CHECKING:
     from typing import Any
 
+    from safeexec.agent.search.jobs import SearchState
+    from safeexec.agent.search.plan import Budget, Proposal
+    from safeexec.agent.search.run import SearchResult, async_search, search
+    from safeexec.agent.search.tree import SearchNode, SearchTree
+    from safeexec.api.aio import AsyncSandbox, AsyncSession, AsyncStream
+    from safeexec.api.blocking import Namespace, Sandbox, Session, Stream
+    from safeexec.api.plugins.aio import AsyncPlugin
+    from safeexec.api.plugins.handle import Handle
+    from safeexec.api.plugins.plugin import Plugin
+    from safeexec.api.plugins.source import Manifest, plugin_manifest
     from safeexec.engine.approvals import Allow, Deny, Later
-    from safeexec.engine.host.api.aio import AsyncSandbox, AsyncSession, AsyncStream
-    from safeexec.engine.host.api.blocking import Namespace, Sandbox, Session, Stream
-    from safeexec.engine.host.plugins.aio import AsyncPlugin
-    from safeexec.engine.host.plugins.handle import Handle
-    from safeexec.engine.host.plugins.plugin import Plugin
-    from safeexec.engine.host.plugins.source import Manifest, plugin_manifest
-    from safeexec.engine.host.replay.policies import compare_policies
-    from safeexec.engine.host.replay.replay import Replay, replay
     from safeexec.engine.host.startup.confinement import describe as machine_protection
-    from safeexec.engine.host.stats import SandboxStats, SessionCounts
-    from safeexec.engine.host.tools.effects import tool
     from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.engine.policy.model import Limits, Policy
-    from safeexec.engine.recordings.compare import Deviation
-    from safeexec.engine.recordings.reader import Recording
-    from safeexec.engine.recordings.timeline import Moment, Timeline
-    from safeexec.engine.recordings.writer import RecordOptions
-    from safeexec.engine.store.interface import StoredSession, StoreOptions
     from safeexec.errors import (
         CheckpointError,
         ExpressionError,
@@ -51,8 +46,16 @@ if TYPE_CHECKING:
         WorkspaceError,
     )
     from safeexec.inline import compile_expression, evaluate
+    from safeexec.playback.compare import Deviation
+    from safeexec.playback.policies import compare_policies
+    from safeexec.playback.replay import Replay, replay
     from safeexec.protocol.confinement import Mechanism
     from safeexec.protocol.values import Formula, Opaque
+    from safeexec.recordings.effects import tool
+    from safeexec.recordings.reader import Recording
+    from safeexec.recordings.store.interface import StoredSession, StoreOptions
+    from safeexec.recordings.timeline import Moment, Timeline
+    from safeexec.recordings.writer import RecordOptions
     from safeexec.remote.connect import async_connect, connect
     from safeexec.results import (
         Changes,
@@ -70,10 +73,7 @@ if TYPE_CHECKING:
         Variable,
         WaitingCall,
     )
-    from safeexec.searching.jobs import SearchState
-    from safeexec.searching.plan import Budget, Proposal
-    from safeexec.searching.run import SearchResult, async_search, search
-    from safeexec.searching.tree import SearchNode, SearchTree
+    from safeexec.results.stats import SandboxStats, SessionCounts
 
 _HOME = {
     "safeexec.errors": (
@@ -81,36 +81,36 @@ _HOME = {
         "SandboxClosed SandboxError SessionBusy SessionClosed SessionTaken StateFileError StepWaiting StoreError "
         "ToolError WorkspaceError"
     ),
-    "safeexec.engine.host.api.aio": "AsyncSandbox AsyncSession AsyncStream",
-    "safeexec.engine.host.api.blocking": "Namespace Sandbox Session Stream",
-    "safeexec.engine.host.plugins.handle": "Handle",
-    "safeexec.engine.host.plugins.aio": "AsyncPlugin",
-    "safeexec.engine.host.plugins.plugin": "Plugin",
-    "safeexec.engine.host.plugins.source": "Manifest plugin_manifest",
-    "safeexec.engine.host.replay.policies": "compare_policies",
-    "safeexec.engine.host.replay.replay": "Replay replay",
-    "safeexec.engine.host.stats": "SandboxStats SessionCounts",
+    "safeexec.api.aio": "AsyncSandbox AsyncSession AsyncStream",
+    "safeexec.api.blocking": "Namespace Sandbox Session Stream",
+    "safeexec.api.plugins.handle": "Handle",
+    "safeexec.api.plugins.aio": "AsyncPlugin",
+    "safeexec.api.plugins.plugin": "Plugin",
+    "safeexec.api.plugins.source": "Manifest plugin_manifest",
+    "safeexec.playback.policies": "compare_policies",
+    "safeexec.playback.replay": "Replay replay",
+    "safeexec.results.stats": "SandboxStats SessionCounts",
     "safeexec.engine.approvals": "Allow Deny Later",
-    "safeexec.engine.host.tools.effects": "tool",
+    "safeexec.recordings.effects": "tool",
     "safeexec.engine.host.tools.toolbox": "PendingCall",
     "safeexec.inline": "compile_expression evaluate",
     "safeexec.engine.policy.model": "Limits Policy",
     "safeexec.protocol.confinement": "Mechanism",
     "safeexec.protocol.values": "Formula Opaque",
-    "safeexec.engine.recordings.compare": "Deviation",
-    "safeexec.engine.recordings.reader": "Recording",
-    "safeexec.engine.recordings.writer": "RecordOptions",
-    "safeexec.engine.recordings.timeline": "Moment Timeline",
+    "safeexec.playback.compare": "Deviation",
+    "safeexec.recordings.reader": "Recording",
+    "safeexec.recordings.writer": "RecordOptions",
+    "safeexec.recordings.timeline": "Moment Timeline",
     "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": (
         "Changes CheckpointInfo CommandResult Display ErrorInfo FileChange PluginError Result StepFailed "
         "TemplateInfo ToolCallRecord Usage Variable WaitingCall"
     ),
-    "safeexec.searching.plan": "Budget Proposal",
-    "safeexec.engine.store.interface": "StoredSession StoreOptions",
-    "safeexec.searching.jobs": "SearchState",
-    "safeexec.searching.run": "SearchResult async_search search",
-    "safeexec.searching.tree": "SearchNode SearchTree",
+    "safeexec.agent.search.plan": "Budget Proposal",
+    "safeexec.recordings.store.interface": "StoredSession StoreOptions",
+    "safeexec.agent.search.jobs": "SearchState",
+    "safeexec.agent.search.run": "SearchResult async_search search",
+    "safeexec.agent.search.tree": "SearchNode SearchTree",
     "safeexec.servers.jupyter.ipython": "load_ipython_extension",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}

@@ -17,7 +17,7 @@ from tests.test_map import HOUSE, PROJECT
         ("tests/kernel/broken/storm.py", "tests/kernel/test_broken_out.py"),
         ("tests/escapes/native/nv-openpty.py", "tests/test_escapes.py"),
         ("tests/kernel/conftest.py", "tests/kernel"),
-        ("tests/engine/recordings/data/search.jsonl", "tests/engine/recordings/test_reader.py"),
+        ("tests/recordings/data/search.jsonl", "tests/recordings/test_reader.py"),
         ("policies/calculator.yaml", "tests/engine/policy"),
     ],
 )

@@ -16,9 +16,9 @@ import pytest
 
 import safeexec
 from safeexec import Policy
+from safeexec.api.options import RunOptions
+from safeexec.api.plugins.source import Manifest
 from safeexec.cli import COMMANDS
-from safeexec.engine.host.plugins.source import Manifest
-from safeexec.engine.host.session.options import RunOptions
 from safeexec.results import Result
 
 PROJECT = Path(__file__).resolve().parents[1]

@@ -62,7 +62,7 @@ def test_commands_that_start_nothing(system: str, arguments: tuple[str, ...], sa
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_view_writes_the_page_of_a_recording(system: str, tmp_path: Path) -> None:
     made = tmp_path / "search.jsonl"
-    made.write_bytes((PROJECT / "tests/engine/recordings/data/search.jsonl").read_bytes())
+    made.write_bytes((PROJECT / "tests/recordings/data/search.jsonl").read_bytes())
     assert "search.html" in _there(system, _CLI, "view", str(made)).stdout
     assert "<html" in (tmp_path / "search.html").read_text()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["search.html", "search.jsonl"]

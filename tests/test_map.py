@@ -163,8 +163,9 @@ FIRST_RUN = {
     "common": "identity text typed",
     "engine": "advice approvals",
     "results": "outcomes",
-    "engine/host": "arguments audit descriptors forks labels patience queue sandbox waiting",
-    "engine/host/api": "blocking",
+    "engine/host": "arguments descriptors forks labels patience queue sandbox waiting",
+    "api": "audit blocking",
+    "recordings": "sandbox session",
     "engine/host/files": "layers",
     "engine/host/session": (
         "channel checkpoints decode history listeners output processes protection runner session spare "
@@ -190,7 +191,7 @@ def test_start_up_imports_what_the_page_says() -> None:
     package, sandbox, run = json.loads(done.stdout)
     assert package == ["safeexec"]
     packages = ["safeexec", "safeexec.common", "safeexec.engine", "safeexec.engine.host"]
-    packages += ["safeexec.engine.host.api", "safeexec.engine.host.startup"]
+    packages += ["safeexec.api", "safeexec.engine.host.startup"]
     (row,) = [line for line in TEXT.splitlines() if line.startswith("| `from safeexec import Sandbox`")]
     modules = ["safeexec." + path.removesuffix(".py").replace("/", ".") for path, _ in paths(row)]
     assert sandbox == sorted(packages + modules)

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from safeexec.common.text import short_repr
-from safeexec.engine.recordings.format import TokenUsage as TokenUsage
-from safeexec.engine.recordings.format import ToolCall as ToolCall
+from safeexec.recordings.format import TokenUsage as TokenUsage
+from safeexec.recordings.format import ToolCall as ToolCall
 
 Role = Literal["system", "user", "assistant", "tool"]
 

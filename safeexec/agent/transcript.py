@@ -1,7 +1,7 @@
 """The transcript of a run: what was said and done, in order, as JSON lines; and the conversation that a model gets of
 it.
 
-Each kind of entry is a class of `Transcribed` in `safeexec.engine.recordings.format`; here entries are dicts of its
+Each kind of entry is a class of `Transcribed` in `safeexec.recordings.format`; here entries are dicts of its
 fields, with their `kind`. Fields that a class does not have are not read. Entries hold text only, pictures as URLs. A
 transcript is what a run resumes from, and what `RecordedModel` replays.
 """
@@ -22,9 +22,9 @@ from safeexec.agent.errors import TranscriptError
 from safeexec.agent.extraction import without_thinking
 from safeexec.agent.messages import Message, Reply, Role, ToolCall
 from safeexec.common.text import estimate_tokens, head_and_tail
-from safeexec.engine.recordings.format import Replied
-from safeexec.engine.recordings.reader import MAX_TRANSCRIPT, entries_of, whole_transcript
 from safeexec.errors import RecordingError
+from safeexec.recordings.format import Replied
+from safeexec.recordings.reader import MAX_TRANSCRIPT, entries_of, whole_transcript
 from safeexec.untrusted.below import read_named
 from safeexec.untrusted.json_text import loads
 

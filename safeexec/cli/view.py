@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 from safeexec.cli.common import tell
-from safeexec.page.of_file import page_of
-from safeexec.page.render import render
+from safeexec.playback.page.of_file import page_of
+from safeexec.playback.page.render import render
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

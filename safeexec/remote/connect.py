@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from safeexec.api import aio, blocking
 from safeexec.engine.approvals import Approval
-from safeexec.engine.host.api import aio, blocking
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import SandboxError
 from safeexec.remote.core import RemoteSandboxCore
@@ -15,7 +15,8 @@ from safeexec.remote.http import HttpWire
 from safeexec.remote.pipe import PipeWire
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.sandbox import SandboxCore, Tools
+    from safeexec.engine.host.sandbox import Tools
+    from safeexec.recordings.sandbox import RecordedSandbox
 
 
 def connect(
@@ -98,10 +99,10 @@ class _Reached(blocking.SandboxAPI):
     """A sandbox of a server, for both APIs: it opens as one in a container does."""
 
     def __init__(self, reach: Callable[[], RemoteSandboxCore], tools: Tools) -> None:
-        self._new_core = cast("Callable[[], SandboxCore]", reach)  # type: ignore[method-assign]
+        self._new_core = cast("Callable[[], RecordedSandbox]", reach)  # type: ignore[method-assign]
         self._arguments = {"tools": tools}
         self._engine = "container"
-        self._opened: SandboxCore | None = None
+        self._opened: RecordedSandbox | None = None
 
     @property
     def policy(self) -> Policy:

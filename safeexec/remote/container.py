@@ -20,13 +20,13 @@ from weakref import WeakValueDictionary
 
 from msgspec import to_builtins
 
+from safeexec.api.audit import observer_for
 from safeexec.common.text import printable
-from safeexec.engine.host.audit import observer_for
 from safeexec.engine.host.files.names import check_given
-from safeexec.engine.host.tools.relayed import shapes_of
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError, SessionClosed
+from safeexec.recordings.forms import shapes_of
 from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore, contents_of, read_file, toolbox_of
 from safeexec.remote.engines import BUILD, VERSION, engine, image, words
 from safeexec.remote.pipe import PipeWire
@@ -133,7 +133,7 @@ class ContainerCore(RemoteSandboxCore):
         policy = self.policy
         brought: dict[str, Any] = {"version": VERSION, "name": policy.name, "yaml": policy.to_yaml()}
         brought["origins"] = dict(policy.origins)
-        brought["tools"] = to_builtins(shapes_of(self.toolbox))
+        brought["tools"] = to_builtins(shapes_of(self.toolbox.signatures()))
         try:
             answer = yield from self._told("sandbox.bring", {**brought, "options": self._options}, START_SECONDS)
         except (SandboxClosed, ProtocolError) as error:

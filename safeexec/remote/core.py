@@ -22,20 +22,18 @@ from safeexec.engine.approvals import Allow, Approval, Deny, Later
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
 from safeexec.engine.host.session.standard_input import Given, checked_arguments, encoded, pieces_of
 from safeexec.engine.host.session.tool_calls import ToolLog
-from safeexec.engine.host.stats import SandboxStats, SessionCounts
 from safeexec.engine.host.tools.answers import PutOff
-from safeexec.engine.host.tools.relayed import shapes_of
 from safeexec.engine.host.tools.tool import by_names, tools_from
 from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import Core, Wait, Work, apart, drive
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.policy.model import Policy
-from safeexec.engine.recordings.forms import arguments_of, packed
-from safeexec.engine.store.interface import StoredSession
 from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed, ToolError
 from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.messages import ToolReply, ToolRequest
+from safeexec.recordings.forms import arguments_of, packed, shapes_of
+from safeexec.recordings.store.interface import StoredSession
 from safeexec.remote.calls import Asked, Wire
 from safeexec.results import (
     CheckpointInfo,
@@ -50,6 +48,7 @@ from safeexec.results import (
 from safeexec.results.jsonable import jsonable
 from safeexec.results.marked import marked, unmarked
 from safeexec.results.outcomes import is_text
+from safeexec.results.stats import SandboxStats, SessionCounts
 from safeexec.servers.methods import (
     EVENTS,
     MAX_MESSAGE,
@@ -62,7 +61,7 @@ from safeexec.servers.methods import (
 )
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.audit import Observer
+    from safeexec.api.audit import Observer
     from safeexec.engine.host.sandbox import Files, Tools
     from safeexec.engine.host.tools.tool import Tool
 
@@ -109,7 +108,7 @@ class RemoteSandboxCore:
             self.policy = _policy((yield from self.ask("sandbox.policy", self._which)))
             self.toolbox = toolbox_of(*self._given, self.policy)
             if self.toolbox.tools:
-                declared = msgspec.to_builtins(shapes_of(self.toolbox))
+                declared = msgspec.to_builtins(shapes_of(self.toolbox.signatures()))
                 answer = yield from self.ask("sandbox.tools", {**self._which, "tools": declared})
                 self._which = {"policy": answer.policy}
             self.protection = yield from self.asked_protection()

@@ -17,9 +17,9 @@ from msgspec.json import schema
 from safeexec.common.text import one_line
 from safeexec.engine.policy.edit import beyond, written
 from safeexec.engine.policy.settings import Limits, P
-from safeexec.engine.recordings import format as form
-from safeexec.engine.recordings.reader import Recording
 from safeexec.errors import PolicyError
+from safeexec.recordings import format as form
+from safeexec.recordings.reader import Recording
 from safeexec.reports.needs import as_extended, needs
 from safeexec.untrusted.yaml_text import read_yaml
 

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from safeexec.engine.policy.model import Limits
-from safeexec.engine.recordings.format import ToolShape
+from safeexec.recordings.format import ToolShape
 from safeexec.results import Result, TemplateInfo
 from safeexec.results.outcomes import ToolCallRecord, Variable, WaitingCall
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from safeexec import AsyncSandbox, Policy, SandboxError, __version__
-from safeexec.engine.recordings.format import ToolShape
+from safeexec.recordings.format import ToolShape
 from safeexec.servers.service import Answer, Service, Tell, fitted
 
 

@@ -44,7 +44,7 @@ from safeexec import (
     StoreOptions,
     ToolError,
 )
-from safeexec.engine.recordings.format import ToolShape
+from safeexec.recordings.format import ToolShape
 from safeexec.results.jsonable import display_to_dict, jsonable, pieces_of, size_of, to_base64, waiting_to_dict
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked, unmarked

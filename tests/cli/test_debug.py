@@ -11,7 +11,7 @@ import pytest
 
 from safeexec.cli import main
 
-ERRAND = str(Path(__file__).parents[1] / "engine" / "recordings" / "data" / "errand.jsonl")
+ERRAND = str(Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl")
 
 
 @pytest.mark.parametrize(

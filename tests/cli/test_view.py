@@ -9,7 +9,7 @@ import pytest
 
 from safeexec.cli import main
 
-DATA = Path(__file__).parent.parent / "engine" / "recordings" / "data"
+DATA = Path(__file__).parent.parent / "recordings" / "data"
 
 
 def test_a_page_is_written_beside_its_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

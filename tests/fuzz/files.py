@@ -15,16 +15,16 @@ import msgspec
 from safeexec import Policy
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.files.workspace import WorkspaceRoot
-from safeexec.engine.recordings.reader import Recording
-from safeexec.engine.recordings.timeline import Timeline
 from safeexec.errors import RecordingError, SandboxError, StateFileError
-from safeexec.page.of_file import page_of
-from safeexec.page.render import render
+from safeexec.playback.page.of_file import page_of
+from safeexec.playback.page.render import render
+from safeexec.recordings.reader import Recording
+from safeexec.recordings.timeline import Timeline
 from tests.fuzz.mutation import drawn, edited
 from tests.fuzz.target import Holds, Target
 from tests.untrusted.hostile import NAMES
 
-RECORDINGS = Path(__file__).resolve().parents[1] / "engine" / "recordings" / "data"
+RECORDINGS = Path(__file__).resolve().parents[1] / "recordings" / "data"
 NUMBERS = [b"\xff" * 8, b"\0" * 8, b"\xff\xff\xff\xff", b"\x91" * 200, b"\xc1", b"\xcf", b"\xd9\xff", b"\x80"]
 WORDS = [
     *(

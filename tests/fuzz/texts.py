@@ -13,7 +13,7 @@ import yaml
 from hypothesis import strategies as st
 
 from safeexec import PluginError, Policy, PolicyError
-from safeexec.engine.host.plugins.source import read_manifest
+from safeexec.api.plugins.source import read_manifest
 from safeexec.engine.policy.document import Document
 from safeexec.engine.policy.settings import Limits
 from tests.agent import test_strangers_texts as of_agents

@@ -33,9 +33,9 @@ from safeexec import (
     async_connect,
     connect,
 )
-from safeexec.engine.host.api import aio, blocking
-from safeexec.engine.host.sandbox import SandboxCore
-from safeexec.engine.host.session.session import SessionCore
+from safeexec.api import aio, blocking
+from safeexec.recordings.sandbox import RecordedSandbox
+from safeexec.recordings.session import RecordedSession
 from safeexec.remote.core import MAX_FILE, RemoteSandboxCore, RemoteSessionCore
 from safeexec.servers.methods import MAX_MESSAGE
 from tests.footprint import pause
@@ -71,7 +71,7 @@ def there(door: Doors) -> Iterator[Sandbox]:
 
 @pytest.mark.parametrize(
     ("face", "here", "there"),
-    [("Sandbox", SandboxCore, RemoteSandboxCore), ("Session", SessionCore, RemoteSessionCore)],
+    [("Sandbox", RecordedSandbox, RemoteSandboxCore), ("Session", RecordedSession, RemoteSessionCore)],
 )
 def test_the_cores_have_all_that_the_faces_use(face: str, here: type, there: type) -> None:
     """By the same names, and taking the same."""

@@ -32,7 +32,7 @@ from safeexec import (
     StepFailed,
     tool,
 )
-from safeexec.engine.host.api import blocking
+from safeexec.api import blocking
 from safeexec.remote import container, engines
 from safeexec.remote.container import OPTIONS
 from tests.footprint import pause, until

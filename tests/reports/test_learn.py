@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from safeexec import Policy, RecordOptions
-from safeexec.engine.recordings import format as form
-from safeexec.engine.recordings.forms import content, encoded, packed
-from safeexec.engine.recordings.writer import RecordWriter, numbered
+from safeexec.recordings import format as form
+from safeexec.recordings.forms import content, encoded, packed
+from safeexec.recordings.writer import RecordWriter, numbered
 from safeexec.reports.learn import Learnt
 from safeexec.results.outcomes import ErrorInfo, Usage
 

@@ -16,6 +16,9 @@ import safeexec
 
 ROOT = Path(safeexec.__file__).parent
 ROOMS = (
+    "api",
+    "playback",
+    "toolkit",
     "engine/host",
     "engine/policy",
     "reports",
@@ -27,7 +30,7 @@ ROOMS = (
     "protocol",
     "inline",
     "engine/linux",
-    "engine/recordings",
+    "recordings",
     "results",
     "common",
 )
@@ -93,7 +96,7 @@ WHY = {
     "cli/run.py": OWN + "writes JSON; its standard input is handed on unread",
     "cli/serve.py": OWN + "/dev/null",
     "cli/view.py": OWN + "writes the page, with the rights of the recording that the user names",
-    "engine/host/audit.py": OWN + "writes the records of the host",
+    "api/audit.py": OWN + "writes the records of the host",
     "engine/host/commands.py": BOUND + "the first bytes of the programs that the policy names",
     "engine/host/files/state_file.py": BOUND + "lengths are in a header that is checked first; writes",
     "engine/host/files/tree.py": BOUND + "by descriptor without a link; within limits.workspace_mb",
@@ -106,9 +109,9 @@ WHY = {
     "engine/host/startup/configuration.py": OWN + "a number of the policy",
     "engine/host/startup/confinement.py": OWN + "files of the kernel and of the installation",
     "engine/host/startup/fonts.py": OWN + "starts its own interpreter for the cache of fonts",
-    "engine/host/startup/packages.py": BOUND
+    "api/packages.py": BOUND
     + "the RECORD, head and report of packages, sizes first, line by line; starts pip, which starts no program",
-    "engine/host/tools/ready_made.py": BOUND
+    "toolkit/ready_made.py": BOUND
     + "files below the directories that the host allowed, never through a last link; URLs of 8,192 characters",
     "engine/host/tools/type_hints.py": OWN + "annotations of the host, messages of msgspec",
     "engine/host/waiting.py": OWN + "times",
@@ -142,8 +145,8 @@ WHY = {
     "engine/policy/requirements.py": BOUND
     + "a line whose length is checked first; classes and counted repeats, each in one pass",
     "engine/policy/schema.py": OWN + "its own source; writes JSON",
-    "engine/host/api/aio.py": OWN + "opens a sandbox, and no file",
-    "engine/host/api/blocking.py": OWN + "its own module for containers; opens a sandbox",
+    "api/aio.py": OWN + "opens a sandbox, and no file",
+    "api/blocking.py": OWN + "its own module for containers; opens a sandbox",
     "remote/container.py": OWN + "starts the engine of the user; opens the pipe to it",
     "remote/core.py": OWN + "a state file that the user names, to the size of a message",
     "remote/calls.py": OWN + "writes JSON",
@@ -155,11 +158,17 @@ WHY = {
     "protocol/values/frames.py": BOUND + "a frequency of few characters",
     "protocol/values/reader.py": BOUND + "lengths of four bytes; imports numpy, pandas and pyarrow by names of its own",
     "protocol/values/tables.py": BOUND + "digits of a dtype, which a pattern has bounded",
-    "engine/recordings/compare.py": BOUND + "addresses of bounded length, in one pass",
-    "engine/recordings/forms.py": OWN + "writes JSON",
-    "engine/recordings/writer.py": OWN + "a new file for the recording",
+    "playback/page/of_transcript.py": BOUND + "a reply that its reader has bounded, line by line in one pass",
+    "playback/page/render.py": OWN + "escapes a title, and reads the page's own files",
+    "playback/compare.py": BOUND + "addresses of bounded length, in one pass",
+    "recordings/store/directory.py": BOUND
+    + "names that it checks, in directories that only it may enter; a mark of few digits",
+    "recordings/store/postgres.py": OWN + "its own constants; the driver of the database by its name",
+    "recordings/store/recovery.py": BOUND + "a number before a dot in the name of a part, of a few characters",
+    "recordings/forms.py": OWN + "writes JSON",
+    "recordings/writer.py": OWN + "a new file for the recording",
     "reports/__init__.py": OWN + "its own modules, by a table of names",
-    "engine/recordings/timeline.py": BOUND + "a source of a recording, cut first; possessive patterns, one pass",
+    "recordings/timeline.py": BOUND + "a source of a recording, cut first; possessive patterns, one pass",
     "reports/card.py": OWN + "top-level names of its own table, which import nothing when they are looked for",
     "reports/needs.py": BOUND
     + "one program that the user names, to 16 MiB; top-level names only, which import nothing",

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from safeexec.engine.approvals import Approval
 from safeexec.engine.host import descriptors
 from safeexec.engine.host.arguments import check_arguments
-from safeexec.engine.host.audit import AuditTarget, observer_for
 from safeexec.engine.host.files.layers import BranchLayers
 from safeexec.engine.host.forks import forget_in_forks
 from safeexec.engine.host.labels import Labels
@@ -49,20 +48,16 @@ from safeexec.errors import (
 )
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
-from safeexec.results import Rows
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace, WorkspaceRoot
-    from safeexec.engine.host.session.durable import Durable, Mode
-    from safeexec.engine.host.session.template import Prepare, Templates
-    from safeexec.engine.host.stats import SandboxStats
+    from safeexec.engine.host.session.interfaces import HearsSteps
+    from safeexec.engine.host.session.template import Prepare, TemplateCore, Templates
     from safeexec.engine.host.watch.gate import ForkGate
-    from safeexec.engine.store import Store, StoredSession, StoreOptions
-    from safeexec.results import CommandResult, TemplateInfo, WaitingCall
+    from safeexec.results import CommandResult, TemplateInfo
+    from safeexec.results.stats import SandboxStats
 
-TIDY_SECONDS = 3600.0
-"""How often sessions are looked for that the store need not keep any more."""
-_AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
+AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
 Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
@@ -73,6 +68,8 @@ class SandboxCore:
 
     without_plugins = ""
     """Why it loads no plugins; of one elsewhere, what to do instead."""
+    session_type: type[SessionCore] = SessionCore
+    """Of the sessions that it opens."""
 
     def __init__(
         self,
@@ -85,24 +82,14 @@ class SandboxCore:
         max_sessions: int | None = None,
         queue_seconds: float = 30.0,
         idle_seconds: float | None = None,
-        audit: AuditTarget | None = None,
-        store: str | os.PathLike[str] | StoreOptions | None = None,
-        durable: Mode = "second",
+        observe: Callable[[], HearsSteps | None] | None = None,
+        fetch: Callable[[Policy], tuple[Policy, str]] | None = None,
     ) -> None:
+        """`observe` gives who hears of its steps, if anybody. `fetch` has the packages that a policy requires: it
+        returns the policy with their modules, and where they lie.
+        """
         self.closed = True
         """True, too, as long as nothing has been opened."""
-        check_arguments(
-            {
-                "tools": tools,
-                "spare": spare,
-                "max_sessions": max_sessions,
-                "queue_seconds": queue_seconds,
-                "idle_seconds": idle_seconds,
-                "audit": audit,
-                "store": store,
-                "durable": durable,
-            }
-        )
         self._places = Places(max_sessions)
         self.policy = policy
         self.toolbox = _toolbox(tools, policy, approval)
@@ -127,18 +114,11 @@ class SandboxCore:
         self._lock = threading.Lock()
         """Held while the zygote is spoken to, and what all sessions share is made: they come from many threads."""
         self._labels = Labels()
-        self.store: Store | None = None
-        """Where the sessions of `session_for` are kept."""
-        if store is not None:
-            from safeexec.engine.store import open_store  # for sandboxes with a store
-
-            self.store = open_store(store)
-        self._durable: Mode = durable
-        self._tidy_next = 0.0
         self._queue_seconds = queue_seconds
         self._idle_seconds = idle_seconds
         self._idle: IdleSessions | None = None
-        self.observer = observer_for(self.policy, audit)
+        self._fetch = fetch
+        self.observer = None if observe is None else observe()
         self.closed = False
         self._templates: Templates | None = None
         """None as long as nobody asked for one: the module is imported then."""
@@ -157,9 +137,9 @@ class SandboxCore:
         try:
             packages = None
             if self.policy.requirements:
-                from safeexec.engine.host.startup.packages import fetched  # few sandboxes fetch anything
-
-                self.policy, packages = yield Work(partial(fetched, self.policy))
+                if self._fetch is None:
+                    raise SandboxError(f"nothing here fetches what the policy {self.policy.name!r} requires")
+                self.policy, packages = yield Work(partial(self._fetch, self.policy))
                 self._tightened = TightenedPolicies(self.policy)
             message = yield Work(partial(self._configuration, packages))
             yield from self._zygote.start(message)
@@ -198,10 +178,6 @@ class SandboxCore:
         """Close every session and end every process. Harmless when closed already."""
         if self.closed:
             return
-        if self.store is not None:
-            for session in list(self._open):
-                if session.durable is not None:
-                    yield from session.attend(partial(session.durable.flush, session))
         self.closed = True
         if self._spares:
             yield Work(self._spares.close)
@@ -222,8 +198,6 @@ class SandboxCore:
             self.observer.close()
         if self._root is not None:
             yield Work(self._root.close)
-        if self.store is not None:
-            yield Work(self.store.close)
         groups.finish()
 
     def __del__(self) -> None:
@@ -242,8 +216,6 @@ class SandboxCore:
         self.layers.close()
         if self._root is not None:
             self._root.forget()
-        if self.store is not None:
-            self.store.forget()
         if self._zygote is not None:
             self._zygote.forget()
 
@@ -326,14 +298,9 @@ class SandboxCore:
             raise
         self._places.take(session)
         try:
-            if self.toolbox.has_effects:
-                from safeexec.engine.host.tools import effects  # with the modules of recordings
-
-                effects.follow_effects(session, self.toolbox)
-            if record is not None and record is not False:
-                from safeexec.engine.host.session import recorder  # with the modules of recordings
-
-                recorder.record(session, record, prepared=None if origin is None else origin.recorded)
+            self.follow(session)
+            if _is_asked_for(record):
+                self.record(session, record, origin=origin)
             for name, value in dict(namespace or {}).items():
                 yield from session.assign(name, value)
         except BaseException:
@@ -349,91 +316,36 @@ class SandboxCore:
         that was opened with other ones, `SessionClosed` where there is none and it is not to be a new one.
         """
 
-        def begin() -> Core[SessionCore]:
-            if self.store is not None:
-                return self._stored(label, state, keywords, new)
-            if not new:
-                raise SessionClosed(f"there is no session of {label!r}")
-            if state is not None and os.path.exists(state):
-                return self._restored(state, None, label=label, **keywords)
-            return self.new_session(label=label, **keywords)
+        asked = {name: value for name, value in keywords.items() if name not in AT_THE_BEGINNING}
+        return self._labels.session(label, asked, lambda: self._labelled(label, state, keywords, new))
 
-        asked = {name: value for name, value in keywords.items() if name not in _AT_THE_BEGINNING}
-        return self._labels.session(label, asked, begin)
-
-    def _stored(
+    def _labelled(
         self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool
     ) -> Core[SessionCore]:
-        """`session_for`, of a session that the store may have."""
-        from safeexec.engine.host.session.durable import Durable  # with the modules of recordings
-        from safeexec.engine.host.session.recorder import SessionRecording
-        from safeexec.engine.store import recovery
-
-        self.check_usable()
-        store, tightened = self.store, dict(keywords)
-        assert store is not None
-        if tightened.get("record"):
-            raise RecordingError("a stored session is recorded in its store: leave out `record`")
-        held = yield Work(partial(store.claim, label))
-        try:
-            left = yield Work(partial(recovery.read, store, held))
-            durable = Durable(store, held, self._durable)
-            if left is None and not new:
-                yield Work(partial(store.remove, held))
-                raise SessionClosed(f"there is no session of {label!r} in the store; it may have been removed")
-            if left is None:
-                session = yield from self._begin_stored(label, state, tightened, durable)
-                return session
-            given = {name: tightened.pop(name) for name in _AT_THE_BEGINNING if name in tightened}
-            session = SessionCore(self, self._tightened.of(tightened))
-            session.processes.close()
-            session.label, session.durable = label, durable
-            if self.toolbox.has_effects:
-                from safeexec.engine.host.tools import effects  # with the modules of recordings
-
-                effects.follow_effects(session, self.toolbox)
-            durable.resume_later(left, given.get("queue_seconds"))
-            SessionRecording(None, durable).follow(session)
-            yield from session.arouse()
-            return session
-        except BaseException:
-            store.release(held)
-            raise
-
-    def _begin_stored(
-        self, label: str, state: str | os.PathLike[str] | None, tightened: dict[str, Any], durable: Durable
-    ) -> Core[SessionCore]:
-        """A session of which nothing is in the store yet."""
+        """`session_for`, where no session of the label is open."""
+        if not new:
+            raise SessionClosed(f"there is no session of {label!r}")
         if state is not None and os.path.exists(state):
-            return self._restored(state, None, label=label, record=durable, **tightened)
-        return self.new_session(label=label, record=durable, **tightened)
+            return self._restored(state, None, label=label, **keywords)
+        return self.new_session(label=label, **keywords)
 
-    def remove_stored(self, label: str) -> Core[None]:
-        """Close the session of a label, and remove it from the store."""
-        store = self._has_store()
-        if (session := self._labels.open_session(label)) is not None:
-            yield from session._close("the session was removed from its store")
-        held = yield Work(partial(store.claim, label))
-        yield Work(partial(store.remove, held))
+    def follow(self, session: SessionCore) -> None:
+        """A session was opened, and has run nothing yet."""
 
-    def stored(self) -> Core[list[StoredSession]]:
-        """The sessions in the store."""
-        store = self._has_store()
-        return (yield Work(lambda: list(store.list())))  # type: ignore[no-any-return]
+    def record(
+        self, session: SessionCore, record: Any, *, origin: TemplateCore | None = None, state: bytes | None = None
+    ) -> None:
+        """Write down what is done in a session, which was opened in a `state`, or in a template. Raises
+        `RecordingError`.
+        """
+        raise RecordingError("nothing here writes recordings")
+
+    def preparing(self, session: SessionCore, name: str) -> Callable[[], Any]:
+        """A session prepares a template. Returns what gives, at the end, how it did: `TemplateCore.recorded`."""
+        return lambda: None
 
     def tidy(self) -> None:
-        """Now and then, from the thread for idle sessions: what the store need not keep any more goes."""
-        if self.store is None or self.store.options.keep_days is None or monotonic() < self._tidy_next:
-            return
-        from safeexec.engine.store.interface import expire
-
-        self._tidy_next = monotonic() + TIDY_SECONDS
-        expire(self.store)
-
-    def _has_store(self) -> Store:
-        if self.store is None:
-            raise SandboxError("this sandbox has no store: Sandbox(…, store=directory)")
-        return self.store
+        """Called now and then from the thread for idle sessions."""
 
     def admit(self, session: SessionCore, seconds: float | None) -> Core[None]:
         """A place for a session that comes back from the store. Raises `SandboxBusy`."""
@@ -473,7 +385,7 @@ class SandboxCore:
         **tightened: Any,
     ) -> Core[SessionCore]:
         """`restore`, with the keywords of `new_session`. `namespace` has the variables that the state lacks."""
-        if record is not None and record is not False and tightened.get("template") is not None:
+        if _is_asked_for(record) and tightened.get("template") is not None:
             raise RecordingError(
                 "a recording begins with a saved state or a template, not with both: leave out `record` or `template`"
             )
@@ -481,11 +393,12 @@ class SandboxCore:
 
         self.check_usable()
         begin = partial(self.new_session, **tightened)
-        return (yield from restoring.from_file(self.policy, begin, path, timeout, record, namespace or {}))
+        begun = partial(self.record, record=record) if _is_asked_for(record) else None
+        return (yield from restoring.from_file(self.policy, begin, path, timeout, begun, namespace or {}))
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
         """A session that begins in a new child, whether there is a place for it or not."""
-        session = SessionCore(self, policy, self.spare_for(policy))
+        session = self.session_type(self, policy, self.spare_for(policy))
         session.label = label
         yield from session.open()
         self.session_opened(session)
@@ -559,26 +472,13 @@ class SandboxCore:
 
     def stats(self) -> SandboxStats:
         """Tell how many sessions there are now. From any thread."""
-        from safeexec.engine.host import stats  # for operators
+        from safeexec.results import stats  # for operators
 
         rows = [
             stats.Counted(one.label, one.in_use, one.supervisor.restored > 0, one.rests, one.waiting is not None)
             for one in self.open_sessions()
         ]
         return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.undo)
-
-    def waiting(self) -> Core[list[WaitingCall]]:
-        """Return what its sessions wait for, the oldest first: those that are open here, and those that rest in its
-        store. Raises `StoreError`.
-        """
-        here = [one for one in self.open_sessions() if one.durable is None or not one.durable.is_suspended(one)]
-        calls = [call for one in here if one.waiting is not None and (call := one.waiting_call()) is not None]
-        if (store := self.store) is not None:
-            from safeexec.engine.host.session import waits  # with the modules of recordings
-
-            labels = {one.label for one in here}
-            calls += yield Work(lambda: waits.of_rows(store.list(), labels, self.toolbox))
-        return Rows(sorted(calls, key=lambda call: call.since))
 
     # Templates
 
@@ -773,3 +673,8 @@ def _toolbox(tools: Tools, policy: Policy, approval: Approval | None) -> Toolbox
     if hasattr(tools, "answer"):  # `relayed.RelayedTools`, whose module few sandboxes need
         return cast("Toolbox", tools)
     return Toolbox(tools_from(tools), policy, approval)
+
+
+def _is_asked_for(record: Any) -> bool:
+    """Tell whether a session is to be recorded; True, a path and options are all ways to say so."""
+    return record is not None and record is not False

@@ -2,7 +2,7 @@
 
 A generator of the core yields a `Wait` when it can go no further without I/O, a `CallTool` when guest code calls a
 host function, or a `Work` for what blocks, and is resumed with the answer. `drive` is the sync API;
-`host.api.loops` drives the same generators on an event loop. (The shape is psycopg 3's: generators in the core,
+`safeexec.api.loops` drives the same generators on an event loop. (The shape is psycopg 3's: generators in the core,
 `waiting.py` per API.)
 """
 
@@ -232,7 +232,7 @@ def drive(core: Core[R]) -> R:
 
 
 def blocking(operation: Callable[Concatenate[S, P], Core[R]]) -> Callable[Concatenate[S, P], R]:
-    """The blocking method that drives `operation`. `host.api.loops.awaited` makes the awaited one of it."""
+    """The blocking method that drives `operation`. `safeexec.api.loops.awaited` makes the awaited one of it."""
 
     @wraps(operation)
     def method(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:

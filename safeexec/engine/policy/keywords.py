@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from safeexec.engine.policy.settings import (
     Attributes,
@@ -17,9 +16,6 @@ from safeexec.engine.policy.settings import (
     Selection,
     Tools,
 )
-
-if TYPE_CHECKING:
-    from safeexec.engine.recordings.writer import RecordOptions
 
 Section = Mapping[str, Any]
 """A part of a policy as a file spells it."""
@@ -71,13 +67,3 @@ class PolicyChanges(PluginChanges, total=False):
     name: str
     description: str
     tools: Tools | Section
-
-
-class SessionChanges(PolicyChanges, total=False):
-    """The keywords of `Sandbox.session`: a policy's, which may only tighten it, and those of the session itself."""
-
-    label: str | None
-    namespace: Mapping[str, Any] | None
-    record: str | os.PathLike[str] | RecordOptions | bool | None
-    template: str | None
-    queue_seconds: float | None

@@ -132,7 +132,7 @@ def test_gauges_count_the_sessions_by_policy_and_label() -> None:
     from opentelemetry import metrics, trace
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-    from safeexec.engine.host.audit import Telemetry
+    from safeexec.api.audit import Telemetry
 
     reader = InMemoryMetricReader()
     provider = sdk.MeterProvider([reader])

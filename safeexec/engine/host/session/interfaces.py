@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
-from safeexec.engine.host.audit import Observer
 from safeexec.engine.host.files.layers import BranchLayers
 from safeexec.engine.host.files.workspace import Workspace
 from safeexec.engine.host.session.channel import Channel
@@ -16,9 +15,9 @@ from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.gate import ForkGate
 from safeexec.engine.policy.model import Policy
-from safeexec.engine.recordings.timeline import Timeline
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
+from safeexec.results import Result
 
 
 class ToolAnswers(Protocol):
@@ -53,7 +52,7 @@ class RecordsSession(Protocol):
     def note(self, session: Any, text: str, score: float | None) -> None:
         """The host has something to say of the session as it is now."""
 
-    def history(self) -> Timeline:
+    def history(self) -> Any:
         """Return what it has written down, as moments."""
 
     def closed(self, session: Any) -> None:
@@ -97,14 +96,18 @@ class HasEffects(Protocol):
     def closed(self) -> None:
         """Drop what waits: the session is over."""
 
-    def come_back(self) -> None:
-        """The session is what its store has."""
 
-    def resume(self, called: Any, *, again: bool = False) -> bool:
-        """A deferred call of an earlier process waits to be carried out."""
+class HearsSteps(Protocol):
+    """Hears what the steps of a sandbox came to, for whoever operates it."""
 
-    def unfinished(self) -> list[Any]:
-        """Return the deferred calls that wait, as they were written down."""
+    def step_done(self, session: Any, source: bytes, result: Result, call: str | None = None) -> None:
+        """A step has ended, or a `call` of a plugin whose code is `source`."""
+
+    def watch(self, sandbox: Any) -> None:
+        """The sandbox was opened: its `stats` may be asked for as long as it lives."""
+
+    def close(self) -> None:
+        """The sandbox is closed."""
 
 
 class SandboxInterface(Protocol):
@@ -112,7 +115,7 @@ class SandboxInterface(Protocol):
 
     policy: Policy
     toolbox: Toolbox
-    observer: Observer | None
+    observer: HearsSteps | None
     layers: BranchLayers
     undo: list[int]
     """Steps that can be repeated, that were copied, and two kinds that came out otherwise: see `stats`."""

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from safeexec.engine.host.files import state_file
-from safeexec.engine.host.session import waits
 from safeexec.engine.host.waiting import Core, Work, ending
 from safeexec.errors import RecordingError, StateFileError
 
@@ -22,11 +21,12 @@ def from_file(
     begin: Callable[[], Core[SessionCore]],
     path: str | os.PathLike[str],
     timeout: float | None,
-    record: Any,
+    record: Callable[..., None] | None,
     namespace: Mapping[str, Any],
 ) -> Core[SessionCore]:
-    """Return the session that `begin` opens, in the state of a file. `policy` is that of the sandbox; the rest is told
-    by `SandboxCore._restored`.
+    """Return the session that `begin` opens, in the state of a file. `policy` is that of the sandbox; `record` is
+    called with the session and its state, from which on it is to be recorded; the rest is told by
+    `SandboxCore._restored`.
     """
     saved = yield Work(partial(state_file.read, path, policy.limits))
     try:
@@ -37,17 +37,12 @@ def from_file(
                 yield Work(partial(state_file.put_back, session.processes.workspace, saved))
             if saved.header.waiting:
                 try:
-                    session.waiting = yield Work(partial(waits.read, saved.header.waiting))
+                    yield from session.wait_again(saved.header.waiting)
                 except RecordingError as error:
                     raise StateFileError(f"{os.fsdecode(path)} is damaged: {error}") from None
-                entropy = bytes.fromhex(session.waiting.entropy) if session.policy.determinism is None else b""
-                if entropy and not (yield from session.processes.repeat([], entropy)):
-                    raise StateFileError("the process died before it restored the state")
             yield from session.load(saved.payload, timeout)
-            if record is not None and record is not False:
-                from safeexec.engine.host.session import recorder  # with the modules of recordings
-
-                recorder.record(session, record, (yield Work(saved.whole)))
+            if record is not None:
+                record(session, state=(yield Work(saved.whole)))
             if namespace:
                 # After the state, which begins a recording: what is set before would be missing there.
                 there = set((yield from session.names()))

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from itertools import count
-from time import monotonic, time
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 from weakref import ref
 
@@ -74,7 +74,6 @@ from safeexec.errors import (
     RecordingError,
     SessionBusy,
     SessionClosed,
-    StepWaiting,
     WorkspaceError,
 )
 from safeexec.protocol import messages as m
@@ -100,13 +99,12 @@ if TYPE_CHECKING:
     from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.engine.host.waiting import First
     from safeexec.engine.policy.model import Policy
-    from safeexec.engine.recordings.format import Waiting
-    from safeexec.engine.recordings.timeline import Timeline
     from safeexec.results import CommandResult
-    from safeexec.results.outcomes import Frame, WaitingCall
+    from safeexec.results.outcomes import Frame
 
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S", bound="SessionCore")
 
 REST_SECONDS = 0.5
 """How long a session must be idle before it rests, which costs the next step 4 ms."""
@@ -150,13 +148,11 @@ class Turn(Struct, eq=False):
         return core is not None and (core.gi_running or core.gi_suspended)
 
 
-def exclusive(
-    operation: Callable[Concatenate[SessionCore, P], Core[R]],
-) -> Callable[Concatenate[SessionCore, P], Core[R]]:
+def exclusive(operation: Callable[Concatenate[S, P], Core[R]]) -> Callable[Concatenate[S, P], Core[R]]:
     """Return an operation that has the session to itself, from its start to its end, however it ends."""
 
     @wraps(operation)
-    def begin(self: SessionCore, /, *args: P.args, **kwargs: P.kwargs) -> Core[R]:
+    def begin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Core[R]:
         turn = Turn()
         if self.recorder is None:
             work = operation(self, *args, **kwargs)
@@ -209,10 +205,8 @@ class SessionCore:
         self.calls_of_step = 0
         self.calls: StepCalls | None = None
         """The calls of the step that runs, where it may wait for the answer to one."""
-        self.waiting: Waiting | None = None
-        """The step that waits, until it has its answer or the time for that is over: ask `still_waiting`."""
-        self._shown: tuple[Waiting, WaitingCall] | None = None
-        """The same, for people."""
+        self.waiting: Any = None
+        """The step that waits, until it has its answer or the time for that is over."""
         self.calls_before = 0
         """How many calls there had been before the step that waits."""
         self.step = 0
@@ -342,8 +336,6 @@ class SessionCore:
         if self.durable is not None and not self.abandoned:
             yield from self.attend(partial(self.durable.suspend, self))
             return
-        if self.waiting is not None and self.waiting.until > time() and not self.abandoned:
-            return  # somebody is asked, who may take longer
         if self.durable is not None:
             yield from self.attend(partial(self.durable.flush, self))
         why = "when no caller had it any more" if self.abandoned else f"after {seconds:g} s without use (idle_seconds)"
@@ -546,84 +538,18 @@ class SessionCore:
             self.calls = None
         return self._told(text, result)
 
-    # Steps that wait
-
     def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]:
         """Have the step that runs end, to wait for the answer to this call. Returns why it cannot wait, or ""."""
-        from safeexec.engine.host.session import waits  # with the modules of recordings, as the others below
+        yield from ()
+        return "nothing here keeps a step that waits"
 
-        return waits.put_off(self, call, later)
+    def check_waiting(self, again: AnswersAgain | None = None) -> None:
+        """Raises `StepWaiting` where a step waits, for another purpose than to answer it."""
 
     def secured(self) -> Core[None]:
         """Wait until what its recording was told is written down, where there is one."""
         if self.recorder is not None:
             yield from self.recorder.secured(intent=True)
-
-    def still_waiting(self) -> Waiting | None:
-        """Return what the session waits for. Once the time for the answer is over, nothing: the next result says so."""
-        waiting = self.waiting
-        if waiting is not None and waiting.until <= time():
-            from safeexec.engine.host.session import waits
-
-            waits.end_wait(self, "late")
-            self.supervisor.notes_next.append(f"nobody answered in time: {waits.in_words(waiting)}")
-        return self.waiting
-
-    def check_waiting(self, again: AnswersAgain | None = None) -> None:
-        """Raises `StepWaiting` where a step waits, for another purpose than to answer it."""
-        if self.waiting is not None or again is not None:
-            from safeexec.engine.host.session import waits
-
-            waits.check_may_begin(self, again)
-
-    def waits_for(self) -> Core[WaitingCall | None]:
-        """`waiting_call`, which may be large."""
-        size = 0 if self.waiting is None else self.waiting.call.arguments.size
-        return (yield from apart(size, self.waiting_call))
-
-    def waiting_call(self) -> WaitingCall | None:
-        """Return what the session waits for, for people."""
-        if (waiting := self.still_waiting()) is None:
-            return None
-        if self._shown is None or self._shown[0] is not waiting:
-            from safeexec.engine.host.session import waits
-
-            self._shown = waiting, waits.call_of(waiting, self.sandbox.toolbox, self.label)
-        return self._shown[1]
-
-    def answer(self, answer: object, callbacks: Callbacks = NOBODY) -> Core[Result]:
-        """Run the step that waits again, which gets this answer for the call that was put off. Raises `StepWaiting`,
-        TypeError and ValueError.
-        """
-        waiting = self.waiting
-        if waiting is None:
-            raise StepWaiting("no step of this session waits for an answer")
-        from safeexec.engine.host.session import waits
-
-        run, begin = waiting.run, partial(waits.Again, waiting, answer, self.sandbox.toolbox)
-        again = yield from apart(waits.size_of(waiting) + weight(answer), begin)
-        return (
-            yield from self.run(
-                run.source,
-                timeout=run.timeout,
-                atomic=run.atomic,
-                callbacks=callbacks,
-                stdin=waits.stdin_of(run),
-                argv=run.argv,
-                again=again,
-            )
-        )
-
-    @exclusive
-    def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
-        """Give up the step that waits. Returns the calls that it had made. Raises `StepWaiting` where there is none."""
-        yield from ()
-        if (waiting := self.still_waiting()) is None:
-            raise StepWaiting("no step of this session waits for an answer")
-        from safeexec.engine.host.session import waits
-
-        waits.end_wait(self, "cancelled")
-        return waits.records_of(waiting)
 
     def _refused(self, text: bytes, refusal: ErrorInfo) -> Core[Result]:
         """Take in a step that is not sent. It counts, and is told, as any other that the policy rejects."""
@@ -854,19 +780,12 @@ class SessionCore:
 
     def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
         """Return the result of a step that was killed or died, after the state before it has been brought back."""
-        before = self.processes.history.current.memory
         yield from self.supervisor.stop()
         records = self.supervisor.tool_records.since(calls)
         facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, step.woke, *step.watch.printed(), records)
         result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.supervisor.sources, step.peak)
         notes = yield from self.supervisor.restore_after_step()
-        result = restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
-        if verdict.outcome != "waiting" or self.calls is None:
-            return result
-        if self.processes.history.current.memory is not before:
-            return replace(result, outcome="crashed")  # it cannot run again from where it began
-        self.waiting, self.calls_before = self.calls.waiting, calls
-        return replace(result, waiting_for=(yield from apart(self.calls.size, self.waiting_call)))
+        return restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
 
     # Ending a step, and what the watch asks of it: from any thread
 
@@ -1003,7 +922,7 @@ class SessionCore:
         """Return a session that is to go on from the state as it is now: `begin_branch` of its processes, then
         `arrive`.
         """
-        branch = SessionCore(self.sandbox, policy)
+        branch = type(self)(self.sandbox, policy)
         branch.mechanisms = self.mechanisms
         branch.step = self.step
         branch.supervisor.tool_records = self.supervisor.tool_records.copy()
@@ -1050,7 +969,7 @@ class SessionCore:
         """Carry them out. Returns what went wrong, in words."""
         return [] if self.effects is None else (yield from self.effects.carry_out())
 
-    def history(self) -> Timeline:
+    def history(self) -> Any:
         """Return what the recording says of this session and its branches. Raises `RecordingError` where there is
         none.
         """
@@ -1142,12 +1061,19 @@ class SessionCore:
         """Write the variables and the workspace's files to a file. Returns what could not be saved, and why."""
         from safeexec.engine.host.files import state_file
 
-        waiting, put = b"", partial(state_file.write, state_file.target(path))
-        if (waits_for := self.still_waiting()) is not None:
-            from safeexec.engine.host.session import waits
-
-            waiting = yield from apart(waits.size_of(waits_for), partial(waits.written, waits_for))
+        put = partial(state_file.write, state_file.target(path))
+        waiting = yield from self.written_wait()
         return (yield from self.saving(timeout).save(put, self.step, waiting))
+
+    def written_wait(self) -> Core[bytes]:
+        """Return the step that waits, as a saved state keeps it; nothing where none does."""
+        yield from ()
+        return b""
+
+    def wait_again(self, written: bytes) -> Core[None]:
+        """Wait for what a saved state has written. Raises `RecordingError`."""
+        yield from ()
+        raise RecordingError("a step of it waits for an answer, and nothing here keeps such steps")
 
     @exclusive
     def load(self, fd: int, timeout: float | None) -> Core[None]:

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from safeexec.engine.host.queue import Turnstile
 from safeexec.engine.host.session.frozen import park
-from safeexec.engine.host.session.recorder import TemplateRecord, preparation, record
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.engine.host.watch.memory import own_bytes
-from safeexec.errors import CheckpointError, RecordingError, SandboxBusy, SandboxError
+from safeexec.errors import CheckpointError, SandboxBusy, SandboxError
 from safeexec.results import StepFailed, TemplateInfo
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
         toolbox: Toolbox
 
         def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]: ...
+
+        def preparing(self, session: SessionCore, name: str) -> Callable[[], Any]: ...
 
 
 R = TypeVar("R")
@@ -66,8 +67,6 @@ class TemplateCore:
         self._sandbox = sandbox
         self.name = name
         self.definition = definition
-        self.policy = definition.policy
-        """What its sessions begin with."""
         self._api = api
         self._turnstile = Turnstile(1)
         self.session: SessionCore | None = None
@@ -75,17 +74,15 @@ class TemplateCore:
         self._given: object = None
         """What the function that prepared it was given: a session is closed when what its caller held has gone."""
         self._copy: Checkpoint | None = None
-        self._recorded: TemplateRecord | RecordingError | None = None
-        """How it was prepared, for recordings of its sessions."""
+        self.recorded: Any = None
+        """How it was prepared, in the words of the sandbox, for recordings of its sessions."""
         self._prepared = 0
         self._seconds = 0.0
 
     @property
-    def recorded(self) -> TemplateRecord:
-        """How it was prepared. Raises `RecordingError` where that could not be recorded."""
-        if not isinstance(self._recorded, TemplateRecord):
-            raise self._recorded or RecordingError(f"the template {self.name!r} has not been prepared")
-        return self._recorded
+    def policy(self) -> Policy:
+        """What its sessions begin with."""
+        return self.definition.policy
 
     def ready(self) -> Core[None]:
         """Prepare it, unless that was done and it lives. Raises `StepFailed` where its program fails, and whatever its
@@ -167,14 +164,11 @@ class TemplateCore:
         session = self.session = yield from self._sandbox.begin_session(self.policy, f"template {self.name}")
         try:
             session.template = self.name
-            recording = record(session, True)
+            written = self._sandbox.preparing(session, self.name)
             if self.definition.files:
                 yield from session.put_files(self.definition.files)
             yield from self._run(session)
-            try:
-                self._recorded = preparation(session, recording, self.name)
-            except RecordingError as error:
-                self._recorded = error
+            self.recorded = written()
             kept = yield from park(session, self.name)
             if (channel := kept.leave()) is not None:
                 yield from kept.end(channel)

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
     from safeexec.engine.host.session.standard_input import Given
     from safeexec.engine.host.watch.verdict import Verdict
-    from safeexec.engine.recordings.format import Waiting
 
     class AnswersAgain(Protocol):
-        """Answers the calls of a step that runs again: see `waits`."""
+        """Answers the calls of a step that runs again."""
 
-        waiting: Waiting
+        waiting: Any
 
         @property
         def key(self) -> str:
@@ -64,7 +63,7 @@ class StepCalls:
         """Each call, what it got, its outcome, and what else its record says."""
         self.size = 0
         """Bytes of arguments and answers; beyond what a step may keep to wait, none is kept."""
-        self.waiting: Waiting | None = None
+        self.waiting: Any = None
         """What the step is to wait for."""
 
     def note(

@@ -1,0 +1,390 @@
+"""The async API: `AsyncSandbox` and `AsyncSession`, the names of the sync API, awaited.
+
+They drive the same generators of the core, on asyncio or on trio. Cancelling the task that awaits a step stops the step
+and restores the state; the exception goes on when that is done (1 to 3 ms).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar, Unpack, overload
+
+from safeexec.api.blocking import OneStep, Piece, Sandbox, SandboxAPI, Session, SessionAPI
+from safeexec.api.loops import abandon, answered, awaited, drive, running_loop
+from safeexec.api.many import each_of, parts_of, workers_for
+from safeexec.engine.host.startup.launch import Launched, environment
+from safeexec.engine.host.waiting import Core, Work
+
+if TYPE_CHECKING:
+    from safeexec.api.options import Program, RunOptions, SessionChanges
+    from safeexec.api.plugins.aio import AsyncPlugin
+    from safeexec.api.plugins.plugin import Plugin, PluginCore
+    from safeexec.engine.host.session.session import SessionCore
+    from safeexec.protocol.confinement import Mechanism
+    from safeexec.results import Result, WaitingCall
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Closing(Protocol):
+    """What is closed at the end of an `async with`."""
+
+    def close(self) -> Coroutine[Any, Any, None]: ...
+
+
+Made = TypeVar("Made", bound=Closing)
+
+
+class Opening(Coroutine[Any, Any, Made]):
+    """What is about to be opened: await it, make a task of it, or enter it, which closes it at the end."""
+
+    __slots__ = ("_begun", "_made")
+
+    def __init__(self, begun: Coroutine[Any, Any, Made]) -> None:
+        self._begun = begun
+        self._made: Made | None = None
+
+    def __await__(self) -> Generator[Any, Any, Made]:
+        return self._begun.__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._begun.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._begun.throw(*error)
+
+    def close(self) -> None:
+        self._begun.close()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"{name!r} is not there yet: this is still to be opened. Write `async with ... as opened:`, or `await` it",
+            name=name,
+            obj=self,
+        )
+
+    async def __aenter__(self) -> Made:
+        self._made = await self._begun
+        return self._made
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._made is not None
+        await self._made.close()
+
+
+@overload
+def opening(
+    method: Callable[Concatenate[Any, P], Session],
+) -> Callable[Concatenate[Any, P], Opening[AsyncSession]]: ...
+
+
+@overload
+def opening(
+    method: Callable[Concatenate[Any, P], Plugin],
+) -> Callable[Concatenate[Any, P], Opening[AsyncPlugin]]: ...
+
+
+def opening(method: Any) -> Any:
+    """The form for event loops of a method that opens something, which has the async API then."""
+    begin = awaited(method)
+
+    @wraps(method.__wrapped__)
+    def on_loop(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return Opening(begin(self, *args, **kwargs))
+
+    return on_loop
+
+
+def giving(
+    method: Callable[Concatenate[Any, P], list[Session]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, list[AsyncSession]]]:
+    """As `awaited`, of a method that gives sessions: here they have the async API."""
+    found: Any = awaited(method)
+    return found  # type: ignore[no-any-return]
+
+
+class AsyncSandbox(SandboxAPI):
+    """One policy ready to run, for event loops (asyncio, trio).
+
+        async with AsyncSandbox("calculator") as sandbox:
+            result = await sandbox.run("import math; math.sqrt(2)")
+
+    The arguments are those of `Sandbox`. Asynchronous tools are awaited on the loop; others run in threads of it.
+    """
+
+    def _session(self, core: SessionCore) -> AsyncSession:
+        return AsyncSession(core)
+
+    def _plugin(self, core: PluginCore) -> AsyncPlugin:
+        from safeexec.api.plugins.aio import AsyncPlugin  # 12 ms, for hosts with plugins only
+
+        return AsyncPlugin(core)
+
+    async def __aenter__(self) -> AsyncSandbox:
+        return await self.open()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def open(self) -> AsyncSandbox:
+        """Start the zygote; `async with` does the same. Harmless when it is open. Raises `ProtectionError`."""
+        if self._opened is not None and self._opened.alive:
+            return self
+        if self._opened is not None and self._opened.begun:
+            await self.close()  # what its zygote left
+            self._opened = None
+        core = self._opened or self._new_core()
+        if self._engine is not None:
+            await drive(core.open(None))
+        else:
+            await drive(core.open(Launched(environment(core.policy, stored=core.store is not None))))
+        self._opened = core
+        return self
+
+    close = awaited(Sandbox.close, undo=False)
+
+    async def reopen(self) -> AsyncSandbox:
+        """Close what is left of it and start anew: after the zygote died, or in a process that was forked."""
+        await self.close()
+        return await self.open()
+
+    def session(self, **tightened: Unpack[SessionChanges]) -> Opening[AsyncSession]:
+        """A new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``.
+        `session_for`, `restore` and `plugin` are awaited or entered, too.
+        """
+        core = self._core
+
+        async def begin() -> AsyncSession:
+            return AsyncSession(await drive(core.new_session(**tightened)))
+
+        return Opening(begin())
+
+    session_for = opening(Sandbox.session_for)
+    forget = awaited(Sandbox.forget)
+    stored = awaited(Sandbox.stored)
+    waiting = awaited(Sandbox.waiting, undo=False)
+    template = awaited(Sandbox.template)
+    drop_template = awaited(Sandbox.drop_template)
+    command = awaited(Sandbox.command)
+    restore = opening(Sandbox.restore)
+    plugin = opening(Sandbox.plugin)
+    check = awaited(Sandbox.check)
+
+    async def map(
+        self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
+    ) -> AsyncIterator[Result]:
+        """Run many programs, each in a session of its own; their results in order. For asyncio (trio has nurseries)."""
+        waiting: deque[asyncio.Task[Result]] = deque()
+        number = workers_for(workers, self.max_sessions)
+        places = asyncio.Semaphore(number)
+
+        async def one(program: str | Program) -> Result:
+            source, options = parts_of(program, timeout)
+            async with places:
+                return await self.run(source, **options)
+
+        try:
+            for program in each_of(programs):
+                waiting.append(asyncio.create_task(one(program)))
+                if len(waiting) >= 2 * number:
+                    yield await waiting.popleft()
+            while waiting:
+                yield await waiting.popleft()
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    async def map_as_completed(
+        self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
+    ) -> AsyncIterator[tuple[int, Result]]:
+        """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
+        running: set[asyncio.Task[tuple[int, Result]]] = set()
+        most = workers_for(workers, self.max_sessions)
+
+        async def one(number: int, program: str | Program) -> tuple[int, Result]:
+            source, options = parts_of(program, timeout)
+            return number, await self.run(source, **options)
+
+        try:
+            for number, program in enumerate(each_of(programs)):
+                running.add(asyncio.create_task(one(number, program)))
+                if len(running) >= most:
+                    done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                    for task in done:
+                        yield task.result()
+            while running:
+                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    yield task.result()
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def run(self, source: str, **options: Unpack[RunOptions]) -> Result:
+        """Run one step in a session of its own. The options are those of `Session.run`."""
+        async with self.session(checkpoints="off") as session:
+            return await session.run(source, **options)
+
+
+class AsyncSession(SessionAPI):
+    """One lineage of guest state, for event loops. One task at a time; a second one is a `SessionBusy`. Cancelling the
+    task that awaits a step stops the step and restores the state.
+    """
+
+    async def __aenter__(self) -> AsyncSession:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    close = awaited(Session.close, undo=False)
+
+    # Steps
+
+    run = awaited(Session.run)
+    sql = awaited(Session.sql)
+
+    def stream(self, source: str, **options: Unpack[RunOptions]) -> AsyncStream:
+        """Run one step and iterate over its output while it runs; `result` of the stream holds the result at the end.
+
+            stream = session.stream(source)
+            async for text in stream:
+                print(text, end="", file=sys.stderr if text.stream == "stderr" else sys.stdout)
+            stream.result.check()
+
+        The options are those of `run`. The step begins with the iteration; leaving that early stops the step and
+        restores the state. Raises `SessionBusy` and `SessionClosed` here, unless `wait` says to wait.
+        """
+        return AsyncStream(self._core, source, options)
+
+    # State
+
+    get = awaited(Session.get, undo=False)
+    set = awaited(Session.set, undo=False)
+    variables = awaited(Session.variables, undo=False)
+
+    async def remove(self, name: str) -> None:
+        """Unbind a variable. Raises KeyError."""
+        await drive(self._core.remove(name), undo=False)
+
+    async def names(self) -> list[str]:
+        """The names that the session's steps have bound."""
+        return await drive(self._core.names(), undo=False)
+
+    # Files
+
+    async def read_file(self, name: str, *, max_bytes: int | None = None) -> bytes:
+        """As `Session.read_file`."""
+        return await drive(_working(partial(self._core.read_file, name, max_bytes)), undo=False)
+
+    async def write_file(self, name: str, data: bytes | str) -> None:
+        """As `Session.write_file`."""
+        await drive(_working(partial(self._core.write_file, name, data)), undo=False)
+
+    async def list_files(self) -> list[str]:
+        """As `Session.list_files`."""
+        return await drive(_working(self._core.list_files), undo=False)
+
+    # Checkpoints
+
+    checkpoint = awaited(Session.checkpoint, undo=False)
+    rollback = awaited(Session.rollback, undo=False)
+    branch = giving(Session.branch)
+
+    # Steps that wait, and effects of host tools
+
+    answer = awaited(Session.answer)
+    cancel_waiting = awaited(Session.cancel_waiting, undo=False)
+
+    @property
+    def waiting_for(self) -> Awaitable[WaitingCall | None]:
+        """The call for which a step of this session waits, as by `Session.waiting_for`: `await` it."""
+        return drive(self._core.waits_for(), undo=False)
+
+    adopt = awaited(Session.adopt)
+    command = awaited(Session.command)
+    save = awaited(Session.save, undo=False)
+
+    @property
+    def protection(self) -> Awaitable[tuple[Mechanism, ...]]:
+        """What the kernel does for this very session, tried as by `Session.protection`: `await` it."""
+        return drive(self._core.protection(), undo=False)
+
+
+def _working(call: Callable[[], R]) -> Core[R]:
+    """Return what `call` gives, which waits for the file system, or for a server: in a thread."""
+    found: R = yield Work(call)
+    return found
+
+
+class AsyncStream(OneStep):
+    """The output of one step, piece by piece while it runs: iterate once. `result` is there at the end."""
+
+    __slots__ = ()
+
+    def __aiter__(self) -> AsyncIterator[Piece]:
+        pieces: deque[Piece] = deque()
+        return _Pieces(self._begin(pieces.append), pieces, self._end)
+
+    def _end(self, result: Result) -> None:
+        self._result = result
+
+
+class _Pieces:
+    """The iteration over a step's output. It alone holds the step: when it is given up, by `break` or by an exception
+    in the loop's body, the step is over at once, and whoever uses the session next finds it undone.
+    """
+
+    __slots__ = ("_core", "_end", "_pieces", "_wanted")
+
+    def __init__(self, core: Core[Result], pieces: deque[Piece], end: Callable[[Result], None]) -> None:
+        self._core: Core[Result] | None = core
+        self._pieces = pieces
+        self._wanted: Any = None
+        self._end = end
+
+    def __aiter__(self) -> _Pieces:
+        return self
+
+    async def __anext__(self) -> Piece:
+        while not self._pieces:
+            if self._core is None:
+                raise StopAsyncIteration
+            await self._go_on(self._core)
+        return self._pieces.popleft()
+
+    async def aclose(self) -> None:
+        """Stop the step and restore the state now. Harmless when it has ended."""
+        core, self._core = self._core, None
+        if core is not None and self._wanted is not None:
+            await abandon(running_loop(), core)
+
+    async def _go_on(self, core: Core[Result]) -> None:
+        """Wait for what the step waits for, and let it go on."""
+        loop = running_loop()
+        try:
+            if self._wanted is None:
+                self._wanted = next(core)
+                return
+            try:
+                answer = await answered(loop, self._wanted)
+            except Exception as error:
+                self._wanted = core.throw(error)
+            except BaseException:
+                self._core = None
+                await abandon(loop, core)
+                raise
+            else:
+                self._wanted = core.send(answer)
+        except StopIteration as stop:
+            self._core = None
+            self._end(stop.value)
+        except Exception:
+            self._core = None
+            raise

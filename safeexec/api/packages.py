@@ -1,0 +1,380 @@
+"""Fetches the packages that a policy requires: wheels, outside of every sandbox, into a directory that children read.
+
+pip is asked twice: which releases (it decides by the metadata of the index, and by what this Python has installed), and
+for exactly those by their hash. It cannot start a program, whatever a package's metadata says, so nothing is built.
+Nothing that was fetched is ever imported or parsed here: of its names, those that its RECORD lists are read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from time import time
+from typing import NamedTuple
+
+import msgspec
+
+from safeexec.common.text import printable
+from safeexec.engine.host.startup.launch import import_path
+from safeexec.engine.linux import processes, seccomp
+from safeexec.engine.policy.edit import brought
+from safeexec.engine.policy.model import Policy
+from safeexec.engine.policy.requirements import NAME, Requirement, canonical, of_lock, parse
+from safeexec.errors import PolicyError
+from safeexec.untrusted.below import read_named
+
+FETCH_SECONDS = 300.0
+"""Deadline of each of the two questions to pip."""
+MOST_REPORT = 64 << 20
+MOST_RECORD = 16 << 20
+MOST_LOCK = 4 << 20
+STALE_SECONDS = 3600.0
+"""After so long nobody is at work in a directory that was made aside."""
+_ENDINGS = (".py", ".so")
+_SITE = ("sitecustomize", "usercustomize")
+"""What Python would import at its start."""
+_BOOT = "import sys;sys.path[:]={path!r};from safeexec.api.packages import be_pip;be_pip({arguments!r})"
+_ALWAYS = (
+    *("--disable-pip-version-check", "--no-input", "--no-color", "--quiet", "--retries=2", "--timeout=20"),
+    "--progress-bar=off",
+)
+
+
+class _Hashes(msgspec.Struct, frozen=True):
+    hashes: dict[str, str] = {}
+
+
+class _Download(msgspec.Struct, frozen=True):
+    url: str = ""
+    archive_info: _Hashes = _Hashes()
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+    version: str
+
+
+class _Install(msgspec.Struct):
+    metadata: _Metadata
+    download_info: _Download
+    is_direct: bool = False
+
+
+class _Report(msgspec.Struct):
+    """What pip says it would install, as far as it is read."""
+
+    install: list[_Install] = []
+
+
+class _Set(msgspec.Struct):
+    """What was fetched for some requirements."""
+
+    modules: dict[str, list[str]]
+    """Name of a requirement → the modules that it brings."""
+    installed: dict[str, str]
+    """What this Python had installed of what they need: name → version."""
+
+
+class _Here(NamedTuple):
+    """A release that this Python has installed."""
+
+    name: str
+    version: str
+    info: str
+    """Its ``.dist-info``."""
+
+
+def read_lock(path: str | os.PathLike[str]) -> list[str]:
+    """Return the requirements of a lock file. Raises `PolicyError`."""
+    try:
+        return of_lock(read_named(path, max_bytes=MOST_LOCK).decode())
+    except (OSError, ValueError) as error:
+        raise PolicyError(f"{os.fspath(path)}: no lock file can be read there: {error}") from None
+
+
+def fetched(policy: Policy) -> tuple[Policy, str]:
+    """Return the policy with the modules that its requirements bring, and the directory in which they lie. Blocks.
+
+    Raises `PolicyError` where they cannot be had, or bring nothing that may be imported.
+    """
+    requirements = [parse(line) for line in policy.requirements]
+    here = _installed()
+    place = _known(requirements, here)
+    found = _read_set(place) if place is not None else None
+    if place is None or found is None:
+        place = _fetch(requirements, here)
+        found = _read_set(place)
+        assert found is not None
+    return brought(policy, found.modules), os.path.join(place, "lib")
+
+
+# The cache
+
+
+def _cache() -> str:
+    """Return where sets are kept. Only its owner may enter: what lies there runs in sandboxes. Raises `PolicyError`."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.expanduser("~/.cache")
+    path = os.path.join(base, "safeexec", "packages")
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+        info = os.lstat(path)
+    except OSError as error:
+        raise PolicyError(
+            f"requirements need a directory for what is fetched, and {path} cannot be made ({error.strerror}); "
+            "XDG_CACHE_HOME names another place"
+        ) from None
+    if not os.path.isdir(path) or os.path.islink(path) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
+        raise PolicyError(f"{path} is not this user's own directory, or others may write there: remove it")
+    return path
+
+
+def _key(requirements: Iterable[Requirement]) -> str:
+    lines = sorted(requirement.line for requirement in requirements)
+    abi = str(sysconfig.get_config_var("SOABI"))
+    return sha256("\n".join((*lines, abi, sys.implementation.cache_tag)).encode()).hexdigest()[:32]
+
+
+def _known(requirements: list[Requirement], here: dict[str, _Here]) -> str | None:
+    """Return a set that was fetched for these requirements, and fits what is installed now."""
+    cache, key = _cache(), _key(requirements)
+    for name in sorted(os.listdir(cache)):
+        place = os.path.join(cache, name)
+        found = _read_set(place) if name.startswith(key) else None
+        if found is not None and all(n in here and here[n].version == v for n, v in found.installed.items()):
+            return place
+    return None
+
+
+def _read_set(place: str) -> _Set | None:
+    try:
+        return msgspec.json.decode(read_named(os.path.join(place, "set.json"), max_bytes=MOST_RECORD), type=_Set)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+# What this Python has installed
+
+
+def _installed() -> dict[str, _Here]:
+    """Canonical name → release, the first on the import path. By the names of directories alone: nothing is opened."""
+    found: dict[str, _Here] = {}
+    for entry in import_path():
+        for name, version, info in _releases(entry):
+            found.setdefault(canonical(name), _Here(name, version, info))
+    return found
+
+
+def _releases(directory: str) -> Iterator[tuple[str, str, str]]:
+    with contextlib.suppress(OSError):
+        for entry in sorted(os.listdir(directory)):
+            name, dash, version = entry.removesuffix(".dist-info").partition("-")
+            if dash and entry.endswith(".dist-info"):
+                yield name, version, os.path.join(directory, entry)
+
+
+def _modules(info: str) -> list[str]:
+    """Return the modules at the top of a release, by the RECORD in its ``.dist-info``."""
+    try:
+        record = read_named(os.path.join(info, "RECORD"), max_bytes=MOST_RECORD).decode("utf-8", "replace")
+    except OSError:
+        return []
+    tops: dict[str, None] = {}
+    for line in record.splitlines():
+        path = line.partition(",")[0]
+        top, below, _ = path.partition("/")
+        module = top if below else top.partition(".")[0]
+        if path.endswith(_ENDINGS) and module.isidentifier() and module[0] != "_" and module not in _SITE:
+            tops[module] = None
+    return list(tops)
+
+
+# Fetching
+
+
+def _fetch(requirements: list[Requirement], here: dict[str, _Here]) -> str:
+    """Make the set aside and move it to its place, where another process may have been faster."""
+    cache = _cache()
+    fresh = ""
+    try:
+        _sweep(cache)
+        fresh = tempfile.mkdtemp(prefix="fetching-", dir=cache)
+        made = os.path.join(fresh, "set")
+        lib = os.path.join(made, "lib")
+        os.makedirs(lib)
+        chosen = _resolve(fresh, requirements, here)
+        if chosen:
+            lines = [f"{item.metadata.name}=={item.metadata.version} --hash=sha256:{_hash(item)}" for item in chosen]
+            wanted = _written(fresh, "chosen.txt", lines)
+            options = ("--no-deps", "--require-hashes", "--only-binary=:all:", "--target", lib, "-r", wanted)
+            _pip(fresh, ("install", *options), requirements)
+        new = {canonical(name): info for name, _, info in _releases(lib)}
+        infos = {**{name: item.info for name, item in here.items()}, **new}
+        modules = {item.name: _modules(infos[item.name]) for item in requirements if item.name in infos}
+        used = {name: here[name].version for name in _needed(new.values(), requirements) if name in {*here} - {*new}}
+        with open(os.path.join(made, "set.json"), "wb") as file:
+            file.write(msgspec.json.encode(_Set(modules, used)))
+        # Guests may run as another user. That one reaches the set by a mount, and never through the cache's directory.
+        os.chmod(lib, 0o755)
+        return _known(requirements, here) or _put(made, os.path.join(cache, _key(requirements)))
+    except OSError as error:
+        raise PolicyError(f"requirements cannot be fetched into {cache}: {error}") from None
+    finally:
+        if fresh:
+            shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _put(fresh: str, wanted: str) -> str:
+    """Rename to the first free place. A set that somebody else has put there meanwhile is left alone. OSError where
+    nothing can be put anywhere.
+    """
+    for number in range(1000):
+        place = f"{wanted}-{number}"
+        if os.path.lexists(place):
+            continue
+        try:
+            os.rename(fresh, place)
+            return place
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+    raise PolicyError(f"{os.path.dirname(wanted)} holds a thousand sets for the same requirements: remove it")
+
+
+def _sweep(cache: str) -> None:
+    """Remove what a killed fetch has left."""
+    for name in os.listdir(cache):
+        path = os.path.join(cache, name)
+        with contextlib.suppress(OSError):
+            if name.startswith("fetching-") and time() - os.lstat(path).st_mtime > STALE_SECONDS:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _resolve(fresh: str, requirements: list[Requirement], here: dict[str, _Here]) -> list[_Install]:
+    """Return what is to be fetched. What is installed already stays as it is, and what fits it is chosen."""
+    asked = _written(fresh, "asked.txt", [item.line for item in requirements])
+    pinned = [line for item in here.values() if (line := _pin(item.name, item.version))]
+    constraints = _written(fresh, "constraints.txt", pinned)
+    report = os.path.join(fresh, "report.json")
+    options = ("--dry-run", "--report", report, "--only-binary=:all:", "-c", constraints, "-r", asked)
+    _pip(fresh, ("install", *options), requirements)
+    try:
+        found = msgspec.json.decode(read_named(report, max_bytes=MOST_REPORT), type=_Report).install
+    except (OSError, msgspec.DecodeError) as error:
+        raise PolicyError(f"requirements: what pip reports cannot be read: {printable(str(error))}") from None
+    for item in found:
+        if item.is_direct:
+            raise PolicyError(
+                f"requirements: a dependency is asked for by its address ({printable(item.download_info.url)[:200]}), "
+                "not by its name; such packages are not fetched"
+            )
+        if not _pin(item.metadata.name, item.metadata.version) or len(_hash(item)) != 64:
+            raise PolicyError(f"requirements: the index gives no version and hash for {item.metadata.name[:100]!r}")
+    return found
+
+
+def _hash(item: _Install) -> str:
+    digest = item.download_info.archive_info.hashes.get("sha256", "")
+    return digest if digest.isalnum() and digest.isascii() else ""
+
+
+def _pin(name: str, version: str) -> str:
+    """``name==version``, or "" where these are no such words."""
+    line = f"{name}=={version}"
+    try:
+        return line if parse(line).written == line else ""
+    except ValueError:
+        return ""
+
+
+def _written(directory: str, name: str, lines: list[str]) -> str:
+    path = os.path.join(directory, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(line + "\n" for line in lines)
+    return path
+
+
+def _needed(infos: Iterable[str], requirements: Iterable[Requirement]) -> Iterator[str]:
+    """Yield the names that the requirements and the fetched releases ask for."""
+    yield from (item.name for item in requirements)
+    for info in infos:
+        with contextlib.suppress(OSError):
+            text = read_named(os.path.join(info, "METADATA"), max_bytes=MOST_RECORD).decode("utf-8", "replace")
+            for line in text.partition("\n\n")[0].splitlines():
+                if line.startswith("Requires-Dist:") and (name := NAME.match(line[14:].lstrip())):
+                    yield canonical(name[0])
+
+
+def _pip(fresh: str, arguments: tuple[str, ...], requirements: list[Requirement]) -> None:
+    words = (arguments[0], *_ALWAYS, *arguments[1:])
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment["TMPDIR"] = fresh
+    log = os.path.join(fresh, "log")
+    try:
+        with open(log, "wb") as out:
+            done = subprocess.run(
+                [sys.executable, "-I", "-c", _BOOT.format(path=_pip_path(), arguments=words)],
+                cwd=fresh,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                timeout=FETCH_SECONDS,
+                check=False,
+            )
+        problem = "" if done.returncode == 0 else _said(log)
+    except subprocess.TimeoutExpired:
+        problem = f"no answer for {FETCH_SECONDS:g} s"
+    if problem:
+        wanted = ", ".join(item.written for item in requirements)
+        raise PolicyError(
+            f"requirements: {wanted[:300]} cannot be had as wheels: {problem}. Is an index in reach, or a folder of "
+            "wheels named (PIP_INDEX_URL, or PIP_NO_INDEX=1 and PIP_FIND_LINKS)?"
+        )
+
+
+def _said(log: str) -> str:
+    """Return the end of what pip printed."""
+    with open(log, "rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - 4000))
+        lines = printable(file.read(4000).decode("utf-8", "replace")).splitlines()
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")] or lines[-3:]
+    return " / ".join(errors)[-600:] or "pip failed without a word"
+
+
+def _pip_path() -> list[str]:
+    """Return the import path of pip's process: with the pip that Python brings along, where none is installed."""
+    path = import_path()
+    if any(os.path.isdir(os.path.join(entry, "pip")) for entry in path):
+        return path
+    bundled = os.path.join(os.path.dirname(os.__file__), "ensurepip", "_bundled")
+    with contextlib.suppress(OSError):
+        for name in os.listdir(bundled):
+            if name.startswith("pip-") and name.endswith(".whl"):
+                return [*path, os.path.join(bundled, name)]
+    raise PolicyError(
+        f"requirements are fetched by pip, and {sys.executable} has none: install it "
+        "(python -m ensurepip, or uv pip install pip)"
+    )
+
+
+def be_pip(arguments: Iterable[str]) -> None:
+    """Run pip in this process, which was started for it, without the right to start any other."""
+    processes.set_death_signal()
+    os.umask(0o022)
+    seccomp.set_no_new_privs()
+    seccomp.install(seccomp.prepare(seccomp.no_programs()))
+    sys.argv = ["pip", *arguments]
+    runpy.run_module("pip", run_name="__main__", alter_sys=True)

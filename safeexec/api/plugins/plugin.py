@@ -1,0 +1,539 @@
+"""Plugins: somebody's code, loaded once, called many times with the host's values; each call under its own limits.
+
+``state="keep"``: the calls share one process, and what a call changes stays. ``state="fresh"``: every call runs in a
+copy of the plugin as it was loaded; the copies for the next calls are made while the host is busy with this one, so a
+call costs little more than a kept one. A call that hangs, floods, forks or dies costs that call.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import partial
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
+
+from safeexec.api.plugins.handle import Handle, HeldPlace, places_of
+from safeexec.api.plugins.interface import Hints, given, returned
+from safeexec.api.plugins.process import Loaded
+from safeexec.api.plugins.settings import encoded
+from safeexec.api.plugins.settings import values as setting_values
+from safeexec.api.plugins.source import Definition, Exports, Manifest, Source, define, objections
+from safeexec.common.text import printable
+from safeexec.engine.host.queue import Turnstile
+from safeexec.engine.host.session.decode import may_be_bound
+from safeexec.engine.host.session.session import SessionCore
+from safeexec.engine.host.tools.tool import tools_from
+from safeexec.engine.host.tools.toolbox import Toolbox
+from safeexec.engine.host.waiting import Core, blocking, drive
+from safeexec.errors import PolicyError, ProtocolError, RecordingError, ToolError
+from safeexec.protocol import messages as m
+from safeexec.protocol.values import Opaque
+from safeexec.recordings.session import RecordedSession
+from safeexec.results import PluginError, Result, in_words
+
+if TYPE_CHECKING:
+    from safeexec.recordings.recorder import SessionRecording
+    from safeexec.recordings.sandbox import RecordedSandbox
+
+State = Literal["keep", "fresh"]
+Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
+OBJECTIONS = 20
+"""How many of a plugin's differences from the wanted interface an error lists."""
+TURN_SECONDS = 3600.0
+
+
+class Staying(NamedTuple):
+    """What the core gives for an object that stays in the plugin; its API makes a `Handle` of it."""
+
+    place: HeldPlace
+    opaque: Opaque
+
+
+class _PluginCall:
+    """One call under way. `plugin` is None when it is over."""
+
+    __slots__ = ("plugin",)
+
+    def __init__(self, plugin: PluginCore) -> None:
+        self.plugin: PluginCore | None = plugin
+
+
+_inside: ContextVar[tuple[_PluginCall, ...]] = ContextVar("safeexec_calls", default=())
+"""The calls for which this thread or task waits, or a tool that one of them made. Some may be over: a call that is
+cancelled ends in another task.
+"""
+
+
+class PluginCore:
+    """One plugin without its I/O."""
+
+    def __init__(
+        self,
+        sandbox: RecordedSandbox,
+        source: Source,
+        *,
+        exports: Exports | None,
+        tools: Tools,
+        state: State,
+        timeout: float | None,
+        name: str | None,
+        limits: Mapping[str, Any],
+        settings: Mapping[str, Any] | None = None,
+        api: int | None = None,
+        record: Any = None,
+    ) -> None:
+        if state not in ("keep", "fresh"):
+            raise PluginError(f"state={state!r}: a plugin's state is 'keep' or 'fresh'")
+        self._sandbox = sandbox
+        self._source = source
+        self._wanted = exports
+        self._name = name
+        self._tools = tools_from(tools)
+        self._limits = {**limits, **({"checkpoints": "off"} if state == "fresh" else {})}
+        self._timeout = timeout
+        self._turnstile = Turnstile(1)
+        self._settings = dict(settings or {})
+        self._api = api
+        self._record = None if record is False else record
+        self._recording: SessionRecording | None = None
+        self._released: deque[HeldPlace] = deque()
+        self.state = state
+        self.definition = self._defined(source)
+        self.exports: dict[str, m.Export] = {}
+        self._loaded: Loaded | None = None
+        self._items = 0
+        """The number of the last call: only its generator can go on."""
+        self._streaming = False
+        self._hints: Hints = {}
+        """Of the export that was called last."""
+        self._returns: Any = Any
+        """What it gives, by the interface."""
+
+    def _defined(self, source: Source) -> Definition:
+        definition = define(source, exports=self._wanted, name=self._name)
+        manifest = definition.manifest
+        if self._api is not None and manifest.api is not None and manifest.api != self._api:
+            raise PluginError(f"{definition.title} is written for api {manifest.api}; this host has {self._api}")
+        setting_values(definition.title, manifest.settings, self._settings)
+        wanted = manifest.policy
+        if wanted is not None and wanted != self._sandbox.policy.name:
+            raise PolicyError(
+                f"{definition.title} is written for the policy {wanted!r}, and this sandbox has "
+                f"{self._sandbox.policy.name!r}: open Sandbox({wanted!r}) for it"
+            )
+        return definition
+
+    def load(self) -> Core[None]:
+        """Run the plugin's main module. Raises `PluginError`; what was loaded before stays in service then."""
+        loaded = Loaded(
+            (yield from self._sandbox.new_session(**{"label": self.definition.name, **self._limits})),
+            fresh=self.state == "fresh",
+        )
+        try:
+            if self._record is not None:
+                self._follow(loaded.core)
+            exports = yield from self._install(loaded.core)
+            if self.state == "fresh":
+                yield from loaded.park()
+        except BaseException:
+            yield from loaded.close()
+            raise
+        old, self._loaded = self._loaded, loaded
+        self.exports = exports
+        if old is not None:
+            yield from old.close()
+
+    def _follow(self, core: SessionCore) -> None:
+        """Record a session of the plugin: each time that it is loaded it has one more. Raises `RecordingError`."""
+        assert isinstance(core, RecordedSession)
+        if self._recording is None:
+            from safeexec.recordings import recorder  # with the modules of recordings
+
+            self._recording = recorder.record(core, self._record)
+        elif self._recording.over:
+            raise RecordingError(
+                f"the session of {self.definition.name} was closed, and its recording ended with that: load it anew, "
+                "into another file"
+            )
+        else:
+            self._recording.open(core)
+
+    def _install(self, core: SessionCore) -> Core[dict[str, m.Export]]:
+        definition = self.definition
+        shared = self._sandbox.toolbox
+        core.toolbox = own = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval, shared)
+        if own.has_effects:
+            raise ToolError("tools with an effect follow the steps of a session: a plugin cannot have them")
+        if self._recording is not None:
+            core.toolbox = self._recording.tools(own)
+        modules = [(name, source.encode("utf-8", "surrogatepass")) for name, source in definition.modules]
+        names = None if definition.exports is None else list(definition.exports)
+        tools = tuple(tool.described() for tool in self._tools.values())
+        settings = self._settings_for(core)
+        core.add_sources(definition.name, definition.modules)
+        core.code = b"\n".join(source for _, source in modules)
+        result = self._with_path(
+            (
+                yield from core.perform(
+                    lambda step: m.Install(step, definition.name, modules, names, tools, settings),
+                    timeout=self._timeout,
+                )
+            )
+        )
+        if not result.ok:
+            raise failed(f"{definition.title} could not be loaded", result)
+        try:
+            found = {export.name: export for export in msgspec.convert(result.value, list[m.Export])}
+        except msgspec.ValidationError as error:
+            raise ProtocolError(f"the plugin's exports are not described: {error}") from None
+        if wrong := objections(definition, found):
+            more = [f"and {len(wrong) - OBJECTIONS} more"] if len(wrong) > OBJECTIONS else []
+            mismatches = printable("; ".join([*wrong[:OBJECTIONS], *more]))
+            raise PluginError(f"{definition.title} does not have the interface that is asked for: {mismatches}")
+        return {name: export for name, export in found.items() if export.kind in ("function", "class")}
+
+    def _settings_for(self, core: SessionCore) -> bytes:
+        """The settings as the child reads them; nothing for a plugin that has none."""
+        definition, limits = self.definition, core.policy.limits
+        if not (known := definition.manifest.settings):
+            return b""
+        found = setting_values(definition.title, known, self._settings)
+        return encoded(found, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
+
+    def reload(self, source: Source | None) -> Core[None]:
+        """Load the plugin again, from the same place or from `source`; on an error the old one stays."""
+        before = self.definition
+        call = yield from self._turn()
+        try:
+            self.definition = self._defined(self._source if source is None else source)
+            self._items += 1
+            yield from self.load()
+        except BaseException:
+            self.definition = before
+            raise
+        finally:
+            self._leave(call)
+        if source is not None:
+            self._source = source
+
+    def invoke(
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        timeout: float | None,
+        held: HeldPlace | None = None,
+    ) -> Core[tuple[Result, int]]:
+        """Call one export, or a method of what an earlier call returned (`held`). Returns the result and, if it is a
+        generator, its number.
+        """
+        if not isinstance(args, (tuple, list)):
+            raise TypeError(f"args is a tuple of arguments, ({args!r:.60},) for one; found {type(args).__name__}")
+        if held is None and name not in self.exports:
+            raise PluginError(
+                f"{self.definition.name} does not export {name!r}; it exports {', '.join(self.exports) or 'nothing'}"
+            )
+        if held is not None and not may_be_bound(name):
+            raise PluginError(f"{name!r} is not the name of a method")
+        if held is not None and name.startswith("_"):
+            raise PluginError(f"{name!r} cannot be called from outside: its name begins with an underscore")
+        self._hints = self.definition.hints.get(name, {}) if held is None else {}
+        self._returns = self.definition.returns.get(name, Any) if held is None else Any
+        call = yield from self._turn()
+        try:
+            if self._streaming and self._loaded is not None:
+                yield from self._loaded.leave()
+            self._streaming = False
+            self._items += 1
+            loaded = yield from self._living()
+            if held is not None and held.loaded is not loaded:
+                raise PluginError(f"this object of {self.definition.name} is gone: the plugin was loaded again")
+            if objects := places_of(args, kwargs):
+                args, kwargs = self._without(objects, loaded, name, args, kwargs)
+            if self._hints and held is None:
+                args, kwargs = given(self._hints, self.definition.wanted[name], args, kwargs)
+            result = yield from loaded.core.invoke(
+                name,
+                args,
+                kwargs,
+                timeout=self._timeout if timeout is None else timeout,
+                by_fields="return" in self._hints,
+                held=held.number if held is not None else 0,
+                hold=self.state == "keep",
+                release=self._to_release(loaded),
+                objects=[(place, one.number) for place, one in objects],
+            )
+            if loaded.core.more and result.ok:
+                self._streaming = True
+                return result, self._items
+            return self._with_path(self._received((yield from loaded.after(result)), loaded, name)), 0
+        finally:
+            self._leave(call)
+
+    def _without(
+        self,
+        objects: list[tuple[int | str, HeldPlace]],
+        loaded: Loaded,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments with None for each handle. Raises `PluginError` for an object that is not in `loaded`."""
+        for place, one in objects:
+            if one.loaded is not loaded:
+                where = repr(place) if isinstance(place, str) else str(place + 1)
+                raise PluginError(
+                    f"argument {where} of {name or 'the object'}() is an object of another plugin, or of "
+                    f"{self.definition.name} before it was loaded again"
+                )
+        gone = {place for place, _ in objects}
+        return (
+            tuple(None if place in gone else one for place, one in enumerate(args)),
+            {keyword: None if keyword in gone else one for keyword, one in kwargs.items()},
+        )
+
+    def _received(self, result: Result, loaded: Loaded, name: str) -> Result:
+        """The result of a call; its value is an object of the interface's class, or `Staying` if it did not cross."""
+        if result.ok and self._returns is not Any:
+            return returned(self._returns, f"{self.definition.name}.{name}()", result)
+        if result.ok and loaded.core.held and isinstance(result.value, Opaque):
+            return msgspec.structs.replace(result, value=Staying(HeldPlace(loaded, loaded.core.step), result.value))
+        return result
+
+    def _with_path(self, result: Result) -> Result:
+        """The result, its error with the path of the host's file where the module was read from one."""
+        error, definition = result.error, self.definition
+        if error is None or not definition.paths:
+            return result
+        module = error.file.removeprefix(f"<plugin {definition.name}").removesuffix(">")
+        path = definition.paths.get(module.removeprefix(":") or definition.modules[0][0])
+        if path is None:
+            return result
+        return msgspec.structs.replace(result, error=msgspec.structs.replace(error, file=path))
+
+    def release(self, place: HeldPlace) -> None:
+        """The host let go of an object of the plugin's; told with the next call. From any thread."""
+        self._released.append(place)
+
+    def _to_release(self, loaded: Loaded) -> list[int]:
+        numbers: list[int] = []
+        while self._released and len(numbers) < m.MANY:
+            place = self._released.popleft()
+            if place.loaded is loaded:
+                numbers.append(place.number)
+        return numbers
+
+    def proceed(self, number: int, name: str, *, close: bool) -> Core[tuple[Result | None, bool]]:
+        """The next item of generator `number`, which the function `name` gave, and whether there is one."""
+        call = yield from self._turn()
+        try:
+            if number != self._items or self._loaded is None:
+                if close:
+                    return None, False
+                raise PluginError(
+                    f"the generator of {self.definition.name}.{name}() ended when another call was made: take all "
+                    f"of its items first, as with list(plugin.{name}(…))"
+                )
+            loaded = self._loaded
+            result = yield from loaded.core.perform(lambda step: m.Proceed(step, close), timeout=self._timeout)
+            if loaded.core.more and result.ok:
+                return self._received(result, loaded, "item"), True
+            self._streaming = False
+            return self._with_path((yield from loaded.after(result))), False
+        finally:
+            self._leave(call)
+
+    def _turn(self) -> Core[_PluginCall]:
+        """One call at a time: threads and tasks that call one plugin wait for each other, first come first served.
+
+        A tool that calls the plugin which called it would wait for itself.
+        """
+        under_way = [call for call in _inside.get() if call.plugin is not None]
+        if any(call.plugin is self for call in under_way):
+            raise PluginError(
+                f"{self.definition.name} is waiting for the tool that calls it now: a plugin cannot be called from its "
+                "own tools; load it a second time for that"
+            )
+        if not (yield from self._turnstile.enter(monotonic() + TURN_SECONDS)):
+            raise PluginError(f"{self.definition.name} was busy for {TURN_SECONDS:.0f} s")
+        call = _PluginCall(self)
+        _inside.set((*under_way, call))
+        return call
+
+    def _leave(self, call: _PluginCall) -> None:
+        call.plugin = None
+        self._turnstile.leave()
+
+    def _living(self) -> Core[Loaded]:
+        """The loaded plugin with a process for the next call; loaded again if that has gone. Raises `PluginError`."""
+        if self._loaded is None:
+            raise PluginError(f"{self.definition.title} is closed")
+        if self._loaded.core.closed or not (yield from self._loaded.ready()):
+            # What the copies are made from is gone (memory, an operator's kill): load it again.
+            yield from self.load()
+            if not (yield from self._loaded.ready()):
+                raise PluginError(f"no process could be made for {self.definition.name}")
+        if self._loaded.started_over:
+            # A call was killed, and there was no checkpoint to go back to: the process is a fresh one.
+            self.exports = yield from self._install(self._loaded.core)
+            self._loaded.installed()
+        return self._loaded
+
+    def close(self) -> Core[None]:
+        """End the plugin's processes."""
+        loaded, self._loaded = self._loaded, None
+        if loaded is not None:
+            yield from loaded.close()
+
+
+def failed(what: str, result: Result) -> PluginError:
+    """The exception for a result that is not ok."""
+    error = result.error
+    why = result.outcome if error is None else in_words(error)
+    return PluginError(f"{what}: {why}", traceback="" if error is None else error.traceback, result=result)
+
+
+class PluginAPI:
+    """What both APIs of a plugin show."""
+
+    def __init__(self, core: PluginCore) -> None:
+        self._core = core
+
+    @property
+    def name(self) -> str:
+        """The plugin's name: of its manifest, or given by the host."""
+        return self._core.definition.name
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest, with defaults where there is none."""
+        return self._core.definition.manifest
+
+    @property
+    def exports(self) -> dict[str, str]:
+        """What may be called: name → signature, as the plugin tells it."""
+        return {name: signature(export) for name, export in self._core.exports.items()}
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_") or name not in self._core.exports:
+            raise AttributeError(
+                f"{self.name} does not export {name!r}; it exports {', '.join(self._core.exports) or 'nothing'}"
+            )
+        return partial(self.call, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(name for name in self._core.exports if name.isidentifier())]
+
+    def _of(self, result: Result) -> Result:
+        """The result as the caller gets it: with a handle for what stays in the plugin."""
+        if type(result.value) is not Staying:
+            return result
+        place, opaque = result.value
+        call = partial(self._called, held=place)
+        return msgspec.structs.replace(result, value=Handle(place, call, partial(self._core.release, place), opaque))
+
+    def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
+        """Call an export, or a method of an object that stays in the plugin, and give what it returns."""
+        raise NotImplementedError
+
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """Call an export."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<plugin {self.name}: {', '.join(self.exports)}>"
+
+
+def signature(export: m.Export) -> str:
+    """The signature of an export as text."""
+    parts: list[str] = []
+    kinds = [kind for _, kind, _, _ in export.parameters]
+    starred = False
+    for index, (name, kind, annotation, default) in enumerate(export.parameters):
+        if kind == "keyword" and not starred:
+            parts.append("*")
+        starred = starred or kind in ("args", "keyword")
+        mark = {"args": "*", "kwargs": "**"}.get(kind, "")
+        hint = f": {annotation}" if annotation else ""
+        value = f"{' = ' if annotation else '='}{default}" if default else ""
+        parts.append(f"{mark}{name}{hint}{value}")
+        if kind == "positional" and (index + 1 == len(kinds) or kinds[index + 1] != "positional"):
+            parts.append("/")
+    return f"({', '.join(parts)})" + (f" -> {export.returns}" if export.returns else "")
+
+
+class Plugin(PluginAPI):
+    """A loaded plugin. ``plugin.call("price", 3)`` or ``plugin.price(3)``; made by `Sandbox.plugin`.
+
+    Threads may share one: their calls take turns.
+    """
+
+    def __enter__(self) -> Plugin:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """Call one export with values of the host; give what it returns. A generator gives an iterator.
+
+        An object that cannot cross, of which no interface tells the class, stays in a plugin that keeps its state, and
+        a `Handle` stands for it. Raises `PluginError` with the guest's traceback when the call fails or is stopped,
+        TypeError for an argument that cannot cross.
+        """
+        return self._called(name, args, kwargs, None)
+
+    def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
+        result, items = drive(self._core.invoke(name, args, kwargs, None, held))
+        if not result.ok:
+            raise failed(f"{self.name}.{name}()", result)
+        return self._iterate(name, items) if items else self._of(result).value
+
+    @blocking
+    def invoke(
+        self,
+        name: str,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> Core[Result]:
+        """As `call`, but gives the whole `Result` (output, usage, tool calls) and raises nothing for what the plugin
+        does.
+        """
+        result, items = yield from self._core.invoke(name, args, dict(kwargs or {}), timeout)
+        if items:
+            yield from self._core.proceed(items, name, close=True)
+        return self._of(result)
+
+    def _iterate(self, name: str, items: int) -> Iterator[Any]:
+        more = True
+        try:
+            while True:
+                result, more = drive(self._core.proceed(items, name, close=False))
+                assert result is not None
+                if not result.ok:
+                    raise failed(f"{self.name}.{name}()", result)
+                if not more:
+                    return
+                yield self._of(result).value
+        finally:
+            if more:
+                drive(self._core.proceed(items, name, close=True))
+
+    @blocking
+    def reload(self, source: Source | None = None) -> Core[None]:
+        """Load again, from the same place or from `source`. On a `PluginError` the old plugin stays in service."""
+        return self._core.reload(source)
+
+    @blocking
+    def close(self) -> Core[None]:
+        """End the plugin's processes. Harmless when closed already."""
+        return self._core.close()

@@ -1,0 +1,650 @@
+"""Keeps a session in a store: what of it is written when, and how it comes back, here or in another process.
+
+The lines are those of its recording. Where a step cannot be repeated, or doing all of them would take long, a
+saved state is written, and with it a new part begins. To come back is to take the newest state that there is, or a new
+child, and to do the steps since once more.
+
+A session that nobody uses is left to the store: it has no process then, and no file, until it is used again.
+"""
+
+from __future__ import annotations
+
+import platform
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from itertools import count
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec.structs import replace
+
+from safeexec.common.text import one_line, spelt
+from safeexec.engine.host.files import state_file
+from safeexec.engine.host.session.history import FRESH
+from safeexec.engine.host.session.processes import SessionProcesses, wait_for
+from safeexec.engine.host.session.states import CLOSED
+from safeexec.engine.host.session.step import checked_source
+from safeexec.engine.host.session.supervisor import Supervisor
+from safeexec.engine.host.waiting import Core, Work, ending
+from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
+from safeexec.protocol import messages as m
+from safeexec.recordings import format as form
+from safeexec.recordings import waits
+from safeexec.recordings.earlier import EarlierSteps
+from safeexec.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
+from safeexec.recordings.reader import Recording
+from safeexec.recordings.store import recovery
+from safeexec.recordings.store.interface import WAITS, Held, Store
+from safeexec.recordings.writer import NewPlace, RecordOptions, RecordWriter, numbered
+from safeexec.results import ErrorInfo, Result
+from safeexec.results.outcomes import NEWEST_LEFT, STARTS_EMPTY, Changes
+
+if TYPE_CHECKING:
+    from safeexec.recordings.session import RecordedSession
+
+Mode = Literal["step", "second", "close"]
+MODES = ("step", "second", "close")
+LATE_SECONDS = 1.0
+"""How long after a step its state is on the disk at the latest, with ``second``."""
+REPEAT_CPU_MS = 150.0
+"""What the steps since a saved state may take to be repeated before the next one is saved."""
+MOST_STEPS, MOST_BYTES = 300, 1 << 20
+"""How many they may be, and how long their sources."""
+NEVER = 1 << 30
+"""Stands for how many variables are set before a step whose values have no room in a line."""
+OTHERWISE = "a step came out otherwise when it was repeated"
+BATCH = 100
+"""Steps that are repeated by one message."""
+
+
+class StorePlace:
+    """A part of a stored session, as a writer writes to it."""
+
+    def __init__(self, store: Store, held: Held, part: str, at: int) -> None:
+        self._store, self._held, self._part, self._at = store, held, part, at
+        self.path = f"{store.options.tenant}/{held.label}/{part}"
+        self.problem: StoreError | None = None
+        """What the store said to the append that failed."""
+
+    def write(self, lines: bytes, *, sync: bool = False) -> None:
+        """Append lines. Raises OSError with what the store says."""
+        try:
+            self._store.append(self._held, self._part, self._at, lines, sync=sync)
+        except StoreError as error:
+            self.problem = error
+            raise OSError(0, str(error)) from error
+        self._at += len(lines)
+
+    def sync(self) -> None:
+        """Wait until all is on the disk."""
+        self.write(b"", sync=True)
+
+    def close(self) -> None:
+        """The store knows what it has open."""
+
+
+class Durable:
+    """What keeps one session in a store."""
+
+    def __init__(self, store: Store, held: Held, mode: Mode) -> None:
+        self._store = store
+        self._held: Held | None = held
+        self._label = held.label
+        self.mode = mode
+        self.identity = secrets.token_hex(8)
+        self.entropy = b""
+        """What the random numbers of its first process came from."""
+        self.suspended = False
+        """Whether the session is left to the store, until it is used again."""
+        self._writer: RecordWriter | None = None
+        self._place: StorePlace | None = None
+        """Where it writes to."""
+        self._part = 1
+        self._heading: form.Heading | None = None
+        self._moments = 0
+        self._ways: dict[int, tuple[int, float, int]] = {0: (0, 0.0, 0)}
+        """The states that repeated steps lead to: how many, what they take, and the bytes of their sources."""
+        self._bytes = self._values = 0
+        """Of the step that runs: of its source, and how many variables are set first."""
+        self._now = self._safe = 0
+        """The number of the state, and the step whose state is the newest in the store."""
+        self._since: float | None = None
+        """Since when the state is one that nothing in the store leads to."""
+        self._saving_seconds = 0.0
+        """What the last saved state took."""
+        self._queue_seconds: float | None = None
+        self._left: recovery.Left | None = None
+        """What was read already, for the next time it comes back."""
+        self.recorded: Any = None
+        """The recording that goes on with each new writer."""
+        self.earlier = EarlierSteps()
+        self._listed: object = None
+        """What its store lists it to wait for."""
+        self._fell = False
+        """Whether a copy of an older state goes on, as the store had none that is newer."""
+        self._done = self._refusal = 0
+        """The last step that was said to be done, and the one that was said to be undone since then."""
+
+    # What the recorder asks
+
+    def new_writer(self) -> RecordWriter:
+        """The writer of a session of which nothing is stored yet."""
+        held = self._held
+        assert held is not None
+        self._part = next(iter(recovery.names(held)), 0) + 1
+        return self._writer_for(StorePlace(self._store, held, recovery.part_of(self._part), 0))
+
+    def _writer_for(self, place: StorePlace, **there: Any) -> RecordWriter:
+        options = RecordOptions(max_mb=self._store.options.session_mb, durable=self.mode == "step")
+        later = LATE_SECONDS if self.mode == "second" else None
+        self._place = place
+        self._writer = RecordWriter(options, place, sync_seconds=later, **there)
+        return self._writer
+
+    def headed(self, heading: form.Heading) -> form.Heading:
+        """The heading of the first part, as it is written."""
+        self._heading = replace(heading, identity=self.identity, entropy=self.entropy.hex())
+        return self._heading
+
+    def begun(self, session: RecordedSession, *, saved: bool) -> None:
+        """Its recording has begun. `saved`: the heading holds the state that the session is in."""
+        memory = session.processes.history.current.memory
+        if memory is not FRESH and not saved:
+            self._since = monotonic()  # of a template: nothing in the store leads there
+        elif memory is not FRESH:
+            memory.number, self._ways = self._number(), {}
+            self._since = monotonic()
+        elif session.sandbox.files:
+            self._since = monotonic()  # what every session has of files, the next host may have otherwise
+
+    def _number(self) -> int:
+        self._moments += 1
+        return self._moments
+
+    def recording(self) -> Recording:
+        """The lines since the newest saved state."""
+        held = self._held
+        if held is None:
+            raise StoreError(f"the session {self._label!r} rests in its store: use it first")
+        part = recovery.part_of(self._part)
+        return Recording(f"{self._label}/{part}", partial(self._store.read, held, part))
+
+    def begin(self, source: str, values: int, size: int) -> None:
+        """A step begins, after so many variables are set. `size`: bytes of its source."""
+        self._bytes, self._values = size, values
+        self.earlier.begin(source)
+
+    def check(self) -> None:
+        """Raises `StoreError` where nothing more can be written."""
+        if self._writer is not None and self._writer.problem:
+            raise (self._place and self._place.problem) or StoreError(self._writer.problem)
+
+    def moment(self, session: RecordedSession) -> dict[str, Any]:
+        """Return which state an operation has led to, and how: fields of its line. Nothing where only a saved state
+        leads there.
+        """
+        current, again, values = session.processes.history.current, session.again, self._values
+        memory, session.again, self._values = current.memory, None, 0
+        if self.is_suspended(session):
+            return {}
+        self._fell = self._fell or session.processes.fell_back
+        session.processes.fell_back = False
+        if session.files_changed:
+            session.files_changed = False
+            self._ways.pop(memory.number, None)  # the same variables with other files
+        elif memory is not FRESH and not memory.number:
+            memory.number = self._number()
+            entry, spent = memory.entry, 0.0
+            origin = current.before.memory if entry is None and current.before is not None else memory.origin
+            if again is not None:
+                did, spent = again
+            elif entry is not None and type(entry.request) is not m.Execute:
+                did = entry.did
+            else:
+                origin = None
+            steps = 1
+            while origin is not None and origin is not FRESH and not origin.number:
+                origin, steps = origin.origin, steps + 1  # what was set before the step
+            way = self._ways.get(origin.number) if origin is not None and steps == 1 + values else None
+            if way is not None and origin is not None:
+                self._ways[memory.number] = way[0] + 1, way[1] + spent, way[2] + self._bytes
+                self._arrive(memory.number, current.step)
+                return {"moment": memory.number, "since": origin.number, "did": did}
+        self._arrive(memory.number, current.step)
+        return {"moment": memory.number} if memory.number in self._ways else {}
+
+    def _arrive(self, number: int, step: int) -> None:
+        self._now = number
+        if number in self._ways:
+            self._since, self._safe = None, step
+        else:
+            self._lose()
+
+    def _lose(self) -> None:
+        self._now = -1
+        self._since = self._since or monotonic()
+
+    def is_suspended(self, session: RecordedSession) -> bool:
+        """Leave the session to the store if it has lost what the store has: no copy of its state was left, or only an
+        older one. Returns whether it is left there, until it is used again.
+        """
+        current = session.processes.history.current
+        if session.processes.fell_back and (current.step < self._safe or current.memory is FRESH):
+            self.suspended = True
+        return self.suspended
+
+    # When what is written
+
+    @property
+    def due(self) -> bool:
+        """Whether a state is to be saved: nothing in the store leads to this one, or only what takes long."""
+        if self._since is not None:
+            return True
+        steps, spent, size = self._ways[self._now]
+        return steps > MOST_STEPS or size > MOST_BYTES or spent > max(REPEAT_CPU_MS, 2000 * self._saving_seconds)
+
+    @property
+    def overdue(self) -> bool:
+        """Whether that is to be done now, while nobody uses the session."""
+        return self._held is not None and not self.suspended and self.mode != "close" and self.due
+
+    def after(self, session: RecordedSession, result: Result) -> Core[Result]:
+        """A step has ended: see to it that it is kept. Returns its result, or that it was not."""
+        if self.is_suspended(session):
+            return (yield from self._recover(session, result))
+        writer = self._writer
+        assert writer is not None
+        late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
+        try:
+            if self._since is not None and (self.mode == "step" or (self.mode == "second" and late)):
+                yield from self.save(session)
+            elif self.mode == "step":
+                yield Work(writer.flush)
+            if self._fell:
+                yield from self._find_undone(writer)
+            self.check()
+            yield from self._list(session)
+        except (SandboxError, OSError) as error:
+            return self._refused(session, result, error)
+        self._done = session.step
+        return result
+
+    def _list(self, session: RecordedSession) -> Core[None]:
+        """Have the store's list tell what the session waits for."""
+        held, waiting = self._held, session.waiting
+        if waiting is self._listed or held is None:
+            return
+        self._listed = waiting
+        with suppress(StoreError):  # the next step says so
+            if waiting is None:
+                yield Work(partial(self._store.remove, held, WAITS))
+            else:
+                yield Work(partial(self._store.append, held, WAITS, 0, waits.listed(waiting)))
+
+    def _find_undone(self, writer: RecordWriter) -> Core[None]:
+        """Steps are no part of the session any more: if a source runs again, its calls are answered as they were."""
+        held = self._held
+        assert held is not None
+        yield Work(writer.flush)
+        held.parts[recovery.part_of(self._part)] = writer.size
+        left = yield Work(partial(recovery.read, self._store, held))
+        self.earlier, self._fell = EarlierSteps(() if left is None else left.again), False
+
+    def _recover(self, session: RecordedSession, result: Result) -> Core[Result]:
+        """A step has ended with the processes of the session, which comes back from its store."""
+        notes = [*result.notes]
+        if notes and notes[-1].endswith((STARTS_EMPTY, NEWEST_LEFT)):
+            notes.pop()
+        try:
+            yield from self.resume(session)
+        except (SandboxError, OSError) as error:
+            notes.append(f"the session is to come back from its store: {one_line(str(error), 300)}")
+        else:
+            notes += ["the session has come back from its store", *session.supervisor.notes_next]
+            session.supervisor.notes_next = []
+        return replace(result, state="restored", remaining=(), notes=tuple(notes))
+
+    def _refused(self, session: RecordedSession, result: Result, error: Exception) -> Result:
+        """The store did not take a step: it is no part of the session, which comes back as it is stored."""
+        self.suspended, self._refusal = True, session.step
+        kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
+        told = f"the step could not be stored, and is undone: {one_line(str(error), 400)}"
+        return replace(
+            result,
+            outcome="cancelled",
+            value=None,
+            text="",
+            error=ErrorInfo(kind.__name__, told),
+            changes=Changes(),
+            files=(),
+            state="restored",
+        )
+
+    def save(self, session: RecordedSession) -> Core[None]:
+        """Save the state, if that is due, and begin a new part with it. By whoever has the turn. Raises `StoreError`,
+        `StateFileError`.
+        """
+        held, writer, began = self._held, self._writer, monotonic()
+        if held is None or writer is None or self.is_suspended(session) or not self.due:
+            return
+        self.check()
+        number = self._part + 1
+        state: list[form.Content] = []
+        put = partial(self._put, held, number, state)
+        yield from session.saving(None).save(put, session.step, lasting=True)
+        history = session.processes.history
+        memory = history.current.memory
+        if memory is FRESH or not memory.number:
+            moment = self._number()
+            if memory is not FRESH:
+                memory.number = moment
+        else:
+            moment = memory.number
+        said: dict[str, Any] = {"step": session.step, "now": history.current.step, "moment": moment}
+        carried = list(self._carried(session))
+
+        def begin(size: int) -> NewPlace:
+            assert self._heading is not None
+            heading = replace(
+                self._heading,
+                **self._here(),
+                **said,
+                started=datetime.now(UTC).isoformat(),
+                files={},
+                state=state[0],
+                entropy="",
+                follows=size,
+            )
+            # In one: a host that is killed in between would lose what the lines before had of it.
+            records = [heading, *carried]
+            lines = b"".join(line_of(replace(record, n=n, at=0.0)) for n, record in enumerate(records))
+            part = recovery.part_of(number)
+            self._store.append(held, part, 0, lines, sync=True)
+            held.parts[recovery.part_of(number - 1)] = size
+            self._heading, self._place = heading, StorePlace(self._store, held, part, len(lines))
+            return NewPlace(self._place, len(lines), len(records))
+
+        try:
+            yield Work(partial(writer.turn_over, begin))
+        finally:
+            self.check()  # the store's own words
+        self._part, self._ways, self._since, self._now = number, {moment: (0, 0.0, 0)}, None, moment
+        self._safe = history.current.step
+        self._saving_seconds = monotonic() - began
+        yield Work(partial(self._make_room, held))
+
+    def _carried(self, session: RecordedSession) -> Iterator[form.Record]:
+        """Yield what the lines before the saved state say that is still to be known."""
+        for name in session.processes.history.named:
+            yield form.Named(name=name, step=session.step, now=session.processes.history.current.step)
+        yield from self.earlier.records()
+        if session.effects is not None:
+            yield from session.effects.unfinished()
+        if session.waiting is not None:
+            yield session.waiting
+
+    @staticmethod
+    def _here() -> dict[str, Any]:
+        return {"safeexec": vars(sys.modules["safeexec"])["__version__"], "python": platform.python_version()}
+
+    def _put(self, held: Held, number: int, state: list[form.Content], pieces: Iterator[bytes]) -> None:
+        """Store a saved state: in the heading, or beside it where it is large."""
+        data = bytearray()
+        part, at = recovery.part_of(number, recovery.STATE), 0
+        for piece in pieces:
+            data += piece
+            if at or len(data) > CONTENT_BYTES // 8:
+                self._store.append(held, part, at, bytes(data))
+                at += len(data)
+                data.clear()
+        if not at:
+            state.append(content(bytes(data)))
+            return
+        self._store.append(held, part, at, bytes(data), sync=True)
+        held.parts[part] = at + len(data)
+        state.append(form.Content(left_out="large", size=at + len(data)))
+
+    def _make_room(self, held: Held) -> None:
+        """Remove the oldest parts, down to what one session may have."""
+        most = self._store.options.session_mb << 20
+        for part in sorted(held.parts):
+            if sum(held.parts.values()) <= most or part.startswith(f"{self._part:06}"):
+                return
+            self._store.remove(held, part)
+            del held.parts[part]
+
+    # To the store, and back
+
+    def flush(self, session: RecordedSession) -> Core[None]:
+        """The session is about to end, and nobody uses it: what is not in the store yet is written."""
+        if not self.is_suspended(session) and self._held is not None and session.supervisor.state is not CLOSED:
+            try:
+                yield from self._list(session)
+                yield from self.save(session)
+            except (SandboxError, OSError) as error:
+                session.supervisor.notes_next.append(f"its last state could not be stored: {one_line(str(error), 300)}")
+
+    def suspend(self, session: RecordedSession) -> Core[None]:
+        """Leave the session to the store, until it is used again."""
+        if self.suspended or session.supervisor.state is CLOSED:
+            return
+        yield from self.flush(session)
+        yield from self._drop(session)
+        self.suspended = True
+
+    def _drop(self, session: RecordedSession) -> Core[None]:
+        """End all that the session has in this process."""
+        if self._held is None:
+            return
+        yield from wait_for(session.processes.end_processes())
+        session.supervisor.doing = None
+        if (workspace := session.processes.workspace) is not None:
+            yield from ending(1 << 20, workspace.close)
+        session.processes.close()
+        session.sandbox.session_suspended(session)
+        if self._writer is not None:
+            yield Work(self._writer.close)
+        self.release()
+
+    def closed(self) -> None:
+        """The session is over here."""
+        if self._writer is not None:
+            self._writer.close()
+        self.release()
+
+    def release(self) -> None:
+        """Another process may have the session."""
+        held, self._held = self._held, None
+        if held is not None:
+            self._store.release(held)
+
+    def ensure_resumed(self, session: RecordedSession) -> Core[None]:
+        """Before it is used, by who has the turn: have its process ready, or go on with what is in the store. Raises
+        `StoreError`, `StateFileError`, `SandboxError`.
+        """
+        if not self.suspended:
+            yield from session.supervisor.ensure_ready()  # what is lost is known before a step of it is written down
+        if self.is_suspended(session):
+            yield from self.resume(session)
+
+    def resume(self, session: RecordedSession) -> Core[None]:
+        """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`, and
+        `SessionClosed` where nothing is.
+        """
+        if self._left is None:
+            yield from self._drop(session)
+        notes = session.supervisor.notes_next
+        yield from session.sandbox.admit(session, self._queue_seconds)
+        try:
+            if self._held is None:
+                self._held = yield Work(partial(self._store.claim, self._label))
+            left, self._left = self._left, None
+            left = left or (yield Work(partial(recovery.read, self._store, self._held)))
+            if left is None:
+                session.supervisor.why_closed = why = (
+                    f"nothing of {self._label!r} is in the store: ask for the session again"
+                )
+                raise SessionClosed(why)
+            yield from self._restore(session, left, notes)
+        except BaseException:
+            yield from wait_for(session.processes.end_processes())
+            session.processes.close()
+            session.sandbox.session_suspended(session)
+            self.release()
+            raise
+        self.suspended = False
+
+    def resume_later(self, left: recovery.Left, queue_seconds: float | None) -> None:
+        """The session is the one that was left so. It comes back with its first use."""
+        self.suspended, self._left, self._queue_seconds = True, left, queue_seconds
+        self.identity = left.heading.identity or self.identity
+
+    def _restore(self, session: RecordedSession, left: recovery.Left, notes: list[str]) -> Core[None]:
+        doings, size = left.doings, BATCH
+        try:
+            entropy = bytes.fromhex(left.heading.entropy)[: m.ENTROPY_BYTES]
+        except ValueError:
+            raise StoreError(f"the stored session {self._label!r} is damaged: its entropy is none") from None
+        while True:
+            yield from self._restore_state(session, left)
+            done = yield from self._repeat(session, doings, size, entropy)
+            if done == len(doings):
+                break
+            yield from wait_for(session.processes.end_processes())
+            session.processes.close()
+            if size == 1:
+                # Up to the one that came out otherwise, and no further.
+                otherwise = [doing.record for doing in doings[done:] if isinstance(doing.record, form.Run)]
+                left.lost = sorted({*left.lost, *(run.step for run in otherwise)})
+                left.undone = [*(recovery.Undone(run, []) for run in otherwise), *left.undone]
+                left.now = doings[done - 1].step if done else left.heading.now
+                notes = [*notes, OTHERWISE]
+                doings = doings[:done]
+            size = 1 if size > 1 else BATCH
+        session.supervisor.notes_next[:0] = notes
+        self._go_on(session, left, doings)
+
+    def _restore_state(self, session: RecordedSession, left: recovery.Left) -> Core[None]:
+        """A process in the state that the part begins with."""
+        sandbox, held, policy = session.sandbox, self._held, session.policy
+        assert held is not None
+        records = session.supervisor.tool_records
+        session.processes = processes = SessionProcesses(sandbox, policy, sandbox.spare_for(policy))
+        session.supervisor = supervisor = Supervisor(sandbox, processes)
+        supervisor.tool_records = records
+        yield from processes.begin()
+        session.mechanisms = sandbox.mechanisms
+        supervisor.arrived()
+        sandbox.session_resumed(session)
+        if left.heading.state is None:
+            return
+        told = f"the stored session {self._label!r}"
+        saved = yield Work(
+            lambda: state_file.read_pieces(recovery.state_of(self._store, held, left), policy.limits, told)
+        )
+        try:
+            header = saved.header
+            foreign = header.python != state_file.python_version()
+            if processes.workspace is not None:
+                yield Work(partial(state_file.put_back, processes.workspace, saved, alone=True))
+            elif header.files:
+                supervisor.notes_next.append(f"the policy {policy.name!r} gives no workspace: its files are not kept")
+            yield from session.saving(None).load(saved.payload, foreign=foreign)
+        finally:
+            yield from ending(saved.size(), saved.close)
+        processes.history.current.memory.number = left.heading.moment
+        failed = list(header.failed.items())[: recovery.NAMED]
+        supervisor.notes_next += [
+            one_line(f"{name!r} could not be kept: {why}", m.NOTE_CHARACTERS) for name, why in failed
+        ]
+        if foreign:
+            supervisor.notes_next.append(
+                f"its state was saved by Python {one_line(header.python, 20)}, and this is "
+                f"{state_file.python_version()}: no function or class of it is kept"
+            )
+
+    def _repeat(self, session: RecordedSession, doings: list[recovery.Doing], size: int, entropy: bytes) -> Core[int]:
+        """Do once more what led to the newest state, so many at a time. Returns how many came out as they did, if not
+        all did: of them, those of whole parts.
+        """
+        processes, steps = session.processes, [self._entries(session, doing) for doing in doings]
+        for start in range(0, max(len(steps), 1), size):
+            batch = [entry for entries in steps[start : start + size] for entry in entries]
+            if not (yield from processes.repeat(batch, b"" if start else entropy)):
+                return start
+        total = session.supervisor.tool_records.total
+        processes.history.current.tool_calls = total
+        for entries, doing in zip(steps, doings, strict=True):
+            processes.resume(entries, doing.moment, total)
+            if isinstance(doing.record, form.Run):
+                session.supervisor.sources.add(doing.step, doing.record.source)
+        return len(doings)
+
+    def _entries(self, session: RecordedSession, doing: recovery.Doing) -> list[m.JournalEntry]:
+        record = doing.record
+        try:
+            if isinstance(record, form.Deleted):
+                return [m.JournalEntry(m.Remove(record.name), doing.did)]
+            if isinstance(record, form.Set):
+                return [m.JournalEntry(m.Assign(record.name, bytes_of(record.value)), doing.did)]
+            given = [m.Assign(spelt(name), bytes_of(value)) for name, value in record.namespace.items()]
+        except ValueError as error:
+            raise StoreError(f"the stored session {self._label!r} is damaged: {error}") from None
+        text, refusal = checked_source(session.policy, record.source)
+        if refusal is not None:
+            raise StoreError(f"step {record.step} of the stored session {self._label!r}: {refusal.message}")
+        return [*(m.JournalEntry(one, 0) for one in given), m.JournalEntry(m.Execute(record.step, text), doing.did)]
+
+    def _go_on(self, session: RecordedSession, left: recovery.Left, doings: list[recovery.Doing]) -> None:
+        """The session is in the newest state that can be had: go on writing."""
+        held, recorded = self._held, self.recorded
+        assert held is not None and recorded is not None
+        if self._done > left.step:
+            session.supervisor.notes_next.append(f"{recovery.steps(left.step + 1, self._done)} lost: not in the store")
+        if self._refusal and left.now >= self._refusal:
+            session.supervisor.notes_next.append(f"step {self._refusal} is in the store after all, and not undone")
+        self._done = self._refusal = 0
+        # Never a number that this process has given already: the keys of calls are made of them.
+        session.step, session.identity = max(session.step, left.step), self.identity
+        self._heading, self._part, self._moments = left.heading, left.part, left.moments
+        self._now, self._safe = left.heading.moment, left.now
+        self._ways, way = {self._now: (0, 0.0, 0)}, (0, 0.0, 0)
+        for doing in doings:
+            size = len(doing.record.source) if isinstance(doing.record, form.Run) else 0
+            way = way[0] + 1, way[1] + doing.cpu_ms, way[2] + size
+            self._now = doing.moment
+            self._ways[self._now] = way
+        self._since, session.again, session.files_changed = None, None, False
+        self.earlier = EarlierSteps(left.undone)
+        place = StorePlace(self._store, held, recovery.part_of(left.part), left.size)
+        writer = self._writer_for(place, lines=left.lines, size=left.size, began=_seconds_since(left.heading.started))
+        recorded.writer, recorded.calls = writer, count(left.calls + 1)
+        if (effects := session.effects) is not None:
+            effects.come_back()
+            left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
+            left.waiting = [called for called in left.waiting if not effects.resume(called)]
+        session.waiting, session.calls_before = None, session.supervisor.tool_records.total
+        if left.waits is not None:
+            try:
+                session.waiting = waits.checked(left.waits)
+            except RecordingError as error:
+                session.supervisor.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
+        self._listed = (session.waiting or held) if WAITS in held.parts else None
+        session.supervisor.notes_next += recovery.told(left)
+        resumed = form.Resumed(
+            **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,
+            steps=len(left.lost),
+        )  # fmt: skip
+        writer.add(numbered(resumed))
+
+
+def _seconds_since(started: str) -> float:
+    try:
+        began = datetime.fromisoformat(started)
+        return max(0.0, (datetime.now(UTC) - began).total_seconds())
+    except (ValueError, TypeError):
+        return 0.0

@@ -1,0 +1,306 @@
+"""From what a session holds to the records of `format`, and back: values, files, results. Pure.
+
+Everything is cut to what a line may hold, and what was redacted never gets here in full.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from msgspec import Struct, to_builtins
+from msgspec import json as fast
+from msgspec.structs import replace
+
+from safeexec.common.text import head_and_tail, short_repr
+from safeexec.errors import ProtocolError
+from safeexec.protocol.arguments import decode_call
+from safeexec.protocol.values import MAX_DEPTH, decode, encode
+from safeexec.recordings.format import (
+    Answered,
+    Called,
+    Content,
+    DisplayText,
+    Ended,
+    Record,
+    Run,
+    Set,
+    ToolShape,
+    TranscriptEntry,
+    Value,
+    Waiting,
+)
+from safeexec.results.outcomes import is_text
+
+if TYPE_CHECKING:
+    from safeexec.protocol.messages import ToolReply, ToolRequest, ToolSignature
+    from safeexec.results.outcomes import Display, StepData
+
+R = TypeVar("R", bound=Record)
+
+VALUE_BYTES = 4 << 20
+"""Of one value that is written down; of a larger one its hash is."""
+CONTENT_BYTES = 8 << 20
+"""The same, of a file."""
+CONTENTS_BYTES = 12 << 20
+"""Of all files that a workspace begins with: with a state, base64 and quotes they fit into one line."""
+TEXT_CHARACTERS = 1 << 20
+"""Of one output, and of the text of one display."""
+SHORT = 500
+SECRET = 4
+"""Characters from which on a redacted text is looked for elsewhere: shorter ones stand in every line by chance."""
+SECRETS = 1000
+REDACTED = "[redacted]"
+
+
+class Redaction:
+    """What is kept out of a recording: values of variables and tools by name, and their texts wherever they turn up."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+        self._secrets: dict[str, bytes] = {}
+        self._calls: set[int] = set()
+        """The calls of redacted tools that wait for their answers."""
+
+    def of(self, record: R) -> R:
+        """The record as it may be written. Records come in their order: what is redacted here is looked for in the ones
+        that follow.
+        """
+        if not self.names:
+            return record
+        record = self._by_names(record)
+        return self._by_text(record) if self._secrets else record
+
+    def _by_names(self, record: R) -> R:
+        if isinstance(record, Answered) and record.call in self._calls:
+            self._calls.discard(record.call)
+            return replace(record, value=self._by_name(record.value) if record.value is not None else None)
+        if isinstance(record, Called) and record.tool in self.names:
+            self._calls.add(record.call)
+            return replace(record, arguments=self._by_name(record.arguments, arguments_of))
+        if isinstance(record, Waiting):
+            calls = [self._by_names(one) for one in record.calls]
+            waits = replace(record, run=self._by_names(record.run), calls=calls, call=self._by_names(record.call))
+            self._calls.discard(record.call.call)
+            return waits
+        if isinstance(record, Set) and record.name in self.names:
+            return replace(record, value=self._by_name(record.value))
+        if isinstance(record, Run):
+            given = {name: self._by_name(it) if name in self.names else it for name, it in record.namespace.items()}
+            return replace(record, namespace=given)
+        return record
+
+    def _by_name(self, value: Value, read: Callable[[Value], Any] | None = None) -> Value:
+        with suppress(ValueError):  # it was too large to be written
+            self.learn((read or value_of)(value))
+        return Value(REDACTED, left_out="redacted")
+
+    def _by_text(self, held: Any) -> Any:
+        """Without the texts and the data in which a secret stands. Numbers, names of fields, and what has its words
+        from the format remain: a secret stands in them by chance, and without them nobody could read the line.
+        """
+        if isinstance(held, str):
+            for secret in self._secrets:
+                held = held.replace(secret, REDACTED)
+            return held
+        if isinstance(held, list | tuple):
+            return type(held)(map(self._by_text, held))
+        if isinstance(held, Mapping):
+            return {self._by_text(name): self._by_text(item) for name, item in held.items()}
+        if isinstance(held, Value | Content) and held.data is not None and self._shows(bytes_of(held)):
+            held = replace(held, data=None, left_out="redacted")
+        if isinstance(held, DisplayText):
+            data = {mime: self._by_text(item) if is_text(mime) else item for mime, item in held.data.items()}
+            return replace(held, data=data)
+        if isinstance(held, Struct):
+            return replace(held, **{name: self._by_text(getattr(held, name)) for name in _open_fields(type(held))})
+        return held
+
+    def learn(self, value: Any, depth: int = 4) -> None:
+        """The texts in a redacted value are not to be written anywhere from now on."""
+        if isinstance(value, bytes | bytearray):
+            value = value.decode("utf-8", "replace")
+        if isinstance(value, str):
+            if SECRET <= len(value) <= TEXT_CHARACTERS and len(self._secrets) < SECRETS:
+                self._secrets[value] = value.encode("utf-8", "surrogatepass")
+        elif depth and isinstance(value, list | tuple | set | frozenset):
+            for item in value:
+                self.learn(item, depth - 1)
+        elif depth and isinstance(value, dict):
+            for item in value.values():
+                self.learn(item, depth - 1)
+
+    def _shows(self, data: bytes) -> bool:
+        return any(secret in data for secret in self._secrets.values())
+
+
+@cache
+def _open_fields(kind: type[Struct]) -> tuple[str, ...]:
+    """The fields that may hold any text: none whose words are a closed set, and not what was made from bytes."""
+    hints = get_type_hints(kind)
+    made = ("data", "sha256") if issubclass(kind, Value | Content) else ()
+    return tuple(
+        name
+        for name in kind.__struct_fields__
+        if name not in made and not any(get_origin(it) is Literal for it in (hints[name], *get_args(hints[name])))
+    )
+
+
+def packed(data: bytes, text: str = "") -> Value:
+    """A value that is encoded already."""
+    if len(data) > VALUE_BYTES:
+        return Value(text, left_out="large", size=len(data), sha256=sha256(data).hexdigest())
+    return Value(text, base64.b64encode(data).decode("ascii"), size=len(data))
+
+
+def encoded(value: Any) -> bytes:
+    """A value as bytes; now, for its owner may change it later."""
+    return encode(value, max_bytes=2 * VALUE_BYTES, max_depth=MAX_DEPTH, arrays=True).data
+
+
+def content(data: bytes, most: int = CONTENT_BYTES) -> Content:
+    """The bytes of a file; of more than `most` the hash."""
+    if len(data) > min(most, CONTENT_BYTES):
+        return Content(left_out="large", size=len(data), sha256=sha256(data).hexdigest())
+    return Content(base64.b64encode(data).decode("ascii"), size=len(data))
+
+
+def value_of(form: Value) -> Any:
+    """The value in a record. Raises ValueError when there is none, or none that can be read."""
+    return _read(form, lambda data: decode(data, max_depth=MAX_DEPTH, arrays=_arrays()))
+
+
+def arguments_of(form: Value) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a recorded call. Raises ValueError."""
+
+    def read(data: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        args, kwargs, _ = decode_call(data, max_bytes=VALUE_BYTES, max_depth=MAX_DEPTH, arrays=_arrays())
+        return args, kwargs
+
+    return _read(form, read)  # type: ignore[no-any-return]
+
+
+def bytes_of(form: Value | Content) -> bytes:
+    """The bytes in a record. Raises ValueError."""
+    return _read(form, bytes)  # type: ignore[no-any-return]
+
+
+def contents(files: dict[str, bytes]) -> dict[str, Content]:
+    """The files of a workspace; those that one line has no room for are left out."""
+    held, room = {}, CONTENTS_BYTES
+    for name, data in files.items():
+        held[name] = one = content(data, room)
+        room -= one.size if one.data is not None else 0
+    return held
+
+
+def _read(form: Value | Content, read: Callable[[bytes], Any]) -> Any:
+    if form.data is None:
+        raise ValueError(f"it was left out of the recording: it is {form.left_out or 'missing'}")
+    try:
+        return read(base64.b64decode(form.data, validate=True))
+    except (binascii.Error, ProtocolError) as error:
+        raise ValueError(f"it cannot be read: {error}") from None
+
+
+def _arrays() -> bool:
+    return "numpy" in sys.modules
+
+
+def short_text(data: bytes) -> str:
+    """A short repr of an encoded value."""
+    try:
+        return short_repr(decode(data, max_depth=MAX_DEPTH, arrays=_arrays()), SHORT)
+    except ProtocolError:
+        return ""
+
+
+def shapes_of(tools: Iterable[ToolSignature]) -> list[ToolShape]:
+    """Return the tools that guest code sees, as they are written down and sent elsewhere."""
+    return [ToolShape(one.name, one.parameters, one.returns, one.doc) for one in tools]
+
+
+def call_text(data: bytes) -> str:
+    """The arguments of a call as they would be written: ``'Rome', days=2``."""
+    try:
+        args, kwargs, _ = decode_call(data, max_bytes=len(data), max_depth=MAX_DEPTH, arrays=_arrays())
+    except ProtocolError:
+        return ""
+    shown = [short_repr(item, SHORT) for item in args]
+    return ", ".join([*shown, *(f"{name}={short_repr(item, SHORT)}" for name, item in kwargs.items())])[: 4 * SHORT]
+
+
+def called(request: ToolRequest, /, **where: Any) -> Called:
+    """A call of a tool as a record."""
+    data = request.arguments
+    return Called(tool=request.tool[:200], arguments=packed(data, call_text(data)), **where)
+
+
+def answered(reply: ToolReply, outcome: Any, /, **where: Any) -> Answered:
+    """Return what came of it."""
+    data = reply.value
+    value = None if data is None else packed(data, short_text(data))
+    said = {name: getattr(reply, name) for name in ("error_type", "error", "inside")}
+    return Answered(outcome=outcome, value=value, **said, **where)
+
+
+def ended(result: StepData, value: bytes, **where: Any) -> Ended:
+    """A result as a record. `value`: its value, encoded."""
+    return Ended(
+        outcome=result.outcome,
+        value=packed(value) if result.value is not None else None,
+        text=_cut(result.text),
+        stdout=_cut(result.stdout),
+        stderr=_cut(result.stderr),
+        error=result.error,
+        changes=result.changes,
+        usage=result.usage,
+        state=result.state,
+        displays=[_display(one) for one in result.displays],
+        truncated=result.truncated,
+        tool_calls=list(result.tool_calls),
+        files=list(result.files),
+        refusals=list(result.refusals),
+        notes=list(result.notes),
+        remaining=list(result.remaining),
+        exit_status=result.exit_status,
+        **where,
+    )
+
+
+def _display(display: Display) -> DisplayText:
+    data, cut = {}, False
+    for mime, item in display.items():
+        if isinstance(item, bytes):
+            text = item.decode("utf-8", "replace") if is_text(mime) else base64.b64encode(item).decode("ascii")
+        else:
+            text = item
+        if len(text) > CONTENT_BYTES:
+            cut = True
+        else:
+            data[mime] = text
+    return DisplayText(data, display.truncated or cut, display.display_id, display.update)
+
+
+def _cut(text: str) -> str:
+    """A text within its bound; a cut says so."""
+    return text if len(text) <= TEXT_CHARACTERS else head_and_tail(text, TEXT_CHARACTERS)[0]
+
+
+def line_of(record: Record | TranscriptEntry) -> bytes:
+    """A record as its line. ASCII: lone surrogates survive."""
+    try:
+        # 1.3 us for a result, where what follows takes 17; but it leaves text beyond ASCII as it is.
+        line = fast.encode(record)
+        if line.isascii():
+            return line + b"\n"
+    except UnicodeEncodeError:
+        pass  # a lone surrogate
+    return json.dumps(to_builtins(record), ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"

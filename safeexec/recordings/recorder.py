@@ -1,0 +1,557 @@
+"""What a session tells its recording: each operation by its name, before it begins and after it has ended.
+
+`OPERATIONS` says what is written of which operation of `SessionCore`; those that change nothing are not in it. A
+session without a recorder never comes here.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
+
+from safeexec.common.text import shorten
+from safeexec.engine.host.session.standard_input import pieces_of
+from safeexec.engine.host.startup.launch import environment
+from safeexec.engine.host.waiting import Core, Work, apart, weight
+from safeexec.engine.host.watch.bill import AT_ONCE_BYTES
+from safeexec.errors import RecordingError, StoreError, WorkspaceError
+from safeexec.protocol import messages as m
+from safeexec.recordings import format as form
+from safeexec.recordings import forms
+from safeexec.recordings.durable import NEVER, Durable
+from safeexec.recordings.libraries import libraries
+from safeexec.recordings.reader import Recording
+from safeexec.recordings.timeline import Timeline
+from safeexec.recordings.writer import RecordOptions, RecordWriter, numbered
+from safeexec.results import ToolCallRecord
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.session.interfaces import ToolAnswers
+    from safeexec.recordings.session import RecordedSession
+    from safeexec.results import Result
+
+Operation = Callable[..., Core[Any]]
+
+
+class TemplateRecord(NamedTuple):
+    """What a template's recording says of how it was prepared."""
+
+    name: str
+    heading: form.Heading
+    records: list[form.AnyRecord]
+    """All that followed."""
+
+
+def record(
+    session: RecordedSession, options: Any, state: bytes | None = None, prepared: TemplateRecord | None = None
+) -> SessionRecording:
+    """Record a session that has just been opened, with the `state` that it goes on from, or how its template was
+    `prepared`. `options`: a path, True (in memory), or `RecordOptions`. Raises `RecordingError`.
+    """
+    durable = options if isinstance(options, Durable) else None
+    if durable is not None:
+        session.durable, session.identity, durable.entropy = durable, durable.identity, session.processes.entropy
+    if options is True:
+        options = RecordOptions()
+    if durable is None and not isinstance(options, RecordOptions):
+        options = RecordOptions(path=options)
+    recording = SessionRecording(RecordWriter(options) if durable is None else durable.new_writer(), durable)
+    redacted = sorted(recording.writer.options.redact)
+    started = datetime.now(UTC).isoformat()
+    files = {} if state is not None or prepared is not None else _workspace_files(session)
+    shapes = session.sandbox.toolbox.signatures
+
+    def heading(n: int, at: float) -> form.Heading:
+        held = forms.contents(files) if prepared is None else prepared.heading.files
+        saved = None if state is None else forms.content(state)
+        made = _heading(session, shapes(), held, saved, redacted, started)
+        return made if durable is None else durable.headed(made)
+
+    recording.writer.add(heading)
+    if prepared is not None:
+        recording.begin_with(prepared, session)
+    recording.follow(session)
+    if durable is not None:
+        durable.begun(session, saved=state is not None)
+    return recording
+
+
+def preparation(session: RecordedSession, recording: SessionRecording, name: str) -> TemplateRecord:
+    """Return what was recorded of a session that has prepared a template; nothing more is. Raises `RecordingError`
+    where the recording stopped before.
+    """
+    session.recorder, session.toolbox = None, session.sandbox.toolbox
+    writer = recording.writer
+    writer.flush()
+    try:
+        if writer.problem:
+            raise RecordingError(f"how the template {name!r} was prepared could not be recorded: {writer.problem}")
+        found = Recording(writer.path)
+        return TemplateRecord(name, found.heading, list(found)[1:])
+    finally:
+        writer.close()
+
+
+def _workspace_files(session: RecordedSession) -> dict[str, bytes]:
+    """Return the files of a session by name; none where its policy gives it no workspace."""
+    try:
+        return {name: session.read_file(name) for name in session.list_files()}
+    except WorkspaceError:
+        return {}
+
+
+def _heading(
+    session: RecordedSession,
+    shapes: Iterable[m.ToolSignature],
+    files: dict[str, form.Content],
+    state: form.Content | None,
+    redacted: list[str],
+    started: str,
+) -> form.Heading:
+    policy, stored = session.policy, session.durable is not None
+    return form.Heading(
+        format=form.FORMAT,
+        safeexec=vars(sys.modules["safeexec"])["__version__"],
+        python=platform.python_version(),
+        machine=f"{platform.system()} {platform.release()} {platform.machine()}",
+        libraries=libraries(policy.imports),
+        environment={"TZ": "UTC"} | environment(policy, stored=stored),
+        started=started,
+        policy=policy.name,
+        digest=policy.digest,
+        yaml=policy.to_yaml(),
+        origins=dict(policy.origins),
+        label=session.label,
+        tools=forms.shapes_of(shapes),
+        files=files,
+        state=state,
+        redacted=redacted,
+    )
+
+
+class SessionRecording:
+    """One recording: a session and its branches."""
+
+    writer: RecordWriter
+
+    def __init__(self, writer: RecordWriter | None, durable: Durable | None = None) -> None:
+        """`durable`: what keeps it, in a store; then the `writer` may come later."""
+        if writer is not None:
+            self.writer = writer
+        self.durable = durable
+        if durable is not None:
+            durable.recorded = self
+        self.calls = count(1)
+        self._numbers: Iterator[int] = count(1)
+        self._open = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether its sessions are closed, and it has ended."""
+        return not self._open
+
+    def begin_with(self, prepared: TemplateRecord, session: RecordedSession) -> None:
+        """Begin with how the template of a session was prepared. Its number is the session's, too."""
+        calls, sessions = 0, 1
+        for one in prepared.records:
+            self.writer.add(numbered(one))
+            if isinstance(one, form.Called):
+                calls = one.call
+            elif isinstance(one, form.Branched):
+                sessions = max(sessions, *one.branches, 0)
+        now = session.processes.history.current.step
+        self.writer.add(numbered(form.FromTemplate(session=1, step=session.step, now=now, name=prepared.name)))
+        self.calls, self._numbers = count(calls + 1), chain((1,), count(sessions + 1))
+
+    def follow(self, session: RecordedSession) -> None:
+        """Record this session and the calls of its tools."""
+        self.join(session)
+        session.toolbox = self.tools(session.toolbox)
+
+    def open(self, session: RecordedSession) -> None:
+        """Record one more session, that has just been opened."""
+        self.writer.add(numbered(form.Opened(session=self.join(session))))
+
+    def tools(self, tools: ToolAnswers) -> RecordedTools:
+        """Return the tools of a session, whose calls are recorded."""
+        return RecordedTools(tools, self)
+
+    def join(self, session: RecordedSession) -> int:
+        """Record this session, too. Returns its number."""
+        number = next(self._numbers)
+        session.recorder = Recorder(self, number)
+        self._open += 1
+        return number
+
+    def leave(self) -> None:
+        """One session less; with the last one the recording ends."""
+        self._open -= 1
+        if self.durable is not None:
+            self.durable.closed()
+        elif not self._open:
+            self.writer.close()
+
+
+class Recorder:
+    """What one session tells."""
+
+    __slots__ = ("_stop_noted", "call", "number", "recording")
+
+    def __init__(self, recording: SessionRecording, number: int) -> None:
+        self.recording = recording
+        self.number = number
+        self.call = 0
+        """The number of the tool call that is made."""
+        self._stop_noted = False
+        """Whether the caller knows that the recording has stopped."""
+
+    def follow(
+        self, operation: Operation, session: RecordedSession, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Core[Any]:
+        """Do an operation of the session, and write down what it was and what came of it."""
+        how = OPERATIONS.get(operation.__name__)
+        if how is None:
+            return operation(session, *args, **kwargs)
+        return how(self, operation, session, args, kwargs)
+
+    def history(self) -> Timeline:
+        """Of this session and those that it has branched into, or came from."""
+        writer, durable = self.recording.writer, self.recording.durable
+        writer.flush()
+        return Timeline(Recording(writer.path) if durable is None else durable.recording(), self.number)
+
+    def closed(self, session: RecordedSession) -> None:
+        """The session is over."""
+        if self.recording.durable is None:  # another process may go on with one of a store
+            self.tell(form.Closed(session=self.number, step=session.step))
+        self.recording.leave()
+
+    def left(self, session: RecordedSession, name: str) -> None:
+        """The session has gone back to a checkpoint, in a process that is to come."""
+        self.tell(form.RolledBack(name=name, **self._where(session)))
+
+    def note(self, session: RecordedSession, text: str, score: float | None) -> None:
+        """Write down what the host has to say of the session as it is now."""
+        self.tell(form.Note(session=self.number, step=session.step, text=text[:2000], score=score))
+
+    def secured(self, *, intent: bool = False, written: bool = False) -> Core[None]:
+        """Wait until what was told is on the disk, where that is asked for: an `intent` of a stored session always is.
+        `written`: at least until it outlives this process.
+        """
+        writer, durable = self.recording.writer, self.recording.durable
+        if intent or written or writer.options.durable:
+            yield Work(partial(writer.flush, disk=intent and durable is not None))
+            if durable is not None:
+                durable.check()
+
+    def tell(self, record: form.Record) -> None:
+        self.recording.writer.add(numbered(record))
+
+    # Steps
+
+    def _run(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+        writer = self.recording.writer
+        source, given = args[0], kwargs.get("stdin")
+        heard: list[bytes] | None = None
+        whole = None
+        if given is None:
+            pass  # as most steps: the tests below take time
+        elif isinstance(given, str | bytes | bytearray | memoryview):
+            whole = yield from apart(len(given), given.encode if isinstance(given, str) else partial(bytes, given))
+        else:
+            heard = []
+            kwargs["stdin"] = _overheard(pieces_of(given), heard)
+        values: dict[str, bytes] = {}
+        if namespace := kwargs.get("namespace"):
+            for name, value in dict(namespace).items():
+                values[name] = yield from apart(weight(value), partial(forms.encoded, value))
+        argv = kwargs.get("argv")
+        argv = None if argv is None else [str(item) for item in argv]
+        said: dict[str, Any] = {"timeout": kwargs.get("timeout"), "atomic": bool(kwargs.get("atomic"))}
+        number, step = self.number, session.step + 1
+
+        def begun(n: int, at: float) -> form.Run:
+            return form.Run(
+                n=n,
+                at=at,
+                session=number,
+                step=step,
+                source=source,
+                argv=argv,
+                stdin=None if whole is None else forms.content(whole),
+                streamed=heard is not None,
+                namespace={name: forms.packed(data, forms.short_text(data)) for name, data in values.items()},
+                **said,
+            )
+
+        if not isinstance(source, str):
+            return (yield from operation(session, *args, **kwargs))
+        if self.recording.durable is not None:
+            fits = all(len(data) <= forms.VALUE_BYTES for data in values.values())
+            self.recording.durable.begin(source, len(values) if fits else NEVER, len(source))
+        writer.add(begun, len(source) + len(whole or b"") + sum(map(len, values.values())))
+        return (yield from self._to_its_end(operation(session, *args, **kwargs), session, heard))
+
+    def _perform(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+        (make,) = args
+        where: dict[str, Any] = {"session": self.number, "timeout": kwargs.get("timeout")}
+
+        def making(step: int) -> Any:
+            request = make(step)
+            self.tell(_begun(request, where | {"step": step}))
+            return request
+
+        return (yield from self._to_its_end(operation(session, making, **kwargs), session, None))
+
+    def _to_its_end(self, work: Core[Result], session: RecordedSession, heard: list[bytes] | None) -> Core[Result]:
+        """Do a step and write down its end. That a recording has stopped is said in its notes, once."""
+        writer = self.recording.writer
+        try:
+            result = yield from work
+        except BaseException as error:
+            self.tell(form.Ended(**self._where(session), problem=_problem_of(error)))
+            if self.recording.durable is not None:
+                self.recording.durable.earlier.ended(part=False)
+            raise
+        where = self._where(session)
+        if result.value is None:
+            value = b""
+        elif type(result.value) in (bool, int, float, str):
+            value = forms.encoded(result.value)
+        else:  # how much it is, nobody knows before
+            value = yield from session.bill.reading(AT_ONCE_BYTES + 1, partial(forms.encoded, result.value))
+
+        def ended(n: int, at: float) -> form.Ended:
+            stdin = None if heard is None else forms.content(b"".join(heard))
+            return forms.ended(result, value, n=n, at=at, stdin=stdin, **where)
+
+        if self.recording.durable is not None:
+            self.recording.durable.earlier.ended(part=where["now"] == where["step"])
+        writer.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
+        if session.waiting is not None and result.outcome == "waiting":
+            self.tell(replace(session.waiting, session=self.number))
+        if self.recording.durable is not None:
+            return (yield from self.recording.durable.after(session, result))
+        if writer.options.durable:
+            yield from self.secured()
+        if writer.problem and not self._stop_noted:
+            self._stop_noted = True
+            return replace(
+                result, notes=(*result.notes, f"the recording of this session has stopped: {writer.problem}")
+            )
+        return result
+
+    def _where(self, session: RecordedSession) -> dict[str, Any]:
+        where = {"session": self.number, "step": session.step, "now": session.processes.history.current.step}
+        if self.recording.durable is not None and self.number == 1:
+            where |= self.recording.durable.moment(session)
+        return where
+
+    # Other operations: one line each, when they are over
+
+    @contextmanager
+    def _line(
+        self, session: RecordedSession, make: Callable[..., form.Record], size: int = 0
+    ) -> Iterator[dict[str, Any]]:
+        """Write the line that `make` makes of what is known at the end; it holds `size` bytes till then."""
+        known: dict[str, Any] = {}
+        try:
+            yield known
+        except BaseException as error:
+            known["problem"] = _problem_of(error)
+            raise
+        finally:
+            where = self._where(session) | known
+            self.recording.writer.add(lambda n, at: make(n=n, at=at, **where), size)
+
+    def _plain(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+        make, size = LINES[operation.__name__](*args)
+        if self.recording.durable is not None and operation.__name__ == "_change" and size > forms.VALUE_BYTES:
+            self.recording.durable.begin("", NEVER, 0)
+        with self._line(session, make, size):
+            return (yield from operation(session, *args, **kwargs))
+
+    def _files(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+        before = set(session.list_files())
+        yield from operation(session, *args, **kwargs)
+        (given,) = args
+        for name in session.list_files():
+            if name not in before or any(name == one or name.startswith(f"{one}/") for one in given):
+                content = yield Work(lambda name=name: forms.content(session.read_file(name)))  # type: ignore[misc]
+                self.tell(form.Written(name=name, content=content, **self._where(session)))
+
+    def _save(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+        with self._line(session, form.StateSaved) as known:
+            known["failed"] = yield from operation(session, *args, **kwargs)
+        return known["failed"]
+
+    def _command(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+        argv, directory, timeout = args
+        with self._line(session, partial(form.Command, argv=list(argv), cwd=directory, timeout=timeout)) as known:
+            result = yield from operation(session, *args, **kwargs)
+            known |= {"status": result.returncode, "stdout": result.stdout, "stderr": result.stderr}
+        return result
+
+    def _branch(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+        with self._line(session, form.Branched) as known:
+            branches = yield from operation(session, *args, **kwargs)
+            if self.recording.durable is None:  # those of a stored session end with their host
+                known["branches"] = [self.recording.join(branch) for branch in branches]
+        return branches
+
+
+Follow = Callable[[Recorder, Operation, "RecordedSession", Any, dict[str, Any]], Core[Any]]
+OPERATIONS: dict[str, Follow] = {
+    "run": Recorder._run,
+    "perform": Recorder._perform,
+    "_change": Recorder._plain,
+    "_write_file": Recorder._plain,
+    "put_files": Recorder._files,
+    "save": Recorder._save,
+    "command": Recorder._command,
+    "checkpoint": Recorder._plain,
+    "rollback": Recorder._plain,
+    "_drop": Recorder._plain,
+    "branch": Recorder._branch,
+}
+"""Operation of `SessionCore` → how it is written down."""
+
+
+def _changed(request: m.Assign | m.Remove) -> RecordLine:
+    if isinstance(request, m.Remove):
+        return partial(form.Deleted, name=request.name), 0
+    name, data = request.name, request.value
+    return lambda **at: form.Set(name=name, value=forms.packed(data, forms.short_text(data)), **at), len(data)
+
+
+def _written(name: str, given: Any) -> RecordLine:
+    data = bytes(given)
+    return lambda **at: form.Written(name=name, content=forms.content(data), **at), len(data)
+
+
+RecordLine = tuple[Callable[..., form.Record], int]
+"""What makes a record of what is known at the end, and how many bytes it holds till then."""
+LINES: dict[str, Callable[..., RecordLine]] = {
+    "_change": _changed,
+    "_write_file": _written,
+    "checkpoint": lambda name: (partial(form.Named, name=name), 0),
+    "_drop": lambda name: (partial(form.Dropped, name=name), 0),
+    "rollback": lambda name, steps: (partial(form.RolledBack, name=name, steps=steps), 0),
+}
+"""Operation that is one line of the recording → that line, by its arguments."""
+
+
+def _begun(request: Any, where: dict[str, Any]) -> form.Begun:
+    """Tell how a step begins that is no program."""
+    if isinstance(request, m.Query):
+        return form.Queried(query=_text(request.query), name=request.name, **where)
+    if isinstance(request, m.Install):
+        return form.Installed(
+            name=request.name,
+            modules=[(name, _text(source)) for name, source in request.modules],
+            exports=request.exports,
+            tools=forms.shapes_of(request.tools),
+            settings=forms.packed(request.settings) if request.settings else None,
+            **where,
+        )
+    if isinstance(request, m.Proceed):
+        return form.Proceeded(close=request.close, **where)
+    arguments = forms.packed(request.arguments, forms.call_text(request.arguments))
+    same = {name: getattr(request, name) for name in form.Invoked.PLAIN}
+    return form.Invoked(arguments=arguments, **same, **where)
+
+
+def _text(source: bytes) -> str:
+    return source.decode("utf-8", "surrogatepass")
+
+
+def _problem_of(error: BaseException) -> str:
+    return shorten(f"{type(error).__name__}: {error}", 1000)
+
+
+def _size(result: Result) -> int:
+    """About how many bytes it holds."""
+    size = len(result.stdout) + len(result.stderr) + len(result.text)
+    for display in result.displays:
+        size += sum(map(len, display.values()))
+    return size
+
+
+def _overheard(pieces: Iterator[bytes], heard: list[bytes]) -> Iterator[bytes]:
+    """Yield the pieces of a standard input, as they are read; what a line can hold of them is kept."""
+    room = forms.CONTENT_BYTES + 1
+    for piece in pieces:
+        if room > 0:
+            heard.append(piece[:room])
+            room -= len(piece)
+        yield piece
+
+
+class RecordedTools:
+    """The tools of a recorded session: each call is written down before it is made, and what came of it after."""
+
+    def __init__(self, tools: ToolAnswers, recording: SessionRecording) -> None:
+        self._tools = tools
+        self.recording = recording
+
+    def answer(self, call: m.ToolRequest, session: Any, deadline: float | None) -> Core[m.ToolReply]:
+        """As `Toolbox.answer`."""
+        recording = self.recording
+        if session.calls_of_step > session.policy.tools.max_calls:
+            # A guest may make a hundred thousand of them. The first one that was refused is in the recording.
+            return (yield from self._tools.answer(call, session, deadline))
+        number, durable = next(recording.calls), recording.durable
+        where: dict[str, Any] = {"session": session.recorder.number, "step": session.step, "call": number}
+        shape = session.sandbox.toolbox.tools.get(call.tool)
+        rule = getattr(shape, "effect", None)
+        again = None if session.calls is None else session.calls.again
+        before = None if durable is None or again is not None else durable.earlier.same(call)
+        session.recorder.call = number
+        key = before.key if before is not None else "" if again is None else again.key
+        session.call_key = key or session.next_key()
+        self._intend(call, where, session.call_key, "deferred" if rule is not None and rule.deferred else "at-once")
+        calls = len(session.tool_records)
+        if before is not None and (reply := before.reply(call, rule)) is not None:
+            session.calls_of_step += 1
+            outcome: Any = "error" if reply.error_type else "ok"
+            session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error, 0.0))
+            if session.calls is not None:
+                deferred = rule is not None and rule.deferred
+                session.calls.note(call, reply, outcome, session.call_key, deferred=deferred)
+            if before.unknown and reply.error_type:
+                return reply  # it is as unknown as it was
+        else:
+            try:
+                yield from session.recorder.secured(intent=rule is not None, written=durable is not None)
+            except StoreError as error:
+                # What cannot be written down is not done.
+                return m.ToolReply(call.call, error_type="ToolError", error=f"{call.tool}(): {error}"[:2000])
+            reply = yield from self._tools.answer(call, session, deadline)
+        self._answered(reply, session.tool_records.since(calls), where)
+        if durable is not None:
+            with suppress(StoreError):  # the end of the step says so
+                yield from session.recorder.secured(written=durable.mode == "step")
+        return reply
+
+    def _intend(self, call: m.ToolRequest, where: dict[str, Any], key: str, effect: Any) -> None:
+        def called(n: int, at: float) -> form.Called:
+            return forms.called(call, n=n, at=at, effect=effect, key=key, **where)
+
+        self.recording.writer.add(called, len(call.arguments))
+
+    def _answered(self, reply: m.ToolReply, records: Any, where: dict[str, Any]) -> None:
+        outcome: Any = records[-1].outcome if records else ("error" if reply.error_type else "ok")
+        spent = records[-1].wall_ms if records else 0.0
+
+        def answered(n: int, at: float) -> form.Answered:
+            return forms.answered(reply, outcome, n=n, at=at, wall_ms=spent, **where)
+
+        self.recording.writer.add(answered, len(reply.value or b""))

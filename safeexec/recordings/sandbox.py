@@ -1,0 +1,197 @@
+"""A sandbox that writes its sessions down: in recordings, and in a store where they outlive the host.
+
+The engine's sandbox asks for that at two places: when a session was opened, and when one is asked for by its label.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from safeexec.engine.host.sandbox import AT_THE_BEGINNING, SandboxCore
+from safeexec.engine.host.session.session import SessionCore
+from safeexec.engine.host.waiting import Core, Work
+from safeexec.errors import RecordingError, SandboxError, SessionClosed
+from safeexec.recordings.session import RecordedSession
+from safeexec.results import Rows
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.session.template import TemplateCore
+    from safeexec.engine.policy.model import Policy
+    from safeexec.recordings.durable import Durable, Mode
+    from safeexec.recordings.store import Store, StoredSession, StoreOptions
+    from safeexec.results import WaitingCall
+
+TIDY_SECONDS = 3600.0
+"""How often sessions are looked for that the store need not keep any more."""
+
+
+class RecordedSandbox(SandboxCore):
+    """One policy, one zygote, many sessions, of which some are written down."""
+
+    session_type = RecordedSession
+    store: Store | None = None
+    """Where the sessions of `session_for` are kept."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        store: str | os.PathLike[str] | StoreOptions | None = None,
+        durable: Mode = "second",
+        **arguments: Any,
+    ) -> None:
+        super().__init__(policy, **arguments)
+        self._durable: Mode = durable
+        self._tidy_next = 0.0
+        if store is not None:
+            from safeexec.recordings.store import open_store  # few sandboxes have one, as what follows
+
+            self.store = open_store(store)
+
+    def close(self) -> Core[None]:
+        if self.closed:
+            return
+        for session in list(self._open):
+            if session.durable is not None:
+                yield from session.attend(partial(session.durable.flush, session))
+        yield from super().close()
+        if self.store is not None:
+            yield Work(self.store.close)
+
+    def forget(self) -> None:
+        if self.store is not None and not self.closed:
+            self.store.forget()
+        super().forget()
+
+    # Recordings
+
+    def follow(self, session: SessionCore) -> None:
+        if self.toolbox.has_effects:
+            from safeexec.recordings import effects
+
+            effects.follow_effects(session, self.toolbox)
+
+    def record(
+        self, session: SessionCore, record: Any, *, origin: TemplateCore | None = None, state: bytes | None = None
+    ) -> None:
+        from safeexec.recordings import recorder
+
+        assert isinstance(session, RecordedSession)
+        prepared = None if origin is None else origin.recorded
+        if isinstance(prepared, RecordingError):
+            raise prepared
+        recorder.record(session, record, state, prepared)
+
+    def preparing(self, session: SessionCore, name: str) -> Callable[[], Any]:
+        from safeexec.recordings import recorder
+
+        assert isinstance(session, RecordedSession)
+        recording = recorder.record(session, True)
+
+        def written() -> recorder.TemplateRecord | RecordingError:
+            try:
+                return recorder.preparation(session, recording, name)
+            except RecordingError as error:
+                return error
+
+        return written
+
+    # Steps that wait
+
+    def waiting(self) -> Core[list[WaitingCall]]:
+        """Return what its sessions wait for, the oldest first: those that are open here, and those that rest in its
+        store. Raises `StoreError`.
+        """
+        sessions = [one for one in self.open_sessions() if isinstance(one, RecordedSession)]
+        here = [one for one in sessions if one.durable is None or not one.durable.is_suspended(one)]
+        calls = [call for one in here if one.waiting is not None and (call := one.waiting_call()) is not None]
+        if (store := self.store) is not None:
+            from safeexec.recordings import waits  # with the modules of recordings
+
+            labels = {one.label for one in here}
+            calls += yield Work(lambda: waits.of_rows(store.list(), labels, self.toolbox))
+        return Rows(sorted(calls, key=lambda call: call.since))
+
+    # The store
+
+    def _labelled(
+        self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool
+    ) -> Core[SessionCore]:
+        if self.store is None:
+            return super()._labelled(label, state, keywords, new)
+        return self._stored(label, state, keywords, new)
+
+    def _stored(
+        self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool
+    ) -> Core[SessionCore]:
+        """`session_for`, of a session that the store may have."""
+        from safeexec.recordings.durable import Durable  # with the modules of recordings
+        from safeexec.recordings.recorder import SessionRecording
+        from safeexec.recordings.store import recovery
+
+        self.check_usable()
+        store, tightened = self.store, dict(keywords)
+        assert store is not None
+        if tightened.get("record"):
+            raise RecordingError("a stored session is recorded in its store: leave out `record`")
+        held = yield Work(partial(store.claim, label))
+        try:
+            left = yield Work(partial(recovery.read, store, held))
+            durable = Durable(store, held, self._durable)
+            if left is None and not new:
+                yield Work(partial(store.remove, held))
+                raise SessionClosed(f"there is no session of {label!r} in the store; it may have been removed")
+            if left is None:
+                session = yield from self._begin_stored(label, state, tightened, durable)
+                return session
+            given = {name: tightened.pop(name) for name in AT_THE_BEGINNING if name in tightened}
+            session = RecordedSession(self, self._tightened.of(tightened))
+            session.processes.close()
+            session.label, session.durable = label, durable
+            self.follow(session)
+            durable.resume_later(left, given.get("queue_seconds"))
+            SessionRecording(None, durable).follow(session)
+            yield from session.arouse()
+            return session
+        except BaseException:
+            store.release(held)
+            raise
+
+    def _begin_stored(
+        self, label: str, state: str | os.PathLike[str] | None, tightened: dict[str, Any], durable: Durable
+    ) -> Core[SessionCore]:
+        """A session of which nothing is in the store yet."""
+        if state is not None and os.path.exists(state):
+            return self._restored(state, None, label=label, record=durable, **tightened)
+        return self.new_session(label=label, record=durable, **tightened)
+
+    def remove_stored(self, label: str) -> Core[None]:
+        """Close the session of a label, and remove it from the store."""
+        store = self._has_store()
+        if (session := self._labels.open_session(label)) is not None:
+            yield from session._close("the session was removed from its store")
+        held = yield Work(partial(store.claim, label))
+        yield Work(partial(store.remove, held))
+
+    def stored(self) -> Core[list[StoredSession]]:
+        """The sessions in the store."""
+        store = self._has_store()
+        return (yield Work(lambda: list(store.list())))  # type: ignore[no-any-return]
+
+    def tidy(self) -> None:
+        """Now and then, from the thread for idle sessions: what the store need not keep any more goes."""
+        if self.store is None or self.store.options.keep_days is None or monotonic() < self._tidy_next:
+            return
+        from safeexec.recordings.store.interface import expire
+
+        self._tidy_next = monotonic() + TIDY_SECONDS
+        expire(self.store)
+
+    def _has_store(self) -> Store:
+        if self.store is None:
+            raise SandboxError("this sandbox has no store: Sandbox(…, store=directory)")
+        return self.store

@@ -1,0 +1,178 @@
+"""The host's tools in a replay: what they answered once is served again, and nothing is called."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from safeexec.common.text import can_be_name
+from safeexec.engine.host.waiting import Core
+from safeexec.errors import RecordingError
+from safeexec.protocol import messages as m
+from safeexec.recordings.format import Answered, Called, ToolShape
+from safeexec.recordings.forms import arguments_of, bytes_of, call_text, packed, value_of
+from safeexec.results import ToolCallRecord
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.tools.toolbox import Toolbox
+
+
+class Exchange(Struct):
+    """A recorded call, and its answer if there was one."""
+
+    call: Called
+    answer: Answered | None = None
+    served: bool = False
+
+
+class ServedTools:
+    """Stands where a `Toolbox` does. `live` answers what was not recorded, if there is one."""
+
+    has_effects = False
+    """Whatever was carried out once is not carried out again."""
+
+    def __init__(self, shapes: Sequence[ToolShape], live: Toolbox | None) -> None:
+        self.tools = {shape.name: shape for shape in shapes}
+        self.mismatch = ""
+        """The first call that was not recorded so, in words."""
+        self._live = live
+        self._script: list[Exchange] = []
+        self._waiting: dict[tuple[str, str | bytes | None], deque[Exchange]] = {}
+        """The calls of the step that have not been made, by what they ask."""
+        self.signatures()
+
+    def signatures(self) -> tuple[m.ToolSignature, ...]:
+        """As the guest saw them."""
+        return signatures_of(self.tools.values())
+
+    def close(self) -> None:
+        """There is nothing to end but what is live."""
+        if self._live is not None:
+            self._live.close()
+
+    def begin(self, script: list[Exchange]) -> None:
+        """A step begins, whose calls are in `script`."""
+        self._script, self.mismatch = script, ""
+        self._waiting = {}
+        for exchange in script:
+            self._waiting.setdefault(recorded_key(exchange.call), deque()).append(exchange)
+
+    def left(self) -> list[Exchange]:
+        """The calls that the step has not made."""
+        return [exchange for exchange in self._script if not exchange.served]
+
+    def answer(self, call: m.ToolRequest, session: Any, deadline: float | None) -> Core[m.ToolReply]:
+        """The recorded answer to this very call; of several in turn."""
+        yield from ()
+        session.calls_of_step += 1
+        # A recording may hold a million calls, so none is looked at twice.
+        waiting = self._waiting.get(key_of(call.tool, call.arguments)) or self._waiting.get((call.tool, None))
+        answer = waiting[0].answer if waiting else None
+        if waiting and answer is not None:
+            exchange = waiting.popleft()
+            if self._live is None or answer.value is None or not answer.value.left_out:
+                return self.serve(call, exchange, session)
+            exchange.served = True
+        if self._live is not None:
+            session.calls_of_step -= 1
+            return (yield from self._live.answer(call, session, deadline))
+        limit = session.policy.tools.max_calls
+        text = f"{call.tool[:100]}({call_text(call.arguments)})"
+        if session.calls_of_step > limit:
+            refused = f"{call.tool[:100]}(): more than {limit} tool calls in one step (tools.max_calls)"
+            return m.ToolReply(call.call, error_type="PermissionError", error=refused)
+        if not self.mismatch:
+            expected = next(
+                (f"{one.call.tool}({one.call.arguments.text})" for one in self._script if not one.served), ""
+            )
+            self.mismatch = f"the step called {text}" + (
+                f", where {expected} was recorded" if expected else ", which was not recorded"
+            )
+        session.tool_records.append(ToolCallRecord(call.tool[:200], session.step, "error", "not in the recording"))
+        return m.ToolReply(call.call, error_type="ToolError", error=f"{text}: the recording has no answer to this call")
+
+    def serve(self, call: m.ToolRequest, exchange: Exchange, session: Any) -> m.ToolReply:
+        """The answer that a call got when it was recorded."""
+        answer = exchange.answer
+        assert answer is not None
+        exchange.served = True
+        session.tool_records.append(ToolCallRecord(call.tool, session.step, _outcome(answer), answer.error))
+        if answer.error_type:
+            return m.ToolReply(call.call, error_type=answer.error_type, error=answer.error, inside=answer.inside)
+        if answer.value is None:
+            return m.ToolReply(call.call)
+        try:
+            value_of(answer.value)
+            return m.ToolReply(call.call, value=bytes_of(answer.value))
+        except ValueError as error:
+            text = f"the answer to {call.tool[:100]}({call_text(call.arguments)}) is needed: {error}"
+            self.mismatch = self.mismatch or text
+            return m.ToolReply(call.call, error_type="ToolError", error=text)
+
+
+def python_signature(shape: ToolShape) -> Signature:
+    """Return what Python knows of such a tool. Raises ValueError for what no function takes."""
+    parameters: list[Parameter] = [
+        Parameter(name, m.PARAMETER_KINDS.index(kind), default=default or Parameter.empty)  # type: ignore[arg-type]
+        for name, kind, _, default in shape.parameters
+    ]
+    return Signature(parameters)
+
+
+def signature_of(shape: ToolShape) -> m.ToolSignature:
+    """As the guest sees a tool. Raises ValueError for what no tool can be called, or take."""
+    try:
+        if not can_be_name(shape.name):
+            raise ValueError("guest code could not call it")
+        if odd := {kind for _, kind, _, _ in shape.parameters} - {*m.PARAMETER_KINDS}:
+            raise ValueError(f"{min(odd)[:100]!r} is no kind of parameter")
+        python_signature(shape)
+    except ValueError as error:
+        raise ValueError(f"there is an invalid tool {shape.name[:100]!r}: {error}") from None
+    return m.ToolSignature(shape.name, shape.parameters, shape.returns, shape.doc)
+
+
+def signatures_of(shapes: Iterable[ToolShape]) -> tuple[m.ToolSignature, ...]:
+    """As the guest sees recorded tools. Raises `RecordingError` for what no tool can be called, or take."""
+    try:
+        return tuple(map(signature_of, shapes))
+    except ValueError as error:
+        raise RecordingError(f"in the recording {error}") from None
+
+
+def _outcome(answer: Answered) -> Any:
+    return "ok" if answer.outcome == "deferred" else answer.outcome
+
+
+def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:
+    """As `key_of`; with None for arguments that were left out: any are taken for them."""
+    if recorded.arguments.left_out:
+        return recorded.tool, None
+    try:
+        return key_of(recorded.tool, bytes_of(recorded.arguments))
+    except ValueError:
+        return recorded.tool, b""
+
+
+def key_of(tool: str, arguments: bytes) -> tuple[str, str | bytes]:
+    """The same for the same tool and arguments, whose bytes may differ where a set is in them."""
+    try:
+        return tool, _canonical(arguments_of(packed(arguments)))
+    except Exception:  # what cannot be read or shown is equal by its bytes
+        return tool, arguments
+
+
+def _canonical(value: Any) -> str:
+    """The same for equal values, whatever the order of their sets and keys."""
+    kind = type(value).__name__
+    if isinstance(value, set | frozenset):
+        return f"{kind}({','.join(sorted(map(_canonical, value)))})"
+    if isinstance(value, dict):
+        return f"{kind}({','.join(sorted(f'{_canonical(key)}:{_canonical(item)}' for key, item in value.items()))})"
+    if isinstance(value, list | tuple):
+        return f"{kind}({','.join(map(_canonical, value))})"
+    return repr(value)

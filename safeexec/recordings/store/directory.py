@@ -1,0 +1,282 @@
+"""A directory as a store: one directory a session, with a file for each part, and a lock that the kernel frees.
+
+    <directory>/<tenant>/<label>/lock  000001.jsonl  000002.state  000002.jsonl
+
+Who has the lock owns the session. The kernel frees it when its process is dead, however it died, and not before: a host
+that is only slow, or stopped, keeps its sessions, and who asks for one is told its process. End that process to take
+them over. On a file system of a network that gives a lock to another machine all the same, the number in the lock file,
+which each owner counts up and each append looks at, refuses the old owner.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from time import time_ns
+from typing import Any
+from urllib.parse import quote, unquote
+
+from msgspec import Struct
+
+from safeexec.common.text import one_line
+from safeexec.errors import SessionTaken, StoreError
+from safeexec.recordings.store.interface import (
+    WAITS,
+    WAITS_BYTES,
+    Held,
+    StoredSession,
+    StoreOptions,
+    TenantRoom,
+    check_label,
+)
+
+PIECE = 1 << 20
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_MARK = 20
+"""Digits of the number of an owner."""
+
+
+class _Handle(Struct, eq=False):
+    """What is open of a session."""
+
+    directory: int
+    lock: int
+    mark: bytes
+    part: str = ""
+    """The part that is written, and its file."""
+    fd: int = -1
+    size: int = 0
+    guard: Any = None
+    """Held while it is written."""
+
+
+class DirectoryStore:
+    """Sessions in a directory of this machine."""
+
+    def __init__(self, options: StoreOptions) -> None:
+        self.options = options
+        self._lock = threading.Lock()
+        self._handles: set[_Handle] = set()
+        self._room = TenantRoom(self)
+        path = os.path.join(os.path.abspath(os.fspath(options.at)), _name_of(options.tenant))
+        try:
+            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            with suppress(FileExistsError):
+                os.mkdir(path, 0o700)
+            self._top = os.open(path, _DIRECTORY)
+        except OSError as error:
+            raise StoreError(f"{path!r} can be no store: {error.strerror}") from None
+        self.path = path
+
+    def claim(self, label: str) -> Held:
+        check_label(label)
+        name = _name_of(label)
+        while True:
+            try:
+                with suppress(FileExistsError):
+                    os.mkdir(name, 0o700, dir_fd=self._top)
+                directory = os.open(name, _DIRECTORY, dir_fd=self._top)
+            except OSError as error:
+                raise self._failed(label, error) from None
+            try:
+                handle = self._owned(label, directory)
+                if handle is not None:
+                    break
+            except OSError as error:
+                os.close(directory)
+                raise self._failed(label, error) from None
+            except BaseException:
+                os.close(directory)
+                raise
+            os.close(directory)  # it was removed meanwhile: a new one takes its place
+        with self._lock:
+            self._handles.add(handle)
+        parts = {}
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                info = entry.stat(follow_symlinks=False)
+                if entry.name != "lock" and stat.S_ISREG(info.st_mode):
+                    parts[entry.name] = info.st_size
+        return Held(label, int(handle.mark), parts, handle)
+
+    def _owned(self, label: str, directory: int) -> _Handle | None:
+        """Take the lock, and count its owners. None where the directory is no longer the session's."""
+        lock = os.open("lock", os.O_RDWR | os.O_CREAT | _FILE, 0o600, dir_fd=directory)
+        try:
+            if not stat.S_ISREG(os.fstat(lock).st_mode):
+                raise StoreError(f"the store of {label!r} is damaged: its lock is no regular file")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                _, _, who = os.pread(lock, 300, 0).partition(b" ")
+                raise SessionTaken(
+                    f"the session {label!r} is open elsewhere: {one_line(who.decode('utf-8', 'replace'), 200)}; "
+                    "close it there, or end that process"
+                ) from None
+            if os.fstat(lock).st_nlink == 0:
+                os.close(lock)
+                return None
+            before = os.pread(lock, _MARK, 0).strip()
+            # Zeros, where the machine has lost its power: then a number that no owner before has had.
+            mark = b"%0*d" % (_MARK, (int(before or b"0") if before.isdigit() or not before else time_ns()) + 1)
+            os.pwrite(lock, mark + f" process {os.getpid()} of {socket.gethostname()}\n".encode(), 0)
+            return _Handle(directory, lock, mark, guard=threading.Lock())
+        except BaseException:
+            os.close(lock)
+            raise
+
+    def release(self, held: Held) -> None:
+        handle: _Handle = held.handle
+        with self._lock:
+            if handle not in self._handles:
+                return
+            self._handles.discard(handle)
+        _close(handle)
+
+    def append(self, held: Held, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
+        handle: _Handle = held.handle
+        if data:
+            self._room.check()
+        try:
+            with handle.guard:
+                self._check_owner(held)
+                self._append(handle, part, at, data)
+                if sync:
+                    os.fdatasync(handle.fd)
+                self._check_owner(held)
+        except OSError as error:
+            raise self._failed(held.label, error) from None
+
+    def _append(self, handle: _Handle, part: str, at: int, data: bytes) -> None:
+        if handle.part != part:
+            self._open(handle, part)
+        if handle.size > at:
+            os.ftruncate(handle.fd, at)  # what the owner before wrote in part
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.pwrite(handle.fd, rest, at + len(data) - len(rest)) :]
+        except OSError:
+            os.ftruncate(handle.fd, at)
+            raise
+        handle.size = at + len(data)
+
+    def _check_owner(self, held: Held) -> None:
+        handle: _Handle = held.handle
+        if handle.lock < 0 or os.pread(handle.lock, _MARK, 0) != handle.mark:
+            raise SessionTaken(f"another process has taken over the session {held.label!r}")
+
+    def _open(self, handle: _Handle, part: str) -> None:
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | _FILE, 0o600, dir_fd=handle.directory)
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            os.close(fd)
+            raise OSError(0, "it is no regular file")
+        if handle.fd >= 0:
+            os.close(handle.fd)
+        handle.part, handle.fd, handle.size = part, fd, info.st_size
+        if not info.st_size:
+            os.fsync(handle.directory)  # the name, too, is to outlive a loss of power
+
+    def read(self, held: Held, part: str) -> Iterator[bytes]:
+        handle: _Handle = held.handle
+        try:
+            fd = os.open(part, os.O_RDONLY | _FILE, dir_fd=handle.directory)
+            try:
+                if not stat.S_ISREG(os.fstat(fd).st_mode):
+                    raise StoreError(f"the part {part!r} of the session {held.label!r} is no regular file")
+                while piece := os.read(fd, PIECE):
+                    yield piece
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise self._failed(held.label, error) from None
+
+    def path_of(self, held: Held, part: str) -> str:
+        """Return where a part can be read."""
+        return os.path.join(self.path, _name_of(held.label), part)
+
+    def list(self) -> Iterator[StoredSession]:
+        with os.scandir(self._top) as entries:
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False) or _name_of(unquote(entry.name)) != entry.name:
+                    continue
+                with suppress(OSError):  # removed meanwhile
+                    ones = list(os.scandir(os.path.join(self.path, entry.name)))
+                    infos = [one.stat(follow_symlinks=False) for one in ones]
+                    used = max((info.st_mtime for info in infos), default=0.0)
+                    waits = self._waits(entry.name) if any(one.name == WAITS for one in ones) else b""
+                    yield StoredSession(unquote(entry.name), sum(info.st_size for info in infos), used, waits)
+
+    def _waits(self, name: str) -> bytes:
+        fd = os.open(os.path.join(self.path, name, WAITS), os.O_RDONLY | _FILE)
+        try:
+            return os.read(fd, WAITS_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+        finally:
+            os.close(fd)
+
+    def remove(self, held: Held, part: str | None = None) -> None:
+        handle: _Handle = held.handle
+        try:
+            if part is not None:
+                with handle.guard, suppress(FileNotFoundError):
+                    os.unlink(part, dir_fd=handle.directory)
+                    if handle.part == part:
+                        handle.part = ""
+                return
+            # The lock goes last, and with it the last name that leads here: whoever waits for it begins anew.
+            name = _name_of(held.label)
+            for one in os.listdir(handle.directory):
+                if one != "lock":
+                    _remove(one, handle.directory)
+            os.unlink("lock", dir_fd=handle.directory)
+            with suppress(OSError):  # somebody has begun anew in it already
+                os.rmdir(name, dir_fd=self._top)
+        except OSError as error:
+            raise self._failed(held.label, error) from None
+        self.release(held)
+
+    def close(self) -> None:
+        with self._lock:
+            handles, self._handles = self._handles, set()
+            top, self._top = self._top, -1
+        for handle in handles:
+            _close(handle)
+        if top >= 0:
+            os.close(top)
+
+    forget = close
+    """A lock is its file's, which the other process has open, too: to close it here frees nothing."""
+
+    @staticmethod
+    def _failed(label: str, error: OSError) -> StoreError:
+        return StoreError(f"the session {label!r} cannot be stored: {error.strerror or error}")
+
+
+def _close(handle: _Handle) -> None:
+    fds, handle.fd, handle.lock = (handle.fd, handle.directory, handle.lock), -1, -1
+    for fd in fds:
+        if fd >= 0:
+            os.close(fd)
+
+
+def _remove(name: str, directory: int) -> None:
+    if stat.S_ISDIR(os.lstat(name, dir_fd=directory).st_mode):
+        shutil.rmtree(name, dir_fd=directory)
+    else:
+        os.unlink(name, dir_fd=directory)
+
+
+def _name_of(label: str) -> str:
+    """The name of a directory for a label, which `unquote` gives back: nothing in it but letters, digits and `%`."""
+    name = quote(label, safe="").replace(".", "%2E")
+    if len(name) > os.pathconf("/", "PC_NAME_MAX"):
+        raise ValueError(f"label={label[:40]!r}: as the name of a directory it has {len(name)} bytes, and 255 can be")
+    return name

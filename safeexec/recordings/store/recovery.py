@@ -1,0 +1,378 @@
+"""What a stored session was when its last owner left it, read from its parts, which anybody may have written. Pure.
+
+A part is a recording: its heading says in which state it begins (a new child, or a saved state that the heading holds
+or that is a part of its own), its lines what followed. Each line of an operation has the number of the state that it
+led to, and of the one that it was done in, where it can be repeated.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from safeexec.errors import RecordingError, StoreError
+from safeexec.recordings import format as form
+from safeexec.recordings.forms import bytes_of
+from safeexec.recordings.reader import Recording
+from safeexec.recordings.store.interface import Held, Store
+
+LINES, STATE = ".jsonl", ".state"
+NAMED = 20
+"""Steps and calls that are told one by one."""
+
+
+_OPEN = ("begun", "undoing", "unknown")
+"""Of an effect: it was begun, and nobody knows whether it has happened."""
+
+
+class MadeCall(NamedTuple):
+    """A call of a host tool by a step that is no part of the state."""
+
+    called: form.Called
+    answer: form.Answered | None
+    """None: nobody knows what came of it, if it was made at once."""
+    effect: form.Effect | None = None
+    """What became of it last, where it is a deferred call, or one that can be undone."""
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody knows if it was made."""
+        if self.called.effect == "deferred":
+            return self.effect is not None and self.effect.became in _OPEN
+        return self.answer is None
+
+
+class Undone(NamedTuple):
+    """A step that is no part of the state, and the calls that it made."""
+
+    run: form.Run
+    made: list[MadeCall]
+
+
+class Doing(NamedTuple):
+    """Something that led from one state to another, and can be repeated."""
+
+    record: form.Run | form.Set | form.Deleted
+    did: int
+    step: int
+    moment: int
+    cpu_ms: float = 0.0
+
+
+class Left(Struct):
+    """A session as it was left."""
+
+    part: int
+    heading: form.Heading
+    lines: int
+    size: int
+    """Of the part: its whole lines, and their bytes."""
+    doings: list[Doing]
+    """What leads from the state of the heading to the newest one that can be had."""
+    step: int
+    """The last step that had begun."""
+    begun: int
+    """The step that had not ended; 0: there is none."""
+    now: int
+    """The step whose state that is."""
+    moments: int
+    """The highest number of a state."""
+    calls: int
+    """How many calls of tools there were."""
+    lost: list[int]
+    """Steps that had ended, and are no part of that state."""
+    undone: list[Undone]
+    """The programs that are no part of it, in their order: those lost, the one that had not ended, and earlier ones
+    that nobody has run again.
+    """
+    again: list[Undone]
+    """Of these the earlier ones alone."""
+    waiting: list[form.Called]
+    """The deferred calls of steps that are, which were not carried out."""
+    unsure: list[form.Called]
+    """The deferred calls of which nobody knows what came of them."""
+    dropped: list[str]
+    """The checkpoints that had a name."""
+    waits: form.Waiting | None = None
+    """The step that waits for an answer."""
+
+
+def names(held: Held) -> list[int]:
+    """The numbers of the parts with lines, the newest first."""
+    found = [part.removesuffix(LINES) for part in held.parts if part.endswith(LINES)]
+    return sorted((int(number) for number in found if number.isascii() and number.isdigit()), reverse=True)
+
+
+def part_of(number: int, kind: str = LINES) -> str:
+    """The name of a part."""
+    return f"{number:06}{kind}"
+
+
+def read(store: Store, held: Held) -> Left | None:
+    """The newest part whose heading is whole. None where there is nothing yet. Raises `StoreError`."""
+    for number in names(held):
+        part = part_of(number)
+        if held.parts[part] > 2 * store.options.session_mb << 20:
+            raise StoreError(
+                f"the session {held.label!r} has {held.parts[part] >> 20} MiB of lines, and session_mb allows "
+                f"{store.options.session_mb}"
+            )
+        told = f"{store.options.tenant}/{held.label}/{part}"
+        try:
+            recording = Recording(told, partial(store.read, held, part))
+        except RecordingError as error:
+            if not _ends_in_its_heading(store, held, part):
+                raise StoreError(f"the stored session cannot be read: {error}") from None
+            continue  # its owner ended as it was made: the one before is as good
+        follows, before = recording.heading.follows, held.parts.get(part_of(number - 1))
+        if follows is not None and before is not None and before > follows:
+            continue
+        try:
+            return _PartReading(recording.heading).all(number, recording)
+        except RecordingError as error:
+            raise StoreError(f"the stored session cannot be read: {error}") from None
+    return None
+
+
+def _ends_in_its_heading(store: Store, held: Held, part: str) -> bool:
+    return not any(b"\n" in piece for piece in store.read(held, part))
+
+
+def state_of(store: Store, held: Held, left: Left) -> Iterator[bytes]:
+    """The saved state that a part begins in. Raises `StoreError`."""
+    state = left.heading.state
+    assert state is not None
+    if state.data is None:
+        part = part_of(left.part, STATE)
+        if held.parts.get(part) != state.size:
+            raise StoreError(f"the saved state of the session {held.label!r} is missing, or damaged")
+        return store.read(held, part)
+    try:
+        return iter([bytes_of(state)])
+    except ValueError as error:
+        raise StoreError(f"the saved state of the session {held.label!r} is damaged: {error}") from None
+
+
+class _Operation(NamedTuple):
+    line: int
+    moment: int | None
+    now: int
+    step: int
+    ended: bool
+
+
+class _PartReading:
+    """The lines of one part, in turn."""
+
+    def __init__(self, heading: form.Heading) -> None:
+        self.heading = heading
+        self._since: dict[int, tuple[int, Doing]] = {}
+        """How the states that can be had come from one before, which can be had."""
+        self._operations = [_Operation(0, heading.moment, heading.now, heading.step, False)]
+        self._begun: form.Run | None = None
+        self._ended: dict[int, form.Run | None] = {}
+        """The steps that ended since the last owner came."""
+        self._undone: deque[Undone] = deque()
+        """Those that an earlier owner has undone."""
+        self._again = False
+        """Whether the last step to begin does an undone one once more."""
+        self._before: dict[int, list[MadeCall]] = {}
+        """By step, the calls of the one that it does once more."""
+        self._calls: dict[int, MadeCall] = {}
+        self._effects: dict[str, form.Effect] = {}
+        self._named: dict[str, None] = {}
+        self._waits: form.Waiting | None = None
+        self._gone: set[int] = set()
+        """The steps that earlier owners found to be no part of the state."""
+        self._untold: list[int] = []
+        """Those that were lost, and no result has told of it yet."""
+        self._unended = 0
+        """As well the one that had not ended."""
+        self._step, self._count, self._moments = heading.step, 0, heading.moment
+
+    def all(self, part: int, recording: Recording) -> Left:
+        for line, record in enumerate(recording):
+            self._take(line, record)
+        reached, lost = self._newest()
+        undone = self._all_undone(lost)
+        gone = {*self._gone, *lost, *(one.run.step for one in undone)}
+        calls = list({one.called.key: one.called for one in self._calls.values()}.values())  # of each key the last
+        open_ones = {key for key, one in self._effects.items() if one.became in _OPEN}
+        return Left(
+            part=part,
+            heading=self.heading,
+            lines=recording.lines,
+            size=recording.size,
+            doings=self._doings(reached.moment),
+            step=self._step,
+            begun=self._unended if self._begun is None else self._begun.step,
+            now=reached.now,
+            moments=self._moments,
+            calls=self._count,
+            lost=[*self._untold, *lost],
+            undone=undone,
+            again=self._earlier(),
+            waiting=[
+                one
+                for one in calls
+                if one.effect == "deferred" and one.step not in gone and one.key not in self._effects
+            ],
+            unsure=[one for one in calls if one.key in open_ones and one.step not in gone],
+            dropped=list(self._named),
+            waits=self._waits,
+        )
+
+    def _newest(self) -> tuple[_Operation, list[int]]:
+        """The last operation whose state can be had, and the steps that ended after it."""
+        lost: list[int] = []
+        for one in reversed(self._operations):
+            if self._can_be_had(one.moment):
+                return one, lost[::-1]
+            if one.ended and one.step in self._ended:
+                lost.append(one.step)
+        raise RecordingError("no state can be had")  # the first one always can
+
+    def _all_undone(self, lost: list[int]) -> list[Undone]:
+        runs = [self._ended[step] for step in lost] + [self._begun]
+        return [*(Undone(run, self._made_by(run.step)) for run in runs if run is not None), *self._earlier()]
+
+    def _earlier(self) -> list[Undone]:
+        return [Undone(run, made or self._made_by(run.step)) for run, made in self._undone]
+
+    def _made_by(self, step: int) -> list[MadeCall]:
+        """The calls of a step, and those of the one that it does once more to which it has not come."""
+        own = [
+            one._replace(effect=self._effects.get(one.called.key))
+            for one in self._calls.values()
+            if one.called.step == step
+        ]
+        before = self._before.get(step, [])
+        same = all(one.called.key == other.called.key for one, other in zip(own, before, strict=False))
+        return own + (before[len(own) :] if same else [])
+
+    def _take(self, line: int, record: form.AnyRecord) -> None:
+        if isinstance(record, form.OfSession) and record.session != 1:
+            return
+        self._step = max(self._step, getattr(record, "step", 0))
+        if isinstance(record, form.Run) and record.undone:
+            self._undone.append(Undone(record, []))
+            self._gone.add(record.step)
+        elif isinstance(record, form.Begun):
+            self._begun = record if isinstance(record, form.Run) else None
+            if self._undone and self._begun is not None and self._undone[0].run.source == self._begun.source:
+                run, made = self._undone.popleft()
+                self._before[record.step] = made or self._made_by(run.step)
+                self._again = True
+            else:
+                self._again = False
+                self._undone.clear()
+        elif isinstance(record, form.Called):
+            self._calls[record.call] = MadeCall(record, None)
+            self._count = max(self._count, record.call)
+        elif isinstance(record, form.Answered):
+            if (call := self._calls.get(record.call)) is not None:
+                self._calls[record.call] = call._replace(answer=record)
+        elif isinstance(record, form.Waiting | form.WaitOver):
+            self._waits = record if isinstance(record, form.Waiting) else None
+        elif isinstance(record, form.Effect):
+            self._effects[record.key] = record
+        elif isinstance(record, form.Operation):
+            self._operate(line, record)
+
+    def _operate(self, line: int, record: form.Operation) -> None:
+        done: form.Run | form.Set | form.Deleted | None = None
+        if isinstance(record, form.Ended):
+            done, self._begun = self._begun, None
+            if record.now != record.step and done is not None and self._again:
+                self._undone.appendleft(Undone(done, self._made_by(record.step)))
+            elif record.problem:
+                self._begun = done  # nobody has had its result: perhaps the session ended with it
+            elif record.now == record.step:
+                self._ended[record.step] = done
+            if record.now != record.step:
+                self._gone.add(record.step)  # and its deferred calls: one that has waited makes them again
+                self._undone.extendleft(self._no_part_after(record.now)[::-1])
+            if not record.problem:
+                self._untold, self._unended = [], 0
+        elif isinstance(record, form.Set | form.Deleted):
+            done = record
+        elif isinstance(record, form.Named):
+            self._named[record.name] = None
+        elif isinstance(record, form.Dropped):
+            self._named.pop(record.name, None)
+        elif isinstance(record, form.RolledBack):
+            self._no_part_after(record.now)  # that was wanted: who runs it again has its calls made again
+        elif isinstance(record, form.Resumed):
+            # Who runs it again gets the answers that it had.
+            self._untold += [step for step in self._ended if step > record.now]
+            lost = self._no_part_after(record.now)
+            if self._begun is not None:
+                self._unended = self._begun.step
+                self._gone.add(self._unended)
+                lost.append(Undone(self._begun, self._made_by(self._unended)))
+            self._undone, self._begun = deque([*lost, *self._earlier()]), None
+            self._ended.clear()
+            self._named.clear()
+        moment = record.moment
+        if moment is not None:
+            self._moments = max(self._moments, moment)
+            since = record.since
+            if done is not None and since is not None and self._can_be_had(since) and not self._can_be_had(moment):
+                spent = record.usage.cpu_ms if isinstance(record, form.Ended) else 0.0
+                self._since[moment] = since, Doing(done, record.did, record.step, moment, spent)
+        self._operations.append(_Operation(line, moment, record.now, record.step, isinstance(record, form.Ended)))
+
+    def _no_part_after(self, now: int) -> list[Undone]:
+        """The steps after that are no part of the session any more."""
+        after = {step: self._ended.pop(step) for step in list(self._ended) if step > now}
+        self._gone.update(after)
+        return [Undone(run, self._made_by(step)) for step, run in after.items() if run is not None]
+
+    def _can_be_had(self, moment: int | None) -> bool:
+        return moment == self.heading.moment or moment in self._since
+
+    def _doings(self, moment: int | None) -> list[Doing]:
+        way: list[Doing] = []
+        while moment is not None and moment != self.heading.moment:
+            moment, doing = self._since[moment]
+            way.append(doing)
+        return way[::-1]
+
+
+def told(left: Left) -> list[str]:
+    """Return what a session lost as its last owner left it, for the notes of its next result."""
+    notes = []
+    if left.lost:
+        after = "it" if len(left.lost) == 1 else "them"
+        notes.append(f"{steps(left.lost[0], left.lost[-1])} lost: no state was saved after {after}")
+    if left.begun and left.begun not in left.lost:
+        notes.append(f"step {left.begun} had not ended, and is undone")
+    made = [call for one in left.undone for call in one.made]
+    for call in made[:NAMED]:
+        if call.unknown:
+            notes.append(f"{_shown(call.called)} was begun: nobody knows what became of it")
+        elif call.called.effect == "deferred":
+            if call.effect is not None:
+                notes.append(f"{_shown(call.called)} was carried out: {call.effect.became}")
+        elif call.answer is not None:
+            notes.append(f"{_shown(call.called)} was made, with the outcome {call.answer.outcome}")
+    if len(made) > NAMED:
+        notes.append(f"{len(made) - NAMED} more calls were made by these steps")
+    notes += [f"{_shown(one)}, a call with an effect: nobody knows what became of it" for one in left.unsure[:NAMED]]
+    notes += [f"{_shown(one)} was deferred, and not carried out" for one in left.waiting[:NAMED]]
+    if left.dropped:
+        notes.append(f"checkpoints end with their host: {', '.join(left.dropped[:NAMED])} cannot be gone back to")
+    return notes
+
+
+def _shown(called: form.Called) -> str:
+    return f"{called.tool}({called.arguments.text})"[:300] + f" of step {called.step}"
+
+
+def steps(first: int, last: int) -> str:
+    """Name them, with a verb."""
+    return f"step {first} is" if first == last else f"steps {first} to {last} are"

@@ -1,0 +1,341 @@
+"""What a recording says of each moment of its sessions: variables, who changed them when, what a step read. Pure.
+
+Steps, and values that the host set, are moments; each follows another one. A rollback leads back to one, a branch goes
+on from one in another session.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct, field
+
+from safeexec.common.text import one_line, shorten
+from safeexec.errors import RecordingError
+from safeexec.recordings import format as form
+
+_WORD = r"(?<![\w.])([^\W\d]\w*+)(?![ \t]*+=(?!=))"
+_NAMES = re.compile(
+    # Comments and strings are passed over, whole or to the end of what there is, so that each character is looked at
+    # once; attributes and keywords are no names.
+    r"""#[^\n]*+|(?:(?<!\w)([A-Za-z]{1,2}))?(?:'{3}(?>(?:[^'\\]|\\.|'(?!''))*)(?>(?:'{3})?)"""
+    r"""|"{3}(?>(?:[^"\\]|\\.|"(?!""))*)(?>(?:"{3})?)|'(?>(?:[^'\\\n]|\\.)*)'?+|"(?>(?:[^"\\\n]|\\.)*)"?+)|""" + _WORD,
+    re.S,
+)
+_IN_TEXT = re.compile(_WORD)
+SOURCE_CHARACTERS = 1 << 20
+"""Of a source in which names are looked for."""
+
+
+def mentioned(source: str) -> set[str]:
+    """The names that a source mentions, those in f-strings included."""
+    names: set[str] = set()
+    for found in _NAMES.finditer(source[:SOURCE_CHARACTERS]):
+        prefix, name = found.groups()
+        if name:
+            names.add(name)
+        elif prefix and "f" in prefix.lower():
+            names.update(_IN_TEXT.findall(found[0], len(prefix)))
+    return names
+
+
+class Moment(Struct, frozen=True, eq=False, kw_only=True):
+    """A state of a session: after a step, or after the host has changed a variable."""
+
+    session: int
+    step: int
+    before: Moment | None = None
+    source: str = ""
+    """Of the step; "" where the host set a variable."""
+    ended: form.Ended | None = None
+    undone: bool = False
+    """Whether the step left no trace: `before` is the state after it, too."""
+    written: dict[str, str] = {}
+    """Name → what it has become, in a few words."""
+    deleted: tuple[str, ...] = ()
+    calls: tuple[tuple[str, str], ...] = ()
+    """The host tools that it called, and with what."""
+    depth: int = 0
+    """How many moments there were before it."""
+    leap: Moment | None = None
+    """One far before it: over these a state is found in as many steps as the depth has digits."""
+    stepped: Moment | None = None
+    """The last one before it that is a step's."""
+
+    @property
+    def place(self) -> str:
+        """``7``, or ``2.7`` for a step of another session than the first."""
+        return str(self.step) if self.session == 1 else f"{self.session}.{self.step}"
+
+    def variables(self) -> dict[str, str]:
+        """Every variable after it, with a few words about its value."""
+        found: dict[str, str] = {}
+        gone: set[str] = set()
+        moment: Moment | None = self
+        while moment is not None:
+            if not moment.undone:
+                for name, words in moment.written.items():
+                    if name not in gone:
+                        found.setdefault(name, words)
+                gone.update(moment.deleted)
+                gone.update(moment.written)
+            moment = moment.before
+        return dict(sorted(found.items()))
+
+    def reads(self) -> list[str]:
+        """The variables that there were and that its source mentions. (What a function reads that it calls is not
+        in the source.)
+        """
+        if self.before is None:
+            return []
+        return sorted(mentioned(self.source) & self.before.variables().keys())
+
+    def changes_of(self, name: str) -> Iterator[Moment]:
+        """The moments up to this one that bound or unbound a name, the last one first."""
+        moment: Moment | None = self
+        while moment is not None:
+            if not moment.undone and (name in moment.written or name in moment.deleted):
+                yield moment
+            moment = moment.before
+
+    def __repr__(self) -> str:
+        return f"<Moment {str(self).strip()}>"
+
+    def __str__(self) -> str:
+        what = one_line(self.source, 60) if self.source else f"the host set {', '.join(self.written) or 'nothing'}"
+        return f"{self.place:>6}  {self.outcome:10} {what}{'   (undone)' if self.undone else ''}"
+
+    @property
+    def outcome(self) -> str:
+        """Return how its step ended, ``ok``."""
+        if self.ended is None:
+            return "host"
+        return "raised" if self.ended.problem else self.ended.outcome
+
+    def describe(self) -> str:
+        """All that is known of it, for people."""
+        lines = [str(self).strip()]
+        if self.source:
+            lines += ["", *(f"    {line}" for line in self.source.splitlines()[:40]), ""]
+        for title, words in (
+            ("read", ", ".join(self.reads())),
+            ("wrote", ", ".join(self.written)),
+            ("deleted", ", ".join(self.deleted)),
+            ("called", "; ".join(f"{tool}({arguments})" for tool, arguments in self.calls)),
+        ):
+            if words:
+                lines.append(f"{title}: {shorten(words, 1000)}")
+        if self.ended is not None:
+            lines += _lines_of_end(self.ended)
+        lines += ["variables:"] + [f"    {name} = {one_line(words, 100)}" for name, words in self.variables().items()]
+        return "\n".join(lines)
+
+
+def _lines_of_end(ended: form.Ended) -> list[str]:
+    lines = [f"printed: {one_line(ended.stdout, 300)}"] if ended.stdout else []
+    if ended.text:
+        lines.append(f"value: {one_line(ended.text, 300)}")
+    if ended.error is not None:
+        lines.append(f"error: {one_line(f'{ended.error.type}: {ended.error.message}', 300)}")
+        lines += [f"rule: {ended.error.rule}"] if ended.error.rule else []
+    return lines
+
+
+class UnknownEffect(Struct, frozen=True):
+    """A call of a host tool, or the undoing of one, that began and of which nobody knows what came of it."""
+
+    session: int
+    step: int
+    tool: str
+    arguments: str
+    """As they would be written, short."""
+    key: str
+    """By which an idempotent tool tells its calls apart; "" where it has none."""
+    undoing: bool = False
+
+    def __str__(self) -> str:
+        place = str(self.step) if self.session == 1 else f"{self.session}.{self.step}"
+        call = one_line(f"{self.tool}({self.arguments})", 300)
+        key = f", key {one_line(self.key, 100)}" if self.key else ""
+        return f"{place:>6}  {'undo of ' if self.undoing else ''}{call}{key}"
+
+
+class _Reading(Struct):
+    """One session, while its records are read."""
+
+    now: Moment
+    names: dict[str, Moment] = field(default_factory=dict)
+    begun: form.Begun | None = None
+    calls: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Timeline:
+    """The moments of a recording. Iterate for the steps in the order in which they ended."""
+
+    def __init__(self, records: Iterable[form.AnyRecord], session: int = 1) -> None:
+        """`session`: the one that is meant where none is named."""
+        self.session = session
+        self.steps: list[Moment] = []
+        self._arguments: dict[int, str] = {}
+        self._unknown: dict[int, UnknownEffect] = {}
+        self._lines: dict[int, _Reading] = {1: _Reading(Moment(session=1, step=0))}
+        for record in records:
+            if isinstance(record, form.OfSession):
+                self._take(record)
+        self._places = {(moment.session, moment.step): moment for moment in self.steps}
+
+    def __iter__(self) -> Iterator[Moment]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def at(self, step: int, session: int | None = None) -> Moment:
+        """A step by its number; without `session` also one that a branch went on from. Raises `RecordingError`."""
+        found = self._places.get((self.session if session is None else session, step))
+        if found is None and session is None:
+            found = next((one for one in _past(self.now()) if one.step == step and one.ended is not None), None)
+        if found is None:
+            raise RecordingError(f"there is no step {step} of session {session or self.session}")
+        return found
+
+    def now(self, session: int | None = None) -> Moment:
+        """The state that a session is in. Raises `RecordingError`."""
+        try:
+            return self._lines[self.session if session is None else session].now
+        except KeyError:
+            raise RecordingError(f"there is no session {session}") from None
+
+    def when(self, name: str, session: int | None = None) -> list[Moment]:
+        """The moments at which a variable got what it now is, and before; the last one first."""
+        return list(self.now(session).changes_of(name))
+
+    @property
+    def unknown(self) -> list[UnknownEffect]:
+        """The effects that began and of which no end is recorded, in order: the host died meanwhile, the step was
+        interrupted, or the tool gave no answer in time.
+        """
+        return list(self._unknown.values())
+
+    def __str__(self) -> str:
+        return self.listed({*self._lines})
+
+    def listed(self, sessions: set[int]) -> str:
+        """The steps of some sessions, a line each; what a rollback or the end of a step has undone is marked."""
+        kept = {id(moment) for number in sessions & self._lines.keys() for moment in _past(self.now(number))}
+        lines = (
+            f"{moment}{'' if moment.undone or id(moment) in kept else '   (undone)'}"
+            for moment in self.steps
+            if moment.session in sessions
+        )
+        return "\n".join(lines) or "no step has ended"
+
+    def _take(self, record: form.OfSession) -> None:
+        if isinstance(record, form.Opened):
+            self._lines[record.session] = _Reading(Moment(session=record.session, step=0))
+        line = self._lines.get(record.session)
+        if line is None:
+            raise RecordingError(f"line {record.n}: there is no session {record.session}")
+        if isinstance(record, form.Begun):
+            line.begun, line.calls = record, []
+        elif isinstance(record, form.Called):
+            line.calls.append((record.tool, record.arguments.text))
+            self._arguments[record.call] = record.arguments.text
+            if record.effect == "at-once":
+                self._begins(record, record.call)
+        elif isinstance(record, form.Answered):
+            self._unknown.pop(record.call, None)
+        elif isinstance(record, form.Effect):
+            self._follow(record)
+        elif isinstance(record, form.Ended):
+            self._end(line, record)
+        elif isinstance(record, form.Operation) and not record.problem:
+            self._operate(line, record)
+
+    def _begins(self, record: form.Called | form.Effect, call: int, undoing: bool = False) -> None:
+        where = (record.session, record.step, record.tool, self._arguments.get(call, ""), record.key, undoing)
+        self._unknown[call] = UnknownEffect(*where)
+
+    def _follow(self, effect: form.Effect) -> None:
+        if effect.became in ("begun", "undoing"):
+            self._begins(effect, effect.call, effect.became == "undoing")
+        elif effect.became != "unknown":
+            self._unknown.pop(effect.call, None)
+
+    def _end(self, line: _Reading, ended: form.Ended) -> None:
+        undone = bool(ended.problem) or ended.state != "kept"
+        if undone and line.now.step != ended.now:
+            line.now = _back(line.now, ended.now)
+        begun, changes = line.begun, ended.changes
+        names = () if undone else (*changes.created, *changes.changed)
+        moment = _after(
+            line.now,
+            session=ended.session,
+            step=ended.step,
+            source=begun.text if begun is not None else "",
+            ended=ended,
+            undone=undone,
+            written={name: changes.descriptions.get(name, "") for name in names},
+            deleted=() if undone else changes.deleted,
+            calls=tuple(line.calls),
+        )
+        if not undone and isinstance(begun, form.Run):
+            for name, value in begun.namespace.items():
+                moment.written.setdefault(name, value.text)
+        line.begun = None
+        self.steps.append(moment)
+        if not undone:
+            line.now = moment
+
+    def _operate(self, line: _Reading, record: form.Operation) -> None:
+        now = line.now
+        where: dict[str, Any] = {"session": record.session, "step": record.now}
+        if isinstance(record, form.Set):
+            line.now = _after(now, written={record.name: record.value.text}, **where)
+        elif isinstance(record, form.Deleted):
+            line.now = _after(now, deleted=(record.name,), **where)
+        elif isinstance(record, form.Named | form.FromTemplate):
+            line.names[record.name] = now
+        elif isinstance(record, form.Dropped):
+            line.names.pop(record.name, None)
+        elif isinstance(record, form.RolledBack):
+            known = line.names.get(record.name) if record.name is not None else _undone(now, record.steps)
+            line.now = known if known is not None else _back(now, record.now)
+        elif isinstance(record, form.Branched):
+            for number in record.branches:
+                self._lines[number] = _Reading(now)
+
+
+def _past(moment: Moment | None) -> Iterator[Moment]:
+    """It, and all before it."""
+    while moment is not None:
+        yield moment
+        moment = moment.before
+
+
+def _after(before: Moment, **fields: Any) -> Moment:
+    """A moment after another one."""
+    near = before.leap or before
+    far = near.leap or near
+    even = before.depth - near.depth == near.depth - far.depth
+    stepped = before if before.ended is not None else before.stepped
+    return Moment(before=before, depth=before.depth + 1, leap=far if even else before, stepped=stepped, **fields)
+
+
+def _undone(now: Moment, steps: int) -> Moment | None:
+    """The state before the last step, or before so many; None where it is not known."""
+    before: Moment | None = now
+    while steps > 0 and before is not None:
+        last = before if before.ended is not None else before.stepped
+        before = last.before if last is not None else None
+        steps -= 1
+    return before
+
+
+def _back(now: Moment, step: int) -> Moment:
+    """The newest state before this one that is that of a step: the steps on a way never grow less."""
+    while now.step > step and now.before is not None:
+        now = now.leap if now.leap is not None and now.leap.step > step else now.before
+    return now

@@ -1,0 +1,378 @@
+"""Searches in sessions in memory: whatever goes wrong, and whenever, everything is closed but the best."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from safeexec import (
+    Budget,
+    CheckpointError,
+    Proposal,
+    Result,
+    SandboxError,
+    SearchResult,
+    SearchState,
+    SearchTree,
+    SessionClosed,
+    async_search,
+    search,
+)
+from safeexec.agent.search.plan import Method
+from tests.agent.search.model import ModelSession, World
+
+OPS = ["x = x + 3", "x = x * 2", "x = x - 1", "x = 1 / 0"]
+METHODS: list[Method] = ["best-of-n", "beam"]
+NEAR = "-abs(x - 37)"
+
+
+def found(world: World, method: Method = "beam", tree: SearchTree | None = None, **options: Any) -> SearchResult[Any]:
+    """A search for 37 from 1."""
+    (root,) = [session for session in world.open if session.depth == 0]
+    options = {"budget": Budget(steps=25), "width": 3, "depth": None if method == "best-of-n" else 4} | options
+    return search(root, OPS, NEAR, method=method, resume=tree, **options)
+
+
+def told(tree: SearchTree) -> list[tuple[Any, ...]]:
+    return [(node.sources, node.status, node.score) for node in tree.nodes]
+
+
+def tried(tree: SearchTree) -> list[tuple[Any, ...]]:
+    """Without what the budget left untried."""
+    return [row for row in told(tree) if row[1] != "untried"]
+
+
+def left_open(world: World, result: SearchResult[Any] | None) -> bool:
+    """Whether more is open than the caller's session and the best one."""
+    best = None if result is None else result.best
+    return bool([session for session in world.open if session.depth and session is not best])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_best_is_a_live_session_and_all_others_are_closed(method: Method) -> None:
+    world = World()
+    root = world.root(x=1)
+    with found(world, method) as result:
+        assert result.best is not None and not left_open(world, result)
+        assert -abs(result.best.names["x"] - 37) == result.score
+        assert root.names == {"x": 1} and root.programs == []
+    assert world.open == {root}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("branches", [1, 2, 3, 5])
+def test_with_few_branches_the_choice_is_the_same(method: Method, branches: int) -> None:
+    many, few = World(), World(branches)
+    many.root(x=1), few.root(x=1)
+    whole, part = found(many, method), found(few, method)
+    assert tried(whole.tree) == tried(part.tree)
+    assert part.best is not None and part.best.names == whole.best.names
+    assert not left_open(few, part)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_workers_change_nothing(method: Method) -> None:
+    trees = []
+    for workers in (1, 4):
+        world = World()
+        world.root(x=1)
+        trees.append(told(found(world, method, workers=workers).tree))
+    assert trees[0] == trees[1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_search_that_is_interrupted_at_any_call_ends_with_its_best_and_can_be_gone_on_with(method: Method) -> None:
+    world = World()
+    world.root(x=1)
+    whole = found(world, method)
+    for at in range(1, world.calls + 1):
+        interrupted = World()
+        interrupted.root(x=1)
+
+        def stop(name: str, world: World = interrupted, at: int = at) -> None:
+            if world.calls == at:
+                raise KeyboardInterrupt
+
+        interrupted.before = stop
+        tree = SearchTree()
+        result = found(interrupted, method, tree)
+        assert result.why == "interrupted" or result.best is not None
+        assert not left_open(interrupted, result), at
+        if (best := tree.best) is not None and result.best is not None:
+            assert -abs(result.best.names["x"] - 37) == best.score
+            result.close()
+        again = found(interrupted, method, tree)
+        assert again.score == whole.score and again.sources == whole.sources, at
+        again.close()
+        assert not left_open(interrupted, None)
+
+
+@pytest.mark.parametrize("error", [SessionClosed("the zygote died"), SandboxError("the process died"), MemoryError()])
+def test_an_error_at_any_call_leaves_nothing_open(error: Exception) -> None:
+    world = World()
+    world.root(x=1)
+    found(world)
+    for at in range(1, world.calls + 1):
+        failing = World()
+        failing.root(x=1)
+
+        def fail(name: str, world: World = failing, at: int = at) -> None:
+            if world.calls == at:
+                raise error
+
+        failing.before = fail
+        result = None
+        try:
+            result = found(failing)
+        except MemoryError:
+            assert isinstance(error, MemoryError)
+        assert not left_open(failing, result), at
+        if result is not None and isinstance(error, SessionClosed):
+            assert result.why == "lost" and "the zygote died" in result.message and result.best is None
+
+
+def test_a_refusal_is_tried_again_with_fewer() -> None:
+    whole = World()
+    whole.root(x=1)
+    expected = told(found(whole).tree)
+    for at in range(1, 12):
+        world = World()
+        world.root(x=1)
+        branched = iter(range(1, 1000))
+
+        def refuse(name: str, at: int = at, branched: Iterator[int] = branched) -> None:
+            if name == "branch" and next(branched) == at:
+                raise CheckpointError("no room")
+
+        world.before = refuse
+        result = found(world)
+        assert told(result.tree) == expected and not left_open(world, result)
+
+
+def test_where_no_branch_may_be_made_the_search_says_so() -> None:
+    world = World(0)
+    world.root(x=1)
+    result = found(world)
+    assert (result.why, result.best) == ("refused", None) and "0 allowed" in result.message
+
+
+def test_deep_searches_begin_again_from_the_root() -> None:
+    """A process has only so many layers: after some branches of branches a state is made by its programs alone."""
+    world = World()
+    root = world.root(x=0)
+    with search(root, ["x += 1", "x -= 1"], "x", method="beam", width=1, depth=30, budget=Budget(None)) as result:
+        assert result.score == 30 and len(result.sources) == 30 and result.spent.replayed > 0
+        assert not left_open(world, result)
+
+
+def test_a_program_that_fails_when_it_is_run_once_more_is_a_dead_end() -> None:
+    world = World(1)
+    root = world.root(x=0, runs=[])
+    state: dict[str, int] = {}
+
+    def before(name: str) -> None:
+        if name == "run":
+            state["runs"] = state.get("runs", 0) + 1
+
+    world.before = before
+    source = "x = x + 1 if len(str(runs)) < 9 else 1 / 0"
+    result = search(root, [source, "x = x + 2; runs = runs + [1]"], "x", method="beam", width=2, depth=2)
+    assert result.best is None or result.score is not None
+    assert not left_open(world, result)
+
+
+PROPOSERS: list[tuple[Any, str, int]] = [
+    (lambda state: 1 / 0, "ZeroDivisionError", 0),
+    (lambda state: "x = 1", "an iterable of sources, not str", 0),
+    (lambda state: None, "an iterable of sources, not NoneType", 0),
+    (lambda state: ["x = 1", 2], "a str or a Proposal, not int", 1),
+    (lambda state: [], "", 0),
+    (lambda state: ["x = 2"] * 500, "", 1),
+]
+
+
+@pytest.mark.parametrize(("proposer", "problem", "tried"), PROPOSERS)
+def test_proposers_that_fail_or_repeat_themselves(proposer: Any, problem: str, tried: int) -> None:
+    world = World()
+    result = search(world.root(x=0), proposer, "x")
+    assert result.why == "exhausted" and result.spent.steps == tried and problem in result.tree.root.problem
+    assert (result.best is not None) == bool(tried) and not left_open(world, result)
+
+
+def test_a_proposer_that_never_ends() -> None:
+    def endless(state: SearchState) -> Iterator[str]:
+        number = 0
+        while True:
+            number += 1
+            yield f"x = {number}"
+
+    def breaks(state: SearchState) -> Iterator[str]:
+        yield "x = 5"
+        raise KeyError("no more")
+
+    world = World()
+    with search(world.root(x=1), endless, "x", budget=Budget(steps=40)) as result:
+        assert (result.why, result.score, result.spent.steps) == ("steps", 40, 40)
+    with search(world.root(x=1), breaks, "x") as result:
+        assert result.score == 5 and "KeyError: 'no more'" in result.tree.root.problem
+
+
+def test_what_a_proposer_is_told_and_its_tokens() -> None:
+    heard: list[tuple[list[str], float | None, int, float]] = []
+
+    def propose(state: SearchState) -> list[Proposal]:
+        assert state.session.names["x"] == 1 + state.depth
+        assert (state.result is None) == (state.depth == 0)
+        heard.append((state.sources, state.score, state.depth, state.random.random()))
+        return [Proposal("x = x + 1", tokens=7)]
+
+    for _ in range(2):
+        world = World()
+        result = search(world.root(x=1), propose, "x", method="beam", depth=8, budget=Budget(None, tokens=20), seed=3)
+        assert result.why == "tokens" and result.spent.tokens == 21 and result.score == 4
+    assert heard[:3] == heard[3:] and [depth for _, _, depth, _ in heard[:3]] == [0, 1, 2]
+
+
+def test_scores_of_all_kinds() -> None:
+    def with_result(session: ModelSession, result: Result) -> float:
+        assert result.ok
+        return session.names["x"] * 2
+
+    def fails(session: ModelSession) -> float:
+        if session.names["x"] == 3:
+            return math.nan
+        raise ValueError("no score for this")
+
+    world = World()
+    options = ["x = 2", "x = 3"]
+    assert search(world.root(x=1), options, "x").score == 3
+    assert search(world.root(x=1), options, lambda session: -session.names["x"]).score == -2
+    assert search(world.root(x=1), options, with_result).score == 6
+    for score, problems in (
+        (fails, ["the score raised ValueError: no score for this", "the score is NaN"]),
+        ("undefined", ["the score raised StepFailed: error: NameError: name 'undefined' is not defined"] * 2),
+        ("[]", ["the score is no number, but list"] * 2),
+    ):
+        result = search(world.root(x=1), options, score)
+        assert result.best is None and result.score is None and result.sources == []
+        assert [node.problem for node in result.tree.nodes[1:]] == problems
+        assert problems[0] in result.message
+        assert [node.status for node in result.tree.nodes[1:]] == ["unscored"] * 2
+
+
+@pytest.mark.parametrize("method", ["best-of-n", "beam"])
+def test_a_program_that_scores_leaves_no_trace(method: Method) -> None:
+    world = World()
+    root = world.root(x=1)
+    with search(root, ["x = x + 2"], "(y := x)", method=method, depth=1 if method == "best-of-n" else 3) as result:
+        assert result.best is not None and result.best.names == {"x": 1 + 2 * len(result.sources)}
+        assert root.names == {"x": 1} and not left_open(world, result)
+
+
+def test_time_is_a_budget_and_a_goal_ends_it() -> None:
+    world = World()
+    result = search(world.root(x=1), ["x = 2"], "x", budget=Budget(seconds=0))
+    assert (result.why, result.spent.steps, result.best) == ("seconds", 0, None)
+    result = search(world.root(x=1), [f"x = {n}" for n in range(100)], "x", goal=3, budget=Budget(None))
+    assert result.why == "goal" and result.spent.steps < 60
+
+
+def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    world = World()
+    steps: list[int] = []
+    result = search(world.root(x=1), OPS, NEAR, method="beam", progress=lambda tree: steps.append(tree.spent.steps))
+    assert steps == sorted(steps) and steps[-1] == result.spent.steps > 0
+    search(world.root(x=1), OPS, NEAR, progress=True)
+    assert "search" in capsys.readouterr().err
+
+    def stop(tree: SearchTree) -> None:
+        raise KeyboardInterrupt
+
+    assert search(world.root(x=1), OPS, NEAR, progress=stop).why == "interrupted"
+
+
+def test_arguments_that_make_no_sense() -> None:
+    root = World().root(x=1)
+    with pytest.raises(TypeError, match="propose is a list of programs or a function, not str"):
+        search(root, "x = 1", "x")
+    with pytest.raises(TypeError, match="propose is a list of programs or a function, not int"):
+        search(root, 3, "x")
+    with pytest.raises(TypeError, match="score is a function or a program, not int"):
+        search(root, ["x"], 3)
+    with pytest.raises(ValueError, match="workers=0"):
+        search(root, ["x"], "x", workers=0)
+
+
+# On an event loop
+
+
+class AwaitedSession:
+    """The session in memory as one of an event loop."""
+
+    def __init__(self, session: ModelSession) -> None:
+        self.inner = session
+        self.policy = session.policy
+
+    async def branch(self, n: int = 1, *, checkpoints: str | None = None) -> list[AwaitedSession]:
+        return [AwaitedSession(session) for session in self.inner.branch(n)]
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            await asyncio.sleep(0)
+            return getattr(self.inner, name)(*args, **kwargs)
+
+        return call
+
+
+async def awaited(world: World, tree: SearchTree | None = None, **options: Any) -> SearchResult[Any]:
+    (root,) = [session for session in world.open if session.depth == 0]
+
+    async def propose(state: SearchState) -> list[str]:
+        await asyncio.sleep(0)
+        return OPS
+
+    return await async_search(
+        AwaitedSession(root), propose, NEAR, method="beam", width=3, depth=4, budget=Budget(25), resume=tree, **options
+    )
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_on_an_event_loop_it_is_the_same(workers: int) -> None:
+    blocking, world = World(), World()
+    blocking.root(x=1), world.root(x=1)
+    result = asyncio.run(awaited(world, workers=workers))
+    assert told(result.tree) == told(found(blocking).tree)
+    assert result.best is not None and not left_open(world, SearchResult(result.best.inner, result.tree, "", ""))
+
+
+def test_a_task_that_is_cancelled_at_any_call_closes_all_and_its_tree_is_gone_on_with() -> None:
+    world = World()
+    world.root(x=1)
+    whole = asyncio.run(awaited(world))
+    for at in range(1, world.calls + 1, 3):
+        cancelled = World()
+        cancelled.root(x=1)
+        tree = SearchTree()
+
+        async def main(cancelled: World = cancelled, tree: SearchTree = tree, at: int = at) -> None:
+            task = asyncio.current_task()
+
+            def cancel(name: str) -> None:
+                if cancelled.calls == at:
+                    assert task is not None
+                    task.cancel()
+
+            cancelled.before = cancel
+            await awaited(cancelled, tree, workers=2)
+
+        try:
+            asyncio.run(main())
+        except asyncio.CancelledError:
+            assert not left_open(cancelled, None), at
+            cancelled.before = lambda name: None
+            again = asyncio.run(awaited(cancelled, tree))
+            assert (again.score, again.sources) == (whole.score, whole.sources), at

@@ -1,0 +1,171 @@
+"""An event loop stays free whatever a guest does: what blocks is done in a thread, a busy socket is left at times."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safeexec import AsyncSandbox
+from safeexec.api.loops import drive
+from safeexec.engine.host.files import state_file
+from safeexec.engine.host.files.workspace import Workspace
+from safeexec.engine.host.waiting import Core, Wait, Work
+from safeexec.engine.host.waiting import drive as drive_blocking
+from tests.untrusted.hostile import FIND_SEAL
+
+PROGRESS = (
+    FIND_SEAL
+    + """\
+import os, msgspec
+body = msgspec.msgpack.encode(['progress', 'x', 1.0, None])
+frames = (len(body).to_bytes(4, 'little') + seal + body) * 50
+while True:
+    os.write(3, frames)
+"""
+)
+TRICKLE = (
+    FIND_SEAL
+    + """\
+import os
+os.write(3, (60 << 20).to_bytes(4, 'little') + seal)
+while True:
+    os.write(3, b'x')
+"""
+)
+
+
+def work(call: Callable[[], Any]) -> Core[Any]:
+    return (yield Work(call))
+
+
+def ready_for_ever(fd: int) -> Core[None]:
+    while True:
+        yield Wait((fd,), float("inf"))
+
+
+def test_blocking_work_is_done_in_a_thread_of_an_event_loop_alone() -> None:
+    assert drive_blocking(work(threading.get_ident)) == threading.get_ident()
+    assert asyncio.run(drive(work(threading.get_ident))) != threading.get_ident()
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(drive(work(lambda: 1 // 0)))
+
+
+async def test_a_cancelled_caller_waits_for_blocking_work() -> None:
+    begun, go, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def blocks() -> None:
+        begun.set()
+        go.wait(30)
+        ended.set()
+
+    task = asyncio.create_task(drive(work(blocks)))
+    await asyncio.to_thread(begun.wait, 30)
+    task.cancel()
+    await asyncio.sleep(0)
+    assert not task.done()
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+
+
+def test_the_same_on_trio() -> None:
+    trio = pytest.importorskip("trio", reason="trio is not installed")
+    assert trio.run(drive, work(threading.get_ident)) != threading.get_ident()
+
+
+async def test_a_descriptor_that_is_always_ready_does_not_keep_the_loop() -> None:
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(drive(_readable()), 0.2)
+
+
+def _readable() -> Core[None]:
+    ours, theirs = os.pipe()
+    try:
+        os.write(theirs, b"x")
+        yield from ready_for_ever(ours)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+@pytest.mark.parametrize("source", [PROGRESS, TRICKLE], ids=["progress", "trickle"])
+async def test_a_guest_that_keeps_its_socket_readable_is_stopped_in_time_and_leaves_the_loop_to_others(
+    source: str,
+) -> None:
+    async with AsyncSandbox("confined-python") as sandbox, sandbox.session() as hostile, sandbox.session() as other:
+        await hostile.run("x = 41")
+        await other.run("y = 41")
+        task = asyncio.create_task(hostile.run(source, timeout=2.0))
+        steps = 0
+        while not task.done():
+            assert (await other.run("y + 1")).value == 42
+            steps += 1
+        assert (await task).outcome in ("timeout", "cpu", "output")  # "output": its messages cost the host too much
+        assert steps >= 3, "the other session had no turn while the hostile one ran"
+        assert (await hostile.run("x + 1")).value == 42
+
+
+def threads_in(owner: Any, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> dict[str, set[int]]:
+    """In which threads each function is called from now on."""
+    threads: dict[str, set[int]] = {}
+    for name in names:
+        plain = getattr(owner, name)
+
+        def noted(*args: Any, name: str = name, plain: Any = plain, **kwargs: Any) -> Any:
+            threads.setdefault(name, set()).add(threading.get_ident())
+            return plain(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, noted)
+    return threads
+
+
+async def test_files_are_saved_and_restored_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = threads_in(state_file, ("write", "read", "put_back"), monkeypatch)
+    async with AsyncSandbox("standard") as sandbox:
+        async with sandbox.session() as session:
+            await session.run("x = 41")
+            await session.save(tmp_path / "state")
+        async with await sandbox.restore(tmp_path / "state") as session:
+            assert (await session.run("x + 1")).value == 42
+    assert {*threads} >= {"write", "read"} and threading.get_ident() not in set.union(*threads.values())
+
+
+async def test_the_files_of_a_session_are_made_and_removed_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = threads_in(Workspace, ("put", "close"), monkeypatch)
+    async with AsyncSandbox("data-analysis", files={"in.csv": b"1,2"}, spare=0) as sandbox:
+        session = await sandbox.session()
+        assert await session.list_files() == ["in.csv"]
+        loop = threading.get_ident()
+        assert loop not in threads["put"]
+        await session.close()
+        assert len(threads["close"] - {loop}) == 1, "what the session leaves is removed in a thread"
+
+
+async def test_the_files_of_a_step_are_looked_at_beside_the_loop_and_an_empty_workspace_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = threads_in(Workspace, ("snapshot", "restore", "branch", "listing", "snapshot_or_undo"), monkeypatch)
+    loop = threading.get_ident()
+
+    async with AsyncSandbox("data-analysis", spare=0) as sandbox, sandbox.session() as session:
+        await session.run("1 + 1")
+        assert threads.pop("snapshot") == {loop}, "a thread costs more than a look at nothing"
+        await session.run("open('a.txt', 'w').write('1')")
+        await session.set("x", 1)
+        await session.checkpoint("there")
+        threads.clear()
+        (branch,) = await session.branch(1)
+        assert [file.name for file in (await session.run("open('b.txt', 'w').write('2')")).files] == ["b.txt"]
+        await session.rollback()
+        assert await session.list_files() == ["a.txt"] == await branch.list_files()
+        await session.save(tmp_path / "state")
+        await branch.close()
+        assert threads.keys() == {"snapshot", "restore", "branch", "listing"}
+        assert not any(loop in found for found in threads.values())

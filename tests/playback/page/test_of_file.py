@@ -1,0 +1,66 @@
+"""Files that people ask a page of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from safeexec.errors import RecordingError
+from safeexec.playback.page.of_file import page_of
+
+DATA = Path(__file__).parents[2] / "recordings" / "data"
+TASK = b'{"kind": "task", "task": "add <b>", "model": "m", "policy": "standard"}\n'
+STEP = b'{"kind": "step", "source": "# why\\n1 + 1", "outcome": "ok", "observation": "Value: 2", "state": "kept"}\n'
+
+
+def test_a_recording() -> None:
+    page = page_of(DATA / "errand.jsonl")
+    assert page.nodes[0].kind == "start"
+    assert page.chains
+
+
+def test_a_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(TASK + b'{"kind": "reply", "text": "I add."}\n' + STEP + b'{"kind": "end", "stop": "answer", "rea')
+    page = page_of(path)
+    assert page.title == "add <b>"
+    assert [(node.kind, node.title) for node in page.nodes] == [
+        ("words", "the task: add <b>"),
+        ("words", "the model: I add."),
+        ("step", "1 + 1"),
+    ]
+    assert dict(page.facts) == {"model": "m", "policy": "standard"}
+
+
+def test_the_page_of_a_transcript_shows_its_pictures(tmp_path: Path) -> None:
+    """A URL of another kind is no picture, and nothing of a stranger's is written into the page."""
+    path = tmp_path / "t.jsonl"
+    shown = b', "pictures": ["data:image/png;base64,iVBORw0KGgo=", "data:text/html,<script>alert(1)</script>"]}'
+    path.write_bytes(TASK + STEP.replace(b"}", shown))
+    picture, other = page_of(path).nodes[1].displays
+    assert "data:image/png;base64,iVBORw0KGgo=" in picture and "script" not in other
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b"{}\n", b'{"kind": "reply", "text": "x"}\n', b"\xff\n", b"[" * 10_000 + b"\n", TASK[:-1]]
+)
+def test_what_is_neither_is_said_so(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    with pytest.raises((RecordingError, OSError), match="x"):
+        page_of(path)
+
+
+def test_what_a_repair_did_to_the_files_is_how_its_step_ended(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    steps = [STEP.replace(b"}", b', "verdict": "%s"}' % verdict) for verdict in (b"rolled back", b"committed")]
+    path.write_bytes(TASK + b"".join(steps) + steps[0].replace(b'"ok"', b'"error"'))
+    assert [node.outcome for node in page_of(path).nodes[1:]] == ["rolled back", "committed", "error"]
+
+
+def test_a_transcript_with_a_broken_line_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(TASK + b"{}\n")
+    with pytest.raises(RecordingError, match=r"t\.jsonl:2"):
+        page_of(path)

@@ -1,0 +1,185 @@
+"""How a session was left, read from its lines: wherever they are cut, and whoever wrote them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeexec import Sandbox, tool
+from safeexec.errors import StateFileError, StoreError
+from safeexec.recordings.store import StoreOptions, open_store, recovery
+from tests.recordings.store.kills import run as killed
+
+
+def lines(*records: dict[str, Any]) -> bytes:
+    heading = {"kind": "recording", "format": 2, "safeexec": "0.10", "python": "3.11.2", "identity": "me"}
+    numbered = [{"n": n, **record} for n, record in enumerate([heading, *records])]
+    return b"".join(json.dumps(record).encode() + b"\n" for record in numbered)
+
+
+def left(folder: Path, **parts: bytes) -> recovery.Left | None:
+    store = open_store(StoreOptions(at=folder, session_mb=8))
+    try:
+        held = store.claim("ada")
+        for number, data in parts.items():
+            store.append(held, number.removeprefix("p") + ".jsonl", 0, data)
+        store.release(held)
+        return recovery.read(store, store.claim("ada"))
+    finally:
+        store.close()
+
+
+def step(number: int, since: int | None, **more: Any) -> list[dict[str, Any]]:
+    run = {"kind": "run", "session": 1, "step": number, "source": f"x = {number}"}
+    known = {} if since is None else {"since": since, "moment": number, "did": number}
+    return [run, {"kind": "result", "session": 1, "step": number, "now": number, "outcome": "ok", **known, **more}]
+
+
+def test_the_newest_state_that_can_be_had(tmp_path: Path) -> None:
+    found = left(tmp_path, p000001=lines(*step(1, 0), *step(2, 1), *step(3, None), *step(4, 3)))
+    assert [doing.step for doing in found.doings] == [1, 2]
+    assert (found.now, found.step, found.lost, found.begun) == (2, 4, [3, 4], 0)
+    assert [one.run.source for one in found.undone] == ["x = 3", "x = 4"]
+    assert recovery.told(found) == ["steps 3 to 4 are lost: no state was saved after them"]
+
+
+def test_a_rollback_leads_to_a_state_that_was(tmp_path: Path) -> None:
+    back = {"kind": "rollback", "session": 1, "step": 2, "now": 1, "moment": 1}
+    found = left(tmp_path, p000001=lines(*step(1, 0), *step(2, 1), back, *step(3, 1)))
+    assert ([doing.step for doing in found.doings], found.lost) == ([1, 3], [])
+
+
+def test_a_deferred_call_of_a_step_that_waits_does_not_wait_beside_it(tmp_path: Path) -> None:
+    call = {"kind": "tool-call", "session": 1, "step": 2, "call": 1, "tool": "send", "arguments": {}}
+    run, ended = step(2, None, now=1, outcome="waiting")
+    found = left(tmp_path, p000001=lines(*step(1, 0), run, {**call, "effect": "deferred", "key": "me-2-1"}, ended))
+    assert (found.now, found.waiting, found.undone) == (1, [], [])
+
+
+def test_a_part_that_was_about_to_begin_does_not_count(tmp_path: Path) -> None:
+    whole = lines(*step(1, 0))
+    for cut in (0, 10, len(lines()) - 1):
+        found = left(tmp_path / str(cut), p000001=whole, p000002=lines()[:cut])
+        assert (found.part, found.now) == (1, 1)
+    assert left(tmp_path / "empty") is None
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The lines of a session with calls of all kinds."""
+
+    @tool(effect="deferred")
+    def send(to: str) -> None: ...
+
+    def pay(n: int) -> int:
+        return n
+
+    folder = tmp_path_factory.mktemp("store")
+    with Sandbox("standard", tools=[send, pay], store=folder, durable="close") as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("x = 1")
+        session.set("y", [2])
+        session.run("send('ben')\na = pay(2)")
+        session.run("x = 2", namespace={"z": 3})
+        session.rollback()
+        session.run("1 / 0")
+        session.history()  # all is written then
+        heading, _, rest = (folder / "default/ada/000001.jsonl").read_bytes().partition(b"\n")
+    assert rest.count(b"\n") > 12
+    short = {name: value for name, value in json.loads(heading).items() if name not in ("yaml", "origins", "tools")}
+    return json.dumps(short).encode() + b"\n" + rest
+
+
+def test_cut_at_every_byte_it_is_what_it_was_after_some_line(stored: bytes, tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    held = store.claim("ada")
+    first, before, seen = stored.index(b"\n") + 1, None, set()
+    for cut in range(first, len(stored) + 1):
+        store.append(held, "000001.jsonl", 0, stored[:cut])
+        held.parts["000001.jsonl"] = cut
+        found = recovery.read(store, held)
+        assert found.size == stored[:cut].rindex(b"\n") + 1
+        if stored[cut - 1 : cut] == b"\n":
+            before = found
+            seen.add((found.now, found.begun))
+        else:
+            assert (found.doings, found.lost, found.begun) == (
+                (before.doings, before.lost, before.begun) if before else ([], [], 0)
+            )
+        recovery.told(found)
+    store.close()
+    assert len(seen) > 3
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_what_a_stranger_writes_is_read_or_refused(stored: bytes, data: st.DataObject, tmp_path_factory: Any) -> None:
+    folder = tmp_path_factory.mktemp("strange")
+    records = [json.loads(line) for line in stored.splitlines()]
+    for _ in range(data.draw(st.integers(1, 3))):
+        record = data.draw(st.sampled_from(records))
+        name = data.draw(st.sampled_from([*record, "moment", "since", "did", "undone", "step"]))
+        record[name] = data.draw(
+            st.none() | st.booleans() | st.integers(-1, 1 << 60) | st.floats() | st.text(max_size=20) | st.just([[]])
+        )
+    written = b"".join(json.dumps(record).encode() + b"\n" for record in records)
+    try:
+        found = left(folder, p000001=written)
+    except StoreError:
+        return
+    assert found is None or len(recovery.told(found)) < 100
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (b"garbage\n", "not JSON"),
+        (lines()[:-2] + b', "format": 3}\n', "reads 2 at most"),
+        (lines({"kind": "recording"}), "cannot be read"),
+        (lines({"kind": "stop", "reason": "none"}), "not a line of kind 'stop'"),
+        (b"x" * (17 << 20), "17 MiB of lines, and session_mb allows 8"),
+    ],
+)
+def test_what_cannot_be_read_is_told(written: bytes, told: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=told):
+        left(tmp_path, p000001=written)
+
+
+@pytest.mark.parametrize("state", ["{}", '{"data": "AAAA"}', '{"data": "?"}', '{"left_out": "large", "size": 7}'])
+def test_a_state_that_is_none_is_told_and_nothing_is_overwritten(state: str, tmp_path: Path) -> None:
+    written = lines()[:-2] + f', "state": {state}}}\n'.encode()
+    left(tmp_path, p000001=written)
+    with Sandbox("standard", store=tmp_path) as sandbox:
+        for _ in range(2):
+            with pytest.raises((StoreError, StateFileError)):
+                sandbox.session_for("ada")
+        assert (tmp_path / "default/ada/000001.jsonl").read_bytes() == written
+        sandbox.forget("ada")
+        assert sandbox.session_for("ada").run("1").ok
+
+
+def test_steps_that_come_out_otherwise_are_lost_and_told(tmp_path: Path) -> None:
+    with Sandbox("standard", store=tmp_path) as sandbox, sandbox.session_for("ada") as session:
+        for number in range(4):
+            session.run(f"x{number} = {number}")
+    path = tmp_path / "default/ada/000001.jsonl"
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
+    changed = next(one for one in records if one["kind"] == "run" and one["step"] == 3)
+    changed["source"] = "x2 = 'another'"
+    path.write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in records))
+    with Sandbox("standard", store=tmp_path) as sandbox:
+        result = sandbox.session_for("ada").run("sorted(name for name in globals() if name[:1] == 'x')")
+        assert result.value == ["x0", "x1"]
+        assert "steps 3 to 4 are lost: no state was saved after them" in result.notes
+    with Sandbox("standard", store=tmp_path) as sandbox:
+        assert sandbox.session_for("ada").run("x1").value == 1
+
+
+def test_kills_lose_nothing_in_silence() -> None:
+    counted = killed(6, 3, "step", "directory")
+    assert counted["kills"] >= 6

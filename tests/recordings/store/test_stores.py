@@ -1,0 +1,187 @@
+"""What every store does: claims, appends, reads, lists and removes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from safeexec import Allow, Later, Policy, Sandbox
+from safeexec.errors import SessionTaken, StoreError
+from safeexec.recordings.store import Store, StoreOptions, open_store
+
+Opened = Callable[..., Store]
+
+
+@pytest.fixture(params=["directory", "postgres"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    made: list[Store] = []
+    at = str(tmp_path / "store") if request.param == "directory" else request.getfixturevalue("server").url
+
+    def get(**options: Any) -> Store:
+        made.append(open_store(StoreOptions(at=at, **{"tenant": tmp_path.name, **options})))
+        return made[-1]
+
+    yield get
+    for store in made:
+        store.close()
+
+
+def whole(store: Store, held: Any, part: str) -> bytes:
+    return b"".join(store.read(held, part))
+
+
+def test_what_is_appended_is_read(opened: Opened) -> None:
+    store = opened()
+    held = store.claim("ada")
+    assert (held.parts, held.generation) == ({}, 1)
+    store.append(held, "1.jsonl", 0, b"one\n")
+    store.append(held, "1.jsonl", 4, b"two\n", sync=True)
+    store.append(held, "1.state", 0, bytes(3_000_000))
+    store.append(held, "1.jsonl", 8, b"three\n")
+    store.append(held, "1.jsonl", 14, b"", sync=True)
+    assert whole(store, held, "1.jsonl") == b"one\ntwo\nthree\n"
+    assert whole(store, held, "1.state") == bytes(3_000_000)
+    store.append(held, "1.jsonl", 8, b"3\n")  # in place of what was there from that byte on
+    assert whole(store, held, "1.jsonl") == b"one\ntwo\n3\n"
+    (row,) = store.list()
+    assert (row.label, row.bytes >= 3_000_010, row.used > 0) == ("ada", True, True)
+    store.release(held)
+    held = store.claim("ada")
+    assert (held.parts, held.generation) == ({"1.jsonl": 10, "1.state": 3_000_000}, 2)
+    store.remove(held, "1.state")
+    store.remove(held, "never there")
+    store.release(held)
+    assert store.claim("ada").parts == {"1.jsonl": 10}
+
+
+def test_one_owner_at_a_time(opened: Opened) -> None:
+    first, second = opened(), opened()
+    held = first.claim("ada")
+    for store in (first, second):
+        with pytest.raises(SessionTaken, match=f"'ada' is open elsewhere: process {os.getpid()} of "):
+            store.claim("ada")
+    second.claim("ben")
+    opened(tenant="other").claim("ada")
+    first.release(held)
+    first.release(held)
+    again = second.claim("ada")
+    with pytest.raises(SessionTaken, match="has taken over the session 'ada'"):
+        first.append(held, "1.jsonl", 0, b"late\n")
+    assert again.parts == {}
+    second.remove(again)
+    assert [row.label for row in first.list()] == ["ben"]
+    assert first.claim("ada").parts == {}
+
+
+def test_a_tenant_may_have_so_much(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = opened(tenant_mb=1)
+    monkeypatch.setattr("safeexec.recordings.store.interface.SUM_SECONDS", 0.0)
+    held = store.claim("ada")
+    store.append(held, "1.jsonl", 0, bytes(1 << 20))
+    with pytest.raises(StoreError, match="take 1 MiB, and tenant_mb allows 1"):
+        store.append(held, "1.jsonl", 1 << 20, b"more")
+    assert sum(map(len, store.read(held, "1.jsonl"))) == 1 << 20
+    store.append(held, "1.jsonl", 1 << 20, b"", sync=True)
+
+
+def test_many_sessions_are_no_matter_until_they_are_asked_for(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for number in range(1000):
+        held = store.claim(f"user {number}")
+        store.append(held, "000001.jsonl", 0, b"x" * 100)
+        store.release(held)
+    store.close()
+    began = perf_counter()
+    store = open_store(tmp_path)
+    store.release(store.claim("user 7"))
+    opening = perf_counter() - began
+    began = perf_counter()
+    assert len(list(store.list())) == 1000
+    assert opening < (perf_counter() - began)
+    store.close()
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo", "directory", "device", "link of the session"])
+def test_nothing_but_regular_files_is_opened_in_a_directory(tmp_path: Path, kind: str) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"secret")
+    store = open_store(tmp_path / "store")
+    folder = tmp_path / "store/default/ada"
+    if kind == "link of the session":
+        folder.symlink_to(tmp_path)
+        with pytest.raises(StoreError, match="'ada' cannot be stored"):
+            store.claim("ada")
+        store.close()
+        return
+    folder.mkdir()
+    for name in ("000001.jsonl", "lock"):
+        path = folder / name
+        if kind == "link":
+            path.symlink_to(secret)
+        elif kind == "fifo":
+            os.mkfifo(path)
+        elif kind == "device":
+            path.symlink_to("/dev/zero")
+        else:
+            path.mkdir()
+        if name == "lock":
+            with pytest.raises(StoreError, match="'ada'"):
+                store.claim("ada")
+            continue
+        held = store.claim("ada")
+        assert held.parts == {}
+        with pytest.raises(StoreError, match="'ada'"):
+            store.append(held, name, 0, b"x")
+        with pytest.raises(StoreError, match="'ada'"):
+            whole(store, held, name)
+        store.release(held)
+        (folder / "lock").unlink()
+    assert secret.read_bytes() == b"secret"
+    store.close()
+
+
+@pytest.mark.parametrize("lock", [b"", bytes(60), b"not a number, and more than any number may have"])
+def test_a_damaged_lock_keeps_nobody_out(tmp_path: Path, lock: bytes) -> None:
+    """As of a machine that lost its power: the kernel's lock is what counts, and nobody has it."""
+    store = open_store(tmp_path)
+    (tmp_path / "default/ada").mkdir()
+    (tmp_path / "default/ada/lock").write_bytes(lock)
+    held = store.claim("ada")
+    store.append(held, "000001.jsonl", 0, b"x")
+    with pytest.raises(SessionTaken, match=f"process {os.getpid()}"):
+        store.claim("ada")
+    store.close()
+
+
+def test_what_waits_is_listed_unasked(opened: Opened) -> None:
+    store = opened()
+    policy = Policy.load("standard").replace(tools={"approval": ["pay"]})
+
+    def pay(amount: int, what: str = "") -> int:
+        return amount
+
+    given: dict[str, Any] = {"tools": [pay], "approval": lambda *_: Later("ask"), "store": store.options, "spare": 0}
+    with Sandbox(policy, **given) as sandbox:
+        waits = sandbox.session_for("ada").run("pay(3)").waiting_for
+        sandbox.session_for("bob").run("pay(9, 'x' * 200_000)")
+        sandbox.session_for("eve").run("x = 1")
+    with Sandbox(policy, **given) as sandbox:
+        first, second = sandbox.waiting()
+        assert (first, second.label, second.arguments) == (waits, "bob", {})
+        session = sandbox.session_for("bob")
+        assert [call.arguments.get("amount") for call in sandbox.waiting()] == [3, 9]
+        session.cancel_waiting()
+        assert sandbox.session_for("ada").answer(Allow()).value == 3
+        assert sandbox.waiting() == []
+        sandbox.session_for("ada").run("pay(4)")
+    for label, line in (("bob", b'{"kind":'), ("eve", b"\xff" * 70_000)):
+        held = store.claim(label)
+        store.append(held, "waits", 0, line)  # by a stranger
+        store.release(held)
+    with Sandbox(policy, **given) as sandbox:
+        assert [call.arguments for call in sandbox.waiting()] == [{"amount": 4}]

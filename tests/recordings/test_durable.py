@@ -1,0 +1,511 @@
+"""Sessions in a store: what comes back, in whichever process, and what is told to be lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import safeexec
+from safeexec import AsyncSandbox, Sandbox, tool
+from safeexec.errors import PolicyError, RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
+from safeexec.recordings import format as form
+from safeexec.recordings.reader import Recording
+from safeexec.recordings.store import StoreOptions, directory
+from tests.footprint import until
+
+PRELUDE = """
+import os, signal, sys
+from safeexec import Allow, Later, Sandbox, StepWaiting, tool
+store, made = sys.argv[1], sys.argv[2]
+
+def pay(amount: int) -> int:
+    if amount == 7 and not os.environ.get("DIES"):
+        return Later("whoever pays")
+    with open(made, "a") as file:
+        print("pay", amount, file=file)
+    if amount > 100 or amount == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return amount * 2
+
+@tool(idempotent=True)
+def book(seat: str, effect_key: str) -> str:
+    with open(made, "a") as file:
+        print("book", seat, effect_key, file=file)
+    if seat == "last" and os.environ.get("DIES"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return seat.upper()
+
+@tool(effect="deferred")
+def send(to: str | int) -> None:
+    with open(made, "a") as file:
+        print("send", to, file=file)
+    if to == "last" and os.environ.get("DIES"):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+sandbox = Sandbox("standard", tools=[pay, book, send], store=store, durable=os.environ.get("DURABLE", "step")).open()
+session = sandbox.session_for("ada")
+def show(result):
+    print(result.step, result.outcome, repr(result.value), *result.notes, sep="|", flush=True)
+    if result.error: print("error", result.error.message, sep="|", flush=True)
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class Hosts:
+    """Processes that use one store, one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store, self.made = folder / "store", folder / "made"
+
+    def start(self, program: str, **environment: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", PRELUDE + program, str(self.store), str(self.made)]
+        where = str(Path(safeexec.__file__).parents[2])
+        return subprocess.Popen(
+            command, env={**os.environ, "PYTHONPATH": where, **environment}, text=True, stdout=subprocess.PIPE
+        )
+
+    def run(self, program: str, **environment: str) -> list[str]:
+        """What it printed, however it ended."""
+        out, _ = self.start(program, **environment).communicate(timeout=120)
+        return out.splitlines()
+
+    def calls(self) -> list[str]:
+        return self.made.read_text().splitlines() if self.made.exists() else []
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Hosts:
+    return Hosts(tmp_path)
+
+
+def stored(folder: Path, **options: Any) -> Sandbox:
+    return Sandbox("standard", store=folder / "store", **options)
+
+
+def test_a_session_goes_on_where_it_was_closed(tmp_path: Path) -> None:
+    with stored(tmp_path) as sandbox:
+        with sandbox.session_for("ada") as session:
+            session.run("x = [1]\ndef f(n): return n + x[0]")
+            session.set("rate", 0.5)
+            session.run("y = x", namespace={"given": {"a": 1}})
+        session = sandbox.session_for("ada")
+        result = session.run("x.append(2)\nf(1), y, rate, given")
+        assert (result.value, result.notes, result.step) == ((2, [1, 2], 0.5, {"a": 1}), (), 3)
+    with stored(tmp_path) as sandbox:
+        session = sandbox.session_for("ada")
+        assert session.run("f(1), y is x, rate").value == (2, True, 0.5)
+        session.rollback(steps=2)
+        assert session.run("y").value == [1]  # to undo a step of the process before
+
+
+def test_after_a_kill_nothing_is_lost_that_was_said_to_be_done(hosts: Hosts) -> None:
+    first = hosts.run("show(session.run('import random\\nx = random.random()\\nx'))\nshow(session.run('y = 2'))\ndie()")
+    value = first[0].split("|")[2]
+    for _ in range(2):
+        shown = hosts.run("show(session.run('x, y'))\ndie()")
+        assert shown[0].split("|")[1:] == ["ok", f"({value}, 2)"]
+
+
+def test_random_numbers_go_on(tmp_path: Path, hosts: Hosts) -> None:
+    hosts.run("show(session.run('import random\\nrandom.seed(4)\\na = random.random()'))\ndie()")
+    hosts.run("show(session.run('b = random.random()'))\ndie()")
+    shown = hosts.run("show(session.run('a, b, random.random()'))")
+    import random
+
+    same = random.Random(4)
+    assert shown[0].split("|")[2] == repr(tuple(same.random() for _ in range(3)))
+
+
+def test_files_are_part_of_the_state(tmp_path: Path) -> None:
+    def opened() -> Sandbox:
+        return Sandbox("confined-python", store=tmp_path / "store", durable="step", files={"given.txt": b"first"})
+
+    with opened() as sandbox, sandbox.session_for("ada") as session:
+        session.write_file("in.txt", b"7")
+        session.run(
+            "x = int(open('in.txt').read())\nimport os\nos.remove('given.txt')\nopen('out.txt', 'w').write('8')"
+        )
+    with opened() as sandbox:
+        session = sandbox.session_for("ada")
+        assert session.list_files() == ["in.txt", "out.txt"]
+        session.write_file("later.txt", b"9")
+        assert session.run("x").value == 7
+    with opened() as sandbox:
+        assert sandbox.session_for("ada").list_files() == ["in.txt", "later.txt", "out.txt"]
+
+
+def test_what_cannot_be_kept_is_told_before_it_is_missed(tmp_path: Path) -> None:
+    with stored(tmp_path) as sandbox, sandbox.session_for("ada") as session:
+        session.run("import time\nt = time.time()\ng = (n for n in range(3))\nnext(g)\nz = 3")
+        session.checkpoint("clean")
+    with stored(tmp_path) as sandbox:
+        session = sandbox.session_for("ada")
+        result = session.run("z")
+        assert result.value == 3
+        assert any("'g' could not be kept: " in note for note in result.notes), result.notes
+        assert any("clean cannot be gone back to" in note for note in result.notes), result.notes
+        assert session.run("z").notes == ()
+
+
+def test_a_step_that_had_not_ended_is_undone_and_told(hosts: Hosts) -> None:
+    hosts.run("show(session.run('x = 1'))\nsession.run('x = 2\\npay(200)')")
+    shown = hosts.run("show(session.run('x'))")
+    assert shown[0].split("|")[2] == "1"
+    assert "step 2 had not ended, and is undone" in shown[0]
+    assert "pay(200) of step 2 was begun: nobody knows what became of it" in shown[0]
+    assert hosts.calls() == ["pay 200"]
+
+
+def test_a_call_is_made_once_when_its_step_is_run_again(hosts: Hosts) -> None:
+    program = "show(session.run('a = pay(1)\\nb = pay(200)\\na'))"
+    hosts.run(program)
+    shown = hosts.run(program)
+    assert hosts.calls() == ["pay 1", "pay 200"]
+    assert "pay(1) of step 1 was made, with the outcome ok" in shown[0]
+    assert "nobody knows what became of it: not called again" in shown[1]
+
+
+def test_an_idempotent_call_is_repeated_with_the_same_key(hosts: Hosts) -> None:
+    program = "show(session.run('a = pay(1)\\nb = book(\"last\")\\na, b'))"
+    hosts.run(program, DIES="1")
+    shown = hosts.run(program)
+    calls = hosts.calls()
+    assert shown[0].split("|")[2] == "(2, 'LAST')"
+    assert (calls[0], len(calls)) == ("pay 1", 3)
+    assert calls[1] == calls[2]
+
+
+def test_another_program_makes_its_own_calls(hosts: Hosts) -> None:
+    hosts.run("session.run('pay(1)\\npay(200)')")
+    shown = hosts.run("show(session.run('pay(1)'))")
+    assert (shown[0].split("|")[2], hosts.calls()) == ("2", ["pay 1", "pay 200", "pay 1"])
+
+
+def test_a_deferred_call_that_was_not_begun_is_carried_out(hosts: Hosts) -> None:
+    hosts.run('session.run(\'send("last")\\nsend("ben")\')', DIES="1")
+    shown = hosts.run("show(session.run('1'))\nshow(session.run('2'))")
+    assert hosts.calls() == ["send last", "send ben"]
+    assert "send('last') of step 1, a call with an effect: nobody knows what became of it" in shown[0]
+
+
+@pytest.mark.parametrize(("answer", "calls"), [("answer(14)", ["send 1", "send 2"]), ("cancel_waiting()", [])])
+def test_what_a_step_that_waits_has_deferred_is_its_own(hosts: Hosts, answer: str, calls: list[str]) -> None:
+    hosts.run("session.run('send(1)\\npay(7)\\nsend(2)')\ndie()")
+    shown = hosts.run(f"print(session.pending(), session.{answer})\nshow(session.run('1'))")
+    assert hosts.calls() == calls
+    assert shown[0].startswith("[] Result(outcome='ok'" if calls else "[] []")
+
+
+def test_a_step_waits_in_a_store_through_the_death_of_its_host(hosts: Hosts) -> None:
+    draw = "session.run('import random\\ntotal = random.choice([1, 2, 3])')\n"
+    shown = hosts.run(f"{draw}show(session.run('total += 1\\nreceipt = pay(7)\\nreceipt'))\ndie()")
+    assert shown[0].split("|")[1] == "waiting"
+    asked = hosts.run(
+        "call = session.waiting_for; print(call.tool, call.arguments, call.note, call in sandbox.waiting())"
+    )
+    assert asked == ["pay {'amount': 7} whoever pays True"]
+    assert hosts.run("try: session.run('1')\nexcept StepWaiting: print('refused')") == ["refused"]
+    assert hosts.run("show(session.answer(14))")[0].split("|")[1:3] == ["ok", "14"]
+    assert hosts.run("print(session.waiting_for, session.run('receipt').ok)") == ["None True"]
+
+
+def test_a_host_that_dies_as_it_carries_the_call_out_makes_it_once(hosts: Hosts) -> None:
+    hosts.run("session.run('x = pay(7)')\ndie()")
+    hosts.run("session.answer(Allow())", DIES="1")
+    (told,) = hosts.run("print(session.waiting_for, *session.run('1').notes, sep='|')")
+    assert told.startswith("None|") and "pay(7) of step" in told and "nobody knows what became of it" in told
+    assert hosts.calls() == ["pay 7"]
+
+
+def test_an_effect_of_a_lost_step_is_not_repeated(hosts: Hosts) -> None:
+    program = "show(session.run('send(1)\\na = pay(2)\\nimport time\\nt = time.time()'))\ndie()"
+    for _ in range(3):
+        hosts.run(program, DURABLE="close")
+    shown = hosts.run("show(session.run('1'))", DURABLE="close")
+    assert sorted(hosts.calls()) == ["pay 2", "send 1"]
+    assert shown[0].count("send(1) of step ") == shown[0].count("pay(2) of step ") == 1
+
+
+def test_only_one_process_has_a_session(tmp_path: Path, hosts: Hosts) -> None:
+    with hosts.start("print('open', flush=True)\nsignal.pause()") as other:
+        assert other.stdout.readline() == "open\n"
+        with stored(tmp_path) as sandbox:
+            for stop in (False, True):
+                if stop:  # a host that is only slow keeps what it has
+                    os.kill(other.pid, signal.SIGSTOP)
+                with pytest.raises(SessionTaken, match=f"open elsewhere: process {other.pid} of "):
+                    sandbox.session_for("ada")
+            sandbox.session_for("ben").run("1").check()
+            other.kill()
+            other.wait()
+            until(lambda: _claims(sandbox))
+
+
+def _claims(sandbox: Sandbox) -> bool:
+    try:
+        return sandbox.session_for("ada").run("1").ok
+    except SessionTaken:
+        return False
+
+
+def test_what_another_has_taken_over_is_not_written(tmp_path: Path) -> None:
+    """A file system of a network may give a lock away."""
+    with stored(tmp_path, durable="step") as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("x = 1").check()
+        lock = tmp_path / "store" / "default" / "ada" / "lock"
+        before = (lock.parent / "000001.jsonl").read_bytes()
+        lock.write_bytes(b"%020d process 1 of another" % 7)
+        result = session.run("x = 2\nx")
+        assert (result.outcome, result.value, result.state) == ("cancelled", None, "restored")
+        assert (result.error.type, "taken over" in result.error.message) == ("SessionTaken", True)
+        lock.write_bytes(b"%020d process 1 of another" % 1)
+        assert session.run("x").value == 1
+        assert (lock.parent / "000001.jsonl").read_bytes().startswith(before)
+
+
+def test_a_full_disk_undoes_the_step(tmp_path: Path) -> None:
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", tmp_path]).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        with stored(tmp_path, durable="step") as sandbox:
+            session = sandbox.session_for("ada")
+            session.run("x = 1").check()
+            rest = tmp_path / "rest"
+            with rest.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
+                while True:
+                    file.write(bytes(4096))
+            result = session.run("x = '" + "2" * 20000 + "'")
+            assert (result.outcome, result.state) == ("cancelled", "restored")
+            assert "No space left" in result.error.message
+            rest.unlink()
+            assert session.run("x").value == 1
+            assert session.run("x = 3").ok
+        with stored(tmp_path) as sandbox:
+            assert sandbox.session_for("ada").run("x").value == 3
+    finally:
+        subprocess.run(["umount", "-l", tmp_path], check=True)
+
+
+def test_idle_sessions_are_left_to_the_store(tmp_path: Path) -> None:
+    with stored(tmp_path, idle_seconds=0.05, max_sessions=1) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("import random\nx = [random.random()]\ny = x")
+        value = session.get("x")
+        until(lambda: not sandbox.stats().open)
+        with Sandbox("standard", store=tmp_path / "store") as other:
+            assert other.session_for("ada").run("x.append(1)\nx is y").value is True
+        assert session.get("x") == [*value, 1]
+        assert sandbox.session_for("ada").run("x is y").value is True
+        until(lambda: not sandbox.stats().open)
+        sandbox.session_for("ben").run("1").check()  # it has its place
+
+
+def test_what_is_in_the_store_is_listed_and_removed(tmp_path: Path) -> None:
+    labels = ["a/b", "..", "ü", "%2E", "x" * 60]
+    with stored(tmp_path) as sandbox:
+        for label in labels:
+            sandbox.session_for(label).run("x = 1").check()
+        assert sorted(row.label for row in sandbox.stored()) == sorted(labels)
+        sandbox.forget("a/b")
+        assert sandbox.session_for("a/b").run("'x' in globals()").value is False
+        sandbox.forget("never there")
+        for wrong in ("", "x" * 201, "\0", "\ud800"):
+            with pytest.raises(ValueError, match="label="):
+                sandbox.session_for(wrong)
+    other = Sandbox("standard", store=StoreOptions(at=tmp_path / "store", tenant="other"))
+    with other as sandbox:
+        assert (sandbox.stored(), sandbox.session_for("ü").run("'x' in globals()").value) == ([], False)
+    with Sandbox("standard") as sandbox, pytest.raises(SandboxError, match="has no store"):
+        sandbox.forget("ada")
+
+
+def test_a_tenant_has_no_more_room_than_it_is_given(tmp_path: Path) -> None:
+    options = StoreOptions(at=tmp_path / "store", session_mb=1, tenant_mb=3)
+    with Sandbox("standard", store=options, durable="step") as sandbox:
+        session = sandbox.session_for("ada")
+        for step in range(6):  # the older parts go
+            result = session.run(f"x = {step}\ny = '{'z' * 190_000}'\nimport time\nt = time.time()")
+            assert result.ok, result.error
+        size = sum(path.stat().st_size for path in (tmp_path / "store/default/ada").iterdir())
+        assert size < 3 << 20
+    with Sandbox("standard", store=options, durable="step") as sandbox:
+        assert sandbox.session_for("ada").run("x").value == 5
+
+
+def test_functions_are_lost_under_another_python_and_data_is_not(tmp_path: Path) -> None:
+    with stored(tmp_path) as sandbox, sandbox.session_for("ada") as session:
+        session.run("import time\nt = time.time()\nclass C: pass\ndef f(): return 1\nc, xs = C(), [1, {'a': (2,)}]")
+    folder = tmp_path / "store/default/ada"
+    newest = max(folder.glob("*.jsonl"))
+    heading, _, rest = newest.read_bytes().partition(b"\n")
+    import base64
+    import hashlib
+    import json
+
+    fields = json.loads(heading)
+    state = base64.b64decode(fields["state"]["data"])
+    here = b".".join(part.encode() for part in sys.version.split(".")[:2])
+    state = state[:-32].replace(here, b"3.99"[: len(here)], 1)
+    fields["state"]["data"] = base64.b64encode(state + hashlib.sha256(state).digest()).decode()
+    newest.write_bytes(json.dumps(fields).encode() + b"\n" + rest)
+    with stored(tmp_path) as sandbox:
+        session = sandbox.session_for("ada")
+        result = session.run("xs, sorted({'C', 'f', 'c'} & globals().keys())")
+        assert result.value == ([1, {"a": (2,)}], [])
+        assert any("was saved by Python 3.9" in note for note in result.notes), result.notes
+        assert any("'f' was not restored" in note for note in result.notes), result.notes
+
+
+def test_a_stored_session_is_a_recording(tmp_path: Path) -> None:
+    with stored(tmp_path) as sandbox, sandbox.session_for("ada") as session:
+        session.run("x = 1")
+        session.run("x += 1\nx")
+        assert [moment.step for moment in session.history()][-1] == 2
+    (part,) = (tmp_path / "store/default/ada").glob("*.jsonl")
+    kinds = [type(record) for record in Recording(part)]
+    assert kinds == [form.Heading, form.Run, form.Ended, form.Run, form.Ended]
+    with safeexec.replay(part) as replayed:
+        assert (replayed.difference, replayed.session.get("x")) == (None, 2)
+    with stored(tmp_path) as sandbox, pytest.raises(RecordingError, match="leave out `record`"):
+        sandbox.session_for("ada", record=tmp_path / "other")
+
+
+async def test_awaited(tmp_path: Path) -> None:
+    async with AsyncSandbox("standard", store=tmp_path / "store") as sandbox:
+        session = await sandbox.session_for("ada")
+        await session.run("x = 1")
+        await session.close()
+        session = await sandbox.session_for("ada", wall_seconds=2)
+        assert (await session.run("x")).value == 1
+        with pytest.raises(PolicyError):
+            await sandbox.session_for("ada", wall_seconds=3)
+        assert [row.label for row in await sandbox.stored()] == ["ada"]
+        await sandbox.forget("ada")
+        assert await sandbox.stored() == []
+
+
+def test_a_template_is_saved_with_the_first_state(tmp_path: Path) -> None:
+    with stored(tmp_path) as sandbox:
+        sandbox.template("t", prepare="base = 40")
+        with sandbox.session_for("ada", template="t") as session:
+            session.run("x = base + 2").check()
+    with stored(tmp_path) as sandbox:
+        assert sandbox.session_for("ada").run("x, base").value == (42, 40)
+
+
+def test_a_rollback_is_kept(hosts: Hosts) -> None:
+    hosts.run("session.run('x = 1')\nsession.run('x = 2')\nsession.rollback()\nshow(session.run('y = x'))\ndie()")
+    assert hosts.run("show(session.run('x, y'))")[0].split("|")[2] == "(1, 1)"
+
+
+@pytest.mark.parametrize("store", ["/proc/store", "/dev/null"])
+def test_what_can_be_no_store(store: str) -> None:
+    with pytest.raises(StoreError, match="can be no store"):
+        Sandbox("standard", store=store).open()
+    for wrong, kind in (({"store": 3}, TypeError), ({"durable": "minute"}, ValueError)):
+        with pytest.raises(kind, match=next(iter(wrong))):
+            Sandbox("standard", **wrong).open()  # type: ignore[arg-type]
+
+
+def test_what_all_its_processes_die_of_comes_back_from_the_store(tmp_path: Path) -> None:
+    with stored(tmp_path, durable="step") as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("import os\nx = 1\nhere = os.getcwd()").check()
+        end_processes()
+        result = session.run("x = 2")
+        assert (result.outcome, result.state) == ("crashed", "restored")
+        assert "the session has come back from its store" in result.notes
+        assert session.run("x, type(here).__name__").value == (1, "str")
+        end_processes()
+        with pytest.raises(SandboxError, match="try again"):
+            session.get("x")
+        assert session.get("x") == 1
+
+
+def test_what_dies_while_it_rests_comes_back_from_the_store(tmp_path: Path) -> None:
+    with stored(tmp_path) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("import os\nx = 1\nhere = os.getcwd()").check()
+        until(lambda: (tmp_path / "store/default/ada/000002.jsonl").exists())
+        end_processes()
+        results = [session.run("x, type(here).__name__") for _ in range(2)]  # it may rest, or be about to
+        assert results[-1].value == (1, "str")
+        session.run("x += 1").check()
+    with stored(tmp_path) as sandbox:
+        result = sandbox.session_for("ada").run("x")
+        assert (result.value, result.notes) == (2, ())
+
+
+def end_processes() -> None:
+    """End all processes of the sessions of this host: those below its zygotes."""
+    levels = [[os.getpid()]]
+    while levels[-1]:
+        levels.append([])
+        for pid in levels[-2]:
+            with suppress(FileNotFoundError):  # it has ended meanwhile
+                levels[-1] += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+    for pid in (one for level in levels[3:] for one in level):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_deferred_call_of_a_step_that_was_not_stored_is_carried_out_once(tmp_path: Path) -> None:
+    sent: list[int] = []
+
+    @tool(effect="deferred")
+    def send(number: int) -> None:
+        sent.append(number)
+
+    with stored(tmp_path, durable="step", tools=[send]) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("x = 1").check()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(directory.DirectoryStore, "_append", full)
+            for _ in range(2):
+                assert session.run("send(1)").outcome == "cancelled"
+        assert session.run("send(1)").ok
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(directory.DirectoryStore, "_append", full)
+            other = sandbox.session_for("bob")
+            assert other.run("send(2)").outcome == "cancelled"
+        with pytest.raises(SessionClosed, match="ask for the session again"):
+            other.run("1")
+        assert sandbox.session_for("bob").run("send(2)").ok
+    assert sent == [1, 2]
+
+
+def test_a_call_whose_answer_cannot_be_stored_is_answered_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paid: list[str] = []
+
+    @tool(idempotent=True)
+    def pay(number: int, effect_key: str) -> int:
+        paid.append(effect_key)
+        if len(paid) == 1:
+            monkeypatch.setattr(directory.DirectoryStore, "_append", full)
+        return number
+
+    with stored(tmp_path, durable="step", tools=[pay]) as sandbox:
+        session = sandbox.session_for("ada")
+        session.run("x = 1").check()
+        for _ in range(3):
+            assert session.run("x = pay(2)").outcome == "cancelled"
+        monkeypatch.undo()
+        assert session.run("x = pay(2)").outcome == "ok"
+        assert session.run("x").value == 2
+    assert len(set(paid)) == 1, "one key, as nobody knew what had become of it"
+
+
+def full(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
