@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 from time import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from safeexec.engine.host.session.interfaces import HasEffects
 from safeexec.engine.host.session.listeners import NOBODY
 from safeexec.engine.host.session.session import SessionCore, exclusive
 from safeexec.engine.host.waiting import Core, Work, apart, weight
@@ -16,6 +15,9 @@ from safeexec.errors import StateFileError, StepWaiting
 from safeexec.results import Result, ToolCallRecord
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
+    from safeexec.engine.host.session.interfaces import HasEffects
     from safeexec.engine.host.session.listeners import Callbacks
     from safeexec.engine.host.session.step import Step
     from safeexec.engine.host.session.tool_calls import AnswersAgain
@@ -26,24 +28,23 @@ if TYPE_CHECKING:
     from safeexec.recordings.format import Waiting
     from safeexec.results.outcomes import WaitingCall
 
+    class StoredEffects(HasEffects, Protocol):
+        """What else a store is told of the calls that have effects: `effects.Effects`."""
+
+        def come_back(self) -> None:
+            """The session is what its store has."""
+
+        def resume(self, called: Any, *, again: bool = False) -> bool:
+            """A deferred call of an earlier process waits to be carried out."""
+
+        def unfinished(self) -> list[Any]:
+            """The deferred calls that wait, as they were written down."""
+
 
 def _waits() -> Any:
     from safeexec.recordings import waits  # with the modules of recordings, which few sessions need
 
     return waits
-
-
-class StoredEffects(HasEffects, Protocol):
-    """What else a store is told of the calls that have effects: `effects.Effects`."""
-
-    def come_back(self) -> None:
-        """The session is what its store has."""
-
-    def resume(self, called: Any, *, again: bool = False) -> bool:
-        """A deferred call of an earlier process waits to be carried out."""
-
-    def unfinished(self) -> list[Any]:
-        """The deferred calls that wait, as they were written down."""
 
 
 class RecordedSession(SessionCore):
