@@ -391,3 +391,7 @@ def test_a_cache_that_takes_nothing_more_is_told_and_nothing_stays(
     with pytest.raises(PolicyError, match=f"cannot be fetched into {cache}: .*Read-only"):
         packages.fetched(Policy.load("standard").replace(requirements=["gadget"]))
     assert os.listdir(cache) == []
+
+
+def test_a_release_without_a_list_of_its_files_brings_nothing(tmp_path: Path) -> None:
+    assert packages._modules(str(tmp_path)) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from safeexec import AsyncSandbox, CheckpointError, Sandbox, Session
 from safeexec.engine.host.session import session as module
 from tests.alone import alone
-from tests.engine.host.inside import open_sessions, runner_of
+from tests.engine.host.inside import open_sessions, rests, runner_of
 
 OpenSession = Callable[..., Session]
 State = dict[str, int]
@@ -23,6 +24,118 @@ def kill(session: Session) -> None:
 
 def seen(session: Session) -> State:
     return {name: session.get(name) for name in session.namespace}
+
+
+class Line:
+    """A session, and what it must remember: its state, and the ones before each of its steps."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.state: State = {}
+        self.before: list[State] = []
+        self.name: tuple[State, list[State]] | None = None
+        self.sure = 0
+        """Steps since the last one that may have left no state to go back to: at two a rollback must work."""
+
+    def act(self, act: str, number: int) -> None:
+        session = self.session
+        if act in ("ok", "error", "copied"):
+            self.before.append(dict(self.state))
+            result = session.run(f"x = {number}" + {"error": "\n1 / 0", "copied": "\nid(x)"}.get(act, ""))
+            assert result.state == "kept" and not result.notes, result
+            self.state["x"] = number
+            self.sure += 1
+        elif act == "kill":
+            kill(session)
+            self.sure = 0
+        elif act == "set":
+            session.set("d", number)
+            self.state["d"] = number
+        elif act == "checkpoint":
+            session.checkpoint("p")
+            self.name = dict(self.state), [dict(state) for state in self.before]
+        elif act == "named" and self.name is not None:
+            session.rollback("p")
+            self.state, self.before = dict(self.name[0]), [dict(state) for state in self.name[1]]
+            self.sure = 0
+        elif act == "rollback":
+            self._rollback()
+        elif act == "back":
+            self._back()
+        elif act == "rest":
+            rests(session)
+        elif act == "branch":
+            (branch,) = session.branch()
+            with branch:
+                assert seen(branch) == self.state
+                branch.run("x = -2").check()
+        assert seen(session) == self.state
+
+    def _back(self) -> None:
+        """Three steps at once, where they are kept."""
+        try:
+            self.session.rollback(steps=3)
+        except CheckpointError as error:
+            assert "no longer kept" in str(error) or "no step" in str(error)
+            return
+        self.state = self.before[-3]
+        del self.before[-3:]
+        self.sure = 0
+
+    def _rollback(self) -> None:
+        try:
+            self.session.rollback()
+        except CheckpointError as error:
+            wanted = "no longer kept" if self.before else "no step"
+            assert wanted in str(error) and self.sure < 2, error
+            return
+        self.state = self.before.pop()
+        self.sure = 0
+
+
+ACTS = (
+    "ok",
+    "ok",
+    "ok",
+    "copied",
+    "copied",
+    "back",
+    "error",
+    "kill",
+    "kill",
+    "rest",
+    "rest",
+    "set",
+    "checkpoint",
+    "named",
+    "rollback",
+    "branch",
+)
+
+
+@pytest.mark.parametrize("checkpoints", ["idle", "before-step"])
+@pytest.mark.parametrize("seed", range(3))
+def test_random_sequences(sandbox: Sandbox, checkpoints: str, seed: int) -> None:
+    """The same that the history does in memory, sampled."""
+    chance = random.Random(seed)
+    for _ in range(4):
+        acts = chance.choices(ACTS, k=10)
+        with sandbox.session(checkpoints=checkpoints) as session:
+            line = Line(session)
+            for number, act in enumerate(acts, 1):
+                try:
+                    line.act(act, number)
+                except AssertionError as error:
+                    raise AssertionError(f"{' '.join(acts[:number])}: {error}") from None
+
+
+@pytest.mark.parametrize(
+    "acts", ["ok ok kill ok kill rollback", "set ok checkpoint ok named rollback", "set ok rollback"]
+)
+def test_sequences_that_went_too_far_back(session: Session, acts: str) -> None:
+    line = Line(session)
+    for number, act in enumerate(acts.split(), 1):
+        line.act(act, number)
 
 
 def test_a_branch_goes_back_to_what_the_host_had_set_or_says_that_it_cannot(session: Session) -> None:
