@@ -210,7 +210,7 @@ def test_the_doctor_tells_a_program_what_it_tells_a_person() -> None:
     assert told["ok"] == (done.returncode == 0) == (not told["problem"])
     assert told["safeexec"] and told["kernel"] and told["python"] and told["policy"] == "standard"
     (seccomp,) = [row for row in told["session"] if row["name"] == "seccomp"]
-    assert seccomp["active"] and "socket() refused (EPERM)" in seccomp["detail"]
+    assert seccomp["active"] and "socket() was refused (EPERM)" in seccomp["detail"]
 
 
 def test_check_runs_nothing_and_shows_line_caret_rule_and_hint(tmp_path: Path) -> None:

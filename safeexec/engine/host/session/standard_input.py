@@ -8,7 +8,6 @@ input without an end stops nobody.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import select
 import threading
@@ -21,7 +20,6 @@ MOST_ARGUMENTS = 128 << 10
 """Characters of all arguments together, as Linux allows for one of them."""
 PIECE = 64 << 10
 """Bytes per piece: what a pipe holds."""
-_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
 class StandardInput:
@@ -49,11 +47,14 @@ class StandardInput:
 
     def _keep(self, data: bytes | bytearray | memoryview) -> int:
         """Return a descriptor of a sealed copy of `data`, which `close` empties whoever still holds it."""
+        import fcntl  # a client on Windows, which has none, reads this module for `Given`
+
         self._memory = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         rest = memoryview(data).cast("B")
         while rest:
             rest = rest[os.write(self._memory, rest) :]
-        fcntl.fcntl(self._memory, fcntl.F_ADD_SEALS, _SEALS)
+        seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+        fcntl.fcntl(self._memory, fcntl.F_ADD_SEALS, seals)
         return os.open(f"/proc/self/fd/{self._memory}", os.O_RDONLY)
 
     def sent(self) -> None:
