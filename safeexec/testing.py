@@ -29,7 +29,7 @@ _MANIFESTS = ("plugin.yaml", "plugin.yml")
 
 @pytest.fixture(scope="module")
 def plugin_source(request: pytest.FixtureRequest) -> Path:
-    """The directory of the plugin: the nearest one with a manifest, from the test's own file upwards."""
+    """Return the directory of the plugin: the nearest one with a manifest, from the test's own file upwards."""
     for place in request.path.parents:
         if any((place / name).is_file() for name in _MANIFESTS):
             return place
@@ -40,25 +40,25 @@ def plugin_source(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="session")
 def plugin_options() -> dict[str, Any]:
-    """The keywords of `Sandbox.plugin`."""
+    """Return the keywords of `Sandbox.plugin`."""
     return {}
 
 
 @pytest.fixture(scope="module")
 def plugin_policy(plugin_source: Path) -> Policy | str:
-    """The policy that the manifest names, else ``plugin``."""
+    """Return the policy that the manifest names, else ``plugin``."""
     return plugin_manifest(plugin_source, find_policy=True).policy or "plugin"
 
 
 @pytest.fixture(scope="module")
 def plugin_sandbox(plugin_policy: Policy | str) -> Iterator[Sandbox]:
-    """One sandbox for the tests of a file."""
+    """Yield one sandbox for the tests of a file."""
     with Sandbox(plugin_policy) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
 def plugin(plugin_sandbox: Sandbox, plugin_source: Path, plugin_options: dict[str, Any]) -> Iterator[Plugin]:
-    """The plugin, loaded anew for each test."""
+    """Yield the plugin, loaded anew for each test."""
     with plugin_sandbox.plugin(plugin_source, **plugin_options) as loaded:
         yield loaded

@@ -70,7 +70,7 @@ class Analysis(OfRun):
         )
 
     def file(self, name: str) -> bytes:
-        """The content of a file that the steps wrote. Raises KeyError, which names those there are."""
+        """Return the content of a file that the steps wrote. Raises KeyError, which names those there are."""
         try:
             return self.files[name]
         except KeyError:
@@ -98,7 +98,7 @@ class Analysis(OfRun):
         return paths + [Path(_write_below(beside, path, data)) for path, data in self.files.items()]
 
     def _written(self) -> list[str]:
-        """A line for each file that the steps left."""
+        """Return a line for each file that the steps left."""
         lines = [f"{printable(name)}: {len(data)} bytes" for name, data in self.files.items()]
         return lines + [f"{printable(name)}: not kept, too large" for name in self.left_out]
 
@@ -209,14 +209,16 @@ class DataAnalyst:
         return Analysis(question, tuple(surveys), result, files, left_out)
 
     def _to_survey(self, given: list[str]) -> list[str]:
-        """The files that were named, and the tables in the directories that were named."""
+        """Return the files that were named, and the tables in the directories that were named."""
         within = [name for name in given if name not in self._files and name.lower().endswith(SUFFIXES)]
         return [name for name in self._files if name in given] + within[:_MAX_SURVEYED]
 
     async def _written(
         self, calls: RunCalls, run: AgentResult, untouched: set[str]
     ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-        """The files that the steps left in the workspace, as far as they are small enough; the names of the rest."""
+        """Return the files that the steps left in the workspace, as far as they are small enough; the names of the
+        rest.
+        """
         files: dict[str, bytes] = {}
         left_out = []
         room = self._keep_bytes

@@ -89,7 +89,7 @@ class _Opener:
 
 
 def read_blocks(text: str, parser: Parser, *, sql: bool = False) -> list[Block]:
-    """The blocks of `text` in order; with `sql`, a fence of SQL is a block to run. Line ends must be LF."""
+    """Return the blocks of `text` in order; with `sql`, a fence of SQL is a block to run. Line ends must be LF."""
     return _BlockReader(text, parser, sql).read(with_tags=True)
 
 
@@ -266,7 +266,7 @@ def _fence_openers(text: str) -> Iterator[_Opener]:
 
 
 def _call_of_sql(content: str) -> str:
-    """The step that runs an SQL block, without the fence that some put around the query; empty for no query."""
+    """Return the step that runs an SQL block, without the fence that some put around the query; empty for no query."""
     if fence := _SQL_FENCE.match(content):
         content = _cut_run(content[fence.end() :], fence[1][0])
     query = clean(content)

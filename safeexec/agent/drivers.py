@@ -89,12 +89,12 @@ class RunCalls:
         return ran
 
     async def confirm(self, source: str) -> Allow | Deny:
-        """The decision of the caller's `confirm` about a step."""
+        """Return the decision of the caller's `confirm` about a step."""
         answer = self._agent.confirm(source) if self._agent.confirm is not None else True
         return decision(await now_or_awaited(answer), "confirm")
 
     async def ask(self, messages: list[Message], seconds: float | None) -> Reply:
-        """A reply to `messages` within `seconds`. Raises ModelError or TranscriptError."""
+        """Return a reply to `messages` within `seconds`. Raises ModelError or TranscriptError."""
         if self._blocking:
             return self._ask(messages, seconds)
         import asyncio

@@ -206,7 +206,7 @@ def _infinite(value: Any) -> int:
 
 
 def _formula(value: Any) -> formulas.ReadFormula | None:
-    """The formula with a variable that was computed, as an object or as text."""
+    """Return the formula with a variable that was computed, as an object or as text."""
     text = value if type(value) is str else getattr(value, "repr", "")
     if type(text) is not str or not _FORMULA.search(text):
         return None
@@ -294,7 +294,7 @@ def _is_followed(numeral: Numeral, after: Numeral | None) -> bool:
 
 
 def _swapped(fits: list[list[bool]], paired: list[bool]) -> list[list[bool]]:
-    """The rows with each pair of a ± the other way round."""
+    """Return the rows with each pair of a ± the other way round."""
     rows = list(fits)
     for place, second in enumerate(paired):
         if second and place:
@@ -343,7 +343,7 @@ def _is_part(
 
 
 def _ten_of(said: Fraction) -> Fraction:
-    """One unit of its last digit that is not 0: 1000 of 8000."""
+    """Return one unit of its last digit that is not 0: 1000 of 8000."""
     if not said or said.denominator > 1:
         return Fraction(0)
     text = str(abs(said.numerator))
@@ -379,7 +379,7 @@ def _plain(text: str) -> str:
 
 
 def leaves(value: Any, *, strict: bool = True) -> list[Computed] | None:
-    """The numbers in a value of the sandbox; None where there are too many, or one that is no number (nan). Not
+    """Return the numbers in a value of the sandbox; None where there are too many, or one that is no number (nan). Not
     `strict`: those of a text that can be read.
     """
     if not strict:

@@ -169,7 +169,7 @@ def _describe_unused(blocks: list[Block]) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """The text without the marks that models put around a call."""
+    """Return the text without the marks that models put around a call."""
     body = text.strip()
     if mark := _TOOL_MARK.match(body):
         body = body[mark.end() :].rstrip()
@@ -242,13 +242,13 @@ def printed_call(text: str) -> tuple[str, str] | None:
 
 
 def _marked_name(body: str) -> str:
-    """The name before ``[ARGS]{``; empty where the text does not begin with it."""
+    """Return the name before ``[ARGS]{``; empty where the text does not begin with it."""
     name, mark, rest = body.partition(_ARGUMENTS_MARK)
     return name if mark and name.isidentifier() and rest.lstrip()[:1] == "{" else ""
 
 
 def call_source(name: str, arguments: dict[str, Any]) -> str:
-    """The call of a host's tool as a line of Python."""
+    """Return the call of a host's tool as a line of Python."""
     if all(key.isidentifier() and not iskeyword(key) for key in arguments):
         return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
     return f"{name}(**{arguments!r})"

@@ -137,8 +137,8 @@ class _NoFormula(Exception):
 
 
 def closed(text: str, begin: int) -> ClosedForm:
-    """The closed form that begins here: with a root, π, e, a logarithm or `i` in it, or with a ±. `log` is natural.
-    One with decimals is a rounded number wherever no root makes it exact: it is none.
+    """Return the closed form that begins here: with a root, π, e, a logarithm or `i` in it, or with a ±. `log` is
+    natural. One with decimals is a rounded number wherever no root makes it exact: it is none.
     """
     reader = _Reader(_tokens_of_numbers(text, begin), begin)
     values: list[Exact] = []
@@ -155,7 +155,9 @@ def closed(text: str, begin: int) -> ClosedForm:
 
 
 def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
-    """The formula that all of `text` is; None where it is none. `names`: those that are one name and no product."""
+    """Return the formula that all of `text` is; None where it is none. `names`: those that are one name and no
+    product.
+    """
     for sign, name in _SIGNS.items():
         text = text.replace(sign, f" {name} ")
     text = re.sub(rf"(?<!\d)[{''.join(VULGAR)}]", lambda found: f"({VULGAR[found[0]]})", text)
@@ -203,7 +205,7 @@ def compare(said: ReadFormula, computed: ReadFormula) -> Literal["same", "other"
 
 
 def _tokens_of_numbers(text: str, begin: int) -> Iterator[_Token]:
-    """The tokens from here on, up to what is none."""
+    """Yield the tokens from here on, up to what is none."""
     stop, position = begin + _MAX_CHARACTERS, begin
     while token := _OF_NUMBERS.match(text, position, stop):
         position, kind = token.end(), str(token.lastgroup)
@@ -216,7 +218,7 @@ def _tokens_of_numbers(text: str, begin: int) -> Iterator[_Token]:
 
 
 def _tokens_of_names(text: str, known: frozenset[str]) -> Iterator[_Token]:
-    """The tokens of all of the text. A word that is no name and no function is a name for each letter."""
+    """Yield the tokens of all of the text. A word that is no name and no function is a name for each letter."""
     position = 0
     while position < len(text):
         token = _OF_NAMES.match(text, position)
@@ -261,7 +263,7 @@ class _Reader:
         return text
 
     def total(self, depth: int) -> _Tree:
-        """A sum."""
+        """Return a sum."""
         parts: list[tuple[int, _Tree]] = []
         while not parts or self.kind() in ("+", "minus", "both"):
             sign = 1
@@ -336,7 +338,7 @@ class _Reader:
         return ("call", name, value) if exponent is None else ("power", ("call", name, value), exponent)
 
     def _argument(self, depth: int) -> _Tree:
-        """The argument of a function without brackets: `2x` of `sin 2x`."""
+        """Return the argument of a function without brackets: `2x` of `sin 2x`."""
         value = self._power(depth)
         while self.kind() in ("name", "constant"):
             value = "times", value, self._power(depth)
@@ -356,7 +358,7 @@ class _Arithmetic(NamedTuple):
 
 
 def _function(name: str, value: Exact) -> Exact:
-    """The logarithm or the exponential of a real number."""
+    """Return the logarithm or the exponential of a real number."""
     if value.imaginary or abs(value.real) > _MAX_POWER**4 or (name == "ln" and value.real <= 0):
         raise _NoFormula
     number = _decimal(value.real)
@@ -388,7 +390,7 @@ _FLOATS = _Arithmetic(
 
 
 def _worth(tree: _Tree, kind: _Arithmetic, place: Place | None = None, *, sign: int = 1) -> Any:
-    """The value of a tree where its names have these values. `sign` is what ± stands for."""
+    """Return the value of a tree where its names have these values. `sign` is what ± stands for."""
     what, *parts = tree
     if what == "number":
         return kind.number(parts[0])
@@ -420,7 +422,7 @@ _CLAIMS = frozenset(("=", "≈", "\\approx", "is", "equals", "gives", "as", "to"
 
 
 def stated(text: str, names: frozenset[str]) -> list[ReadFormula]:
-    """The formulas that `text` claims, in order: behind a sign of equality or a verb, or all of it."""
+    """Return the formulas that `text` claims, in order: behind a sign of equality or a verb, or all of it."""
     text = re.sub(r"\$|\\[()\[\]]|\\boxed|`|\\displaystyle", " ", text)
     text = re.sub(r"\*\*(?=[^*\n]*\*\*)([^*\n]*)\*\*", r" \1 ", text) if text.count("**") % 2 == 0 else text
     found: list[ReadFormula] = []

@@ -85,7 +85,7 @@ class Region(NamedTuple):
 
 
 def region(text: str) -> Region | None:
-    """The region that a text states; None where it states none, or one that cannot be read."""
+    """Return the region that a text states; None where it states none, or one that cannot be read."""
     if len(text) > _MAX_TEXT:
         return None
     text = re.sub(r"\\left|\\right|\*\*|[$`]", "", text)
@@ -113,7 +113,7 @@ def region(text: str) -> Region | None:
 
 
 def computed(value: Any) -> Region | None:
-    """The region that a computed set or relation is; None for any other value."""
+    """Return the region that a computed set or relation is; None for any other value."""
     text = getattr(value, "repr", value)
     return region(text) if type(text) is str and re.search(r"[<>≤≥]|Interval|^Reals$", text) else None
 
@@ -146,7 +146,7 @@ def _united(parts: list[_Part]) -> tuple[_Part, ...]:
 
 
 def _of_chain(chain: re.Match[str]) -> list[_Part] | None:
-    """The parts in which the unknown of a chain lies: of |x| > 2 two."""
+    """Return the parts in which the unknown of a chain lies: of |x| > 2 two."""
     parts: list[_Part] = [_LINE]
     sides = [(_TURNED[_SIGNS[chain["first"]]], chain["left"])] if chain["first"] else []
     sides += [(_SIGNS[chain["second"]], chain["right"])] if chain["second"] else []

@@ -186,7 +186,7 @@ class CodeAgent:
         self._transcript_path = transcript
 
     def judged(self, judge: AnswerJudge) -> CodeAgent:
-        """This agent with a judge of its answers, in the place of `review`."""
+        """Return this agent with a judge of its answers, in the place of `review`."""
         twin = copy(self)
         twin.judge = judge
         return twin
@@ -333,7 +333,7 @@ class _Work:
         return None if limit is None else max(0.0, self._started + limit - time.monotonic())
 
     def _timeout(self) -> float | None:
-        """The limit of the next step: the run's own limit of time cuts it too."""
+        """Return the limit of the next step: the run's own limit of time cuts it too."""
         left, limit = self._seconds_left(), self._limits.step_timeout
         return limit if left is None else max(_SHORTEST_STEP, min(left, limit or self._policy.limits.wall_seconds))
 
@@ -438,13 +438,15 @@ class _Work:
         return self._marked and found.unmarked
 
     def _tool_names(self) -> tuple[str, ...]:
-        """The host's tools of this session."""
+        """Return the host's tools of this session."""
         if self._host_tools is None:
             self._host_tools = tuple(str(tool["name"]) for tool in loads(self._session.card("json"))["tools"])
         return self._host_tools
 
     def _source_of(self, call: ToolCall) -> str | None:
-        """The source that a call stands for, native or printed; a tool of the host may be called by its own name."""
+        """Return the source that a call stands for, native or printed; a tool of the host may be called by its own
+        name.
+        """
         if call.name == prompts.RUN_PYTHON.name or call.name not in self._tool_names():
             return _code_of(call)
         try:
@@ -586,7 +588,7 @@ def is_answer(given: Any) -> bool:
 
 
 def _pictures(result: Result) -> tuple[str, ...]:
-    """The pictures of a step as ``data:`` URLs: of the newest those that an API takes."""
+    """Return the pictures of a step as ``data:`` URLs: of the newest those that an API takes."""
     if not result.displays:
         return ()
     blocks = result.observation(format="mistral")
@@ -594,7 +596,9 @@ def _pictures(result: Result) -> tuple[str, ...]:
 
 
 def _failure(result: Result) -> str | None:
-    """The failure of a step, without the parts that differ from attempt to attempt; None for one that went well."""
+    """Return the failure of a step, without the parts that differ from attempt to attempt; None for one that
+    went well.
+    """
     if result.ok:
         return None
     error = result.error
@@ -620,7 +624,7 @@ def _complete(code: str) -> bool:
 
 
 def _code_of(call: ToolCall) -> str | None:
-    """The source in the arguments of a call; models also send bare code, line ends that JSON forbids, or a fence
+    """Return the source in the arguments of a call; models also send bare code, line ends that JSON forbids, or a fence
     around it.
     """
     try:

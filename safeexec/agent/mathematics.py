@@ -203,7 +203,7 @@ class _Proof:
         return MathAnswer(answer, _in_full(run), code, verified, run, reason, contradicted, said=said)
 
     def _unproven(self, run: AgentResult) -> str:
-        """The reason why an answer that nothing contradicts is not verified."""
+        """Return the reason why an answer that nothing contradicts is not verified."""
         if not run.ok or self._found.verified:
             return ""
         verdict = self._found.verdict
@@ -222,7 +222,7 @@ class _Proof:
         return "not verified: the code, run again by itself, did not give this value"
 
     async def review(self, answer: Any, steps: tuple[AgentStep, ...], calls: RunCalls) -> str | None:
-        """The objection to an answer, None once the model was asked."""
+        """Return the objection to an answer, None once the model was asked."""
         self._found = found = await self._prove(answer, steps, calls)
         self._contradiction = _contradiction(found, answer)
         if (found.verified and not self._contradiction) or self._asked:
@@ -239,7 +239,9 @@ class _Proof:
         return found.verified
 
     def _objection(self, steps: tuple[AgentStep, ...]) -> str | None:
-        """The objection to an answer that is contradicted, or that its programs do not prove. None: there is none."""
+        """Return the objection to an answer that is contradicted, or that its programs do not prove. None: there is
+        none.
+        """
         sources = [step.source for step in steps]
         if self._contradiction:
             return f"{self._contradiction[0].upper()}{self._contradiction[1:]}. {_PROVE}"
@@ -248,7 +250,7 @@ class _Proof:
         return _STATED if is_stated(sources) else None
 
     async def _prove(self, answer: Any, steps: tuple[AgentStep, ...], calls: RunCalls) -> _Found:
-        """The shortest program that computes the answer: its last step alone, or all its steps."""
+        """Return the shortest program that computes the answer: its last step alone, or all its steps."""
         good = [*self._earlier, *(step.source for step in steps if step.result.ok)]
         kept = [*self._earlier, *filter(None, (_kept_part(step) for step in steps))]
         known = self._known(good, steps)
@@ -266,7 +268,7 @@ class _Proof:
         return best
 
     def _known(self, sources: list[str], steps: tuple[AgentStep, ...]) -> list[Computed]:
-        """The numbers that an answer may speak of besides what was computed."""
+        """Return the numbers that an answer may speak of besides what was computed."""
         texts = [self._question[:20_000], *(step.result.stdout[:20_000] for step in steps)]
         known = [leaf for text in texts for leaf in leaves(text, strict=False) or ()]
         known += [leaf for step in steps for leaf in leaves(step.result.value) or ()]
@@ -275,7 +277,9 @@ class _Proof:
 
 
 def _agreed(derived: list[MathAnswer]) -> MathAnswer:
-    """The answer of most derivations; of answers that as many came to, the one that is verified, else the first."""
+    """Return the answer of most derivations; of answers that as many came to, the one that is verified, else
+    the first.
+    """
     if len(derived) == 1:
         return derived[0]
     groups: list[list[MathAnswer]] = []
@@ -321,7 +325,7 @@ def _compare(program: str, value: Any, answer: Any, known: list[Computed], *, pe
 
 
 def _contradiction(found: _Found, answer: Any) -> str:
-    """The reason why this is no answer; empty where it is one."""
+    """Return the reason why this is no answer; empty where it is one."""
     if isinstance(answer, Opaque) and answer.type in _CALLABLES:
         return f"the answer is {shorten(answer.repr, 80)}, a function or a class: call it, and give what it returns"
     if found.verdict is None or not found.verdict.contradicted:
@@ -332,7 +336,7 @@ def _contradiction(found: _Found, answer: Any) -> str:
 
 
 def _in_full(run: AgentResult) -> str:
-    """The answer as text, with all digits."""
+    """Return the answer as text, with all digits."""
     answer = run.answer
     if type(answer) is int or type(answer) is Fraction:
         above, below = answer.numerator, answer.denominator
@@ -381,7 +385,9 @@ def _programs(good: list[str], kept: list[str]) -> Iterator[str]:
 
 
 def _exposed(source: str) -> Iterator[str]:
-    """The program so that its last value is the answer: what it gives final_answer(), prints, or computes last."""
+    """Yield the program so that its last value is the answer: what it gives final_answer(), prints, or computes
+    last.
+    """
     module = Parser(len(source)).parse(source)
     if module is None or not module.body:
         return
@@ -412,7 +418,7 @@ def _is_call(statement: ast.stmt, name: str) -> bool:
 
 
 def _shown_expressions(value: ast.expr) -> list[ast.expr]:
-    """The expressions whose values are shown."""
+    """Return the expressions whose values are shown."""
     called = _name_of(value.func) if isinstance(value, ast.Call) else ""
     if not isinstance(value, ast.Call) or called not in ("final_answer", "print", "display"):
         return [value]
@@ -433,14 +439,14 @@ def _text(source: str, expression: ast.expr) -> str:
 
 
 def _before(source: str, statement: ast.stmt) -> str:
-    """The source before a statement."""
+    """Return the source before a statement."""
     lines = source.encode().splitlines(keepends=True)
     head = b"".join(lines[: statement.lineno - 1]) + lines[statement.lineno - 1][: statement.col_offset]
     return head.decode()
 
 
 def _kept_part(step: AgentStep) -> str:
-    """The part of a step that was done: all of it, or the statements before the one that failed."""
+    """Return the part of a step that was done: all of it, or the statements before the one that failed."""
     if step.result.ok:
         return step.source
     error = step.result.error
@@ -491,7 +497,7 @@ def is_stated(program: list[str]) -> bool:
 
 
 def _bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
-    """The names that a node binds, or changes, and the expressions whose values they get; None: it computes."""
+    """Yield the names that a node binds, or changes, and the expressions whose values they get; None: it computes."""
     match node:
         case ast.Assign(targets=targets, value=value) if all(isinstance(target, ast.Name) for target in targets):
             yield from ((_name_of(target), value) for target in targets)

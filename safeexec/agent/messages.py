@@ -82,7 +82,7 @@ class Reply(msgspec.Struct, frozen=True):
     finish: str = "stop"
 
     def to_dict(self) -> dict[str, Any]:
-        """The reply as JSON data; `from_dict` reads it back."""
+        """Return the reply as JSON data; `from_dict` reads it back."""
         data: dict[str, Any] = msgspec.to_builtins(self)
         return data
 

@@ -146,8 +146,8 @@ _SPACE_BEFORE_MATH = [
 
 
 def numerals(text: str, vocabulary: Collection[str] | None = ()) -> list[Numeral] | None:
-    """The numbers of `text` in order; None where it is too long to be read, or holds too many of them. Numbers that
-    are part of a name (`x1`, `f(3)`), the marks of a list and remarks like "to 4 places" are left out; so is a sum
+    """Return the numbers of `text` in order; None where it is too long to be read, or holds too many of them. Numbers
+    that are part of a name (`x1`, `f(3)`), the marks of a list and remarks like "to 4 places" are left out; so is a sum
     whose value follows it ("2 + 3 = 5"), and what stands in a function before its value ("\\ln 2 ≈ 0.693").
     """
     if len(text) > MAX_TEXT:
@@ -181,8 +181,8 @@ def numerals(text: str, vocabulary: Collection[str] | None = ()) -> list[Numeral
 
 
 def _form(text: str, position: int, start: int) -> tuple[int, int, Numeral | None]:
-    """The closed form that begins behind `position`, with or before the number at `start`: where it begins, how far it
-    was read, and what it is.
+    """Return the closed form that begins behind `position`, with or before the number at `start`: where it begins, how
+    far it was read, and what it is.
     """
     opened = _OPENED.search(text, max(position, start - _OPENERS), start)
     looked = start
@@ -241,7 +241,7 @@ def _read_digits(text: str, begin: int) -> tuple[Numeral, int]:
 
 
 def _whole(value: Fraction | None) -> Numeral:
-    """A number that is exact, without a last digit."""
+    """Return a number that is exact, without a last digit."""
     return Numeral("", None if value is None else Exact(value))
 
 
@@ -308,7 +308,7 @@ def _judged(text: str, found: list[tuple[int, int, Numeral]], sentences: Sentenc
 def _complex(
     text: str, found: list[tuple[int, int, Numeral]], first: int, last: int, sentences: Sentences
 ) -> Numeral | None:
-    """The number that "3 + 4i" says."""
+    """Return the number that "3 + 4i" says."""
     (begin, _, real), (start, end, imaginary) = found[first], found[last]
     if last != first + 1 or real.value is None or imaginary.value is None or real.percent:
         return None

@@ -162,7 +162,9 @@ class _Repr:
 
 
 def _shown(value: Any) -> Any:
-    """The value with plain numbers, and what stayed in the sandbox as its repr. `limits.value_depth` bounds it."""
+    """Return the value with plain numbers, and what stayed in the sandbox as its repr. `limits.value_depth`
+    bounds it.
+    """
     if isinstance(value, Opaque):
         return _Repr(value.repr)
     if type(value) in (list, tuple, set, frozenset):
@@ -174,8 +176,8 @@ def _shown(value: Any) -> Any:
 
 
 def as_text(answer: Any) -> str:
-    """An answer in words, also one that `str` refuses: an int of 5000 digits. Of an object that stayed in the sandbox
-    its repr, also inside of lists and the like: the roots that sympy found.
+    """Return an answer in words, also one that `str` refuses: an int of 5000 digits. Of an object that stayed in the
+    sandbox its repr, also inside of lists and the like: the roots that sympy found.
     """
     try:
         return str(_shown(answer))

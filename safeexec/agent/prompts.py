@@ -52,7 +52,7 @@ _PICTURES = "You see the pictures that a step shows: look at a plot before you w
 
 
 def system_prompt(card: str, *, native: bool, images: bool = False, extra: str = "", files: Sequence[str] = ()) -> str:
-    """The system prompt around the policy's card."""
+    """Return the system prompt around the policy's card."""
     sql = not native and has_sql(card)
     parts = [
         _INTRODUCTION,

@@ -74,7 +74,7 @@ _OR = re.compile(r"(?<=[\w)}$]),? or (?=\$?(?:[A-Za-z](?:_\d)?\s?[=≈]\s?)?[-�
 
 
 def readings(text: str) -> Iterator[str]:
-    """The text with each other reading in the place of what can be read so."""
+    """Yield the text with each other reading in the place of what can be read so."""
     yielded = 0
     for reading in _all_readings(text) if len(text) <= _MAX_TEXT else ():
         if reading != text:
@@ -112,7 +112,7 @@ _DEGREES = re.compile(r"(\d{1,4})\s?(?:°(?![CF])|degrees\b)")
 
 
 def refused(text: str) -> str:
-    """The number that a text says it is not, where it ends with that: of "It is not 17." it is "17"."""
+    """Return the number that a text says it is not, where it ends with that: of "It is not 17." it is "17"."""
     found = _REFUSED.search(_without_replaced(text[-200:]))
     return found[1] if found else ""
 
@@ -130,7 +130,9 @@ _CHAIN = re.compile(r"=((?:(?!\s[a-z]{2})[^=≈\n,;]){1,60})=")
 
 
 def _without_steps(text: str) -> str:
-    """The text without equations on the way to the answer: 3(x − 2) = 15, (x + 3)(x − 2); V = πr²h = 12π is V = 12π."""
+    """Return the text without equations on the way to the answer: 3(x − 2) = 15, (x + 3)(x − 2); V = πr²h = 12π is V =
+    12π.
+    """
 
     def kept(found: re.Match[str]) -> str:
         return " " if statements.is_unsolved(found.group().partition("=")[0]) else found.group()
@@ -167,7 +169,7 @@ def _all_readings(text: str) -> Iterator[str]:
 
 
 def _to_one(text: str) -> str:
-    """A ratio to one as a number: 1.78:1."""
+    """Return a ratio to one as a number: 1.78:1."""
     return re.sub(r"(?<![\d:.])(\d{1,9}(?:\.\d{1,9})?)\s?:\s?1(?![\d:.]*\d)", r"\1", text)
 
 
@@ -177,8 +179,8 @@ _SIDES = re.compile(
 
 
 def right_sides(text: str) -> str:
-    """The text without the left sides of its equations, where these can be worked out: of "lim x/(x+1) = 1" the 1. A
-    sum that is right is left out as a whole before another number ("3² + 4² = 25, so it is 5"), a wrong one stays.
+    """Return the text without the left sides of its equations, where these can be worked out: of "lim x/(x+1) = 1" the
+    1. A sum that is right is left out as a whole before another number ("3² + 4² = 25, so it is 5"), a wrong one stays.
     """
     return _SIDES.sub(_right_side, text)
 
@@ -204,7 +206,9 @@ _UNIT_ASKED = re.compile(r"\bhow (?:many|much) ([a-z]+)|\b(?:in|to) ([a-z]+)\s?[
 
 
 def in_unit_asked(text: str, question: str) -> str:
-    """The text with its quantities in the unit that the question asks for, if it states none in that; else empty."""
+    """Return the text with its quantities in the unit that the question asks for, if it states none in that; else
+    empty.
+    """
     asked = _UNIT_ASKED.search(question[-2000:])
     for pattern, family in _COMPOUNDS:
         wanted = [
@@ -219,12 +223,12 @@ def in_unit_asked(text: str, question: str) -> str:
 
 
 def _of_clock(size: int, found: re.Match[str]) -> str:
-    """A time of the form 1:30 as one number, of minutes or of `size` of them; one with seconds as it is."""
+    """Return a time of the form 1:30 as one number, of minutes or of `size` of them; one with seconds as it is."""
     return found.group() if found[3] else str(Fraction(int(found[1]) * 60 + int(found[2]), size))
 
 
 def _each_of_equals(text: str) -> Iterator[str]:
-    """The text with one alone of the quantities in it that are the same: of "604800 seconds, that is 7 days"."""
+    """Yield the text with one alone of the quantities in it that are the same: of "604800 seconds, that is 7 days"."""
     for pattern, family in _COMPOUNDS:
         sizes = [(found, _size(family, found)) for found in pattern.finditer(text) if _parts(found)]
         if len(sizes) > 1 and 0 < max(size for _, size in sizes) <= _ALIKE * min(size for _, size in sizes):
@@ -249,12 +253,12 @@ def _parts(found: re.Match[str]) -> dict[str, str]:
 
 
 def _in_one_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
-    """A quantity of two units or more as one number in this unit; any other as it is."""
+    """Return a quantity of two units or more as one number in this unit; any other as it is."""
     return _in_unit(family, unit, found) if len(_parts(found)) > 1 else found.group()
 
 
 def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
-    """A quantity as one number in this unit; what is none as it is."""
+    """Return a quantity as one number in this unit; what is none as it is."""
     if not _parts(found):
         return found.group()
     total = _size(family, found) / unit.size
@@ -276,7 +280,7 @@ _DATE = re.compile(
 
 
 def dates(text: str) -> list[date]:
-    """The days that a text names."""
+    """Return the days that a text names."""
     found = []
     for match in _DATE.finditer(text):
         named = match["month"] or match["month2"]
@@ -293,7 +297,7 @@ _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
 
 
 def weekday(text: str) -> str | None:
-    """The day of the week that a text names last, in lower case."""
+    """Return the day of the week that a text names last, in lower case."""
     found = [word for word in re.findall(r"[A-Za-z]+", text[:2000].lower()) if word in _WEEKDAYS]
     return found[-1] if found else None
 
@@ -305,7 +309,7 @@ _BASE = re.compile(r"(\d+)\s?(?:\^\s?\{?)?([\d⁰¹²³⁴⁵⁶⁷⁸⁹]*)")
 
 
 def factors(text: str) -> dict[int, int]:
-    """The bases and exponents of the last product of powers that a text states."""
+    """Return the bases and exponents of the last product of powers that a text states."""
     products = [one.group() for one in _PRODUCT.finditer(text[:2000]) if re.search(_TIMES, one.group())]
     found: dict[int, int] = {}
     for power in re.split(_TIMES, products[-1].replace("**", "^")) if products else ():
@@ -315,12 +319,12 @@ def factors(text: str) -> dict[int, int]:
 
 
 def without_dates(text: str) -> str:
-    """The text without the days that it names."""
+    """Return the text without the days that it names."""
     return _DATE.sub(" ", text)
 
 
 def in_units(value: timedelta, text: str) -> Iterator[Fraction]:
-    """A length of time as a number, in each unit that the text names."""
+    """Yield a length of time as a number, in each unit that the text names."""
     seconds = Fraction(value.days * 86400 + value.seconds) + Fraction(value.microseconds, 10**6)
     is_clock = _CLOCK.search(text) is not None
     for unit in _TIME:
@@ -329,7 +333,7 @@ def in_units(value: timedelta, text: str) -> Iterator[Fraction]:
 
 
 def day_of(value: Any) -> date | None:
-    """The day that a computed value is; None for a time of the day."""
+    """Return the day that a computed value is; None for a time of the day."""
     if type(value) is datetime:
         return value.date() if (value.hour, value.minute, value.second) == (0, 0, 0) else None
     return value if type(value) is date else None
@@ -372,8 +376,8 @@ _IS_TRUE = re.compile(
 
 
 def truth(text: str, predicates: frozenset[str] = frozenset()) -> bool | None:
-    """The yes or no of a text; None where it plainly says neither. `predicates`: the words that the code asks about,
-    `prime` of `is_prime(91)`.
+    """Return the yes or no of a text; None where it plainly says neither. `predicates`: the words that the code asks
+    about, `prime` of `is_prime(91)`.
     """
     first = _POLARITY.match(text[:200])
     if first is not None:
@@ -420,7 +424,7 @@ _SAME_WORDS = {
 
 
 def _said_as(word: str) -> Iterator[tuple[str, bool]]:
-    """The words that say it or the opposite, as patterns, and whether they say it."""
+    """Yield the words that say it or the opposite, as patterns, and whether they say it."""
     yield rf"(?:{_SAME_WORDS.get(word, re.escape(word))})", True
     negated = rf"(?:in|im|ir|un|dis|non-?){re.escape(word)}"
     yield rf"(?:{_OTHER_WORDS[word]}|{negated})" if word in _OTHER_WORDS else negated, False
@@ -431,7 +435,7 @@ _DIVIDES = re.compile(r"%[^\n=]{1,40}==\s*0")
 
 
 def predicates(program: str) -> frozenset[str]:
-    """The words that a program asks about: `prime` of `isprime(n)`, `divisible` of `n % 7 == 0`. Bounded."""
+    """Return the words that a program asks about: `prime` of `isprime(n)`, `divisible` of `n % 7 == 0`. Bounded."""
     asked = [word.removesuffix("_") for word in _PREDICATE.findall(program[:20_000])[:10]]
     return frozenset(asked) | (_DIVISIBLE if _DIVIDES.search(program[:20_000]) else frozenset())
 
@@ -443,7 +447,7 @@ _ASKED = re.compile(
 
 
 def asked(question: str) -> frozenset[str]:
-    """The word that a question asks about: `perfect square` of "Is 144 a perfect square?"."""
+    """Return the word that a question asks about: `perfect square` of "Is 144 a perfect square?"."""
     found = _ASKED.search(question[:2000])
     return frozenset([(found[1] or found[2]).lower()] if found else ())
 

@@ -56,20 +56,20 @@ img {{ max-width: 100%; }}
 
 
 def pictures_of(step: AgentStep) -> list[bytes]:
-    """The PNGs that a step showed: what begins as one."""
+    """Return the PNGs that a step showed: what begins as one."""
     return [display.png for display in step.result.displays if display.png and is_picture("image/png", display.png)]
 
 
 def answer_of(run: AgentResult) -> str:
-    """The answer in words, or why there is none."""
+    """Return the answer in words, or why there is none."""
     return run.text or f"No answer: {run.reason}."
 
 
 def markdown_report(
     question: str, files: Sequence[FileSurvey], run: AgentResult, pictures: Sequence[str], written: Sequence[str]
 ) -> str:
-    """The report as Markdown; `pictures` are the names of the files that hold its PNGs, in order, `written` describes
-    the files that the steps left.
+    """Return the report as Markdown; `pictures` are the names of the files that hold its PNGs, in order, `written`
+    describes the files that the steps left.
     """
     remaining = iter(pictures)
     parts = [f"# {plain_markdown(question[:_MAX_TITLE])}", prose(answer_of(run)), "## Files"]
@@ -87,7 +87,7 @@ def markdown_report(
 
 
 def html_report(question: str, files: Sequence[FileSurvey], run: AgentResult, written: Sequence[str]) -> str:
-    """The report as one HTML page."""
+    """Return the report as one HTML page."""
     title = escape(" ".join(question[:_MAX_TITLE].split()))
     parts = [f"<h1>{title}</h1>", f'<div class="prose">{escape(answer_of(run))}</div>', "<h2>Files</h2>"]
     parts += [f"<pre>{escape(survey.render())}</pre>" for survey in files]

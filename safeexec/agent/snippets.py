@@ -38,7 +38,7 @@ class Parser:
         return self._budget >= 0
 
     def parse(self, source: str) -> ast.Module | None:
-        """The module, or None where CPython refuses the text, or it or a name of it is too long."""
+        """Return the module, or None where CPython refuses the text, or it or a name of it is too long."""
         if self._budget < 0 or len(source) > _LONGEST_SOURCE or costly_name(source):
             return None
         with _WARNINGS_LOCK, warnings.catch_warnings():
@@ -79,7 +79,7 @@ def _is_words(expression: ast.expr) -> bool:
 
 
 def clean(text: str) -> str:
-    """The plain source of a block: dedented, without outer blank lines, prompts, or outputs behind prompts."""
+    """Return the plain source of a block: dedented, without outer blank lines, prompts, or outputs behind prompts."""
     source = _trim(text)
     if source.startswith(">>> ") or source.split("\n", 1)[0] == ">>>":
         source = _trim(_without_prompts(source))

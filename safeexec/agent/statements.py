@@ -225,7 +225,7 @@ class Sentences:
                 self._more.append((found.start(), True))
 
     def standing(self, begin: int, end: int) -> Standing:
-        """The standing of the number that was read from `begin` to `end`."""
+        """Return the standing of the number that was read from `begin` to `end`."""
         if begin and self._text[begin - 1] + self._text[end : end + 1] in _QUOTES:
             begin, end = begin - 1, end + 1
         sentence = bisect_right(self._ends, begin) - 1

@@ -358,7 +358,7 @@ class FileSurvey(msgspec.Struct, frozen=True):
     """The sheets of a workbook, the tables of a database, in words: the columns are those of the first."""
 
     def render(self) -> str:
-        """A few lines for a prompt or a report."""
+        """Return a few lines for a prompt or a report."""
         if self.problem:
             return f"{_printable(self.name)}: could not be read as a table: {self.problem}"
         rows = f"{self.rows} rows" if self.complete else f"at least {self.rows} rows"
@@ -381,12 +381,14 @@ class FileSurvey(msgspec.Struct, frozen=True):
 
 
 def survey_program(name: str) -> str:
-    """The program that looks at a file of the workspace. It is run apart, so that the model's session stays empty."""
+    """Return the program that looks at a file of the workspace. It is run apart, so that the model's session stays
+    empty.
+    """
     return f"{_PROGRAM}survey_any({name!r})"
 
 
 def survey_of(name: str, result: Result | None) -> FileSurvey:
-    """The survey from the result of that program; None: there is no session to run it in."""
+    """Return the survey from the result of that program; None: there is no session to run it in."""
     if result is None:
         return FileSurvey(name, problem="nobody looked: the session cannot be copied")
     if not result.ok:

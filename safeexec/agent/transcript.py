@@ -120,7 +120,7 @@ class Transcript:
         return step if step.get("kind") == "step" and step.get("outcome") == "waiting" else None
 
     def kept_steps(self) -> list[Entry]:
-        """The steps whose state was kept: their sources, run again in order, rebuild the session."""
+        """Return the steps whose state was kept: their sources, run again in order, rebuild the session."""
         return [
             e
             for e in self.entries
@@ -129,7 +129,7 @@ class Transcript:
 
 
 def read_transcript(path: str | Path) -> bytes:
-    """The bytes of a transcript. Raises TranscriptError for one that is too large, or no regular file."""
+    """Return the bytes of a transcript. Raises TranscriptError for one that is too large, or no regular file."""
     try:
         return read_named(path, max_bytes=MAX_TRANSCRIPT)
     except OSError as error:
@@ -137,7 +137,7 @@ def read_transcript(path: str | Path) -> bytes:
 
 
 def read_replies(path: str | Path) -> Iterator[Reply]:
-    """The replies of a transcript or recording. Raises TranscriptError for a damaged line, when it is come to."""
+    """Yield the replies of a transcript or recording. Raises TranscriptError for a damaged line, when it is come to."""
     try:
         for entry in entries_of(read_transcript(path), path):
             if isinstance(entry, Replied):
@@ -147,7 +147,7 @@ def read_replies(path: str | Path) -> Iterator[Reply]:
 
 
 def conversation(entries: list[Entry], system: str, max_tokens: int, pictures: Pictures | None = None) -> list[Message]:
-    """The messages that a model gets. Past `max_tokens` (an estimate) old observations are shortened, then old
+    """Return the messages that a model gets. Past `max_tokens` (an estimate) old observations are shortened, then old
     entries left out. Of `pictures` the newest are shown.
     """
     shown = _newest(pictures or {})

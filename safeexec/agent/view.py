@@ -83,7 +83,9 @@ class View:
 
 
 def prose_of(reply: Reply) -> str:
-    """The prose of a reply before its code, which is shown anyway. Without code it is the answer, shown later."""
+    """Return the prose of a reply before its code, which is shown anyway. Without code it is the answer, shown
+    later.
+    """
     text = without_thinking(reply.text)
     if reply.tool_calls:
         return text.strip()[:_PROSE_LIMIT]
@@ -96,12 +98,12 @@ def status(step: AgentStep) -> str:
 
 
 def outcome_text(step: AgentStep) -> str:
-    """The observation without its first line, which `status` says shorter."""
+    """Return the observation without its first line, which `status` says shorter."""
     return step.observation.partition("\n")[2]
 
 
 def summary(result: AgentResult) -> str:
-    """The answer, or why there is none, and what it took."""
+    """Return the answer, or why there is none, and what it took."""
     usage = result.usage
     about = "about " if usage.estimated_tokens else ""
     seconds = usage.model_seconds + usage.step_seconds

@@ -55,7 +55,7 @@ def _each(found: re.Match[str]) -> str:
 
 
 def _spaced(found: re.Match[str]) -> str:
-    """The items of a set or a list with a space behind each comma; digits in groups of three are one number."""
+    """Return the items of a set or a list with a space behind each comma; digits in groups of three are one number."""
     items = found.group()
     grouped = all(re.match(r"\d{3}(?!\d)", item) for item in items[1:-1].split(",")[1:])
     return items if grouped else items.replace(",", ", ")
@@ -87,7 +87,7 @@ _SIMPLE: list[tuple[re.Pattern[str], _Written]] = [
 
 
 def normal(text: str) -> str:
-    """The text with every number, bracket and sign in the form in which it is read."""
+    """Return the text with every number, bracket and sign in the form in which it is read."""
     for pattern, written in _SIMPLE:
         text = pattern.sub(written, text)
     if _MATRIX.search(text):
@@ -100,7 +100,9 @@ def normal(text: str) -> str:
 
 
 def _digits(found: re.Match[str], *, alone: bool) -> str:
-    """A number in words as digits. A short one counts where a clause ends with it: of "two solutions" it stays."""
+    """Return a number in words as digits. A short one counts where a clause ends with it: of "two solutions" it
+    stays.
+    """
     word, text = found.group(), found.string
     several = re.search(r"[\s-]", word) is not None
     ends = _ENDS.match(text, found.end()) is not None
@@ -120,7 +122,7 @@ def _digits(found: re.Match[str], *, alone: bool) -> str:
 
 
 def _value(found: re.Match[str]) -> Fraction | None:
-    """The number that the words say; None where they say none: "hundred two million"."""
+    """Return the number that the words say; None where they say none: "hundred two million"."""
     if found["one"]:
         return Fraction(1, _denominator(found["one"]))
     words = [word for word in re.split(r"[\s-]+", found["whole"].lower()) if word != "and"]

@@ -89,7 +89,7 @@ def opening(
 
 
 def opening(method: Any) -> Any:
-    """The form for event loops of a method that opens something, which has the async API then."""
+    """Return the form for event loops of a method that opens something, which has the async API then."""
     begin = awaited(method)
 
     @wraps(method.__wrapped__)
@@ -153,7 +153,7 @@ class AsyncSandbox(SandboxAPI):
         return await self.open()
 
     def session(self, **tightened: Unpack[SessionChanges]) -> Opening[AsyncSession]:
-        """A new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``.
+        """Return a new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``.
         `session_for`, `restore` and `plugin` are awaited or entered, too.
         """
         core = self._core
@@ -274,7 +274,7 @@ class AsyncSession(SessionAPI):
         await drive(self._core.remove(name), undo=False)
 
     async def names(self) -> list[str]:
-        """The names that the session's steps have bound."""
+        """Return the names that the session's steps have bound."""
         return await drive(self._core.names(), undo=False)
 
     # Files

@@ -68,14 +68,14 @@ def _logger() -> Any:
 
 @lru_cache(32)
 def _sha256(source: bytes) -> str:
-    """The hash of a source. A plugin's is asked for at every call."""
+    """Return the hash of a source. A plugin's is asked for at every call."""
     import hashlib  # loads OpenSSL: 9 ms at the start of every host
 
     return hashlib.sha256(source).hexdigest()
 
 
 def _logged(value: object) -> str:
-    """A field as one word of a line, quoted where it is several."""
+    """Return a field as one word of a line, quoted where it is several."""
     text = printable(str(value)).replace("\n", " ")
     return f'"{text}"' if " " in text or not text else text
 
@@ -110,7 +110,7 @@ class Observer:
             self._telemetry.watch(sandbox)
 
     def record(self, session: Audited, source: bytes, result: Result, call: str | None) -> dict[str, Any]:
-        """One step as plain data: who, under which policy, what (by its hash), what came of it.
+        """Return one step as plain data: who, under which policy, what (by its hash), what came of it.
 
         `session` tells the sessions of this process apart; `who` is the label that the host gave it.
         """
@@ -150,7 +150,7 @@ class Observer:
 
 
 def observer_for(policy: Policy, audit: Any) -> Observer | None:
-    """An observer if anybody listens now, else None."""
+    """Return an observer if anybody listens now, else None."""
     telemetry = Telemetry.of_the_application()
     if audit is None and telemetry is None and _logger() is None:
         return None
@@ -197,7 +197,7 @@ _UNDO = {
 
 @lru_cache(8)
 def _gauges(metrics: Any, _provider: Any) -> list[Any]:
-    """The gauges of one provider of meters, made once: they speak for all sandboxes of the process."""
+    """Return the gauges of one provider of meters, made once: they speak for all sandboxes of the process."""
     meter = metrics.get_meter("safeexec")
 
     def observer(name: str) -> Callable[[Any], list[Any]]:
@@ -228,7 +228,7 @@ def _undo(name: str) -> dict[str, int]:
 
 
 def _numbers(name: str) -> dict[tuple[tuple[str, str], ...], int]:
-    """One gauge by its attributes, policy and label; those of sandboxes of one policy together."""
+    """Return one gauge by its attributes, policy and label; those of sandboxes of one policy together."""
     found: dict[tuple[tuple[str, str], ...], int] = {}
     for sandbox in list(_watched):
         for label, counts in sandbox.stats().by_label.items():
@@ -253,7 +253,7 @@ class Telemetry:
 
     @classmethod
     def of_the_application(cls) -> Telemetry | None:
-        """A telemetry if the application uses OpenTelemetry: importing it here would cost everybody 60 ms."""
+        """Return a telemetry if the application uses OpenTelemetry: importing it here would cost everybody 60 ms."""
         if "opentelemetry.trace" not in sys.modules:
             return None
         try:

@@ -130,7 +130,7 @@ class SandboxAPI:
         return found
 
     def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
-        """The policy and the host tools of this sandbox, for a model's prompt."""
+        """Return the policy and the host tools of this sandbox, for a model's prompt."""
         return self.policy.card(format, tools=self._arguments.get("tools") or ())
 
     def _new_core(self) -> RecordedSandbox:
@@ -166,7 +166,7 @@ class SandboxAPI:
         return self._core.stats()
 
     def templates(self) -> list[TemplateInfo]:
-        """The templates of this sandbox: name, living sessions, memory, age."""
+        """Return the templates of this sandbox: name, living sessions, memory, age."""
         return self._core.templates()
 
 
@@ -263,10 +263,10 @@ class Sandbox(SandboxAPI):
         return self.open()
 
     def session(self, **tightened: Unpack[SessionChanges]) -> Session:
-        """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`. `label` says in the
-        audit log whose session it is; `namespace` are variables to begin with; `template` is the name of the state that
-        it begins in; `record` (a path, or `RecordOptions`) is where all that happens to it and its branches is written
-        down.
+        """Return a new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`. `label` says
+        in the audit log whose session it is; `namespace` are variables to begin with; `template` is the name of the
+        state that it begins in; `record` (a path, or `RecordOptions`) is where all that happens to it and its branches
+        is written down.
 
         Where `max_sessions` are open it waits for its turn, `queue_seconds` (also a keyword here) at most:
         `SandboxBusy`.
@@ -304,14 +304,14 @@ class Sandbox(SandboxAPI):
 
     @blocking
     def waiting(self) -> Core[list[WaitingCall]]:
-        """The calls of host tools for which steps of sessions wait, open or in the `store`, the oldest first; `label`
-        says whose. Raises `StoreError`.
+        """Return the calls of host tools for which steps of sessions wait, open or in the `store`, the oldest first;
+        `label` says whose. Raises `StoreError`.
         """
         return self._core.waiting()
 
     @blocking
     def stored(self) -> Core[list[StoredSession]]:
-        """The sessions in the store: label, bytes, when each was last written to. Raises as `forget`."""
+        """Return the sessions in the store: label, bytes, when each was last written to. Raises as `forget`."""
         return self._core.stored()
 
     @blocking
@@ -362,7 +362,7 @@ class Sandbox(SandboxAPI):
         timeout: float | None = None,
         record: str | os.PathLike[str] | RecordOptions | bool | None = None,
     ) -> Core[Session]:
-        """A session that goes on from a state that `Session.save` wrote.
+        """Return a session that goes on from a state that `Session.save` wrote.
 
         A state is a program: restoring it runs it, under the policy of this sandbox, held by the kernel. The limits
         of a step hold; `timeout` is its limit in seconds; `record` is as for `session`. `trust` has no effect any
@@ -497,7 +497,7 @@ class Namespace(MutableMapping[str, "Any"]):
         return len(drive(self._core.names()))
 
     def copy(self) -> dict[str, Any]:
-        """All variables and their values as a dict of the host's."""
+        """Return all variables and their values as a dict of the host's."""
         return dict(self.items())
 
     def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
@@ -546,11 +546,11 @@ class SessionAPI:
         return self._core.policy
 
     def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
-        """The policy and the host tools of this session, for a model's prompt."""
+        """Return the policy and the host tools of this session, for a model's prompt."""
         return self._core.card(format)
 
     def checkpoints(self) -> list[CheckpointInfo]:
-        """The checkpoints of this session: name, parent, step, age, memory."""
+        """Return the checkpoints of this session: name, parent, step, age, memory."""
         return self._core.checkpoint_rows()
 
     def drop(self, name: str) -> None:
@@ -558,7 +558,7 @@ class SessionAPI:
         self._core.drop(name)
 
     def pending(self) -> list[PendingCall]:
-        """The deferred calls of host tools that have not been carried out, in order."""
+        """Return the deferred calls of host tools that have not been carried out, in order."""
         return self._core.pending()
 
     # The recording
@@ -568,7 +568,7 @@ class SessionAPI:
         self._core.note(text, score)
 
     def history(self) -> Timeline:
-        """The steps so far: what each wrote and read, the variables after it, when a name last changed.
+        """Return the steps so far: what each wrote and read, the variables after it, when a name last changed.
 
             session = sandbox.session(record=True)          # in memory; or a path
             session.history().at(3).variables(), session.history().when("total")
@@ -677,8 +677,8 @@ class Session(SessionAPI):
     # Files
 
     def read_file(self, name: str, *, max_bytes: int | None = None) -> bytes:
-        """The bytes of a file of the workspace. Links are not followed. Raises `WorkspaceError`, also for more than
-        `max_bytes`, of which nothing is read then; None: as many as the workspace may hold.
+        """Return the bytes of a file of the workspace. Links are not followed. Raises `WorkspaceError`, also for more
+        than `max_bytes`, of which nothing is read then; None: as many as the workspace may hold.
         """
         return self._core.read_file(name, max_bytes)
 
@@ -689,7 +689,9 @@ class Session(SessionAPI):
         self._core.write_file(name, data)
 
     def list_files(self) -> list[str]:
-        """The names of the workspace's regular files, sorted. Raises `WorkspaceError` when the policy gives none."""
+        """Return the names of the workspace's regular files, sorted. Raises `WorkspaceError` when the policy gives
+        none.
+        """
         return self._core.list_files()
 
     # State
@@ -701,8 +703,8 @@ class Session(SessionAPI):
 
     @blocking
     def get(self, name: str, default: Any = None) -> Core[Any]:
-        """The value of a variable: arrays and frames as such where the host has the library. `default` if there is
-        no such variable.
+        """Return the value of a variable: arrays and frames as such where the host has the library. `default` if there
+        is no such variable.
         """
         found, value = yield from self._core.fetch(name, arrays=True)
         return value if found else default
@@ -714,7 +716,7 @@ class Session(SessionAPI):
 
     @blocking
     def variables(self) -> Core[list[Variable]]:
-        """Every variable with type, shape, size and a short repr."""
+        """Return every variable with type, shape, size and a short repr."""
         return self._core.variables()
 
     # Checkpoints
@@ -851,7 +853,7 @@ class OneStep:
         return self._result
 
     def _begin(self, hear: Callable[[Piece], object]) -> Core[Result]:
-        """The step, whose output `hear` gets. Raises RuntimeError the second time."""
+        """Return the step, whose output `hear` gets. Raises RuntimeError the second time."""
         if self._run is None:
             raise RuntimeError("a step runs once: this stream has been iterated over already")
         run, self._run = self._run, None

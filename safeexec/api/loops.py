@@ -42,7 +42,7 @@ class Loop(Protocol):
 
 
 def running_loop() -> Loop:
-    """The event loop that runs here. Raises RuntimeError when none does."""
+    """Return the event loop that runs here. Raises RuntimeError when none does."""
     trio: Any = sys.modules.get("trio")
     if trio is not None:
         try:
@@ -83,8 +83,8 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
 def awaited(
     method: Callable[Concatenate[Any, P], R], *, undo: bool = True
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """The awaited form of a method that `host.waiting.blocking` made: the same operation, signature and docstring.
-    `undo`: as for `drive`.
+    """Return the awaited form of a method that `host.waiting.blocking` made: the same operation, signature and
+    docstring. `undo`: as for `drive`.
     """
     operation = method.__wrapped__  # type: ignore[attr-defined]
 
@@ -97,7 +97,7 @@ def awaited(
 
 
 def answered(loop: Loop, wanted: Wait | CallTool | Work) -> Coroutine[Any, Any, Any]:
-    """The answer to what the core waits for, to be awaited."""
+    """Return the answer to what the core waits for, to be awaited."""
     if isinstance(wanted, Wait):
         return loop.wait(wanted)
     return loop.call(wanted) if isinstance(wanted, CallTool) else loop.work(wanted)

@@ -45,7 +45,7 @@ def workers_for(workers: int | None, max_sessions: int | None) -> int:
 
 
 def parts_of(program: str | Program, timeout: float | None) -> tuple[str, RunOptions]:
-    """The source of a program, and how it is run. Raises TypeError for a dict of anything else."""
+    """Return the source of a program, and how it is run. Raises TypeError for a dict of anything else."""
     if isinstance(program, str):
         return program, {"timeout": timeout}
     if not isinstance(program, Mapping):
@@ -61,7 +61,7 @@ _PARTS = {"source", "stdin", "argv"}
 
 
 def each_of(programs: Iterable[str | Program]) -> Iterable[str | Program]:
-    """The programs. Raises TypeError for a single one: a text would be run letter by letter."""
+    """Return the programs. Raises TypeError for a single one: a text would be run letter by letter."""
     if isinstance(programs, str | Mapping):
         raise TypeError("map takes a list of programs, not one: [program]; `Sandbox.run` runs one")
     return programs
@@ -82,7 +82,7 @@ class Workers:
         self._sessions: set[Runs] = set()
 
     def in_order(self, programs: Iterable[str | Program]) -> Iterator[Result]:
-        """The results of all programs, in their order."""
+        """Yield the results of all programs, in their order."""
         rest = iter(each_of(programs))
         with self:
             waiting = deque(self._submit(program) for program in islice(rest, self._ahead))

@@ -63,7 +63,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _wheel(directory: Path) -> Path:
-    """This installation as a wheel, however it was installed."""
+    """Return this installation as a wheel, however it was installed."""
     try:
         metadata = distribution("safeexec").read_text("METADATA") or distribution("safeexec").read_text("PKG-INFO")
     except PackageNotFoundError:

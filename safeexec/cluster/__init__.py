@@ -220,7 +220,7 @@ def serve(
 
 
 def build(arguments: Mapping[str, Any]) -> Any:
-    """The same application for a configuration of Ray Serve, which names it as ``safeexec.cluster:build``.
+    """Return the same application for a configuration of Ray Serve, which names it as ``safeexec.cluster:build``.
 
     `arguments` are those of `serve`, with the path of a token file as `token_file` in place of `token`; name and path
     are the configuration's. Raises as `serve`, and as `read_tenants`.

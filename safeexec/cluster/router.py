@@ -15,7 +15,7 @@ class SessionRouter(ConsistentHashRouter):  # type: ignore[misc]
     async def choose_replicas(
         self, candidate_replicas: list[RunningReplica], pending_request: PendingRequest | None = None
     ) -> list[list[RunningReplica]]:
-        """The replicas to ask, best first."""
+        """Return the replicas to ask, best first."""
         ranks: list[list[RunningReplica]] = await super().choose_replicas(candidate_replicas, pending_request)
         if pending_request is None:
             return ranks

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def language_of(plan: LanguagePlan) -> Language:
-    """The language of a plan that restricts it. Raises ImportError where there is none: no program runs then."""
+    """Return the language of a plan that restricts it. Raises ImportError where there is none: no program runs then."""
     return import_module("safeexec.language.language").RestrictedLanguage(plan)  # type: ignore[no-any-return]
 
 
 def _hints(part: str) -> Any:
-    """A module of the hints, or None. It loads on first use: most steps need none."""
+    """Return a module of the hints, or None. It loads on first use: most steps need none."""
     return _imported(f"safeexec.hints.{part}")
 
 
 def _imported(name: str) -> Any:
-    """A module of either folder; None where the folder is missing."""
+    """Return a module of either folder; None where the folder is missing."""
     try:
         return import_module(name)
     except ModuleNotFoundError as missing:

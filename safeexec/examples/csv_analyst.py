@@ -37,7 +37,7 @@ ANSWER = "North sells most: 120 a day. 40 missing values became the median of th
 
 
 def sales() -> bytes:
-    """A table of 400 rows: every tenth amount is missing, and four are a hundred times too large."""
+    """Return a table of 400 rows: every tenth amount is missing, and four are a hundred times too large."""
     rows = ["day,region,amount"]
     for day in range(100):
         for region, usual in (("north", 120), ("south", 80), ("east", 95), ("west", 70)):

@@ -54,7 +54,7 @@ SCORE = "-error(chosen) - 0.05 * len(chosen)"
 
 
 def propose(state: SearchState) -> list[str]:
-    """One column more, each of those that are not in the model."""
+    """Return one column more, each of those that are not in the model."""
     chosen = state.session.get("chosen")
     return [f"chosen = sorted([*chosen, {name!r}])" for name in COLUMNS if name not in chosen]
 

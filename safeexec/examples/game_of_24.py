@@ -38,7 +38,7 @@ BUDGET = Budget(steps=200)
 
 
 def propose(state: SearchState) -> Iterator[str]:
-    """Every two numbers of the hand with every sign."""
+    """Yield every two numbers of the hand with every sign."""
     for first, second in permutations(range(4 - state.depth), 2):
         for sign in "+-*/" if first < second else "-/":
             yield f"hand, how = move(hand, how, {first}, {sign!r}, {second})"

@@ -25,7 +25,7 @@ PROGRAMS = {
 
 
 def verdict(result: Result, given: str, expected: str) -> str:
-    """An empty text for a right answer, else what is wrong."""
+    """Return an empty text for a right answer, else what is wrong."""
     if result.ok:
         answer = result.stdout.strip()
         return "" if answer == expected else f"wrong answer: {answer[:40]!r} for {given!r}"

@@ -52,7 +52,7 @@ def conclusion(messages: Sequence[Message]) -> str:
 
 
 def opened() -> Sandbox:
-    """The sandbox of either day."""
+    """Return the sandbox of either day."""
     return Sandbox(POLICY, tools=[look_up, refund], approval=approve)
 
 

@@ -23,7 +23,7 @@ Ask = Callable[[list[Any], list[Any]], dict[str, Any]]
 
 
 def openai(session: Session, ask: Ask) -> str:
-    """The loop for Chat Completions; Mistral's is the same, with `schema(…, "mistral")` and its own client."""
+    """Return the loop for Chat Completions; Mistral's is the same, with `schema(…, "mistral")` and its own client."""
     messages: list[Any] = [{"role": "user", "content": TASK}]
     tools = [functions.schema(session.policy, "openai")]
     while True:
@@ -37,7 +37,7 @@ def openai(session: Session, ask: Ask) -> str:
 
 
 def anthropic(session: Session, ask: Ask) -> str:
-    """The loop for the Messages API."""
+    """Return the loop for the Messages API."""
     messages: list[Any] = [{"role": "user", "content": TASK}]
     tools = [functions.schema(session.policy, "anthropic")]
     while True:

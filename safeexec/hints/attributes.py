@@ -46,7 +46,7 @@ _OnObject = Callable[[Failure, str, Any, str], "str | None"]
 
 
 def _when(pattern: str = "has no attribute") -> Callable[[_OnObject], _OnObject]:
-    """A rule for a name that a known object does not have."""
+    """Return a rule for a name that a known object does not have."""
 
     def keep(find: _OnObject) -> _OnObject:
         @wraps(find)
@@ -64,7 +64,7 @@ def _when(pattern: str = "has no attribute") -> Callable[[_OnObject], _OnObject]
 
 
 def _missing(failure: Failure) -> tuple[str, Any]:
-    """The name that is missing and the object; the object is `MISSING` if it is not known."""
+    """Return the name that is missing and the object; the object is `MISSING` if it is not known."""
     name = failure.said_by_exception("name")
     owner = object_of(failure.exc) if issubclass(failure.kind, AttributeError) else None
     match = _MESSAGE.search(failure.message)
@@ -147,7 +147,7 @@ def _shadowed(failure: Failure, tree: ast.expr | None, owner: Any) -> str | None
 
 @_when()  # math.floor(2.5)
 def _module_reassigned(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """A variable that took the name of a module."""
+    """Return a variable that took the name of a module."""
     return _shadowed(failure, _owner_tree(failure, name), owner)
 
 
@@ -212,7 +212,7 @@ def _key_of_dict(failure: Failure, name: str, owner: Any, text: str) -> str | No
 
 @_when()  # df['region'].upper()
 def _of_accessor(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """A method that pandas has elsewhere: behind `.str` or `.dt`, on a column, or on the whole frame."""
+    """Return a method that pandas has elsewhere: behind `.str` or `.dt`, on a column, or on the whole frame."""
     kind = library_kind(owner)
     for accessor in ("str", "dt") if kind in ("pandas.Series", "pandas.Index") else ():
         if attribute_of(getattr(library_class("Series"), accessor, MISSING), name) is not MISSING:
@@ -229,7 +229,7 @@ _FUNCTIONS = {"numpy.ndarray": ("numpy", "numpy.linalg"), "pandas.DataFrame": ("
 
 @_when()  # np.array([3, 1]).append(2)
 def _function_of_library(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """A function of numpy or pandas that is called as a method."""
+    """Return a function of numpy or pandas that is called as a method."""
     for path in _FUNCTIONS.get(library_kind(owner), ()):
         if callable(attribute_of(sys.modules[path], name)):
             return f"Use `{path.replace('numpy', 'np').replace('pandas', 'pd')}.{name}({text})`."
@@ -238,7 +238,7 @@ def _function_of_library(failure: Failure, name: str, owner: Any, text: str) -> 
 
 @_when()  # LinearRegression().train([[1]], [1])
 def _synonym(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """The name of the object that means the same; in quotes where it was given as a text: ``agg('stdev')``."""
+    """Return the name of the object that means the same; in quotes where it was given as a text: ``agg('stdev')``."""
     other = next(iter(synonyms(name, public_names(owner))), "")
     written = f"{text}.{other}(...)" if _owner_tree(failure, name) is not None else repr(other)
     return f"Use `{written}`." if other else None
@@ -268,7 +268,7 @@ def _not_a_text(failure: Failure, name: str, owner: Any, text: str) -> str | Non
 
 @_when()  # [1, 2].sum()
 def _as_function(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """A builtin that is called as a method."""
+    """Return a builtin that is called as a method."""
     builtin = builtin_for(name, failure.builtins)
     needed = OF_VALUES.get(builtin)
     fits = not needed or attribute_of(type(owner), needed) is not MISSING
@@ -278,7 +278,7 @@ def _as_function(failure: Failure, name: str, owner: Any, text: str) -> str | No
 
 @_when()  # ['a', 'b'].upper()
 def _of_items(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """A method of a text, asked of what holds texts, or of a number."""
+    """Return a method of a text, asked of what holds texts, or of a number."""
     if name not in members_of(str):
         return None
     if type(owner) in (list, tuple, set):
@@ -308,7 +308,7 @@ def _near(failure: Failure, name: str, owner: Any, text: str) -> str | None:
 
 @_when()  # B().size
 def _set_by_base(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """An attribute that the `__init__` of a base class sets, which the `__init__` of the class never called."""
+    """Return an attribute that the `__init__` of a base class sets, which the `__init__` of the class never called."""
     kind, *bases = bases_of(owner)
     own = _code_of(kind, "__init__")
     if own is None or "super" in own.co_names:
@@ -344,7 +344,7 @@ def _misspelt_constructor(failure: Failure, name: str, owner: Any, text: str) ->
 
 @_when()  # A.size
 def _of_instance(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """An attribute of instances that is asked of the class itself."""
+    """Return an attribute of instances that is asked of the class itself."""
     if owner is not class_of(owner) or not is_of_guest(owner):
         return None
     if not any((code := _code_of(owner, member)) is not None and name in code.co_names for member in members_of(owner)):

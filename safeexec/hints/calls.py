@@ -84,7 +84,7 @@ def _is_function(failure: Failure, tree: ast.expr) -> bool:
 
 @RULES.when("TypeError", _UNEXPECTED)  # f(alhpa=1); print('a', separator='')
 def _other_keyword(failure: Failure, match: re.Match[str]) -> str | None:
-    """The argument that was meant, or those there are."""
+    """Return the argument that was meant, or those there are."""
     said, keyword = match[1] or match[4] or "", match[2] or match[3]
     raiser = said.split(".")[0] if said.endswith("__init__") else said.rpartition(".")[2]
     for table in (ARGUMENTS.get(failure.called, {}), ARGUMENTS.get(raiser, {})):
@@ -116,7 +116,9 @@ def _of_sandbox(frame: FrameType) -> bool:
 
 
 def _parameters(failure: Failure, said: str) -> list[str]:
-    """The parameters of what is called; if the expression does not tell what it is, of ``Class.method`` in the message."""
+    """Return the parameters of what is called; if the expression does not tell what it is, of ``Class.method`` in the
+    message.
+    """
     owner, _, method = said.rpartition(".")
     function = failure.callee
     if function is MISSING and owner.isidentifier():
@@ -217,7 +219,7 @@ def _count(number: int) -> str:
 
 @RULES.when("TypeError", rf"{_TAKES}|{_EXPECTED}", calls=_ONE_SEQUENCE)  # sum(1, 2, 3)
 def _as_one_list(failure: Failure, match: re.Match[str]) -> str | None:
-    """The values as one list, for the functions that take one sequence and were given its items."""
+    """Return the values as one list, for the functions that take one sequence and were given its items."""
     call, name = failure.call, failure.called
     if call is None or len(call.args) < 2 or name in _ORDERED:
         return None

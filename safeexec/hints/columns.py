@@ -31,7 +31,7 @@ _IN_SENTENCE = (
 
 
 def columns_of(frame: Any) -> list[str]:
-    """The column names of a DataFrame that are plain strings; none for anything else."""
+    """Return the column names of a DataFrame that are plain strings; none for anything else."""
     if type(frame) is not library_class("DataFrame"):
         return []
     parts = [
@@ -41,7 +41,7 @@ def columns_of(frame: Any) -> list[str]:
 
 
 def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
-    """The column that was meant, or the ones there are."""
+    """Return the column that was meant, or the ones there are."""
     if not columns:
         return None
     for column in columns:
@@ -72,7 +72,7 @@ def is_applied_to_columns(failure: Failure, name: str) -> bool:
 
 
 def _frames(failure: Failure) -> list[Any]:
-    """The DataFrames and Series among the local variables of the library, outermost first."""
+    """Return the DataFrames and Series among the local variables of the library, outermost first."""
     found: dict[int, Any] = {}
     for variables in failure.library_locals():
         owner = variables.get("self", MISSING)
@@ -84,7 +84,7 @@ def _frames(failure: Failure) -> list[Any]:
 
 
 def _first(failure: Failure, kind: str) -> Any:
-    """The frame or series that the failing expression is about, if it is of this kind; else `MISSING`."""
+    """Return the frame or series that the failing expression is about, if it is of this kind; else `MISSING`."""
     frames = _frames(failure)
     return frames[0] if frames and library_kind(frames[0]) == kind else MISSING
 
@@ -178,7 +178,7 @@ def _label_of_series(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("KeyError")  # df['region', 'n']; df.drop('Amount'); df.loc['Amount']; df.loc[7]; df['Amuont']
 def _in_frame(failure: Failure, match: re.Match[str]) -> str | None:
-    """A column or a row that a frame does not have: the one that was meant, or the way to ask for it."""
+    """Return a column or a row that a frame does not have: the one that was meant, or the way to ask for it."""
     key, wanted, columns, text = failure.argument, _wanted(failure), _all_columns(failure), _text(failure)
     there = next((name for name in wanted if name in columns), "")
     if type(key) is tuple and len(wanted) > 1 and set(wanted) <= set(columns):
@@ -229,7 +229,7 @@ def _in_query(failure: Failure, match: re.Match[str]) -> str | None:
     r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'",
 )  # pd.read_csv(io.StringIO('day,sales\n1,2'), usecols=['day', 'sale'])
 def _of_file(failure: Failure, match: re.Match[str]) -> str | None:
-    """The column of a file that was meant; its header is among the local variables of the parser."""
+    """Return the column of a file that was meant; its header is among the local variables of the parser."""
     wanted = match[2].split(", ") if match[2] else re.findall(r"'([^']*)'", match[1])
     for variables in failure.library_locals():
         for name in ("columns", "names", "usecols_dtype"):

@@ -43,7 +43,7 @@ _ASIAN = {"gb18030": "Chinese", "cp932": "Japanese", "cp949": "Korean", "big5": 
 
 
 def _named(failure: Failure) -> str:
-    """The file that the failing expression reads, or an empty text."""
+    """Return the file that the failing expression reads, or an empty text."""
     call = failure.call
     trees = [*failure.operands()]
     if call is not None:
@@ -63,7 +63,7 @@ def _named(failure: Failure) -> str:
 
 
 def _head(name: str) -> bytes:
-    """The first bytes of a file; none where it cannot be read."""
+    """Return the first bytes of a file; none where it cannot be read."""
     try:
         with open(name, "rb") as file:
             return file.read(_READ)
@@ -107,7 +107,7 @@ def kind_of(data: bytes, name: str, called: str) -> str | None:
 
 
 def encoding_of(data: bytes) -> str:
-    """The encoding that the first bytes plainly say: a mark, or the zeros of UTF-16 without one; else empty."""
+    """Return the encoding that the first bytes plainly say: a mark, or the zeros of UTF-16 without one; else empty."""
     marked = _first_of(data, _MARKS)
     if marked:
         return marked
@@ -204,7 +204,7 @@ def _is_text(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 def _fields(line: str, separator: str) -> int:
-    """The number of fields of a line, separators in quotes not counted."""
+    """Return the number of fields of a line, separators in quotes not counted."""
     if '"' in line:
         line = "".join(line.split('"')[::2])
     return line.count(separator) + 1 if line.strip() else 0
@@ -230,7 +230,7 @@ def table_of(text: str) -> tuple[str, int, int] | None:
 
 
 def _text_read(failure: Failure) -> str:
-    """The text that the failing call reads: of a file, or of an `io.StringIO`."""
+    """Return the text that the failing call reads: of a file, or of an `io.StringIO`."""
     name = _named(failure)
     if name:
         data = _head(name)

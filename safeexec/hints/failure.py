@@ -63,7 +63,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         return args[0] if args else None
 
     def said_by_exception(self, field: str) -> Any:
-        """An attribute that the interpreter itself gives its exceptions: ``name``, ``errno``, ``filename``."""
+        """Return an attribute that the interpreter itself gives its exceptions: ``name``, ``errno``, ``filename``."""
         for kind in (NameError, AttributeError, ImportError, OSError):
             if issubclass(self.kind, kind) and field in kind.__dict__:
                 return read_member(kind.__dict__[field], self.exc)
@@ -123,7 +123,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         return self.sources.get(self.place.filename, "") if self.place else ""
 
     def operands(self) -> Iterator[ast.expr]:
-        """The parts of the failing expression that may be the wrong value."""
+        """Yield the parts of the failing expression that may be the wrong value."""
         match self.expression:
             case ast.BinOp(left=left, right=right):
                 yield from (left, right)
@@ -151,7 +151,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
                 yield from ((filename, node) for node in walk(source))
 
     def text_of(self, tree: ast.AST | None, default: str = "x") -> str:
-        """The source text of an expression if it is short enough for a sentence."""
+        """Return the source text of an expression if it is short enough for a sentence."""
         try:
             text = ast.unparse(tree) if tree is not None else default
         except (ValueError, AttributeError, RecursionError):
@@ -159,7 +159,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         return text if len(text) <= _LONGEST and "\n" not in text else default
 
     def rewritten(self, args: list[ast.expr], keywords: list[ast.keyword], default: str) -> str:
-        """The failing call with other arguments, as text."""
+        """Return the failing call with other arguments, as text."""
         called = self.function or ast.Name(self.called)
         return self.text_of(ast.Call(func=called, args=args, keywords=keywords), default)
 
@@ -176,19 +176,21 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         return self.place.frame.f_builtins if self.place else {}
 
     def visible_names(self) -> list[str]:
-        """The names of the frame and of the session, without private ones, and the host's tools."""
+        """Return the names of the frame and of the session, without private ones, and the host's tools."""
         every = dict.fromkeys([*self.locals, *self.namespace, *self.plan.tools])
         return [name for name in every if type(name) is str and not name.startswith("__")][:MAX_NAMES]
 
     def lookup(self, name: str) -> Any:
-        """The object that a name stands for in the frame, or `MISSING`."""
+        """Return the object that a name stands for in the frame, or `MISSING`."""
         for scope in (self.locals, self.place.frame.f_globals if self.place else {}, self.namespace, self.builtins):
             if name in scope:
                 return scope[name]
         return MISSING
 
     def resolve(self, tree: ast.AST | None) -> Any:
-        """The object of an expression of names, attributes and constant indexes of plain containers, or `MISSING`."""
+        """Return the object of an expression of names, attributes and constant indexes of plain containers, or
+        `MISSING`.
+        """
         match tree:
             case ast.Name(id=name):
                 return self.lookup(name)
@@ -205,16 +207,16 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         return MISSING
 
     def library_locals(self) -> Iterator[dict[str, Any]]:
-        """The local variables of the library frames, outermost first."""
+        """Return the local variables of the library frames, outermost first."""
         return (dict(frame.f_locals) for frame in self.libraries[:40])
 
     def entered(self) -> str:
-        """The name of the first library function that the expression called into."""
+        """Return the name of the first library function that the expression called into."""
         return self.libraries[0].f_code.co_name if self.libraries else ""
 
 
 def name_of(tree: ast.AST | None) -> str:
-    """The last name of an expression: ``read_csv`` of ``pd.read_csv``."""
+    """Return the last name of an expression: ``read_csv`` of ``pd.read_csv``."""
     match tree:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
@@ -222,7 +224,7 @@ def name_of(tree: ast.AST | None) -> str:
 
 
 def walk(source: str) -> Iterator[ast.AST]:
-    """The nodes of a text; none if it cannot be parsed."""
+    """Yield the nodes of a text; none if it cannot be parsed."""
     try:
         yield from ast.walk(ast.parse(source))
     except _UNPARSABLE:

@@ -16,7 +16,7 @@ _WRITING = ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_")
 
 
 def _name(failure: Failure) -> str:
-    """The file that the exception speaks of; empty if it names none."""
+    """Return the file that the exception speaks of; empty if it names none."""
     name = failure.said_by_exception("filename")
     if type(name) is bytes:
         name = name.decode("utf-8", "replace")
@@ -92,7 +92,7 @@ def _not_found(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 def _nearest_files(base: str, files: list[str]) -> list[str]:
-    """The files whose name, with or without its ending, is near; first those with the same ending."""
+    """Return the files whose name, with or without its ending, is near; first those with the same ending."""
     stem, _, ending = base.rpartition(".")
     by_name = {file.rpartition("/")[2]: file for file in files}
     by_stem: dict[str, str] = {}

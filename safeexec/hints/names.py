@@ -123,7 +123,7 @@ def _misspelt(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("NameError", _NAME)  # xrange(3)
 def _of_language(failure: Failure, match: re.Match[str]) -> str | None:
-    """A name of another language, of Python 2, or one that a function of mathematics is called elsewhere."""
+    """Return a name of another language, of Python 2, or one that a function of mathematics is called elsewhere."""
     called = failure.rest_of_line.startswith("(")
     if match[1] not in NAMES:
         return (
@@ -141,7 +141,7 @@ def _of_language(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("NameError", _NAME)  # sqrt(2)
 def _name_of_module(failure: Failure, match: re.Match[str]) -> str | None:
-    """A well-known name, where it is used as a function, class or constant."""
+    """Return a well-known name, where it is used as a function, class or constant."""
     name, module = match[1], ORIGINS.get(match[1])
     if module is None or not provides(f"{module}.{name}", failure.plan):
         return None
@@ -188,7 +188,7 @@ def _resembles(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("NameError", _NAME)  # printt('x'), squrt(2), parseint('3')
 def _misspelt_known_name(failure: Failure, match: re.Match[str]) -> str | None:
-    """A slip in a builtin, in a name that a module of the policy has, or in one of another language."""
+    """Return a slip in a builtin, in a name that a module of the policy has, or in one of another language."""
     name, rest, plan = match[1], failure.rest_of_line, failure.plan
     used = rest.startswith(("(", "[", "."))
 
@@ -224,7 +224,7 @@ def _comment_with_slashes(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("NameError", _NAME)  # print(problem)
 def _bound_elsewhere(failure: Failure, match: re.Match[str]) -> str | None:
-    """A name that has a value inside a function, a comprehension or an `except` block only."""
+    """Return a name that has a value inside a function, a comprehension or an `except` block only."""
     name = match[1]
     for _, node in failure.nodes(name):
         match node:
@@ -274,7 +274,7 @@ def _not_in_module(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("ImportError")  # from sklearn.datasets import load_boston
 def _removed(failure: Failure, match: re.Match[str]) -> str | None:
-    """A name whose import a library refuses in words of its own."""
+    """Return a name whose import a library refuses in words of its own."""
     for node in walk(failure.segment.strip()):
         if isinstance(node, ast.ImportFrom):
             names = (f"{node.module}.{alias.name}" for alias in node.names)

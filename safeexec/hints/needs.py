@@ -40,17 +40,17 @@ _What = TypeVar("_What")
 
 
 def by_name(table: Mapping[str, _What]) -> dict[str, _What]:
-    """A table by single names: its keys are one or several names, separated by blanks."""
+    """Return a table by single names: its keys are one or several names, separated by blanks."""
     return {name: what for names, what in table.items() for name in names.split()}
 
 
 def dotted(tables: Mapping[str, Mapping[str, _What]]) -> dict[str, _What]:
-    """The tables of modules as one, by ``module.name``."""
+    """Return the tables of modules as one, by ``module.name``."""
     return {f"{module}.{name}": what for module, table in tables.items() for name, what in by_name(table).items()}
 
 
 def choose(advice: Advice, plan: LanguagePlan) -> str | None:
-    """The first text whose need `plan` meets, with ``{tool}`` filled in."""
+    """Return the first text whose need `plan` meets, with ``{tool}`` filled in."""
     for need, text in ({"": advice} if isinstance(advice, str) else advice).items():
         tool = ""
         for part in need.split():
@@ -94,7 +94,7 @@ def provides(path: str, plan: LanguagePlan) -> bool:
 
 
 def provided(module: str, names: Iterable[str], plan: LanguagePlan) -> list[str]:
-    """Those of `names` that guest code may use of `module`."""
+    """Return those of `names` that guest code may use of `module`."""
     return [name for name in names if name_access(module, name, plan).allowed]
 
 
@@ -104,7 +104,7 @@ def has_builtin(name: str, plan: LanguagePlan) -> bool:
 
 
 def tool_for(purpose: str, plan: LanguagePlan) -> str:
-    """The host tool whose name says that it serves `purpose` (a key of `TOOL_WORDS`), or an empty string."""
+    """Return the host tool whose name says that it serves `purpose` (a key of `TOOL_WORDS`), or an empty string."""
     words = TOOL_WORDS.get(purpose, (purpose,))
     return next((tool for tool in plan.tools if any(word in tool.lower() for word in words)), "")
 

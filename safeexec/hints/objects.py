@@ -25,7 +25,7 @@ def class_of(obj: Any) -> type:
 
 
 def bases_of(obj: Any) -> tuple[type, ...]:
-    """The classes in which an attribute of `obj` is looked for, the nearest first."""
+    """Return the classes in which an attribute of `obj` is looked for, the nearest first."""
     bases: tuple[type, ...] = mro_of(class_of(obj))
     return bases
 
@@ -74,7 +74,7 @@ def attribute_of(owner: Any, name: str) -> Any:
 
 
 def instance_dict(obj: Any) -> dict[str, Any]:
-    """The instance dictionary of `obj`, or an empty one; a class that redefines ``__dict__`` is not asked."""
+    """Return the instance dictionary of `obj`, or an empty one; a class that redefines ``__dict__`` is not asked."""
     for base in mro_of(type(obj)):
         if "__dict__" in (names := dict_of(base)):
             found = read_getset(names["__dict__"], obj) if type(names["__dict__"]) is _GETSET else None
@@ -83,7 +83,7 @@ def instance_dict(obj: Any) -> dict[str, Any]:
 
 
 def attribute_names(obj: Any) -> list[str]:
-    """The names of a module, or of an instance and its classes, read from their dictionaries."""
+    """Return the names of a module, or of an instance and its classes, read from their dictionaries."""
     found: dict[Any, None] = {}
     if is_module(obj):
         found.update(dict.fromkeys(names_of_module(obj)))
@@ -97,17 +97,17 @@ def attribute_names(obj: Any) -> list[str]:
 
 
 def public_names(obj: Any) -> list[str]:
-    """Those of `attribute_names` that do not begin with an underscore."""
+    """Return those of `attribute_names` that do not begin with an underscore."""
     return [name for name in attribute_names(obj) if not name.startswith("_")]
 
 
 def names_of_module(module: Any) -> dict[str, Any]:
-    """The names of a module, which is not asked anything."""
+    """Return the names of a module, which is not asked anything."""
     return dict_of_module(module)
 
 
 def module_name(module: Any) -> str:
-    """The name of a module as it says itself, or an empty string."""
+    """Return the name of a module as it says itself, or an empty string."""
     name = names_of_module(module).get("__name__")
     return name if type(name) is str else ""
 
@@ -144,7 +144,7 @@ def library_class(name: str) -> Any:
 
 
 def parameters(function: Any) -> list[str]:
-    """The names of a function's or class's parameters, without ``self``; empty if they are not known."""
+    """Return the names of a function's or class's parameters, without ``self``; empty if they are not known."""
     if type(function) is MethodType:
         function = function.__func__
     if issubclass(type(function), type):
@@ -176,6 +176,8 @@ def _of_code(function: FunctionType) -> list[str]:
 
 
 def _first_line(documentation: Any) -> str | None:
-    """The signature that the documentation of a compiled function begins with: ``normal(loc=0.0, size=None)``."""
+    """Return the signature that the documentation of a compiled function begins with: ``normal(loc=0.0,
+    size=None)``.
+    """
     found = re.match(r"\s*\w+(\([^()]*(?:\([^()]*\)[^()]*)*\))", documentation) if type(documentation) is str else None
     return found[1] if found else None

@@ -65,7 +65,7 @@ def hint_for(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str]
 
 
 def _own(kind: str, name: str, plan: LanguagePlan) -> str | None:
-    """The policy's own hint; one for a module holds for what lies below it."""
+    """Return the policy's own hint; one for a module holds for what lies below it."""
     own = plan.hints.get(name)
     while own is None and kind == "module" and "." in name:
         name = name.rpartition(".")[0]
@@ -118,7 +118,7 @@ def _written(plan: LanguagePlan) -> str:
 
 
 def _of_table(name: str, plan: LanguagePlan) -> str | None:
-    """The advice for the module, or for the package that it is in unless that can be imported."""
+    """Return the advice for the module, or for the package that it is in unless that can be imported."""
     parent = name
     while parent and (parent == name or not importable(name.partition(".")[0], plan)):
         if text := choose(MODULES.get(parent, {}), plan):
@@ -135,7 +135,7 @@ def _misspelt_module(name: str, plan: LanguagePlan) -> str | None:
 
 
 def _known(plan: LanguagePlan) -> list[str]:
-    """The modules that the policy names, and those of the standard library where it opens all of them."""
+    """Return the modules that the policy names, and those of the standard library where it opens all of them."""
     found = [module for module in plan.imports if module not in WORDS]
     if STDLIB in plan.imports or ANY in plan.imports:
         found += [
@@ -145,7 +145,7 @@ def _known(plan: LanguagePlan) -> list[str]:
 
 
 def _available(plan: LanguagePlan) -> str:
-    """The modules of the policy, those that programs use most first."""
+    """Return the modules of the policy, those that programs use most first."""
     word = ANY if ANY in plan.imports else STDLIB
     refused = sorted(plan.imports[word].refused) if word in plan.imports else []
     lacking = f", but {quoted(refused, 12)}" if refused else ""

@@ -56,7 +56,7 @@ class HintRules:
         return keep
 
     def answer(self, failure: Failure) -> tuple[HintRule, str] | None:
-        """The rule that speaks and its sentence: one for the exception's class, else for the nearest base."""
+        """Return the rule that speaks and its sentence: one for the exception's class, else for the nearest base."""
         for base in bases_of(failure.kind):
             for rule in () if is_of_guest(base) else self.by_kind.get(class_name(base), ()):
                 if text := self._ask(rule, failure):
@@ -78,7 +78,7 @@ class HintRules:
 
 
 def fill(text: str, match: re.Match[str], failure: Failure) -> str:
-    """A sentence with the groups of the message and parts of the failing expression in it."""
+    """Return a sentence with the groups of the message and parts of the failing expression in it."""
     for number, value in enumerate(match.groups(), 1):
         text = text.replace("{" + str(number) + "}", value or "")
     for name, part in _PARTS.items():
@@ -117,7 +117,7 @@ def _argument(failure: Failure) -> str:
 
 
 def _gathered(make: Callable[[list[ast.expr]], ast.expr], default: str) -> Callable[[Failure], str]:
-    """The failing call with its arguments as one list or tuple."""
+    """Return the failing call with its arguments as one list or tuple."""
 
     def part(failure: Failure) -> str:
         if failure.call is None:

@@ -22,7 +22,7 @@ for _rule in (*messages.RULES, *messages.PATTERN_ERRORS):
 
 
 def runtime_hint(failure: Failure) -> str | None:
-    """One sentence that says what to do instead, or None where nothing certain can be said.
+    """Return one sentence that says what to do instead, or None where nothing certain can be said.
 
     An exception that the guest's own code raised on purpose (a ``raise`` statement) gets no hint.
     """

@@ -18,7 +18,7 @@ MAX_LINE = 5000
 
 
 def syntax_hint(error: SyntaxError, source: str) -> str | None:
-    """One sentence that says what to write instead of the text that `error` points at, or None."""
+    """Return one sentence that says what to write instead of the text that `error` points at, or None."""
     message = str(error.msg or "").lower()
     number = error.lineno or 1
     lines = [text if len(text) <= MAX_LINE else "_" for text in source.replace("\r\n", "\n").split("\n")]
@@ -27,7 +27,7 @@ def syntax_hint(error: SyntaxError, source: str) -> str | None:
 
 
 def _surroundings(source: str, lines: list[str], number: int) -> str | None:
-    """The text around code that came along with it, or a source in another language."""
+    """Return the text around code that came along with it, or a source in another language."""
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     begins = not any(text.strip() for text in lines[: number - 1])
     if line.startswith(("```", "~~~")) or (begins and any(text.startswith(("```", "~~~")) for text in lines[number:])):
@@ -71,7 +71,7 @@ def _by_line(message: str, line: str) -> str | None:
 
 
 def _without_strings(line: str) -> str:
-    """The line with the inside of its strings and its comment blanked, so that text is not taken for code."""
+    """Return the line with the inside of its strings and its comment blanked, so that text is not taken for code."""
     return re.sub(r"#.*$", "", re.sub(r"(\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')", "''", line))
 
 

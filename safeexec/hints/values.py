@@ -94,7 +94,7 @@ def _returns_none(failure: Failure, tree: ast.expr | None, text: str = "") -> st
 
 
 def _without_return(failure: Failure, name: str) -> str | None:
-    """A function of the guest that has no ``return`` with a value, or not on every path."""
+    """Return a function of the guest that has no ``return`` with a value, or not on every path."""
     found = [
         node
         for _, node in failure.nodes(f"def {name}")
@@ -115,7 +115,7 @@ def _without_return(failure: Failure, name: str) -> str | None:
 
 
 def _last_assignment(failure: Failure, text: str) -> ast.expr | None:
-    """The value that was assigned to a name last before the failing line, in the steps so far."""
+    """Return the value that was assigned to a name last before the failing line, in the steps so far."""
     found: ast.expr | None = None
     if not text.isidentifier() or failure.place is None:
         return None
@@ -222,7 +222,9 @@ def _function_as_value(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("TypeError", "indices must be integers")  # for row in {'a': {'n': 1}}: row['n']
 def _loop_variable(failure: Failure, match: re.Match[str]) -> str | None:
-    """The variable of a loop that gives something else than it is taken for: names of columns, keys, pairs of rows."""
+    """Return the variable of a loop that gives something else than it is taken for: names of columns, keys, pairs of
+    rows.
+    """
     tree = failure.expression
     name = name_of(tree.value) if isinstance(tree, ast.Subscript) else ""
     loop = _loop_over(failure, name)
@@ -320,7 +322,7 @@ def _hidden_type(failure: Failure, match: re.Match[str]) -> str | None:
     "ValueError", "math domain error|expected a (?:nonnegative|positive) input|expected a number in range"
 )  # math.sqrt(-1)
 def _domain(failure: Failure, match: re.Match[str]) -> str | None:
-    """A number that a function of `math` is not defined for: which ones it takes."""
+    """Return a number that a function of `math` is not defined for: which ones it takes."""
     name = failure.called
     if name.startswith("log"):
         return f"`{name}` takes numbers greater than 0: check the value first; `cmath.log` takes negative ones too."
@@ -338,7 +340,7 @@ _SCALARS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 @RULES.when("AssertionError")  # assert total == sum(parts)
 def _asserted(failure: Failure, match: re.Match[str]) -> str | None:
-    """The values that the failed condition was about, of plain data alone: no code of the program runs for it."""
+    """Return the values that the failed condition was about, of plain data alone: no code of the program runs for it."""
     tree = failure.expression
     if tree is None or failure.libraries:
         return None

@@ -50,7 +50,7 @@ def evaluate(
     functions: Functions | str | None = None,
     max_steps: int = MAX_STEPS,
 ) -> object:
-    """The value of an expression over the given names, computed in this process.
+    """Return the value of an expression over the given names, computed in this process.
 
     Names hold numbers, strings, None, lists, tuples, dicts, sets and ranges, of exactly these types. `functions` are
     further functions that the expression may call; they see its values as arguments, their results must be values of
@@ -96,7 +96,7 @@ def compile_expression(
     functions: Functions | str | None = None,
     max_steps: int = MAX_STEPS,
 ) -> Expression:
-    """The expression as a callable of the names: `compile_expression("2 * x")({"x": 4})`; else as `evaluate`."""
+    """Return the expression as a callable of the names: `compile_expression("2 * x")({"x": 4})`; else as `evaluate`."""
     return _permitted(expression, functions, max_steps, policy)
 
 

@@ -29,7 +29,9 @@ _NO_NAMES: dict[str, object] = {}
 
 
 def parse(source: str, bare: bool = False) -> ast.expr:
-    """The tree of one expression, still unchecked. `bare`: advice names functions of `math` without their module."""
+    """Return the tree of one expression, still unchecked. `bare`: advice names functions of `math` without their
+    module.
+    """
     if type(source) is not str:
         raise TypeError(f"an expression must be a str, not {type(source).__name__}")
     if len(source) > MAX_SOURCE:

@@ -47,7 +47,7 @@ def spend(fuel: Fuel, units: int) -> None:
 
 
 def weight(number: int) -> int:
-    """The bound for printing or converting an integer: quadratic in its bits."""
+    """Return the bound for printing or converting an integer: quadratic in its bits."""
     bits = number.bit_length()
     return 1 if bits < 1024 else 1 + (bits >> 9) + (bits >> 10) ** 2
 
@@ -60,7 +60,7 @@ def notes(fuel: Fuel) -> dict[Any, Any]:
 
 
 def limit_bits(total: int) -> int:
-    """The cost of a product of that many bits; refuses one past the limit."""
+    """Return the cost of a product of that many bits; refuses one past the limit."""
     if total > MAX_BITS:
         size = f"about {total}" if total < 10**15 else "more than 10**15"
         raise Refused(f"the result would have {size} bits; integers are limited to {MAX_BITS} bits")
@@ -89,7 +89,7 @@ def admit(value: Any) -> Any:
 
 
 def whole_number(value: Any) -> int:
-    """The value itself, if it is an integer."""
+    """Return the value itself, if it is an integer."""
     if type(value) not in INTEGERS:
         raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
     return value  # type: ignore[no-any-return]
@@ -115,8 +115,8 @@ PLAIN = frozenset({int, float, bool, str, type(None), complex})
 
 
 def leaves(fuel: Fuel, value: Any) -> Any:
-    """The value of an expression, after it has been walked in full: whoever prints, compares or stores it visits each
-    part as often as it is held. Raises `Refused` for one that costs more than is left.
+    """Return the value of an expression, after it has been walked in full: whoever prints, compares or stores it visits
+    each part as often as it is held. Raises `Refused` for one that costs more than is left.
     """
     if type(value) not in PLAIN:
         _walk(fuel, value, 0)

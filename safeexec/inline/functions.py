@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 def from_host(function: Callable[..., object]) -> Guard:
-    """A function that the caller passed: its own cost is the caller's affair, its result is admitted like any value."""
+    """Return a function that the caller passed: its own cost is the caller's affair, its result is admitted like any
+    value.
+    """
 
     def guard(fuel: Fuel, /, *args: Any, **options: Any) -> Any:
         spend(fuel, 1)
@@ -107,7 +109,7 @@ OF_COMPLEX = (
 
 
 def _of_complex(name: str, of_reals: Guard) -> Guard:
-    """A function of `math`, or where an argument is complex that of `cmath`."""
+    """Return a function of `math`, or where an argument is complex that of `cmath`."""
 
     def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
         for arg in args:

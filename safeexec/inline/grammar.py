@@ -351,7 +351,7 @@ class Builder:
             raise self.error(f"{name.rpartition('.')[2]} is not allowed by the policy", node)
 
     def callee(self, node: ast.expr) -> tuple[str, Guard]:
-        """A function's guard, and the name by which a policy withholds it (empty for one of the host)."""
+        """Return a function's guard, and the name by which a policy withholds it (empty for one of the host)."""
         if isinstance(node, ast.Name):
             if self._is_bound(node.id):
                 raise self.error(f"{node.id} is a value, not a function", node)

@@ -120,7 +120,7 @@ def ascii_safe(fuel: Fuel, value: Any) -> int:
 
 
 def numeric(function: Callable[..., Any]) -> Guard:
-    """A function of real numbers whose cost is linear or quadratic in their bits: most of `math`."""
+    """Return a function of real numbers whose cost is linear or quadratic in their bits: most of `math`."""
 
     def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
         if len(args) == 1 and not options:
@@ -211,7 +211,7 @@ def product_of(fuel: Fuel, values: Any, *, start: Any = 1) -> Any:
 
 
 def statistic(name: str) -> Guard:
-    """A function of `statistics`. It adds exact fractions: some 20 times the cost of a plain sum of floats."""
+    """Return a function of `statistics`. It adds exact fractions: some 20 times the cost of a plain sum of floats."""
 
     def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
         import statistics

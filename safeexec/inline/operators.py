@@ -98,7 +98,7 @@ _FREE_NUMBERS = {float, complex}
 
 
 def _numeric(cost: Cost, types: tuple[type, ...] = REALS) -> dict[tuple[type, type], Cost]:
-    """One cost for each pair of integers; pairs with a float are one machine operation (or an OverflowError)."""
+    """Return one cost for each pair of integers; pairs with a float are one machine operation (or an OverflowError)."""
     return {(a, b): 1 if {a, b} & _FREE_NUMBERS else cost for a in types for b in types}
 
 
@@ -254,7 +254,9 @@ def key(fuel: Fuel, item: Any, table: Any) -> None:
 
 
 def crowd(fuel: Fuel, table: Any) -> int:
-    """The most keys of the table that share one hash. Counted once in an evaluation: the account keeps the table."""
+    """Return the most keys of the table that share one hash. Counted once in an evaluation: the account keeps the
+    table.
+    """
     counted: dict[int, tuple[Any, int]] = notes(fuel)
     known_as = counted.get(id(table))
     if known_as is None:
@@ -276,7 +278,7 @@ def _most_of_one_hash(table: Any) -> int:
 
 
 def span(numbers: range) -> int:
-    """The length of a range, also where `len` overflows, times the weight of its widest number."""
+    """Return the length of a range, also where `len` overflows, times the weight of its widest number."""
     length = max(0, (numbers.stop - numbers.start + numbers.step - (1 if numbers.step > 0 else -1)) // numbers.step)
     return length * max(weight(numbers.start), weight(numbers.stop))
 
@@ -314,8 +316,8 @@ GUARDS: dict[type[ast.AST], Callable[..., Any]] = {
 
 
 def _quick(apply: Apply, guard: Guard) -> Guard:
-    """An operator that costs no more than a node for floats and integers of one digit of CPython's (30 bits), for which
-    a loop has paid; all others go through the guard.
+    """Return an operator that costs no more than a node for floats and integers of one digit of CPython's (30 bits),
+    for which a loop has paid; all others go through the guard.
     """
 
     def run(fuel: Fuel, left: Any, right: Any) -> Any:

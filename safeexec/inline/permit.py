@@ -17,8 +17,8 @@ _CONSTRUCTS = frozenset({"attribute", "comprehension"})
 
 @lru_cache(maxsize=64)
 def permitted(policy: str | Policy) -> tuple[frozenset[str], bool]:
-    """The functions (`pow`, `math.factorial`) that the profile `expression` gives and this policy does not; and whether
-    those of `math` are called by their bare names.
+    """Return the functions (`pow`, `math.factorial`) that the profile `expression` gives and this policy does not; and
+    whether those of `math` are called by their bare names.
 
     Raises `PolicyError` with the first reason why code of this policy must not run in the process of the host.
     """

@@ -55,8 +55,8 @@ def lines_of(source: str) -> list[str]:
 
 
 def failure(message: str, source: str, line: int, start: int, end: int) -> ExpressionError:
-    """An error at the characters [start, end) of a line of the source; lines from 1, characters from 0. The caret
-    shows the column in the text, without what a terminal would obey.
+    """Return an error at the characters [start, end) of a line of the source; lines from 1, characters from 0. The
+    caret shows the column in the text, without what a terminal would obey.
     """
     from safeexec.common import text as shown  # with `re`: 3 ms that only a failure pays
 
@@ -69,7 +69,7 @@ def failure(message: str, source: str, line: int, start: int, end: int) -> Expre
 
 
 def at_node(message: str, source: str, node: ast.expr | ast.keyword | None) -> ExpressionError:
-    """An error at a node; without one, at the whole first line."""
+    """Return an error at a node; without one, at the whole first line."""
     if node is None:
         return failure(message, source, 1, 0, len(source))
     end_line, end = node.end_lineno or node.lineno, node.end_col_offset or 0
@@ -153,7 +153,7 @@ def described(error: Exception) -> str:
 
 
 def called(node: ast.Call) -> str:
-    """The function of a call, by its last name."""
+    """Return the function of a call, by its last name."""
     function = node.func
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "the function")
 

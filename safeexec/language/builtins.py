@@ -39,7 +39,7 @@ unseen: Final[list[tuple[Exception, int]]] = []
 
 
 def make_builtins(rules: Rules, importer: Callable[..., Any]) -> dict[str, Any]:
-    """The dict that is `__builtins__` of a program under these rules, whose imports are those of `importer`."""
+    """Return the dict that is `__builtins__` of a program under these rules, whose imports are those of `importer`."""
     given = rules.plan.builtins - NEVER
     table = {name: value for name, value in vars(builtins).items() if name in given}
     guards = _attribute_guards(rules) | _text_guards(rules, table) | {"exit": leave, "quit": leave}
@@ -60,7 +60,7 @@ def make_builtins(rules: Rules, importer: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _of_program(name: str) -> Any:
-    """A name of the module `builtins` that is the program's own where the program asks, or C code that it calls:
+    """Return a name of the module `builtins` that is the program's own where the program asks, or C code that it calls:
     pickles name `getattr` for methods and nested classes, and compare it with what they find here.
     """
 
@@ -118,7 +118,9 @@ def _reduced(function: Any) -> Any:
 
 
 def refusal(rules: Rules, kind: str, name: str, message: str = "") -> Any:
-    """An exception that says what was refused; `rule` and `refused` (kind and name) are for the report of the step."""
+    """Return an exception that says what was refused; `rule` and `refused` (kind and name) are for the report of the
+    step.
+    """
     found = _ERRORS.get(kind, SyntaxError)(message or MESSAGES[kind].format(name))
     found.rule, found.refused = rules.rule(kind, name), (kind, name)
     return found

@@ -59,7 +59,7 @@ def _explain(finding: Finding, source: str, text: ASTText, rules: Rules) -> Diag
 
 
 def _placed(node: ast.AST, text: ASTText) -> ast.AST:
-    """The node that asttokens knows the place of: before 3.12 that may be the f-string which holds this one."""
+    """Return the node that asttokens knows the place of: before 3.12 that may be the f-string which holds this one."""
     if text.get_text_range(node, padded=False) != (0, 0):
         return node
     around = [outer for outer in ast.walk(text.tree) if type(outer) is ast.JoinedStr and node in ast.walk(outer)]
@@ -68,7 +68,9 @@ def _placed(node: ast.AST, text: ASTText) -> ast.AST:
 
 
 def _caret(source: str, start: int, end: int) -> str:
-    """The line that `start` is on, with carets under the part that belongs to it; of a long line what is around it."""
+    """Return the line that `start` is on, with carets under the part that belongs to it; of a long line what is around
+    it.
+    """
     line_start = max(source.rfind("\n", 0, start), source.rfind("\r", 0, start)) + 1
     line_end = min((at for at in (source.find("\n", start), source.find("\r", start)) if at >= 0), default=len(source))
     first, last = line_start, line_end

@@ -14,7 +14,7 @@ _DEPTH: Final = 3  # CPython itself expands a specification once
 
 
 def refused_field(template: str, rules: Rules) -> str | None:
-    """The first attribute name in `template` that a replacement field may not look up, or None. Linear.
+    """Return the first attribute name in `template` that a replacement field may not look up, or None. Linear.
 
     A template that is not well formed has none: formatting it raises ValueError before anything is looked up there.
     """

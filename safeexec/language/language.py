@@ -58,7 +58,7 @@ class RestrictedLanguage(Language):
         watch_builtins(self.builtins)
 
     def _find(self, name: str) -> ModuleSource | None:
-        """The source of a module of the program: a file of its workspace, or what notebooks show values with."""
+        """Return the source of a module of the program: a file of its workspace, or what notebooks show values with."""
         text = SOURCES.get(name)
         if text is not None and module_access(name, self.plan).allowed:
             return ModuleSource(f"<{name}>", text, is_package=name in ("IPython", "IPython.core"))

@@ -162,7 +162,7 @@ _rules: dict[int, Rules] = {}
 
 
 def rules_of(plan: LanguagePlan) -> Rules:
-    """The rules of `plan`, built at its first use."""
+    """Return the rules of `plan`, built at its first use."""
     found = _rules.get(identity(plan))
     if found is None:
         if len(_rules) >= 16:

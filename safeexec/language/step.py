@@ -145,7 +145,7 @@ def is_clean(codes: tuple[CodeType, ...], rules: Rules, source: str, known_names
 
 
 def _imported(source: str) -> set[str] | None:
-    """The modules that the text imports. None where an import is written in another way, or the word stands
+    """Return the modules that the text imports. None where an import is written in another way, or the word stands
     elsewhere.
     """
     statements = _STATEMENT.findall(source)

@@ -244,7 +244,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
                 self.refuse("module" if dotted in self.rules.closed else "attribute", dotted, node)
 
     def _module_of(self, value: Any) -> str | None:
-        """The module that an expression stands for, by an import of this step or of an earlier one."""
+        """Return the module that an expression stands for, by an import of this step or of an earlier one."""
         if type(value) is ast.Attribute:
             above = self._module_of(value.value)
             dotted = f"{above}.{value.attr}" if above is not None else ""
@@ -254,7 +254,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self._aliases.get(value.id) or self._known_module(value.id)
 
     def _known_module(self, alias: str) -> str | None:
-        """The module that `alias` became in an earlier step."""
+        """Return the module that `alias` became in an earlier step."""
         value = self.known_names.get(alias) if isinstance(self.known_names, Mapping) else None
         return canonical(value.__name__) if type(value) is ModuleType else None
 
@@ -282,7 +282,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
                 self.refuse("builtin", "open", call, message)
 
     def _called(self, function: ast.expr) -> str | None:
-        """The dotted name of what is called, if it is a module's."""
+        """Return the dotted name of what is called, if it is a module's."""
         if type(function) is ast.Name:
             return self._aliases.get(function.id)
         module = self._module_of(function.value) if type(function) is ast.Attribute else None
@@ -393,7 +393,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.node_contents_visit(node)
 
     def visit_Try(self, node: ast.Try) -> Any:
-        """An import whose failure the program expects is refused when it runs, so that its fallback can run."""
+        """Return an import whose failure the program expects is refused when it runs, so that its fallback can run."""
         if any(_catches_import_errors(handler) for handler in node.handlers):
             self._excused.update(item for item in node.body if isinstance(item, ast.Import | ast.ImportFrom))
         return self.node_contents_visit(node)
@@ -517,7 +517,7 @@ def _catches_import_errors(handler: ast.ExceptHandler) -> bool:
 
 
 def bound_names(tree: ast.AST) -> set[str]:
-    """Every name that the program binds anywhere: to shadow a builtin is ordinary."""
+    """Return every name that the program binds anywhere: to shadow a builtin is ordinary."""
     found: set[str] = set()
     for node in ast.walk(tree):
         match node:

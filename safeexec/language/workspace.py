@@ -33,7 +33,7 @@ class WorkspaceModules:
         """The step that is compiled now."""
 
     def find(self, name: str) -> ModuleSource | None:
-        """The source of a module, or None. Raises ImportError for a file that cannot be one."""
+        """Return the source of a module, or None. Raises ImportError for a file that cannot be one."""
         parts = name.split(".")
         if not all(part.isidentifier() for part in parts) or not self._has(parts[0]) or self.is_library(parts[0]):
             return None
@@ -84,7 +84,7 @@ class WorkspaceModules:
         return PathFinder.find_spec(top, elsewhere) is not None
 
     def _places(self) -> list[tuple[str, ...]]:
-        """The workspace, and the folders of `sys.path` that are below it."""
+        """Return the workspace, and the folders of `sys.path` that are below it."""
         here = os.getcwd()
         paths = [path for path in sys.path[:MAX_FOLDERS] if type(path) is str and path.isprintable()]
         below = (os.path.relpath(path, here) if os.path.isabs(path) else path for path in paths)
@@ -141,7 +141,7 @@ def _exists(path: str) -> bool:
 
 
 def _descend(parts: tuple[str, ...] | list[str]) -> int:
-    """The descriptor of a folder below the current directory. OSError where a part is a link, or no folder."""
+    """Return the descriptor of a folder below the current directory. OSError where a part is a link, or no folder."""
     at = os.open(".", _DIRECTORY)
     for part in parts:
         try:

@@ -37,7 +37,7 @@ class Deviation(Struct, frozen=True, kw_only=True):
 
 
 def differing(recorded: Ended, now: Ended) -> tuple[str, str, str] | None:
-    """The first field that differs, as it was and as it is."""
+    """Return the first field that differs, as it was and as it is."""
     for name in FIELDS:
         before, after = (_part(one, name) for one in (recorded, now))
         if before != after and not (name == "value" and _same_value(recorded.value, now.value)):
@@ -46,7 +46,7 @@ def differing(recorded: Ended, now: Ended) -> tuple[str, str, str] | None:
 
 
 def _shown(name: str, part: Any) -> str:
-    """A part in a few words."""
+    """Return a part in a few words."""
     if name != "changes":
         return short_repr(part, SHOWN)
     *verbs, described = part

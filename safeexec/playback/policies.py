@@ -31,8 +31,8 @@ class Otherwise(Struct, frozen=True, kw_only=True):
 
 
 def compare_policies(before: Policy, after: Policy, recordings: Iterable[str | os.PathLike[str]]) -> list[Otherwise]:
-    """The steps of some recordings that end otherwise under `after` than under `before`. Each recording is run under
-    both; steps that were stopped are no part of it.
+    """Return the steps of some recordings that end otherwise under `after` than under `before`. Each recording is run
+    under both; steps that were stopped are no part of it.
     """
     found = []
     for path in recordings:

@@ -99,7 +99,7 @@ def _place(step: int | Place) -> Place:
 
 
 def recorded_policy(recording: Recording, trust: bool = False) -> Policy:
-    """The policy of a recording. Raises `RecordingError` for one that a stranger should not choose."""
+    """Return the policy of a recording. Raises `RecordingError` for one that a stranger should not choose."""
     heading = recording.heading
     # By its name alone: a path could lead to a file that came with the recording.
     here = Policy.load(heading.policy) if heading.policy in places.names() else None
@@ -173,7 +173,7 @@ class Replay:
         self._tools, self._sandbox = self._opened(tools)
 
     def _opened(self, tools: Any) -> tuple[ServedTools, Sandbox]:
-        """A sandbox that has the recorded files, and whose tools are the recorded ones."""
+        """Return a sandbox that has the recorded files, and whose tools are the recorded ones."""
         heading = self.recording.heading
         live = Toolbox(tools_from(tools), self.policy, None) if tools else None
         if live is not None and live.has_effects:
@@ -233,8 +233,8 @@ class Replay:
         self._sandbox.close()
 
     def frames(self, session: int = 1) -> list[Frame]:
-        """The functions that were running when the last step of a session raised, the outermost first, each with its
-        variables as they were.
+        """Return the functions that were running when the last step of a session raised, the outermost first, each with
+        its variables as they were.
         """
         return list(self.session_of(session)._core.frames)
 
@@ -249,7 +249,7 @@ class Replay:
         return self.session_of(1)
 
     def session_of(self, number: int) -> Session:
-        """A session by its number in the recording. Raises `RecordingError`."""
+        """Return a session by its number in the recording. Raises `RecordingError`."""
         try:
             return self._sessions[number]
         except KeyError:
@@ -286,7 +286,7 @@ class Replay:
             raise RecordingError(f"{self.recording.path}: replace: there is no step {step} of session {session}")
 
     def _given(self) -> frozenset[str]:
-        """The names that the host gave values, where any are to be changed."""
+        """Return the names that the host gave values, where any are to be changed."""
         if not self._values:
             return frozenset()
         found = {record.name for record in self.recording if isinstance(record, form.Set)}
@@ -367,7 +367,7 @@ class Replay:
         return (begun.session, begun.step) in self._sources
 
     def _again(self, session: Session, begun: form.Begun, recorded: form.Ended) -> Result:
-        """The step, with as much time as there is: it was not stopped when it was recorded."""
+        """Return the step, with as much time as there is: it was not stopped when it was recorded."""
         longest = self.policy.limits.max_wall_seconds
         if isinstance(begun, form.Queried):
             return session.sql(begun.query, name=begun.name, timeout=longest)
@@ -518,7 +518,7 @@ class Replay:
         )
 
     def _cause(self, record: form.Operation, result: Result | None) -> str:
-        """The likeliest reason, the surest first."""
+        """Return the likeliest reason, the surest first."""
         heading, error = self.recording.heading, None if result is None else result.error
         if self._changed:
             return f"because {self._changed}"

@@ -35,7 +35,7 @@ _unpack = msgspec.msgpack.Decoder(
 def encode_arguments(
     args: tuple[Any, ...], kwargs: dict[str, Any], *, max_bytes: int, max_depth: int, max_nodes: int = MAX_NODES
 ) -> Encoded:
-    """The arguments as bytes; `truncated` when one of them does not fit or nests too deeply."""
+    """Return the arguments as bytes; `truncated` when one of them does not fit or nests too deeply."""
     few = len(args) <= _few.max_length and len(kwargs) <= _few.max_length  # type: ignore[operator]
     if few and _SCALARS.issuperset(map(type, args)) and (not kwargs or _SCALARS.issuperset(map(type, kwargs.values()))):
         try:
@@ -63,7 +63,7 @@ def decode_call(
     max_nodes: int = MAX_NODES,
     labels: bool | None = False,
 ) -> tuple[tuple[Any, ...], dict[str, Any], Opaque | None]:
-    """The same, and the first `Opaque` in them, however deep it stands. `labels` is that of `decode`."""
+    """Return the same, and the first `Opaque` in them, however deep it stands. `labels` is that of `decode`."""
     if len(data) > max_bytes + 1024:
         raise TooMuch(f"arguments of {len(data)} bytes; {max_bytes} are allowed")
     if data[:1] == b"\x92":
@@ -103,7 +103,7 @@ def foreign(args: tuple[Any, ...], kwargs: dict[str, Any], *, max_depth: int) ->
 
 
 def foreign_in(value: Any, place: str, max_depth: int, *, to_plugin: bool = False) -> str:
-    """The same of one value; "" where there is none."""
+    """Return the same of one value; "" where there is none."""
     if (found := _foreign(value, place, max_depth)) is None:
         return ""
     where, held = found
@@ -128,7 +128,7 @@ def _foreign(value: Any, place: str, depth: int) -> tuple[str, Any] | None:
 
 
 def _cells(value: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """The objects in the columns of a DataFrame, or in a Series, each with its place."""
+    """Yield the objects in the columns of a DataFrame, or in a Series, each with its place."""
     pandas = sys.modules.get("pandas")
     columns = []
     if pandas is not None and isinstance(value, pandas.DataFrame):
@@ -162,7 +162,7 @@ def _remedy(value: Any, to_plugin: bool) -> str:
 
 
 def encode_payload(name: str, value: Any, *, value_kb: int, value_depth: int) -> bytes:
-    """A value of the host that becomes the variable `name`. Raises ValueError for an invalid name, and TypeError
+    """Return a value of the host that becomes the variable `name`. Raises ValueError for an invalid name, and TypeError
     for a value that cannot cross.
     """
     if not can_be_name(name):

@@ -94,7 +94,7 @@ class TooMuch(ProtocolError):
 
 
 def frame(payload: bytes, seal: bytes = b"") -> bytes:
-    """One frame around `payload`."""
+    """Return one frame around `payload`."""
     return HEADER.pack(len(payload)) + seal + payload
 
 
@@ -110,7 +110,7 @@ class FrameReader:
         self._head = HEADER.size + len(seal)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The payloads that `data` completes.
+        """Return the payloads that `data` completes.
 
         Raises `ProtocolError` as soon as a header announces more than the cap, or has another seal.
         """
@@ -146,7 +146,7 @@ class Conversation:
         self._reader = FrameReader(cap, seal)
 
     def send(self, message: msgspec.Struct) -> bytes:
-        """The frame for `message`. Raises `ProtocolError` if it is not the host's turn to send it."""
+        """Return the frame for `message`. Raises `ProtocolError` if it is not the host's turn to send it."""
         try:
             self.state = FROM_HOST[self.state, type(message)]
         except KeyError:
@@ -155,7 +155,7 @@ class Conversation:
         return HEADER.pack(len(payload)) + payload  # as `frame` without a seal: a call less in each step
 
     def receive(self, data: bytes) -> list[m.FromChild]:
-        """The messages that `data` completes, each checked against schema and table. Raises `ProtocolError`."""
+        """Return the messages that `data` completes, each checked against schema and table. Raises `ProtocolError`."""
         received: list[m.FromChild] = []
         for payload in self._reader.feed(data):
             try:

@@ -44,12 +44,12 @@ _LOOKED_AT = MARKED_BYTES + EMPTY_BYTES
 
 
 def stream_bytes(output_bytes: int) -> int:
-    """The size of the file behind descriptor 1 or 2, where so many bytes of output are kept."""
+    """Return the size of the file behind descriptor 1 or 2, where so many bytes of output are kept."""
     return max(OUTPUT_CEILING * output_bytes, RAW_BYTES) + ROOM_BYTES
 
 
 def python_bytes(output_bytes: int) -> int:
-    """The size of the first area."""
+    """Return the size of the first area."""
     return min(PYTHON_BYTES, stream_bytes(output_bytes))
 
 

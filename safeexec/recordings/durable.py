@@ -132,7 +132,7 @@ class Durable:
     # What the recorder asks
 
     def new_writer(self) -> RecordWriter:
-        """The writer of a session of which nothing is stored yet."""
+        """Return the writer of a session of which nothing is stored yet."""
         held = self._held
         assert held is not None
         self._part = next(iter(recovery.names(held)), 0) + 1
@@ -146,7 +146,7 @@ class Durable:
         return self._writer
 
     def headed(self, heading: form.Heading) -> form.Heading:
-        """The heading of the first part, as it is written."""
+        """Return the heading of the first part, as it is written."""
         self._heading = replace(heading, identity=self.identity, entropy=self.entropy.hex())
         return self._heading
 
@@ -166,7 +166,7 @@ class Durable:
         return self._moments
 
     def recording(self) -> Recording:
-        """The lines since the newest saved state."""
+        """Return the lines since the newest saved state."""
         held = self._held
         if held is None:
             raise StoreError(f"the session {self._label!r} rests in its store: use it first")

@@ -70,8 +70,8 @@ class Redaction:
         """The calls of redacted tools that wait for their answers."""
 
     def of(self, record: R) -> R:
-        """The record as it may be written. Records come in their order: what is redacted here is looked for in the ones
-        that follow.
+        """Return the record as it may be written. Records come in their order: what is redacted here is looked for in
+        the ones that follow.
         """
         if not self.names:
             return record
@@ -154,31 +154,31 @@ def _open_fields(kind: type[Struct]) -> tuple[str, ...]:
 
 
 def packed(data: bytes, text: str = "") -> Value:
-    """A value that is encoded already."""
+    """Return a value that is encoded already."""
     if len(data) > VALUE_BYTES:
         return Value(text, left_out="large", size=len(data), sha256=sha256(data).hexdigest())
     return Value(text, base64.b64encode(data).decode("ascii"), size=len(data))
 
 
 def encoded(value: Any) -> bytes:
-    """A value as bytes; now, for its owner may change it later."""
+    """Return a value as bytes; now, for its owner may change it later."""
     return encode(value, max_bytes=2 * VALUE_BYTES, max_depth=MAX_DEPTH, arrays=True).data
 
 
 def content(data: bytes, most: int = CONTENT_BYTES) -> Content:
-    """The bytes of a file; of more than `most` the hash."""
+    """Return the bytes of a file; of more than `most` the hash."""
     if len(data) > min(most, CONTENT_BYTES):
         return Content(left_out="large", size=len(data), sha256=sha256(data).hexdigest())
     return Content(base64.b64encode(data).decode("ascii"), size=len(data))
 
 
 def value_of(form: Value) -> Any:
-    """The value in a record. Raises ValueError when there is none, or none that can be read."""
+    """Return the value in a record. Raises ValueError when there is none, or none that can be read."""
     return _read(form, lambda data: decode(data, max_depth=MAX_DEPTH, arrays=_arrays()))
 
 
 def arguments_of(form: Value) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a recorded call. Raises ValueError."""
+    """Return the arguments of a recorded call. Raises ValueError."""
 
     def read(data: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
         args, kwargs, _ = decode_call(data, max_bytes=VALUE_BYTES, max_depth=MAX_DEPTH, arrays=_arrays())
@@ -188,12 +188,12 @@ def arguments_of(form: Value) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def bytes_of(form: Value | Content) -> bytes:
-    """The bytes in a record. Raises ValueError."""
+    """Return the bytes in a record. Raises ValueError."""
     return _read(form, bytes)  # type: ignore[no-any-return]
 
 
 def contents(files: dict[str, bytes]) -> dict[str, Content]:
-    """The files of a workspace; those that one line has no room for are left out."""
+    """Return the files of a workspace; those that one line has no room for are left out."""
     held, room = {}, CONTENTS_BYTES
     for name, data in files.items():
         held[name] = one = content(data, room)
@@ -215,7 +215,7 @@ def _arrays() -> bool:
 
 
 def short_text(data: bytes) -> str:
-    """A short repr of an encoded value."""
+    """Return a short repr of an encoded value."""
     try:
         return short_repr(decode(data, max_depth=MAX_DEPTH, arrays=_arrays()), SHORT)
     except ProtocolError:
@@ -228,7 +228,7 @@ def shapes_of(tools: Iterable[ToolSignature]) -> list[ToolShape]:
 
 
 def call_text(data: bytes) -> str:
-    """The arguments of a call as they would be written: ``'Rome', days=2``."""
+    """Return the arguments of a call as they would be written: ``'Rome', days=2``."""
     try:
         args, kwargs, _ = decode_call(data, max_bytes=len(data), max_depth=MAX_DEPTH, arrays=_arrays())
     except ProtocolError:
@@ -238,7 +238,7 @@ def call_text(data: bytes) -> str:
 
 
 def called(request: ToolRequest, /, **where: Any) -> Called:
-    """A call of a tool as a record."""
+    """Return a call of a tool as a record."""
     data = request.arguments
     return Called(tool=request.tool[:200], arguments=packed(data, call_text(data)), **where)
 
@@ -252,7 +252,7 @@ def answered(reply: ToolReply, outcome: Any, /, **where: Any) -> Answered:
 
 
 def ended(result: StepData, value: bytes, **where: Any) -> Ended:
-    """A result as a record. `value`: its value, encoded."""
+    """Return a result as a record. `value`: its value, encoded."""
     return Ended(
         outcome=result.outcome,
         value=packed(value) if result.value is not None else None,
@@ -290,12 +290,12 @@ def _display(display: Display) -> DisplayText:
 
 
 def _cut(text: str) -> str:
-    """A text within its bound; a cut says so."""
+    """Return a text within its bound; a cut says so."""
     return text if len(text) <= TEXT_CHARACTERS else head_and_tail(text, TEXT_CHARACTERS)[0]
 
 
 def line_of(record: Record | TranscriptEntry) -> bytes:
-    """A record as its line. ASCII: lone surrogates survive."""
+    """Return a record as its line. ASCII: lone surrogates survive."""
     try:
         # 1.3 us for a result, where what follows takes 17; but it leaves text beyond ASCII as it is.
         line = fast.encode(record)

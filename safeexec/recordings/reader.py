@@ -90,7 +90,7 @@ class Recording:
             raise RecordingError(f"{self.path}: it has no line of a recording")
 
     def _lines(self) -> Iterator[bytes]:
-        """The whole lines."""
+        """Yield the whole lines."""
         lines, count, size = Lines(LINE_BYTES), 0, 0
         for piece in self._pieces():
             for line in lines.feed(piece):
@@ -130,7 +130,7 @@ def entries_of(data: bytes, path: str | os.PathLike[str]) -> Iterator[Transcribe
 
 
 def whole_transcript(data: bytes, path: str | os.PathLike[str]) -> list[Transcribed]:
-    """All entries of a transcript, its task first. Raises `RecordingError`."""
+    """Return all entries of a transcript, its task first. Raises `RecordingError`."""
     entries = list(entries_of(data[: data.rfind(b"\n") + 1], path))
     if not entries or not isinstance(entries[0], Task):
         raise RecordingError(f"{path}: a transcript begins with its task")
@@ -138,7 +138,7 @@ def whole_transcript(data: bytes, path: str | os.PathLike[str]) -> list[Transcri
 
 
 def parse(line: bytes, place: str, kinds: Mapping[str, type[Record] | type[TranscriptEntry]] = KINDS) -> Any:
-    """The record of a line. Raises `RecordingError`; `place` is for its message."""
+    """Return the record of a line. Raises `RecordingError`; `place` is for its message."""
     try:
         fields = loads(line.decode("utf-8"))
     except ValueError as error:

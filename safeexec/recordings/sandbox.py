@@ -164,7 +164,7 @@ class RecordedSandbox(SandboxCore):
     def _begin_stored(
         self, label: str, state: str | os.PathLike[str] | None, tightened: dict[str, Any], durable: Durable
     ) -> Core[SessionCore]:
-        """A session of which nothing is in the store yet."""
+        """Return a session of which nothing is in the store yet."""
         if state is not None and os.path.exists(state):
             return self._restored(state, None, label=label, record=durable, **tightened)
         return self.new_session(label=label, record=durable, **tightened)
@@ -178,7 +178,7 @@ class RecordedSandbox(SandboxCore):
         yield Work(partial(store.remove, held))
 
     def stored(self) -> Core[list[StoredSession]]:
-        """The sessions in the store."""
+        """Return the sessions in the store."""
         store = self._has_store()
         return (yield Work(lambda: list(store.list())))  # type: ignore[no-any-return]
 

@@ -62,11 +62,11 @@ class ServedTools:
             self._waiting.setdefault(recorded_key(exchange.call), deque()).append(exchange)
 
     def left(self) -> list[Exchange]:
-        """The calls that the step has not made."""
+        """Return the calls that the step has not made."""
         return [exchange for exchange in self._script if not exchange.served]
 
     def answer(self, call: m.ToolRequest, session: Any, deadline: float | None) -> Core[m.ToolReply]:
-        """The recorded answer to this very call; of several in turn."""
+        """Return the recorded answer to this very call; of several in turn."""
         yield from ()
         session.calls_of_step += 1
         # A recording may hold a million calls, so none is looked at twice.
@@ -96,7 +96,7 @@ class ServedTools:
         return m.ToolReply(call.call, error_type="ToolError", error=f"{text}: the recording has no answer to this call")
 
     def serve(self, call: m.ToolRequest, exchange: Exchange, session: Any) -> m.ToolReply:
-        """The answer that a call got when it was recorded."""
+        """Return the answer that a call got when it was recorded."""
         answer = exchange.answer
         assert answer is not None
         exchange.served = True
@@ -159,7 +159,7 @@ def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:
 
 
 def key_of(tool: str, arguments: bytes) -> tuple[str, str | bytes]:
-    """The same for the same tool and arguments, whose bytes may differ where a set is in them."""
+    """Return the same for the same tool and arguments, whose bytes may differ where a set is in them."""
     try:
         return tool, _canonical(arguments_of(packed(arguments)))
     except Exception:  # what cannot be read or shown is equal by its bytes
@@ -167,7 +167,7 @@ def key_of(tool: str, arguments: bytes) -> tuple[str, str | bytes]:
 
 
 def _canonical(value: Any) -> str:
-    """The same for equal values, whatever the order of their sets and keys."""
+    """Return the same for equal values, whatever the order of their sets and keys."""
     kind = type(value).__name__
     if isinstance(value, set | frozenset):
         return f"{kind}({','.join(sorted(map(_canonical, value)))})"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
             """A deferred call of an earlier process waits to be carried out."""
 
         def unfinished(self) -> list[Any]:
-            """The deferred calls that wait, as they were written down."""
+            """Return the deferred calls that wait, as they were written down."""
 
 
 def _waits() -> Any:

@@ -30,7 +30,7 @@ SOURCE_CHARACTERS = 1 << 20
 
 
 def mentioned(source: str) -> set[str]:
-    """The names that a source mentions, those in f-strings included."""
+    """Return the names that a source mentions, those in f-strings included."""
     names: set[str] = set()
     for found in _NAMES.finditer(source[:SOURCE_CHARACTERS]):
         prefix, name = found.groups()
@@ -70,7 +70,7 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
         return str(self.step) if self.session == 1 else f"{self.session}.{self.step}"
 
     def variables(self) -> dict[str, str]:
-        """Every variable after it, with a few words about its value."""
+        """Return every variable after it, with a few words about its value."""
         found: dict[str, str] = {}
         gone: set[str] = set()
         moment: Moment | None = self
@@ -85,15 +85,15 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
         return dict(sorted(found.items()))
 
     def reads(self) -> list[str]:
-        """The variables that there were and that its source mentions. (What a function reads that it calls is not
-        in the source.)
+        """Return the variables that there were and that its source mentions. (What a function reads that it calls is
+        not in the source.)
         """
         if self.before is None:
             return []
         return sorted(mentioned(self.source) & self.before.variables().keys())
 
     def changes_of(self, name: str) -> Iterator[Moment]:
-        """The moments up to this one that bound or unbound a name, the last one first."""
+        """Yield the moments up to this one that bound or unbound a name, the last one first."""
         moment: Moment | None = self
         while moment is not None:
             if not moment.undone and (name in moment.written or name in moment.deleted):
@@ -115,7 +115,7 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
         return "raised" if self.ended.problem else self.ended.outcome
 
     def describe(self) -> str:
-        """All that is known of it, for people."""
+        """Return all that is known of it, for people."""
         lines = [str(self).strip()]
         if self.source:
             lines += ["", *(f"    {line}" for line in self.source.splitlines()[:40]), ""]
@@ -193,7 +193,9 @@ class Timeline:
         return len(self.steps)
 
     def at(self, step: int, session: int | None = None) -> Moment:
-        """A step by its number; without `session` also one that a branch went on from. Raises `RecordingError`."""
+        """Return a step by its number; without `session` also one that a branch went on from. Raises
+        `RecordingError`.
+        """
         found = self._places.get((self.session if session is None else session, step))
         if found is None and session is None:
             found = next((one for one in _past(self.now()) if one.step == step and one.ended is not None), None)
@@ -202,14 +204,14 @@ class Timeline:
         return found
 
     def now(self, session: int | None = None) -> Moment:
-        """The state that a session is in. Raises `RecordingError`."""
+        """Return the state that a session is in. Raises `RecordingError`."""
         try:
             return self._lines[self.session if session is None else session].now
         except KeyError:
             raise RecordingError(f"there is no session {session}") from None
 
     def when(self, name: str, session: int | None = None) -> list[Moment]:
-        """The moments at which a variable got what it now is, and before; the last one first."""
+        """Return the moments at which a variable got what it now is, and before; the last one first."""
         return list(self.now(session).changes_of(name))
 
     @property
@@ -223,7 +225,7 @@ class Timeline:
         return self.listed({*self._lines})
 
     def listed(self, sessions: set[int]) -> str:
-        """The steps of some sessions, a line each; what a rollback or the end of a step has undone is marked."""
+        """Return the steps of some sessions, a line each; what a rollback or the end of a step has undone is marked."""
         kept = {id(moment) for number in sessions & self._lines.keys() for moment in _past(self.now(number))}
         lines = (
             f"{moment}{'' if moment.undone or id(moment) in kept else '   (undone)'}"
@@ -316,7 +318,7 @@ def _past(moment: Moment | None) -> Iterator[Moment]:
 
 
 def _after(before: Moment, **fields: Any) -> Moment:
-    """A moment after another one."""
+    """Return a moment after another one."""
     near = before.leap or before
     far = near.leap or near
     even = before.depth - near.depth == near.depth - far.depth
@@ -325,7 +327,7 @@ def _after(before: Moment, **fields: Any) -> Moment:
 
 
 def _undone(now: Moment, steps: int) -> Moment | None:
-    """The state before the last step, or before so many; None where it is not known."""
+    """Return the state before the last step, or before so many; None where it is not known."""
     before: Moment | None = now
     while steps > 0 and before is not None:
         last = before if before.ended is not None else before.stepped
@@ -335,7 +337,7 @@ def _undone(now: Moment, steps: int) -> Moment | None:
 
 
 def _back(now: Moment, step: int) -> Moment:
-    """The newest state before this one that is that of a step: the steps on a way never grow less."""
+    """Return the newest state before this one that is that of a step: the steps on a way never grow less."""
     while now.step > step and now.before is not None:
         now = now.leap if now.leap is not None and now.leap.step > step else now.before
     return now

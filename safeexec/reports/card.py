@@ -80,7 +80,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def card(policy: PolicyData, *, format: Literal["text", "markdown", "json"] = "text", tools: Any = ()) -> str:
-    """The card of a policy and the host's tools. Raises ValueError for an unknown format."""
+    """Return the card of a policy and the host's tools. Raises ValueError for an unknown format."""
     content = build(policy, tools)
     if format == "json":
         return msgspec.json.format(msgspec.json.encode(content)).decode()
@@ -90,7 +90,7 @@ def card(policy: PolicyData, *, format: Literal["text", "markdown", "json"] = "t
 
 
 def build(policy: PolicyData, tools: Any = ()) -> Card:
-    """The content of the card."""
+    """Return the content of the card."""
     rules = policy.tools
     described = [
         msgspec.structs.replace(tool, needs_approval=rules.needs_approval(tool.name))
@@ -155,7 +155,7 @@ def _word(word: str, plan: LanguagePlan) -> str:
 
 
 def _builtins(plan: LanguagePlan) -> str:
-    """The builtin functions in a sentence: what is missing, or what is there, whichever is shorter."""
+    """Return the builtin functions in a sentence: what is missing, or what is there, whichever is shorter."""
     if plan.mode == "python":
         return "all of Python's"
     functions = [name for name in dir(builtins) if name.islower() and not name.startswith("_")]
@@ -169,7 +169,7 @@ def _builtins(plan: LanguagePlan) -> str:
 
 
 def _refusals(policy: PolicyData, judge: Judge) -> tuple[list[str], dict[str, str]]:
-    """The wishes that are refused, and for some of them the hint that a refusal would give."""
+    """Return the wishes that are refused, and for some of them the hint that a refusal would give."""
     answers = {name: judge.why(name) for name in (*WISHES, *policy.hints)}
     refused = [name for name, answer in answers.items() if not answer.allowed]
     # A refused module says enough about its names.
@@ -206,7 +206,7 @@ def _state(policy: PolicyData) -> str:
 
 
 def _repeatable(policy: PolicyData) -> str:
-    """One line about determinism: a program needs no seeds of its own, and must not wait for the clock."""
+    """Return one line about determinism: a program needs no seeds of its own, and must not wait for the clock."""
     if policy.determinism is None:
         return ""
     clock = policy.determinism.clock
@@ -225,13 +225,13 @@ def _tools(tools: Any) -> list[ToolCard]:
 
 
 def _tool_description(tool: Any) -> str:
-    """The first paragraph of its docstring, and of a `Tool` of the host what the classes in its hints hold."""
+    """Return the first paragraph of its docstring, and of a `Tool` of the host what the classes in its hints hold."""
     legend = "; ".join(tool.legend().splitlines()) if hasattr(tool, "legend") else ""
     return " ".join(filter(None, (_one_line(_first_paragraph(tool)), _one_line(legend))))
 
 
 def _name(tool: Any) -> str:
-    """The name that guest code calls a tool by: as the host names those that it is given."""
+    """Return the name that guest code calls a tool by: as the host names those that it is given."""
     return str(getattr(tool, "name", None) or getattr(tool, "__name__", type(tool).__name__))
 
 
@@ -261,7 +261,7 @@ def _first_paragraph(tool: Any) -> str:
 
 
 def _render(content: Card, policy: PolicyData, *, markdown: bool) -> str:
-    """The same facts as lines of prose or as a list of Markdown."""
+    """Return the same facts as lines of prose or as a list of Markdown."""
     limits = content.limits
     facts: list[tuple[str, str]] = []
     if policy.language.mode == "python":
@@ -298,7 +298,7 @@ def _render(content: Card, policy: PolicyData, *, markdown: bool) -> str:
 
 
 def _description(policy: PolicyData) -> str:
-    """The policy's description, if it is its own: that of a file that it extends may not be true any more."""
+    """Return the policy's description, if it is its own: that of a file that it extends may not be true any more."""
     inherited = {file.rpartition("/")[2] for file in policy.files[1:]}
     return "" if policy.origin("description").rpartition(":")[0] in inherited else _one_line(policy.description)
 

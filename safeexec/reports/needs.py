@@ -128,7 +128,7 @@ class _Mentions:
             del self.imported[name]
 
     def needs(self, judge: Judge) -> list[Need]:
-        """Each name with the answer of `judge`, and all else that the compiler objects to."""
+        """Return each name with the answer of `judge`, and all else that the compiler objects to."""
         found = [Need(line, judge.imported(name)) for name, line in self.imported.items()]
         found += [Need(line, judge.why(name)) for name, line in self.builtins.items()]
         try:
@@ -188,7 +188,7 @@ def _no_python(error: BaseException) -> PolicyError:
 
 
 def _grant(policy: PolicyData, wished: Mapping[Key, Need]) -> tuple[dict[str, Any], dict[Key, Need]]:
-    """The settings that allow what is refused, and what no setting can allow."""
+    """Return the settings that allow what is refused, and what no setting can allow."""
     changes: dict[str, Any] = {}
     impossible = {}
     for key, need in wished.items():
@@ -222,7 +222,7 @@ def _grant_one(policy: PolicyData, answer: Answer, changes: dict[str, Any]) -> s
 
 
 def _edit(changes: dict[str, Any], *path: str, verb: str = "add") -> list[str]:
-    """The list of names that are added or removed at a place of `changes`."""
+    """Return the list of names that are added or removed at a place of `changes`."""
     for key in path:
         changes = changes.setdefault(key, {})
     names: list[str] = changes.setdefault(verb, [])
@@ -273,7 +273,7 @@ def _is_whole(policy: PolicyData, module: str) -> bool:
 
 
 def _file(policy: PolicyData, changes: dict[str, Any]) -> str:
-    """A policy file that extends `policy` with `changes`."""
+    """Return a policy file that extends `policy` with `changes`."""
     text = {
         "description": f"{policy.name}, with what one program needs.",
         "extends": as_extended(policy),

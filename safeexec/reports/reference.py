@@ -18,7 +18,7 @@ BEGIN, END = "<!-- reference: generated -->\n\n", "\n<!-- end of reference -->\n
 
 
 def text() -> str:
-    """Every setting with its form, what it means, and what holds where no profile says anything."""
+    """Return every setting with its form, what it means, and what holds where no profile says anything."""
     whole = schema()
     rows = ["| setting | form | meaning | default |", "| --- | --- | --- | --- |"]
     for key, setting in whole["properties"].items():
@@ -47,7 +47,7 @@ def _rows(path: str, setting: dict[str, Any], parts: dict[str, Any]) -> list[str
 
 
 def _form(setting: dict[str, Any]) -> str:
-    """The form of a value in a few words."""
+    """Return the form of a value in a few words."""
     if "anyOf" in setting:
         return ", or ".join(_form(arm) for arm in setting["anyOf"])
     if "$ref" in setting:

@@ -58,7 +58,7 @@ def review(policy: PolicyData) -> list[PolicyFinding]:
 
 
 def _bare(policy: PolicyData) -> Iterator[PolicyFinding]:
-    """A policy without builtins: most that open none have forgotten their `extends`."""
+    """Yield a policy without builtins: most that open none have forgotten their `extends`."""
     if not policy.builtins:
         what = "no builtin" if policy.imports else "no builtin and no import"
         text = f"{what} is open; `extends: standard`, for one, opens the usual ones"
@@ -134,7 +134,7 @@ def _has(module: str, name: str) -> bool:
 
 
 def _edited(policy: PolicyData, path: str) -> Iterator[str]:
-    """The names that `add` writes to a module of which all was allowed: no selection shows them."""
+    """Return the names that `add` writes to a module of which all was allowed: no selection shows them."""
     start = f"{path}."
     below = {f"imports.{module}" for module in policy.imports}
     return (key[len(start) :] for key in policy.origins if key.startswith(start) and key not in below)
@@ -148,7 +148,7 @@ def _is_own(rule: str | None, policy: PolicyData) -> bool:
 
 
 def examined(mistakes: Iterable[Mistake], draft: PolicyData) -> list[PolicyFinding]:
-    """The mistakes for which a policy is refused, and what a closer look finds in the rest of it."""
+    """Return the mistakes for which a policy is refused, and what a closer look finds in the rest of it."""
     findings = []
     for one in mistakes:
         place = one.file if one.mark is None else f"{one.file}:{one.mark.line}:{one.mark.column}"

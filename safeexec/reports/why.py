@@ -127,7 +127,9 @@ class Judge:
             self.plan.imports.setdefault(module, ImportPlan(rule=rule))
 
     def why(self, name: str) -> Answer:
-        """The answer for one name, as a person or a model would write it (``np.load``, ``async``, ``import os``)."""
+        """Return the answer for one name, as a person or a model would write it (``np.load``, ``async``, ``import
+        os``).
+        """
         word = _plain(name)
         if (setting := self._setting(word)) is not None:
             return setting
@@ -171,13 +173,13 @@ class Judge:
         return self._unknown(word)
 
     def imported(self, name: str) -> Answer:
-        """The answer for what an import statement names: a module, or a name in one."""
+        """Return the answer for what an import statement names: a module, or a name in one."""
         if not _DOTTED.match(name):
             raise PolicyError(f"{name!r} is no name that can be imported")
         return self._dotted(name, imported=True)
 
     def about(self, objection: Diagnostic) -> Answer:
-        """The answer for what the compiler objects to in a program."""
+        """Return the answer for what the compiler objects to in a program."""
         name, kind = objection.name, objection.kind
         answer = None
         if kind == "module" or "." in name:
@@ -234,7 +236,7 @@ class Judge:
         return "; ".join(f"{change} {', '.join(names)}" for change, names in found.items())
 
     def _program(self, name: str, kind: Kind, source: str) -> Answer:
-        """The compiler's answer to a program that uses nothing but `name`."""
+        """Return the compiler's answer to a program that uses nothing but `name`."""
         objections = self.compile(source)
         if objections:
             first = objections[0]
@@ -264,7 +266,9 @@ class Judge:
         return answer
 
     def _dotted(self, name: str, *, imported: bool = False) -> Answer:
-        """A module, or a name in one: the longest part that is a module is one. `imported`: by an import statement."""
+        """Return a module, or a name in one: the longest part that is a module is one. `imported`: by an import
+        statement.
+        """
         if self.plan.mode == "python":
             return self._answer(name, "module", True, self.policy.origin("language.mode"))
         module, rest = module_of(name.removesuffix(".*"))
@@ -287,7 +291,7 @@ class Judge:
         return self._access(subject, "module", access.allowed, access.rule, reason)
 
     def _member(self, name: str, module: str, path: list[str], allowed: bool, rule: str, reason: str) -> Answer:
-        """A name in a module; further dots are attributes of it."""
+        """Return a name in a module; further dots are attributes of it."""
         if allowed:
             for attribute in path[1:]:
                 if not (answer := self._attribute(attribute)).allowed:
@@ -328,7 +332,7 @@ class Judge:
         return self._answer(f"{name}()", "system call", allowed, written.get(group) or written["profile"], reason)
 
     def _tool(self, name: str) -> Answer:
-        """A tool that the policy names."""
+        """Return a tool that the policy names."""
         reason = "the host may give a tool of this name"
         if self.policy.tools.needs_approval(name):
             reason += f", and its `approval` must allow each call ({self.policy.origin('tools.approval')})"
@@ -361,14 +365,14 @@ class Judge:
         )
 
     def _through(self, rule: str) -> tuple[str, ...]:
-        """The files from the policy's own to the one that `rule` is in."""
+        """Return the files from the policy's own to the one that `rule` is in."""
         files = [file.rpartition("/")[2] for file in self.policy.files]
         file = rule.rpartition(":")[0]
         return tuple(files[: files.index(file) + 1]) if file in files else ()
 
 
 def _shown(value: object) -> str:
-    """The value of a setting as a policy would write it, on one line."""
+    """Return the value of a setting as a policy would write it, on one line."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
@@ -380,7 +384,7 @@ def _shown(value: object) -> str:
 
 
 def _kernel_rule(policy: PolicyData, name: str) -> tuple[Rule, str]:
-    """The rule for a system call, from the table that a child of this policy installs, and the call's group."""
+    """Return the rule for a system call, from the table that a child of this policy installs, and the call's group."""
     return rules_for(child_confinement(policy)).get(name, refuse()), group_of(name)
 
 
@@ -414,8 +418,8 @@ def is_builtin(name: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def module_of(name: str) -> tuple[str, str]:
-    """The longest part of a dotted name that is a module, and the rest. Nothing is imported: a package is asked for
-    what lies in its folders.
+    """Return the longest part of a dotted name that is a module, and the rest. Nothing is imported: a package is asked
+    for what lies in its folders.
     """
     parts = name.split(".")
     if len(parts) == 1 or name in refusals.MODULES or name in refusals.NAMES:

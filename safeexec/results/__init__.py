@@ -59,7 +59,7 @@ class Result(StepData, frozen=True):
     """The outcome of one step. Truthy when the step ended `ok`."""
 
     def check(self) -> Result:
-        """The result itself, or `StepFailed` when it is not ok."""
+        """Return the result itself, or `StepFailed` when it is not ok."""
         if self.outcome != "ok":
             raise StepFailed(f"{self.outcome}{f': {in_words(self.error)}' if self.error else ''}", self)
         return self
@@ -74,7 +74,7 @@ class Result(StepData, frozen=True):
     def observation(self, max_tokens: int = 2000, *, format: Blocks) -> list[dict[str, Any]]: ...
 
     def observation(self, max_tokens: int = 2000, format: Prose | Blocks = "text") -> str | list[dict[str, Any]]:
-        """The result as a model should read it, within about `max_tokens` tokens.
+        """Return the result as a model should read it, within about `max_tokens` tokens.
 
         ``text`` and ``markdown`` give a str; ``mistral``, ``openai``, ``anthropic`` and ``mcp`` give the content blocks
         of that API: one text, then up to four pictures. Raises ValueError for another format, or fewer than 100 tokens.
@@ -84,7 +84,7 @@ class Result(StepData, frozen=True):
         return observe(self, max_tokens, format)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """The step as a notebook shows it; nothing of the guest's runs in the page."""
+        """Return the step as a notebook shows it; nothing of the guest's runs in the page."""
         from safeexec.results import mimebundle, observation  # for notebooks
 
         ended = [] if self.ok else observation.failure(self)

@@ -83,7 +83,9 @@ def size_of(value: Any, most: int) -> int:
 
 
 def pieces_of(value: Any) -> Iterator[str]:
-    """The JSON of what `jsonable` gives, in pieces of some `PART` items. Raises ValueError for what is no JSON."""
+    """Yield the JSON of what `jsonable` gives, in pieces of some `PART` items. Raises ValueError for what is no
+    JSON.
+    """
     kind = type(value)
     if kind is str and len(value) > TEXT_PART:
         yield from _text_pieces(value)
@@ -104,7 +106,7 @@ def to_base64(data: bytes | bytearray) -> str:
 
 
 def _text_pieces(text: str) -> Iterator[str]:
-    """A long text as JSON. Two halves of one character stay together."""
+    """Yield a long text as JSON. Two halves of one character stay together."""
     start, quote = 0, '"'
     while start < len(text):
         end = start + TEXT_PART
@@ -141,7 +143,7 @@ _dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def result_to_dict(result: StepData) -> dict[str, Any]:
-    """A result with all its parts, pictures as base64."""
+    """Return a result with all its parts, pictures as base64."""
     usage, error, changes = result.usage, result.error, result.changes
     return {
         "ok": result.ok,
@@ -173,18 +175,18 @@ def result_to_dict(result: StepData) -> dict[str, Any]:
 
 
 def waiting_to_dict(call: WaitingCall) -> dict[str, Any]:
-    """A call that was put off; its times are ISO 8601."""
+    """Return a call that was put off; its times are ISO 8601."""
     told = {"since": call.since.isoformat(), "until": call.until.isoformat()}
     return asdict(call) | told | {"arguments": jsonable(dict(call.arguments))}
 
 
 def display_to_dict(display: Display) -> dict[str, Any]:
-    """A display by its MIME types, pictures as base64."""
+    """Return a display by its MIME types, pictures as base64."""
     items = {mime: to_base64(data) if isinstance(data, bytes) else data for mime, data in display.items()}
     named = {} if display.display_id is None else {"display_id": display.display_id, "update": display.update}
     return {"data": items, "truncated": display.truncated, **named}
 
 
 def _error(error: ErrorInfo) -> dict[str, Any]:
-    """An error with all its parts, those of its diagnostics included."""
+    """Return an error with all its parts, those of its diagnostics included."""
     return asdict(error) | {"diagnostics": [_error(entry) for entry in error.diagnostics]}

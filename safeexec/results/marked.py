@@ -31,7 +31,7 @@ def exact(value: Any, max_bytes: int) -> dict[str, str]:
 
 
 def unmarked(value: Any, depth: int = _DEPTH, clock: Clock | None = None) -> Any:
-    """A value of JSON, with what is marked in it as itself. All of that has one `clock`.
+    """Return a value of JSON, with what is marked in it as itself. All of that has one `clock`.
 
     Raises ValueError for invalid base64, and `ProtocolError` for a value that cannot be read.
     """

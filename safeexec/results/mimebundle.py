@@ -59,8 +59,8 @@ def inert(markup: str) -> str:
 def of_step(
     plain: str, printed: Iterable[str], displays: Sequence[Mapping[str, str | bytes]], value: str, ended: Sequence[str]
 ) -> Bundle:
-    """A whole step: what it printed and showed, its value, and why it ended where it should not; `plain` is all that as
-    one text.
+    """Return a whole step: what it printed and showed, its value, and why it ended where it should not; `plain` is all
+    that as one text.
     """
     parts = [_block(text) for text in printed if text]
     parts += [in_page(of_display(display)) for display in displays]
@@ -83,7 +83,7 @@ def _block(text: str) -> str:
 
 
 def of_rows(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Bundle:
-    """A table: `names` of its columns, and what stands in them."""
+    """Return a table: `names` of its columns, and what stands in them."""
     cells = [[one_line(str(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (names, *cells)]
@@ -94,5 +94,5 @@ def of_rows(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Bundle:
 
 
 def of_text(text: str) -> Bundle:
-    """A text of several lines as it is."""
+    """Return a text of several lines as it is."""
     return {"text/plain": printable(text), "text/html": inert(_block(text))}

@@ -96,7 +96,7 @@ def _write(result: StepData, max_tokens: int, *, markdown: bool) -> str:
 
 
 def _assemble(head: str, blocks: list[Section], rest: list[str], room: int, *, markdown: bool, failed: bool) -> str:
-    """The whole text, with the long texts cut to `room` tokens in all; a failure's reason is served first."""
+    """Return the whole text, with the long texts cut to `room` tokens in all; a failure's reason is served first."""
     first = {len(blocks) - 1} if failed and blocks else set()
     texts = _share([text for _, text, _ in blocks], room, first, tail=0.8 if failed else 0.5)
     parts = [head]
@@ -114,7 +114,7 @@ def _status(result: StepData) -> str:
 
 
 def _blocks(result: StepData, markdown: bool) -> list[Section]:
-    """The long texts, which share the budget: what was printed, shown, given back, and where it failed."""
+    """Return the long texts, which share the budget: what was printed, shown, given back, and where it failed."""
     blocks: list[Section] = []
     if result.stdout:
         blocks.append(("Output", _guest(result.stdout), True))
@@ -134,7 +134,7 @@ def _blocks(result: StepData, markdown: bool) -> list[Section]:
 
 
 def _split_displays(result: StepData) -> tuple[Display | None, list[Display]]:
-    """The display that shows the step's value, and those that show something else."""
+    """Return the display that shows the step's value, and those that show something else."""
     displays = list(result.displays)
     if displays and result.text and "image/png" not in displays[-1] and displays[-1].text == result.text:
         return displays.pop(), displays
@@ -290,7 +290,9 @@ def _block(label: str, text: str, markdown: bool) -> str:
 
 
 def _share(texts: list[str], tokens: int, first: set[int], *, tail: float) -> list[str]:
-    """The texts cut to `tokens` in all: `first` ones get up to two thirds, short ones stay whole, the others share."""
+    """Return the texts cut to `tokens` in all: `first` ones get up to two thirds, short ones stay whole, the others
+    share.
+    """
     needs = [estimate_tokens(text) for text in texts]
     if sum(needs) <= tokens:
         return texts
@@ -367,7 +369,7 @@ def failure(result: StepData) -> list[str]:
 
 
 def failure_of(error: ErrorInfo) -> list[str]:
-    """An error, or each refusal of a rejected step, in lines: the place, what happened, the rule, the hint."""
+    """Return an error, or each refusal of a rejected step, in lines: the place, what happened, the rule, the hint."""
     lines: list[str] = []
     for entry in error.diagnostics or (error,):
         head = printable(f"{entry.type}: {entry.message}" if entry.message else entry.type)

@@ -44,7 +44,7 @@ class SandboxStats(SessionCounts, frozen=True):
     """Of the journalled ones: those that came out otherwise when they were repeated, and were lost."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as what `json.dumps` takes, for a page of your service."""
+        """Return the numbers as what `json.dumps` takes, for a page of your service."""
         fields: dict[str, Any] = to_builtins(self)
         return fields
 
@@ -66,7 +66,7 @@ def count(
     room: int | None = None,
     undo: Sequence[int] = (0, 0, 0),
 ) -> SandboxStats:
-    """The numbers, of what is open and of what waits."""
+    """Return the numbers, of what is open and of what waits."""
     rows: dict[str | None, list[int]] = {}
     for session in sessions:
         row = rows.setdefault(session.label, [0, 0, 0, 0, 0, 0, 0])

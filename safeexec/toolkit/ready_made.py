@@ -68,7 +68,7 @@ def http_get(
     private: bool = False,
     max_redirects: int = 5,
 ) -> Callable[..., dict[str, Any]]:
-    """A tool ``http_get(url)`` that fetches from the hosts in `allow` and from nowhere else.
+    """Return a tool ``http_get(url)`` that fetches from the hosts in `allow` and from nowhere else.
 
     `allow` holds host names (``api.example.com``), with a port where it is not 80 or 443 (``localhost:8080``), or
     ``*.example.com`` for every name below one. At most `max_bytes` of a body are read, in at most `timeout` seconds.
@@ -131,7 +131,9 @@ class _Hosts:
                 self._exact.add((name, parts.port))
 
     def check(self, url: str) -> _Target:
-        """The parts of an allowed URL. Raises ValueError for an invalid URL, PermissionError for another host."""
+        """Return the parts of an allowed URL. Raises ValueError for an invalid URL, PermissionError for another
+        host.
+        """
         _check_length(url)
         if any(ord(character) <= 32 or ord(character) == 127 for character in url) or "\\" in url:
             raise ValueError(f"not a URL: {url[:200]!r}")
@@ -187,8 +189,8 @@ def _redirected(url: str, location: str) -> str:
 
 
 def _address(host: str, port: int, private: bool, deadline: float) -> str:
-    """The address to connect to: resolved once, so that a second answer of the name server cannot lead elsewhere. In a
-    thread, for the resolver has a patience of its own.
+    """Return the address to connect to: resolved once, so that a second answer of the name server cannot lead
+    elsewhere. In a thread, for the resolver has a patience of its own.
     """
     from ipaddress import ip_address
     from time import monotonic
@@ -227,7 +229,7 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
 def _fetch(
     target: _Target, headers: dict[str, str], max_bytes: int, deadline: float, private: bool, as_bytes: bool
 ) -> dict[str, Any]:
-    """One request to exactly the address that was judged."""
+    """Return one request to exactly the address that was judged."""
     from time import monotonic
 
     try:
@@ -330,7 +332,8 @@ def _answer(url: str, response: Any, body: bytes, as_bytes: bool) -> dict[str, A
 
 
 def ask_human(*, input: Callable[[str], str] | None = None, timeout: float = 600.0) -> Callable[[str], str]:
-    """A tool ``ask_human(question)``: the question goes to `input` (default: the terminal), its answer to guest code.
+    """Return a tool ``ask_human(question)``: the question goes to `input` (default: the terminal), its answer to guest
+    code.
 
     Control characters of the question are taken out: they could move the cursor of a terminal, or pretend to be the
     host.
@@ -356,7 +359,8 @@ def _ask_at_terminal(question: str) -> str:
 def read_host_file(
     *, root: str | os.PathLike[str], max_bytes: int = 1 << 20, encoding: str = "utf-8"
 ) -> Callable[[str], str | bytes]:
-    """A tool ``read_host_file(path)`` that reads regular files below `root`, by relative path; text where it is text.
+    """Return a tool ``read_host_file(path)`` that reads regular files below `root`, by relative path; text where it is
+    text.
 
     Symbolic links are followed as long as they stay below `root`; sockets, devices and FIFOs are refused. At most
     `max_bytes` are read. Raises `ToolError` now if `root` is not a directory.

@@ -28,7 +28,7 @@ MAX_DEPTH = 64
 
 
 def _flags(*names: str) -> int:
-    """Those of these flags that there are: Windows has few, and no descriptors of directories either."""
+    """Return those of these flags that there are: Windows has few, and no descriptors of directories either."""
     return sum(getattr(os, name, 0) for name in names)
 
 
@@ -65,7 +65,7 @@ def _take_all(directory: int, name: str) -> bool:
 
 @contextmanager
 def opened(directory: str | os.PathLike[str], *, make: bool = False) -> Iterator[int]:
-    """The descriptor of a directory that the caller names (a link there is followed); made with `make`."""
+    """Yield the descriptor of a directory that the caller names (a link there is followed); made with `make`."""
     if make:
         os.makedirs(directory, exist_ok=True)
     top = os.open(directory, _DIRECTORY)
@@ -118,7 +118,9 @@ def _names(directory: int, left: list[int]) -> list[str]:
 
 
 def read_file(directory: int, path: str, *, max_bytes: int) -> bytes:
-    """The bytes of a regular file. OSError for another kind of file, a link on the way, and more than `max_bytes`."""
+    """Return the bytes of a regular file. OSError for another kind of file, a link on the way, and more than
+    `max_bytes`.
+    """
     with _parent(directory, path) as (parent, name):
         _check_kind(os.lstat(name, dir_fd=parent))
         fd = os.open(name, _FILE | _NO_LINK, dir_fd=parent)
@@ -129,7 +131,7 @@ def read_file(directory: int, path: str, *, max_bytes: int) -> bytes:
 
 
 def read_named(path: str | os.PathLike[str], *, max_bytes: int) -> bytes:
-    """The bytes of a regular file that the caller names: links to it are followed. OSError as `read_file`."""
+    """Return the bytes of a regular file that the caller names: links to it are followed. OSError as `read_file`."""
     fd = open_named(path, max_bytes=max_bytes)
     try:
         return read_descriptor(fd, max_bytes=max_bytes)
@@ -138,7 +140,8 @@ def read_named(path: str | os.PathLike[str], *, max_bytes: int) -> bytes:
 
 
 def open_named(path: str | os.PathLike[str], *, max_bytes: int) -> int:
-    """A descriptor of a regular file that the caller names, to copy from; the caller closes it. OSError as `read_file`.
+    """Return a descriptor of a regular file that the caller names, to copy from; the caller closes it. OSError as
+    `read_file`.
 
     The file may grow afterwards: who copies it counts.
     """
@@ -157,7 +160,9 @@ def open_named(path: str | os.PathLike[str], *, max_bytes: int) -> int:
 
 
 def read_descriptor(fd: int, *, max_bytes: int) -> bytes:
-    """All bytes of an open regular file. OSError for another kind of file, and for one that is or grows too large."""
+    """Return all bytes of an open regular file. OSError for another kind of file, and for one that is or grows too
+    large.
+    """
     _check(os.fstat(fd), fd, max_bytes)
     pieces, size = [], 0
     while piece := os.read(fd, _PIECE):
@@ -234,7 +239,7 @@ def _write(parent: int, name: str, data: bytes, mode: int | None) -> None:
 
 @contextmanager
 def directory_below(top: int, path: str, *, make: bool = False) -> Iterator[int]:
-    """The descriptor of a directory below `top`; with `make` it is made. OSError for a link on the way."""
+    """Yield the descriptor of a directory below `top`; with `make` it is made. OSError for a link on the way."""
     if len(path) > MAX_PATH:
         raise OSError(errno.ENAMETOOLONG, "the path is too long")
     pure = PurePosixPath(path)
@@ -258,7 +263,7 @@ def directory_below(top: int, path: str, *, make: bool = False) -> Iterator[int]
 
 @contextmanager
 def _parent(top: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """The directory that the last part of `path` is in, and that part. OSError for a path that leaves `top`."""
+    """Yield the directory that the last part of `path` is in, and that part. OSError for a path that leaves `top`."""
     pure = PurePosixPath(path)
     if not pure.name or pure.name == ".." or "\0" in path:
         raise OSError(errno.EINVAL, "not a path below the directory")

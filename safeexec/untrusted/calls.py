@@ -20,7 +20,7 @@ _decode = msgspec.json.Decoder(_Call).decode
 
 
 def code_of(arguments: Any) -> str | None:
-    """The source in ``{"code": ...}``, given as JSON text or as a dict. None for anything else.
+    """Return the source in ``{"code": ...}``, given as JSON text or as a dict. None for anything else.
 
     msgspec reads in linear time, bounds the depth of what it skips, and builds nothing but the text.
     """

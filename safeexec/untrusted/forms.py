@@ -18,7 +18,7 @@ class Part(NamedTuple):
 
 
 def files_of(body: bytes, content_type: str) -> list[Part]:
-    """The files of a form. Raises ValueError for an invalid form."""
+    """Return the files of a form. Raises ValueError for an invalid form."""
     mark = b"--" + _parameter(content_type, "boundary").encode("latin-1", "replace")
     if len(mark) < 3:
         raise ValueError("the form has no boundary")
@@ -40,7 +40,7 @@ def _part(piece: bytes) -> Part:
 
 
 def _parameter(value: str, wanted: str) -> str:
-    """A parameter of a header: ``form-data; name="file"; filename="a.csv"``."""
+    """Return a parameter of a header: ``form-data; name="file"; filename="a.csv"``."""
     for name, text in _PARAMETER.findall(value):
         if name.lower() == wanted:
             return str(text).strip().removeprefix('"').removesuffix('"').replace('\\"', '"').replace("%22", '"')

@@ -14,8 +14,8 @@ TOLD = 500
 
 
 def shaped(data: bytes | bytearray | msgspec.Raw, kind: type[T]) -> T:
-    """The value of a JSON text, which is a `kind`: nothing is built that the shape does not name, and no long number is
-    read. ValueError for whatever does not fit. The caller bounds the length.
+    """Return the value of a JSON text, which is a `kind`: nothing is built that the shape does not name, and no long
+    number is read. ValueError for whatever does not fit. The caller bounds the length.
     """
     try:
         return msgspec.json.decode(data, type=kind)

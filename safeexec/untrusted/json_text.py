@@ -35,8 +35,8 @@ _LENIENT = json.JSONDecoder(parse_int=_int, parse_float=_float, parse_constant=_
 
 
 def loads(text: str, *, strict: bool = True) -> Any:
-    """The value of a JSON text. ValueError for whatever cannot be read: long numbers, deep nesting and millions of tiny
-    parts too.
+    """Return the value of a JSON text. ValueError for whatever cannot be read: long numbers, deep nesting and millions
+    of tiny parts too.
 
     `strict=False` takes line ends inside of texts, which models write. The caller bounds the length.
     """

@@ -14,7 +14,7 @@ class Lines:
         self._size = 0
 
     def feed(self, data: bytes) -> Iterator[bytes | None]:
-        """The lines that end in `data`; None for one that was too long."""
+        """Yield the lines that end in `data`; None for one that was too long."""
         *ends, rest = data.split(b"\n")
         for end in ends:
             self._keep(end)
@@ -27,7 +27,7 @@ class Lines:
         return self._size > self._limit
 
     def rest(self) -> bytes | None:
-        """The line that has begun, as if it ended here."""
+        """Return the line that has begun, as if it ended here."""
         line = None if self.too_long else b"".join(self._parts)
         self._parts, self._size = [], 0
         return line

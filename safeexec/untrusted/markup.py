@@ -59,7 +59,9 @@ def escape(text: str) -> str:
 
 
 def plain_tables(markup: str) -> str:
-    """The tables and the text of `markup`, and nothing that could run, load or style. Tags are closed that are open."""
+    """Return the tables and the text of `markup`, and nothing that could run, load or style. Tags are closed that are
+    open.
+    """
     parts: list[str] = []
     stack: list[str] = []
     position = 0
@@ -124,7 +126,7 @@ def frame(markup: str, height: str) -> str:
 
 
 def picture(drawing: str) -> str:
-    """An SVG as a picture, for any page: as one it runs no script and loads nothing."""
+    """Return an SVG as a picture, for any page: as one it runs no script and loads nothing."""
     data = base64.b64encode(drawing.encode("utf-8", "replace")).decode()
     return f'<img alt="Picture" src="data:image/svg+xml;base64,{data}">'
 
@@ -135,7 +137,7 @@ def framed_html(markup: str) -> str:
 
 
 def framed_svg(drawing: str) -> str:
-    """A page that shows an SVG as a picture."""
+    """Return a page that shows an SVG as a picture."""
     return _FRAME.format(policy=CONTENT_SECURITY_POLICY, body=picture(drawing))
 
 
@@ -143,7 +145,7 @@ def framed_svg(drawing: str) -> str:
 
 
 def fenced(text: str, label: str = "") -> str:
-    """A code block that nothing in the text ends. Readers show it as text: no HTML, no links, no mathematics."""
+    """Return a code block that nothing in the text ends. Readers show it as text: no HTML, no links, no mathematics."""
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
     return f"{fence}{label}\n{printable(text).rstrip()}\n{fence}"
 
@@ -167,13 +169,13 @@ def _wrapped(line: str) -> str:
 
 
 def plain_markdown(text: str) -> str:
-    """One line of text in which no character is markup: no HTML, no link, no picture, no mathematics."""
+    """Return one line of text in which no character is markup: no HTML, no link, no picture, no mathematics."""
     line = " ".join(printable(text).split())
     return _MARKS.sub(lambda mark: f"&#{ord(mark[0])};", line)
 
 
 def markdown_table(table: str) -> str:
-    """A table of pipes with plain cells; empty where `table` is no table."""
+    """Return a table of pipes with plain cells; empty where `table` is no table."""
     rows = [_cells(line) for line in table.strip().split("\n")]
     if len(rows) < 2 or not table.lstrip().startswith("|"):
         return ""

@@ -35,7 +35,7 @@ class NewFiles:
         self.directory = os.fspath(directory)
 
     def next_number(self, stem: str) -> int:
-        """One more than the highest number of the files that are called `stem`-N, links among them."""
+        """Return one more than the highest number of the files that are called `stem`-N, links among them."""
         return 1 + max(self._numbers(stem), default=0)
 
     def free_name(self, stem: str) -> str:

@@ -30,7 +30,7 @@ def encoding_of(data: bytes) -> str | None:
 
 
 def charset_of(name: str) -> str | None:
-    """The codec of a charset that a stranger names; None for nothing to believe."""
+    """Return the codec of a charset that a stranger names; None for nothing to believe."""
     name = name.lower().replace("-", "_").replace(".", "_")
     codec = aliases.get(name, name)
     return codec if codec in _KNOWN else None

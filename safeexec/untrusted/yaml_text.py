@@ -72,7 +72,7 @@ class YamlText(NamedTuple):
 
 
 def read_yaml(text: str, holder: str) -> YamlText:
-    """The mapping that `text` holds. `holder` is what it should be, for the messages: ``a policy``."""
+    """Return the mapping that `text` holds. `holder` is what it should be, for the messages: ``a policy``."""
     reader = _YamlReader(text, holder)
     try:
         return YamlText(reader.document(), reader.marks, reader.problems, True)
@@ -102,7 +102,7 @@ class _YamlReader:
         self.events: Iterator[Event] = iter(())
 
     def document(self) -> dict[str, Any]:
-        """The mapping that the one document is. Raises `_Stopped`."""
+        """Return the mapping that the one document is. Raises `_Stopped`."""
         import yaml  # 10 ms, which the shipped profiles do without
 
         if len(self.text) > MAX_LENGTH:
@@ -228,7 +228,9 @@ _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "fals
 
 
 def plain_scalar(text: str) -> Any:
-    """A plain value by the rules of YAML 1.2: `on`, `off`, `yes`, `no` are words (``checkpoints: off``), 010 is ten."""
+    """Return a plain value by the rules of YAML 1.2: `on`, `off`, `yes`, `no` are words (``checkpoints: off``), 010 is
+    ten.
+    """
     if text in _WORDS:
         return _WORDS[text]
     if len(text) > MAX_NUMBER:

@@ -21,8 +21,8 @@ from safeexec.common.text import type_name
 
 @contextmanager
 def answering(model: str, events: ModelEvents) -> Iterator[ModelEvents]:
-    """The events for a call of the model in this block. Whatever the model raises is a ModelError: a run keeps its
-    steps. What a callback of `events` raises is the caller's, and stays what it is.
+    """Yield the events for a call of the model in this block. Whatever the model raises is a ModelError: a run keeps
+    its steps. What a callback of `events` raises is the caller's, and stays what it is.
     """
     raised: list[BaseException] = []
 

@@ -101,7 +101,9 @@ class Assembly:
 
 
 def _plain_text(content: Any) -> str:
-    """The text of a content that is a string, a list of chunks or unset; thinking and references are left out."""
+    """Return the text of a content that is a string, a list of chunks or unset; thinking and references are
+    left out.
+    """
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

@@ -41,8 +41,8 @@ class Model(Protocol):
     def complete(
         self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
     ) -> Reply:
-        """One reply to `messages`. Raises ModelError when there is none: the run ends then, as with any other exception
-        of a model, with `stop="model_error"`, and keeps its steps.
+        """Return one reply to `messages`. Raises ModelError when there is none: the run ends then, as with any other
+        exception of a model, with `stop="model_error"`, and keeps its steps.
         """
         ...
 

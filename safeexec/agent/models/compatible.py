@@ -54,7 +54,7 @@ class SdkModel(ServedModel):
         return httpx, tls, lambda http: new_client(http_client=http, **settings)
 
     def _request(self, **parts: Any) -> dict[str, Any]:
-        """A request for a stream, with the parts that are not empty."""
+        """Return a request for a stream, with the parts that are not empty."""
         known = {"model": self._name, "stream": True, "temperature": self._temperature, **parts}
         return {name: value for name, value in known.items() if value not in (None, [], "")}
 
@@ -80,7 +80,9 @@ class SdkModel(ServedModel):
                     return
 
     def _unstreamed(self, assembly: Assembly, body: bytes) -> str:
-        """The text of a reply that came as one JSON object. ModelError where it is none: trying again does not help."""
+        """Return the text of a reply that came as one JSON object. ModelError where it is none: trying again does not
+        help.
+        """
         try:
             return assembly.feed(self._whole(loads(body.decode())), whole=True)
         except (ValueError, TypeError, AttributeError, Transient):
@@ -88,7 +90,7 @@ class SdkModel(ServedModel):
         raise ModelError(f"{self._name}: the server answered a request for a stream with JSON that is no reply: {said}")
 
     def _whole(self, reply: Any) -> Any:
-        """A reply that was not streamed, as a chat completion. Raises TypeError."""
+        """Return a reply that was not streamed, as a chat completion. Raises TypeError."""
         raise TypeError("only a stream is read")
 
     def _meaning(self, error: Any, names: set[str], assembly: Assembly) -> Exception | None:
@@ -161,7 +163,7 @@ class AnthropicModel(SdkModel):
 
 
 def _turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The messages as turns of user and assistant, which take turns: neighbours of one side are joined."""
+    """Return the messages as turns of user and assistant, which take turns: neighbours of one side are joined."""
     turns: list[dict[str, Any]] = []
     for message in messages:
         if message.role == "system":

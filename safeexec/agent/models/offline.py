@@ -31,7 +31,7 @@ class ScriptedModel:
         return self._name
 
     def complete(self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS) -> Reply:
-        """The next reply of the script. Raises TranscriptError behind the last one."""
+        """Return the next reply of the script. Raises TranscriptError behind the last one."""
         given = as_messages(messages)
         if self._keep:
             self.requests.append(tuple(given))

@@ -66,7 +66,9 @@ class ServedModel(ABC):
         return self._name
 
     def complete(self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS) -> Reply:
-        """One reply. ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot succeed."""
+        """Return one reply. ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot
+        succeed.
+        """
         # Awaited in a thread, where no loop is running: only a task can be stopped in the middle of a read, and a
         # server that sends a byte now and then would hold up a blocking reader for ever.
         return ask_in_thread(
@@ -111,8 +113,8 @@ class ServedModel(ABC):
 
     @abstractmethod
     def _sdk(self, key: str) -> tuple[Any, Any, Callable[[Any], Any]]:
-        """The `httpx` that the SDK was built on, TLS settings of it, and what makes the SDK's client of a client of
-        `httpx`: a new one for each request, as it belongs to the event loop that it is used in.
+        """Return the `httpx` that the SDK was built on, TLS settings of it, and what makes the SDK's client of a client
+        of `httpx`: a new one for each request, as it belongs to the event loop that it is used in.
         """
 
     @abstractmethod
@@ -124,7 +126,7 @@ class ServedModel(ABC):
         """Return the meaning of an exception of this SDK, given the names of its class and of the bases of that."""
 
     async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
-        """One attempt. What the SDK raises leaves as what it means."""
+        """Return one attempt. What the SDK raises leaves as what it means."""
         failure: Exception | None = None
         try:
             async with self._connect() as http, aclosing(self._replies(self._client(http), assembly, tools)) as texts:
@@ -166,13 +168,13 @@ class ServedModel(ABC):
         return ModelRequestRefused(f"{self._name}: {what} was refused (HTTP {status}): {said}", status=status)
 
     def _scrub(self, text: str) -> str:
-        """A server's words as they may be shown: without the key, should it echo it."""
+        """Return a server's words as they may be shown: without the key, should it echo it."""
         return printable((text.replace(self.__key, "***") if self.__key else text)[:MAX_SAID])
 
 
 @asynccontextmanager
 async def bounded_client(httpx: Any, tls: Any) -> AsyncIterator[Any]:
-    """A client of `httpx`, which an SDK is built on, for one request. TLS settings are shared: they take long."""
+    """Yield a client of `httpx`, which an SDK is built on, for one request. TLS settings are shared: they take long."""
 
     class Bounded(httpx.AsyncByteStream):  # type: ignore[misc]  # the SDK gives it no type
         """A response's bytes, until there are too many."""
@@ -204,7 +206,7 @@ async def bounded_client(httpx: Any, tls: Any) -> AsyncIterator[Any]:
 
 
 def chat_message(message: Message, picture: Callable[[str], Any]) -> dict[str, Any]:
-    """A message as chat completions take it. `picture` makes what stands for the address of one."""
+    """Return a message as chat completions take it. `picture` makes what stands for the address of one."""
     wire: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.pictures:
         blocks = [{"type": "image_url", "image_url": picture(url)} for url in message.pictures]

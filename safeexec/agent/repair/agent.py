@@ -100,7 +100,7 @@ class RepairAgent:
         return WorkingCopy(self._repository.resolve(), self._editable, guess=self._guess, hide=self._hide)
 
     def _guess(self, paths: Collection[str]) -> list[str]:
-        """The code of the repository, without the files that decide about it."""
+        """Return the code of the repository, without the files that decide about it."""
         return [path for path in likely_code(paths) if not is_named(path, self._verifier.words)]
 
     def run(self, task: str = _TASK) -> RepairResult:
@@ -120,7 +120,7 @@ class RepairAgent:
             return await asyncio.to_thread(self._end, bench, run)
 
     def _bench(self) -> Bench:
-        """The copy of the repository, verified once."""
+        """Return the copy of the repository, verified once."""
         return Bench(self._copy(), self._verifier, self._approval)
 
     def _end(self, bench: Bench, run: AgentResult) -> RepairResult:
@@ -128,7 +128,7 @@ class RepairAgent:
         return RepairResult(bench, run)
 
     def _hide(self, paths: Collection[str], editable: Sequence[str]) -> list[str]:
-        """The files of the held-out commands. Raises RepairError where a command has none to hold out."""
+        """Return the files of the held-out commands. Raises RepairError where a command has none to hold out."""
         hidden: list[str] = []
         for command in self._verifier.held_out:
             files = held_out_paths(paths, editable, command, self._verifier.words)

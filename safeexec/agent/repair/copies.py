@@ -65,7 +65,7 @@ class WorkingCopy:
     # Reading
 
     def files(self) -> list[str]:
-        """Every regular file, in order."""
+        """Return every regular file, in order."""
         return sorted(self._now)
 
     def visible(self, *, hidden: bool = False) -> Iterator[tuple[str, bytes, int]]:
@@ -77,7 +77,7 @@ class WorkingCopy:
             yield path, files[own], 0o755 if self.executable(own) else 0o644
 
     def read(self, path: str) -> str:
-        """A file's text. Raises RepairError for what is missing, too large or no text."""
+        """Return a file's text. Raises RepairError for what is missing, too large or no text."""
         data = self.read_bytes(path)
         if data is None and plain_path(path) in self._all_directories():
             raise RepairError(f"{path}: is a directory")
@@ -91,14 +91,14 @@ class WorkingCopy:
         return form.decode(data)
 
     def read_bytes(self, path: str) -> bytes | None:
-        """A file's bytes; None where there is none. Raises RepairError for a link."""
+        """Return a file's bytes; None where there is none. Raises RepairError for a link."""
         plain = plain_path(path)
         if not self._links.keys().isdisjoint((plain, *map(str, PurePosixPath(plain).parents))):
             raise RepairError(f"{path}: a link; only files of the repository itself can be used, by their own paths")
         return self._now.get(plain)
 
     def _all_directories(self) -> set[str]:
-        """Those of the original, and those that new files are in."""
+        """Return those of the original, and those that new files are in."""
         return {".", *self._directories, *_parents(self._now.keys() - self._base.keys())}
 
     def _similar(self, path: str) -> str:
@@ -117,7 +117,7 @@ class WorkingCopy:
         self.write_all({path: text})
 
     def preview(self, changes: Mapping[str, str | None]) -> str:
-        """The diff that `write_all` would make. Raises RepairError for what may not be changed."""
+        """Return the diff that `write_all` would make. Raises RepairError for what may not be changed."""
         new = self._encoded(changes)
         return "".join(
             file_diff(path, self._now.get(path), data, executable=self.executable(path)) for path, data in new.items()
@@ -200,7 +200,7 @@ class WorkingCopy:
         return sorted(self._hidden)
 
     def was(self, path: str) -> bytes | None:
-        """A file as it was in the original."""
+        """Return a file as it was in the original."""
         return self._base.get(path)
 
     def executable(self, path: str) -> bool:
@@ -208,7 +208,7 @@ class WorkingCopy:
         return bool(self._modes.get(path, 0) & 0o100)
 
     def diff(self, paths: Iterable[str] | None = None, *, since_commit: bool = False) -> str:
-        """A unified diff against the original, or against the last commit."""
+        """Return a unified diff against the original, or against the last commit."""
         before = self._accepted if since_commit else self._base
         known = self.pending if since_commit else self.changed
         wanted = known if paths is None else sorted(set(known).intersection(paths))
@@ -260,8 +260,8 @@ class WorkingCopy:
             put_file(top, path, data, mode=self._modes.get(path))
 
     def _original(self, top: int, path: str) -> bytes | None:
-        """The bytes of a file in the original now. Raises RepairError where they are neither those that were copied nor
-        those that were committed.
+        """Return the bytes of a file in the original now. Raises RepairError where they are neither those that were
+        copied nor those that were committed.
         """
         try:
             now: bytes | None = read_file(top, path, max_bytes=MAX_BYTES)

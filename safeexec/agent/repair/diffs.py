@@ -19,7 +19,7 @@ _Opcode = tuple[str, int, int, int, int]
 
 
 def file_diff(path: str, before: bytes | None, after: bytes | None, *, executable: bool = False) -> str:
-    """The diff of one file; None is a file that is not there. Bytes that are not UTF-8 are surrogate escapes:
+    """Return the diff of one file; None is a file that is not there. Bytes that are not UTF-8 are surrogate escapes:
     `os.fsencode` gives them back.
     """
     if before == after:
@@ -41,7 +41,7 @@ def file_diff(path: str, before: bytes | None, after: bytes | None, *, executabl
 
 
 def _name(name: str) -> str:
-    """A name as git quotes it."""
+    """Return a name as git quotes it."""
     if _PLAIN_NAME.fullmatch(name):
         return name
     quoted = "".join(
@@ -106,8 +106,8 @@ def _runs(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int]]:
 
 
 def _partners(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """The longest chain of lines that each side has once, as places in both (patience diff): n log n steps, whatever
-    the lines are.
+    """Return the longest chain of lines that each side has once, as places in both (patience diff): n log n steps,
+    whatever the lines are.
     """
     places = {line: place for place, line in enumerate(new)}
     here, there = Counter(old), Counter(new)

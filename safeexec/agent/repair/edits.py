@@ -34,7 +34,9 @@ def _occurrences(text: str, search: str) -> str:
 
 
 def _nearest(text: str, search: str) -> str:
-    """The lines of `text` that are most like the wanted ones, numbered, and what differs where that can be said."""
+    """Return the lines of `text` that are most like the wanted ones, numbered, and what differs where that can
+    be said.
+    """
     wanted, lines = search.strip("\n").split("\n"), text.split("\n")
     anchor = max(wanted, key=lambda line: len(line.strip()))
     matcher = SequenceMatcher(autojunk=False)

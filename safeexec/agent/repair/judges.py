@@ -34,7 +34,7 @@ def is_named(path: str, argv: Sequence[str]) -> bool:
 
 
 def likely_code(paths: Iterable[str]) -> list[str]:
-    """The paths of a repository that look like its code: `src`, its packages, its modules; no tests."""
+    """Return the paths of a repository that look like its code: `src`, its packages, its modules; no tests."""
     python = [PurePosixPath(path) for path in paths if path.endswith(".py")]
     tops = {path.parts[0] for path in python if path.name == "__init__.py" and len(path.parts) == 2}
     tops |= {path.parts[0] for path in python if len(path.parts) == 1} | {"src"}
@@ -45,7 +45,8 @@ def likely_code(paths: Iterable[str]) -> list[str]:
 def held_out_paths(
     paths: Collection[str], editable: Sequence[str], held_out: Iterable[str], shown: Iterable[str]
 ) -> list[str]:
-    """The files that the words of held-out commands name, those apart that the words of others name by themselves.
+    """Return the files that the words of held-out commands name, those apart that the words of others name by
+    themselves.
 
     A directory that may be edited is not what a command holds out.
     """
@@ -61,7 +62,9 @@ def held_out_paths(
 
 
 def _spelt(word: str) -> Iterator[str]:
-    """The paths that a word of a command may mean: itself, a test's file, a module; or each word of a shell's line."""
+    """Yield the paths that a word of a command may mean: itself, a test's file, a module; or each word of a shell's
+    line.
+    """
     for part in (word, *word.split()):
         path = str(PurePosixPath(part.strip("\"';&|()").partition("::")[0].removeprefix("./")))
         yield path

@@ -49,7 +49,7 @@ class RepairResult(OfRun):
         return f"<RepairResult {verdict}: {text}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as plain data, which `json.dumps` takes."""
+        """Return the summary as plain data, which `json.dumps` takes."""
         return {
             "ok": self.ok,
             "text": self.text,

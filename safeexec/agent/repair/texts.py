@@ -28,7 +28,7 @@ class TextForm:
 
 
 def form_of(data: bytes) -> TextForm | None:
-    """The form of a file's bytes; None for what is no text. Where line ends are mixed they stay as they are."""
+    """Return the form of a file's bytes; None for what is no text. Where line ends are mixed they stay as they are."""
     if b"\0" in data:
         return None
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""

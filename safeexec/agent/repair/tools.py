@@ -87,7 +87,7 @@ class Bench:
         return self._verifier.run(self.copy, held_out=True) if self._verifier.held_out else None
 
     def tools(self) -> list[Callable[..., object]]:
-        """The functions that guest code may call."""
+        """Return the functions that guest code may call."""
         reading: list[Callable[..., object]] = [self.list_files, self.search, self.read_file]
         return [*reading, self.replace_text, self.write_file, self.delete_file, self.verify, self.undo]
 
@@ -127,7 +127,9 @@ class Bench:
         return found
 
     def read_file(self, path: str, first_line: int = 1, last_line: int | None = None) -> str:
-        """A file with line numbers, from first_line to last_line (else 400 lines). They are no part of the file."""
+        """Return a file with line numbers, from first_line to last_line (else 400 lines). They are no part of
+        the file.
+        """
         lines = self.copy.read(path).split("\n")
         if last_line is None:
             last_line = first_line + 399
@@ -173,7 +175,9 @@ class Bench:
         return f"changed; now call verify()\n{head_and_tail(diff, _MAX_SHOWN)[0]}".encode("utf-8", "replace").decode()
 
     def _risk(self, path: str, text: str | None) -> str:
-        """The action that a person has to approve: deleting, changing tests or their configuration; else empty."""
+        """Return the action that a person has to approve: deleting, changing tests or their configuration; else
+        empty.
+        """
         if text is None:
             return f"delete {path}"
         if is_test(path):
@@ -234,7 +238,7 @@ class Bench:
         return f"{head} COMMITTED: {commit.message}."
 
     def verdict(self) -> str | None:
-        """The fate of the changes since this was last asked: committed, rolled back, no better, undone."""
+        """Return the fate of the changes since this was last asked: committed, rolled back, no better, undone."""
         verdict, self._verdict = self._verdict, None
         return verdict
 
@@ -263,7 +267,7 @@ class Bench:
         return [*(warning for path in self.copy.changed for warning in self._of_file(path)), *self._notes]
 
     def _of_file(self, path: str) -> Iterator[RepairWarning]:
-        """The remark about a changed file, whatever its text is."""
+        """Yield the remark about a changed file, whatever its text is."""
         how, line = self._how(path), self._first_line(path)
         if is_configuration(path) or is_named(path, self._verifier.words):
             yield RepairWarning(printable(path), line, "judge-changed", f"{how}; it decides what is run")
@@ -271,7 +275,7 @@ class Bench:
             yield RepairWarning(printable(path), line, "test-changed", f"{how}; it is a test")
 
     def _first_line(self, path: str) -> int | None:
-        """The line at which a file begins to differ; None for one that was not there, or is not any more."""
+        """Return the line at which a file begins to differ; None for one that was not there, or is not any more."""
         before, after = self.copy.was(path), self.copy.read_bytes(path)
         if before is None or after is None:
             return None
@@ -289,6 +293,6 @@ def _exit_at(path: str) -> RepairWarning:
 
 
 def _subject(message: str, files: list[str]) -> str:
-    """One line for a commit."""
+    """Return one line for a commit."""
     line = " ".join("".join(c if c.isprintable() else " " for c in message).split())[:72]
     return line or f"Change {', '.join(files)}"[:72]

@@ -36,7 +36,7 @@ class Tree:
 
 
 def read_tree(directory: Path) -> Tree:
-    """The tree of a directory. Raises RepairError for one that cannot be read, or that is too large."""
+    """Return the tree of a directory. Raises RepairError for one that cannot be read, or that is too large."""
     tree, size = Tree(), 0
     if not directory.is_dir():
         raise RepairError(f"{directory}: not a directory")
@@ -86,7 +86,7 @@ def _left_out(directory: int, name: str) -> bool:
 
 
 def with_links(files: Mapping[str, bytes], links: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Each file by its own path, and by the paths that links inside the tree give it: (path, path of the file).
+    """Yield each file by its own path, and by the paths that links inside the tree give it: (path, path of the file).
 
     Raises RepairError where links multiply the tree past what a tree may hold.
     """
@@ -116,7 +116,7 @@ def _at_or_below(names: list[str], target: str) -> Iterator[str]:
 
 
 def _resolve(link: str, links: Mapping[str, str]) -> str | None:
-    """The target of a link, links on the way followed; None where that is outside the tree, or nowhere."""
+    """Return the target of a link, links on the way followed; None where that is outside the tree, or nowhere."""
     done: list[str] = []
     ahead, hops = link.split("/")[::-1], 0
     for _ in range(_MAX_PARTS):
@@ -141,7 +141,9 @@ def _resolve(link: str, links: Mapping[str, str]) -> str | None:
 
 
 def plain_path(path: str) -> str:
-    """The path in one spelling. Raises RepairError for one that leaves the repository or names its version control."""
+    """Return the path in one spelling. Raises RepairError for one that leaves the repository or names its version
+    control.
+    """
     pure = PurePosixPath(path.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or "\0" in path or len(path) > 4096:
         raise RepairError(

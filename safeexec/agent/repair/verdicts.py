@@ -25,7 +25,7 @@ class Verification:
     """The verdicts of several commands, in their order; empty where there is one command."""
 
     def worse_than(self, before: Verification, *, may_lose_failing: bool = False) -> str:
-        """The reason why this is worse than `before`, or empty. `may_lose_failing`: failed tests may be gone."""
+        """Return the reason why this is worse than `before`, or empty. `may_lose_failing`: failed tests may be gone."""
         if self.parts and len(self.parts) == len(before.parts):
             judged = zip(self.parts, before.parts, strict=True)
             reasons = (now.worse_than(then, may_lose_failing=may_lose_failing) for now, then in judged)
@@ -103,7 +103,7 @@ class _Tests:
 
 
 def _wholes(test: str) -> Iterator[str]:
-    """A test, and what it is part of. The names of a log are cut at 500 characters."""
+    """Yield a test, and what it is part of. The names of a log are cut at 500 characters."""
     yield test
     name = test.partition("[")[0]
     separator = "::" if "::" in name else "."
@@ -114,7 +114,9 @@ def _wholes(test: str) -> Iterator[str]:
 
 
 def together(parts: Sequence[Verification], commands: Sequence[str]) -> Verification:
-    """One verdict of the verdicts of several commands. Tests are named by the number of their command, from 1."""
+    """Return one verdict of the verdicts of several commands. Tests are named by the number of their command,
+    from 1.
+    """
     if len(parts) == 1:
         return parts[0]
     named = [

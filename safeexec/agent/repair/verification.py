@@ -130,7 +130,7 @@ Command = Sequence[str]
 
 
 def commands_of(given: Command | Sequence[Command], name: str) -> list[list[str]]:
-    """One command, or a list of several, as a list of commands. Raises RepairError that names the option."""
+    """Return one command, or a list of several, as a list of commands. Raises RepairError that names the option."""
     if isinstance(given, (str, bytes)) or not given:
         raise RepairError(f"{name} must be a list: the command and its arguments, or a list of such lists")
     if all(isinstance(word, (str, PathLike)) for word in given):
@@ -232,7 +232,7 @@ class Verifier:
 
     @contextmanager
     def _attempt(self, files: dict[str, tuple[bytes, int]]) -> Iterator[Session]:
-        """A branch of the prepared session, with the files of the attempt."""
+        """Yield a branch of the prepared session, with the files of the attempt."""
         try:
             (session,) = self._ready(files).branch()
         except SandboxError:  # what ran before may have ended it
@@ -246,7 +246,7 @@ class Verifier:
             yield session
 
     def _ready(self, files: dict[str, tuple[bytes, int]]) -> Session:
-        """The prepared session; made from the files of the first attempt."""
+        """Return the prepared session; made from the files of the first attempt."""
         if self._prepared is not None:
             return self._prepared
         session = self._opened().session()
@@ -324,7 +324,9 @@ def _read(
     ended: str = "exit",
     exit_at: str = "",
 ) -> Verification:
-    """The verdict of a run, from the reports of tests, else from the log. A `status` of text names what is missing."""
+    """Return the verdict of a run, from the reports of tests, else from the log. A `status` of text names what is
+    missing.
+    """
     if isinstance(status, str):
         return Verification(False, head_and_tail(printable(status), room)[0], ended="missing")
     ok = status == 0
@@ -351,7 +353,7 @@ def _read(
 
 
 def _python_command(argv: list[str]) -> list[str] | None:
-    """The arguments behind `python`; None for another program."""
+    """Return the arguments behind `python`; None for another program."""
     name, rest = Path(argv[0]).name, argv[1:]
     if argv[0] not in (name, sys.executable):
         return None
@@ -370,7 +372,9 @@ def _runs_tests(argv: list[str]) -> bool:
 
 
 def _python_program(argv: list[str]) -> str | None:
-    """The step that runs a Python command in its own session; None for another program, or another use of Python."""
+    """Return the step that runs a Python command in its own session; None for another program, or another use of
+    Python.
+    """
     command = _python_command(argv)
     paths = [".", "src"]  # an editable install points to the original tree, which is not there for the verification
     if command is None or len(command) < (2 if command[:1] in (["-m"], ["-c"]) else 1):
@@ -410,7 +414,7 @@ def _change(session: Session, gone: Sequence[str], files: Mapping[str, tuple[byt
 
 
 def digest(log: str, characters: int) -> str:
-    """The log cut to failing tests and the lines that say why; where that is little, head and tail of it all."""
+    """Return the log cut to failing tests and the lines that say why; where that is little, head and tail of it all."""
     log = log.strip()
     if len(log) <= characters:
         return log

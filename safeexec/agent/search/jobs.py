@@ -73,7 +73,7 @@ async def propose(proposer: Any, state: SearchState, room: int) -> tuple[list[st
 
 
 def _new(given: Any, known: set[str], room: int) -> Iterator[Proposal]:
-    """The proposals among `given` that are new. Ends where they repeat themselves for long."""
+    """Yield the proposals among `given` that are new. Ends where they repeat themselves for long."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"a proposer gives an iterable of sources, not {type(given).__name__}")
     repeated = 0
@@ -163,5 +163,5 @@ def _takes_two(score: Any) -> bool:
 
 
 def in_words(error: BaseException) -> str:
-    """An exception in one line."""
+    """Return an exception in one line."""
     return printable(f"{type(error).__name__}: {error}").partition("\n")[0][:500]

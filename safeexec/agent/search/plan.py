@@ -108,13 +108,13 @@ class Plan:
         return [node for node in self.tree.nodes if node.status == UNTRIED]
 
     def random(self, node: SearchNode) -> Random:
-        """The same numbers for the same node, whoever asks and when."""
+        """Return the same numbers for the same node, whoever asks and when."""
         return Random(f"{self.seed}:{node.id}")
 
     # The next step
 
     def untried(self) -> list[SearchNode]:
-        """The programs to run next, in order: no more than the budget has steps left."""
+        """Return the programs to run next, in order: no more than the budget has steps left."""
         waiting, left = self._waiting(), self.budget.steps
         return waiting if left is None else waiting[: max(0, left - self.tree.spent.steps)]
 
@@ -141,7 +141,7 @@ class Plan:
     # Outcomes
 
     def room(self, node: SearchNode) -> int:
-        """The number of new programs to take from a call of the proposer."""
+        """Return the number of new programs to take from a call of the proposer."""
         most = PROPOSALS
         if self.method != "beam" and self.width is not None:
             most = min(most, self.width - len(node.children))
@@ -176,7 +176,7 @@ class Plan:
 
 
 def as_score(value: object) -> tuple[float | None, str]:
-    """The score as a float, or why it is none."""
+    """Return the score as a float, or why it is none."""
     if isinstance(value, bool | int | float) or hasattr(value, "__float__"):
         try:
             score = float(value)

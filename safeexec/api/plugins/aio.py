@@ -32,7 +32,7 @@ class AsyncPlugin(PluginAPI):
     invoke = awaited(Plugin.invoke)
 
     async def iterate(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """The items of a generator, one by one."""
+        """Return the items of a generator, one by one."""
         result, items = await drive(self._core.invoke(name, args, kwargs, None))
         if not result.ok:
             raise failed(f"{self.name}.{name}()", result)

@@ -63,6 +63,6 @@ class Handle:
 
 
 def places_of(args: Iterable[Any], kwargs: Mapping[str, Any]) -> list[tuple[int | str, HeldPlace]]:
-    """The arguments that are handles: place or keyword, and where the object is."""
+    """Return the arguments that are handles: place or keyword, and where the object is."""
     every: Iterable[tuple[int | str, Any]] = (*enumerate(args), *kwargs.items())
     return [(place, one._place) for place, one in every if type(one) is Handle]

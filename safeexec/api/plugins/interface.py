@@ -52,7 +52,7 @@ def returns_of(of: Callable[..., Any] | inspect.Signature) -> Any:
 
 
 def hints_of(of: Callable[..., Any] | inspect.Signature) -> dict[str, Any]:
-    """The hints of a function or signature that name classes of the host."""
+    """Return the hints of a function or signature that name classes of the host."""
     if isinstance(of, inspect.Signature):
         hints = {name: one.annotation for name, one in of.parameters.items()} | {"return": of.return_annotation}
     else:
@@ -79,7 +79,7 @@ def _item(hint: Any) -> Any:
 def given(
     hints: Hints, wanted: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments, those by their fields for which the interface names a class."""
+    """Return the arguments, those by their fields for which the interface names a class."""
     names = [one.name for one in wanted.parameters.values() if one.kind is not one.KEYWORD_ONLY]
     by_place = [
         ByFields(one) if names[index : index + 1] and names[index] in hints else one for index, one in enumerate(args)

@@ -198,7 +198,7 @@ class PluginCore:
         return {name: export for name, export in found.items() if export.kind in ("function", "class")}
 
     def _settings_for(self, core: SessionCore) -> bytes:
-        """The settings as the child reads them; nothing for a plugin that has none."""
+        """Return the settings as the child reads them; nothing for a plugin that has none."""
         definition, limits = self.definition, core.policy.limits
         if not (known := definition.manifest.settings):
             return b""
@@ -283,7 +283,9 @@ class PluginCore:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments with None for each handle. Raises `PluginError` for an object that is not in `loaded`."""
+        """Return the arguments with None for each handle. Raises `PluginError` for an object that is not in
+        `loaded`.
+        """
         for place, one in objects:
             if one.loaded is not loaded:
                 where = repr(place) if isinstance(place, str) else str(place + 1)
@@ -298,7 +300,9 @@ class PluginCore:
         )
 
     def _received(self, result: Result, loaded: Loaded, name: str) -> Result:
-        """The result of a call; its value is an object of the interface's class, or `Staying` if it did not cross."""
+        """Return the result of a call; its value is an object of the interface's class, or `Staying` if it did not
+        cross.
+        """
         if result.ok and self._returns is not Any:
             return returned(self._returns, f"{self.definition.name}.{name}()", result)
         if result.ok and loaded.core.held and isinstance(result.value, Opaque):
@@ -306,7 +310,7 @@ class PluginCore:
         return result
 
     def _with_path(self, result: Result) -> Result:
-        """The result, its error with the path of the host's file where the module was read from one."""
+        """Return the result, its error with the path of the host's file where the module was read from one."""
         error, definition = result.error, self.definition
         if error is None or not definition.paths:
             return result
@@ -329,7 +333,7 @@ class PluginCore:
         return numbers
 
     def proceed(self, number: int, name: str, *, close: bool) -> Core[tuple[Result | None, bool]]:
-        """The next item of generator `number`, which the function `name` gave, and whether there is one."""
+        """Return the next item of generator `number`, which the function `name` gave, and whether there is one."""
         call = yield from self._turn()
         try:
             if number != self._items or self._loaded is None:
@@ -349,7 +353,8 @@ class PluginCore:
             self._leave(call)
 
     def _turn(self) -> Core[_PluginCall]:
-        """One call at a time: threads and tasks that call one plugin wait for each other, first come first served.
+        """Return one call at a time: threads and tasks that call one plugin wait for each other, first come first
+        served.
 
         A tool that calls the plugin which called it would wait for itself.
         """
@@ -370,7 +375,9 @@ class PluginCore:
         self._turnstile.leave()
 
     def _living(self) -> Core[Loaded]:
-        """The loaded plugin with a process for the next call; loaded again if that has gone. Raises `PluginError`."""
+        """Return the loaded plugin with a process for the next call; loaded again if that has gone. Raises
+        `PluginError`.
+        """
         if self._loaded is None:
             raise PluginError(f"{self.definition.title} is closed")
         if self._loaded.core.closed or not (yield from self._loaded.ready()):
@@ -392,7 +399,7 @@ class PluginCore:
 
 
 def failed(what: str, result: Result) -> PluginError:
-    """The exception for a result that is not ok."""
+    """Return the exception for a result that is not ok."""
     error = result.error
     why = result.outcome if error is None else in_words(error)
     return PluginError(f"{what}: {why}", traceback="" if error is None else error.traceback, result=result)
@@ -430,7 +437,7 @@ class PluginAPI:
         return [*super().__dir__(), *(name for name in self._core.exports if name.isidentifier())]
 
     def _of(self, result: Result) -> Result:
-        """The result as the caller gets it: with a handle for what stays in the plugin."""
+        """Return the result as the caller gets it: with a handle for what stays in the plugin."""
         if type(result.value) is not Staying:
             return result
         place, opaque = result.value
@@ -450,7 +457,7 @@ class PluginAPI:
 
 
 def signature(export: m.Export) -> str:
-    """The signature of an export as text."""
+    """Return the signature of an export as text."""
     parts: list[str] = []
     kinds = [kind for _, kind, _, _ in export.parameters]
     starred = False

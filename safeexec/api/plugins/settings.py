@@ -70,7 +70,9 @@ def wrong_defaults(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str]]
 
 
 def values(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Each setting with its value. Raises `PluginError` that tells all that is wrong, and which settings there are."""
+    """Return each setting with its value. Raises `PluginError` that tells all that is wrong, and which settings there
+    are.
+    """
     wrong = [f"no setting {name!r}{suggestion(str(name), settings)}" for name in given if name not in settings]
     found = {}
     for name, setting in settings.items():
@@ -88,7 +90,7 @@ def values(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any
 
 
 def encoded(settings: Mapping[str, Any], *, max_bytes: int, max_depth: int) -> bytes:
-    """The settings for the child. Raises `PluginError` for what cannot cross."""
+    """Return the settings for the child. Raises `PluginError` for what cannot cross."""
     written = encode(dict(settings), max_bytes=max_bytes, max_depth=max_depth)
     if written.opaque:
         raise PluginError("the settings of a plugin are plain values: numbers, text, lists and dicts")

@@ -146,7 +146,7 @@ def _main(manifest: Manifest, modules: Mapping[str, str]) -> str:
 
 
 def _read(source: Source, find_policy: bool) -> tuple[Manifest, dict[str, str], dict[str, str]]:
-    """The manifest, and of each module its source and, if it was read from one, its file."""
+    """Return the manifest, and of each module its source and, if it was read from one, its file."""
     if isinstance(source, Mapping):
         texts = {name: text.removeprefix("\ufeff") if isinstance(text, str) else text for name, text in source.items()}
         return Manifest(), texts, {}
@@ -227,8 +227,8 @@ def _is_no_part(directory: int, name: str) -> bool:
 def read_manifest(
     text: str, filename: str = "plugin.yaml", name: str = "", modules: Iterable[str] = (), find_policy: bool = False
 ) -> Manifest:
-    """The manifest of a plugin of these modules, from YAML. Raises `PluginError` that names file, line and field of
-    each mistake.
+    """Return the manifest of a plugin of these modules, from YAML. Raises `PluginError` that names file, line and field
+    of each mistake.
     """
     read = read_yaml(text, "a manifest")
     source = PolicyFile(
@@ -265,7 +265,7 @@ def read_manifest(
 def _interface(
     exports: Exports | None,
 ) -> tuple[tuple[str, ...] | None, dict[str, Callable[..., Any] | inspect.Signature]]:
-    """The exports by name, and the functions or signatures that some must be like."""
+    """Return the exports by name, and the functions or signatures that some must be like."""
     if exports is None:
         return None, {}
     if isinstance(exports, str):

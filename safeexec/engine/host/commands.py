@@ -49,7 +49,7 @@ ARGV_BYTES = 1 << 20
 
 
 def locate(name: str) -> str | None:
-    """The absolute path of a program: as given, or found beside this Python and then on the host's PATH."""
+    """Return the absolute path of a program: as given, or found beside this Python and then on the host's PATH."""
     if os.path.isabs(name):
         return name if os.access(name, os.X_OK) else None
     places = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))
@@ -57,8 +57,8 @@ def locate(name: str) -> str | None:
 
 
 def executables(programs: Sequence[str]) -> tuple[str, ...]:
-    """Every file that has to be executed to run `programs`, by the path that it is called by and by its real one.
-    Raises `PolicyError` for one that is not there.
+    """Return every file that has to be executed to run `programs`, by the path that it is called by and by its real
+    one. Raises `PolicyError` for one that is not there.
     """
     found: dict[str, None] = {}
     for name in programs:
@@ -87,7 +87,7 @@ def _needed(path: str, depth: int = 0) -> Iterator[str]:
 
 
 def _loader(path: str) -> str | None:
-    """The dynamic loader that an ELF file names (PT_INTERP), if it is a 64-bit little-endian one."""
+    """Return the dynamic loader that an ELF file names (PT_INTERP), if it is a 64-bit little-endian one."""
     with open(path, "rb") as file:
         header = file.read(64)
         if len(header) < 64 or header[4:6] != b"\x02\x01":
@@ -104,7 +104,7 @@ def _loader(path: str) -> str | None:
 
 
 def environment(home: str, memory_mb: int) -> dict[str, str]:
-    """The variables of a command: where programs and temporary files are, and nothing of the host's own."""
+    """Return the variables of a command: where programs and temporary files are, and nothing of the host's own."""
     return {
         "PATH": os.pathsep.join((os.path.dirname(sys.executable), "/usr/local/bin", "/usr/bin", "/bin")),
         "HOME": home,
@@ -124,7 +124,7 @@ def environment(home: str, memory_mb: int) -> dict[str, str]:
 
 
 def check(sandbox: SandboxInterface, argv: Sequence[str], timeout: float | None) -> tuple[str, float]:
-    """The program's path and its limit in seconds. Raises `PolicyError` for what the policy does not allow, and
+    """Return the program's path and its limit in seconds. Raises `PolicyError` for what the policy does not allow, and
     TypeError or ValueError for what is no command line or no time.
     """
     policy = sandbox.policy

@@ -30,7 +30,7 @@ class Labels:
     def session(
         self, label: str, asked: Mapping[str, Any], begin: Callable[[], Core[SessionCore]]
     ) -> Core[SessionCore]:
-        """The open session of this label; else a new one, which `begin` opens for all who ask meanwhile.
+        """Return the open session of this label; else a new one, which `begin` opens for all who ask meanwhile.
 
         `asked`: what the policy is tightened by. Raises `PolicyError` where the open one was opened otherwise: a limit
         that is asked for must hold.
@@ -56,7 +56,7 @@ class Labels:
             self._beginning.discard(label)
 
     def open_session(self, label: str) -> SessionCore | None:
-        """The session of this label, if there is one."""
+        """Return the session of this label, if there is one."""
         return self._sessions.get(label)
 
     def lead_to(self, session: SessionCore) -> bool:

@@ -36,5 +36,5 @@ def note_boot(seconds: float) -> None:
 
 
 def patient(seconds: float) -> float:
-    """A bound of the host's own, as it holds on this machine."""
+    """Return a bound of the host's own, as it holds on this machine."""
     return seconds * _factor

@@ -261,7 +261,7 @@ class SandboxCore:
             raise SandboxClosed(f"the zygote died ({self._zygote.log()[-300:] or 'no message'}); reopen the sandbox")
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
-        """The policy and the host's tools, for a model's prompt."""
+        """Return the policy and the host's tools, for a model's prompt."""
         if format not in self._cards:
             self._cards[format] = self.policy.card(format, tools=self.toolbox.tools.values())
         return self._cards[format]
@@ -311,9 +311,9 @@ class SandboxCore:
     def session_for(
         self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool = True
     ) -> Core[SessionCore]:
-        """The session that an earlier call with this label opened, if it is still open; else a new one: from the saved
-        `state`, where there is such a file. `keywords` are those of `new_session`. Raises `PolicyError` for an open one
-        that was opened with other ones, `SessionClosed` where there is none and it is not to be a new one.
+        """Return the session that an earlier call with this label opened, if it is still open; else a new one: from the
+        saved `state`, where there is such a file. `keywords` are those of `new_session`. Raises `PolicyError` for an
+        open one that was opened with other ones, `SessionClosed` where there is none and it is not to be a new one.
         """
 
         asked = {name: value for name, value in keywords.items() if name not in AT_THE_BEGINNING}
@@ -371,8 +371,8 @@ class SandboxCore:
         self.replenish()
 
     def restore(self, path: str | os.PathLike[str], timeout: float | None, record: Any = None) -> Core[SessionCore]:
-        """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can be
-        recorded.
+        """Return a session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing
+        can be recorded.
         """
         return self._restored(path, timeout, record)
 
@@ -397,7 +397,7 @@ class SandboxCore:
         return (yield from restoring.from_file(self.policy, begin, path, timeout, begun, namespace or {}))
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
-        """A session that begins in a new child, whether there is a place for it or not."""
+        """Return a session that begins in a new child, whether there is a place for it or not."""
         session = self.session_type(self, policy, self.spare_for(policy))
         session.label = label
         yield from session.open()
@@ -504,7 +504,7 @@ class SandboxCore:
         return self._all_templates().drop(name)
 
     def templates(self) -> list[TemplateInfo]:
-        """The templates as data."""
+        """Return the templates as data."""
         return self._all_templates().rows()
 
     def _all_templates(self) -> Templates:
@@ -517,8 +517,8 @@ class SandboxCore:
     # Children
 
     def spare_for(self, policy: Policy) -> Spare | None:
-        """A child that waits for a session of this policy, if there is one: it is locked down already, under the limits
-        of the sandbox.
+        """Return a child that waits for a session of this policy, if there is one: it is locked down already, under the
+        limits of the sandbox.
         """
         own = lowered(self.policy.limits, policy.limits) or value_limits(self.policy.limits, policy.limits)
         return None if own else self._spares.take()
@@ -526,8 +526,8 @@ class SandboxCore:
     def new_child(
         self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]
     ) -> Core[tuple[Channel, m.Ready]]:
-        """A locked-down child that waits for its first request. Each other one that comes up meanwhile renews the
-        deadline: where many are asked for at once, the zygote makes one after the other.
+        """Return a locked-down child that waits for its first request. Each other one that comes up meanwhile renews
+        the deadline: where many are asked for at once, the zygote makes one after the other.
         """
         self.check_usable()
         number, channel = self.ask_for_child(policy, workspace, output, warm_up=False)
@@ -632,7 +632,7 @@ class SandboxCore:
             check_given(files, self.policy)
 
     def new_workspace(self, policy: Policy) -> Workspace:
-        """An empty directory for a new session."""
+        """Return an empty directory for a new session."""
         assert self._root is not None
         with self._lock:
             return self._root.lineage(policy.limits.workspace_mb << 20, policy.limits.workspace_files)

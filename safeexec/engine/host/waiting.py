@@ -154,7 +154,9 @@ def apart(size: int, call: Callable[[], R]) -> Core[R]:
 
 
 def ending(size: int, call: Callable[[], R]) -> Core[R]:
-    """The same for a `finally`, which runs as well when nobody drives the core any more: then it is done here."""
+    """Return the same for a `finally`, which runs as well when nobody drives the core any more: then it is done
+    here.
+    """
     return call() if isinstance(sys.exc_info()[1], GeneratorExit) else (yield from apart(size, call))
 
 
@@ -232,7 +234,7 @@ def drive(core: Core[R]) -> R:
 
 
 def blocking(operation: Callable[Concatenate[S, P], Core[R]]) -> Callable[Concatenate[S, P], R]:
-    """The blocking method that drives `operation`. `safeexec.api.loops.awaited` makes the awaited one of it."""
+    """Return the blocking method that drives `operation`. `safeexec.api.loops.awaited` makes the awaited one of it."""
 
     @wraps(operation)
     def method(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -28,7 +28,7 @@ def decode(
     opaque: list[Opaque] | None = None,
     clock: Clock | None = None,
 ) -> Any:
-    """The value in `data`. The first `Opaque` in it is put into the list `opaque`, where one is given.
+    """Return the value in `data`. The first `Opaque` in it is put into the list `opaque`, where one is given.
 
     Raises `ProtocolError` for anything that `encode` does not write: bad tags, lengths, numbers or text, bytes left
     over, more than `max_nodes` values, nesting beyond `max_depth`. `arrays`: import numpy and pandas where needed.

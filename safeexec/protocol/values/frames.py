@@ -130,7 +130,9 @@ def _write_frame(w: Writer, value: Any, depth: int) -> None:
 
 
 def _block(frame: Any) -> Any:
-    """All columns of a frame as the rows of one array, where pandas holds them so (4 columns: 20 us instead of 150)."""
+    """Return all columns of a frame as the rows of one array, where pandas holds them so (4 columns: 20 us instead of
+    150).
+    """
     blocks = frame._mgr.blocks
     if len(blocks) != 1 or frame.shape[1] < 2:
         return None
@@ -164,7 +166,7 @@ def _write_index(w: Writer, index: Any, depth: int) -> None:
 
 
 def _column(column: Any) -> tuple[str, Any, Any]:
-    """A Series or an Index of one level as kind, detail and data."""
+    """Return a Series or an Index of one level as kind, detail and data."""
     pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
     dtype = column.dtype
     if isinstance(dtype, numpy.dtype):
@@ -185,7 +187,7 @@ def _column(column: Any) -> tuple[str, Any, Any]:
 
 
 def _frequency_of(column: Any) -> str | None:
-    """The frequency of an index, where it is kept."""
+    """Return the frequency of an index, where it is kept."""
     name = getattr(column, "freqstr", None)
     return name if name is not None and _keeps(name, len(column)) else None
 
@@ -241,7 +243,7 @@ def _read_frame(r: Reader, depth: int) -> Any:
 
 
 def _of_block(r: Reader, levels: Any, rows: Any, names: Any, block: Any, pandas: Any) -> Any:
-    """A frame whose columns are the rows of one array."""
+    """Return a frame whose columns are the rows of one array."""
     shape = (len(block), len(block[0]) if len(block) else 0) if type(block) is list else getattr(block, "shape", ())
     if shape != (len(names), len(rows)):
         raise ProtocolError("a DataFrame of which index and columns differ in length")
@@ -274,7 +276,9 @@ def _says_something(r: Reader, levels: list[Any], rows: Any) -> bool:
 
 
 def _columns_apart(r: Reader, names: Any, columns: Any) -> dict[Any, Any]:
-    """The columns by name; a name that was there before gets a number, as `pandas.read_csv` names it: a, a.1, a.2."""
+    """Return the columns by name; a name that was there before gets a number, as `pandas.read_csv` names it: a, a.1,
+    a.2.
+    """
     taken = r.dict_of(names, columns)
     if len(taken) == len(names):
         return taken
@@ -319,7 +323,7 @@ def _read_index_value(r: Reader, depth: int) -> Any:
 
 
 def _read_index(r: Reader, depth: int, pandas: Any) -> tuple[list[Any], Any]:
-    """The names of an index, and itself: where pandas is missing a list of labels; without names an array."""
+    """Return the names of an index, and itself: where pandas is missing a list of labels; without names an array."""
     names, labels = r.value(depth), r.value(depth)
     if type(names) is not list or len(names) > _MAX_LEVELS:
         raise ProtocolError("an index without names in a value")
@@ -344,7 +348,9 @@ def _read_index(r: Reader, depth: int, pandas: Any) -> tuple[list[Any], Any]:
 
 
 def _built(r: Reader, parts: Any, pandas: Any) -> Any:
-    """A column as something with a length that `pandas.Series` takes as it is; a list where pandas is missing."""
+    """Return a column as something with a length that `pandas.Series` takes as it is; a list where pandas is
+    missing.
+    """
     if type(parts) is not tuple or len(parts) != 3 or type(parts[0]) is not str or parts[0] not in _BUILDERS:
         raise ProtocolError("a bad column in a value")
     kind, detail, data = parts
@@ -363,7 +369,7 @@ def _of_array(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
 
 
 def _of_range(labels: Any, pandas: Any) -> Any:
-    """A whole index: it has any length for few bytes, so it is no column, whose items take memory."""
+    """Return a whole index: it has any length for few bytes, so it is no column, whose items take memory."""
     data = labels[-1]
     if len(labels) != 3 or type(data) is not range or len(data) > _MAX_ROWS:
         raise ProtocolError("an index of an impossible length in a value")
@@ -371,7 +377,7 @@ def _of_range(labels: Any, pandas: Any) -> Any:
 
 
 def _of_levels(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
-    """A MultiIndex; tuples where pandas is missing."""
+    """Return a MultiIndex; tuples where pandas is missing."""
     levels, codes = _two(data)
     if type(levels) is not list or type(codes) is not list or not 0 < len(levels) == len(codes) <= _MAX_LEVELS:
         raise ProtocolError("a bad index in a value")
@@ -414,7 +420,9 @@ def _of_objects(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
 
 
 def _of_arrow(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
-    """A column of Arrow's types, of those that have a name; of the others, and without pyarrow, plain objects."""
+    """Return a column of Arrow's types, of those that have a name; of the others, and without pyarrow, plain
+    objects.
+    """
     if type(detail) is not str or type(data) is not list:
         raise ProtocolError("a bad column in a value")
     pyarrow = library(r, "pyarrow") if pandas is not None else None
@@ -459,8 +467,8 @@ def _of_category(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
 
 
 def _coded(r: Reader, codes: Any, labels: Any, ordered: bool, pandas: Any) -> Any:
-    """A Categorical, which checks its codes. That its labels differ is seen here: in pandas' own tables labels can be
-    chosen to be compared each with all others, in one call.
+    """Return a Categorical, which checks its codes. That its labels differ is seen here: in pandas' own tables labels
+    can be chosen to be compared each with all others, in one call.
     """
     if len(r.set_of(labels.tolist())) < len(labels):
         raise ProtocolError("labels that are not different in a value")
@@ -530,7 +538,7 @@ _BUILDERS: dict[str, Callable[[Reader, Any, Any, Any], Any]] = {
 
 
 def _read_own(r: Reader, depth: int) -> Any:
-    """A scalar of pandas where it is loaded; else what says the same in Python."""
+    """Return a scalar of pandas where it is loaded; else what says the same in Python."""
     pair = r.value(depth + 1)
     if type(pair) is not tuple or len(pair) != 2:
         raise ProtocolError("a bad scalar in a value")

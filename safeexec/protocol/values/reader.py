@@ -76,13 +76,13 @@ class Reader:
         self.zones: dict[str, tzinfo | UnknownZone] = {}
 
     def value(self, depth: int) -> Any:
-        """The value that starts here."""
+        """Return the value that starts here."""
         tag = self.view[self.at]
         self.at += 1
         return self.readers[tag](self, depth)
 
     def take(self, size: int) -> memoryview:
-        """The next `size` bytes, which must be there."""
+        """Return the next `size` bytes, which must be there."""
         start = self.at
         end = start + size
         if size < 0 or end > len(self.view):
@@ -100,7 +100,7 @@ class Reader:
         return int(size)
 
     def chunk(self) -> memoryview:
-        """A length and that many bytes."""
+        """Return a length and that many bytes."""
         return self.take(self.length())
 
     def text(self) -> str:
@@ -116,7 +116,7 @@ class Reader:
             self.check_time()
 
     def integer(self) -> int:
-        """A value that must be an int."""
+        """Return a value that must be an int."""
         tag = self.view[self.at]
         if tag not in b"iI":
             raise ProtocolError("an int is missing in a value")
@@ -125,7 +125,7 @@ class Reader:
         return number
 
     def body(self, depth: int) -> list[Any]:
-        """The items of a sequence."""
+        """Return the items of a sequence."""
         tag = bytes(self.take(1))
         if tag == f.PACKED:
             return self._packed()
@@ -163,7 +163,7 @@ class Reader:
         return items
 
     def keys(self, depth: int) -> list[Any]:
-        """The items of a set, or the keys of a dict."""
+        """Return the items of a set, or the keys of a dict."""
         self.in_key += 1
         items = self.body(depth)
         self.in_key -= 1
@@ -179,7 +179,7 @@ class Reader:
         return self._pieces(keys, values)
 
     def set_of(self, items: list[Any]) -> set[Any]:
-        """A set, like `dict_of`."""
+        """Return a set, like `dict_of`."""
         piece = f.PART
         if not _salted(items):
             self._check_crowds(items)
@@ -281,7 +281,7 @@ def named_zone(r: Reader, key: str) -> tzinfo | UnknownZone:
 
 
 def library(r: Reader, name: str) -> Any:
-    """A library where the caller asked for arrays and it can be imported, else None."""
+    """Return a library where the caller asked for arrays and it can be imported, else None."""
     if not r.arrays:
         return None
     try:

@@ -121,7 +121,7 @@ def _masked(w: Writer, value: Any, depth: int) -> None:
 
 
 def _buffer(value: Any) -> Any:
-    """The bytes of a contiguous array, not copied; dates have no buffer of their own and are seen as bytes."""
+    """Return the bytes of a contiguous array, not copied; dates have no buffer of their own and are seen as bytes."""
     numpy = sys.modules["numpy"]
     return value.reshape(-1).view(numpy.uint8).data if value.nbytes else b""
 
@@ -137,7 +137,7 @@ def _write_header(w: Writer, tag: bytes, dtype: str, shape: tuple[int, ...]) -> 
 
 
 def read_table(r: Reader, tag: bytes, depth: int) -> Any:
-    """The scalar, array, Series or DataFrame that starts after its tag."""
+    """Return the scalar, array, Series or DataFrame that starts after its tag."""
     if tag == f.NUMPY_SCALAR:
         return _read_scalar(r)
     if depth >= r.max_depth:
@@ -174,7 +174,7 @@ def _read_scalar(r: Reader) -> Any:
 
 
 def _plain(dtype: str, data: memoryview) -> Any:
-    """A numpy scalar as Python's own kind."""
+    """Return a numpy scalar as Python's own kind."""
     order = ">" if dtype[0] == ">" else "<"
     kind, _, unit = dtype[1:].partition("[")
     if kind in ("M8", "m8"):
@@ -276,7 +276,7 @@ def _plain_items(r: Reader, dtype: str, data: memoryview, count: int) -> list[An
 
 
 def _nested(items: list[Any], shape: tuple[int, ...]) -> Any:
-    """A flat list as lists in lists; of no dimension: the one item."""
+    """Return a flat list as lists in lists; of no dimension: the one item."""
     if not shape:
         return items[0]
     for size in reversed(shape[1:]):
@@ -301,7 +301,7 @@ def _read_object_array(r: Reader, depth: int) -> Any:
 
 
 def _read_records(r: Reader, depth: int) -> Any:
-    """A structured array; a dict of its fields without numpy."""
+    """Return a structured array; a dict of its fields without numpy."""
     if _read_dtype(r) != "|V":
         raise ProtocolError("a bad dtype in a value")
     shape, count = _read_shape(r)
@@ -324,7 +324,7 @@ def _read_records(r: Reader, depth: int) -> Any:
 
 
 def _read_masked(r: Reader, depth: int) -> Any:
-    """A masked array; lists with None without numpy."""
+    """Return a masked array; lists with None without numpy."""
     data, mask, fill = (r.value(depth + 1) for _ in range(3))
     numpy = library(r, "numpy")
     if numpy is None:

@@ -15,7 +15,7 @@ SCHEMES = ("postgresql://", "postgres://")
 
 
 def open_store(store: str | os.PathLike[str] | StoreOptions) -> Store:
-    """The store at a place. Raises `StoreError`."""
+    """Return the store at a place. Raises `StoreError`."""
     options = store if isinstance(store, StoreOptions) else StoreOptions(at=store)
     check_label(options.tenant, "tenant")
     if isinstance(options.at, str) and options.at.startswith(SCHEMES):

@@ -275,7 +275,9 @@ def _remove(name: str, directory: int) -> None:
 
 
 def _name_of(label: str) -> str:
-    """The name of a directory for a label, which `unquote` gives back: nothing in it but letters, digits and `%`."""
+    """Return the name of a directory for a label, which `unquote` gives back: nothing in it but letters, digits and
+    `%`.
+    """
     name = quote(label, safe="").replace(".", "%2E")
     if len(name) > os.pathconf("/", "PC_NAME_MAX"):
         raise ValueError(f"label={label[:40]!r}: as the name of a directory it has {len(name)} bytes, and 255 can be")

@@ -80,10 +80,10 @@ class Store(Protocol):
         """
 
     def read(self, held: Held, part: str) -> Iterator[bytes]:
-        """The bytes of a part, piece by piece."""
+        """Return the bytes of a part, piece by piece."""
 
     def list(self) -> Iterator[StoredSession]:
-        """The sessions of the tenant."""
+        """Return the sessions of the tenant."""
 
     def remove(self, held: Held, part: str | None = None) -> None:
         """Remove a part of a session; None: all of it, which is released."""

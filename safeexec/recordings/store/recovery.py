@@ -102,18 +102,18 @@ class Left(Struct):
 
 
 def names(held: Held) -> list[int]:
-    """The numbers of the parts with lines, the newest first."""
+    """Return the numbers of the parts with lines, the newest first."""
     found = [part.removesuffix(LINES) for part in held.parts if part.endswith(LINES)]
     return sorted((int(number) for number in found if number.isascii() and number.isdigit()), reverse=True)
 
 
 def part_of(number: int, kind: str = LINES) -> str:
-    """The name of a part."""
+    """Return the name of a part."""
     return f"{number:06}{kind}"
 
 
 def read(store: Store, held: Held) -> Left | None:
-    """The newest part whose heading is whole. None where there is nothing yet. Raises `StoreError`."""
+    """Return the newest part whose heading is whole. None where there is nothing yet. Raises `StoreError`."""
     for number in names(held):
         part = part_of(number)
         if held.parts[part] > 2 * store.options.session_mb << 20:
@@ -143,7 +143,7 @@ def _ends_in_its_heading(store: Store, held: Held, part: str) -> bool:
 
 
 def state_of(store: Store, held: Held, left: Left) -> Iterator[bytes]:
-    """The saved state that a part begins in. Raises `StoreError`."""
+    """Return the saved state that a part begins in. Raises `StoreError`."""
     state = left.heading.state
     assert state is not None
     if state.data is None:
@@ -244,7 +244,7 @@ class _PartReading:
         return [Undone(run, made or self._made_by(run.step)) for run, made in self._undone]
 
     def _made_by(self, step: int) -> list[MadeCall]:
-        """The calls of a step, and those of the one that it does once more to which it has not come."""
+        """Return the calls of a step, and those of the one that it does once more to which it has not come."""
         own = [
             one._replace(effect=self._effects.get(one.called.key))
             for one in self._calls.values()
@@ -327,7 +327,7 @@ class _PartReading:
         self._operations.append(_Operation(line, moment, record.now, record.step, isinstance(record, form.Ended)))
 
     def _no_part_after(self, now: int) -> list[Undone]:
-        """The steps after that are no part of the session any more."""
+        """Return the steps after that are no part of the session any more."""
         after = {step: self._ended.pop(step) for step in list(self._ended) if step > now}
         self._gone.update(after)
         return [Undone(run, self._made_by(step)) for step, run in after.items() if run is not None]

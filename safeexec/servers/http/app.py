@@ -224,5 +224,5 @@ async def _metrics(request: Request) -> Response:
 
 
 async def _openapi(request: Request) -> Response:
-    """This document."""
+    """Return this document."""
     return answer(openapi.document(request.scope["app"].routes, OPEN))

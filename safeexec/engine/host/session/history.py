@@ -321,8 +321,8 @@ class History(Generic[C]):
         return self.root if state is None else state
 
     def arrive(self, state: State, base: C | None = None) -> list[C]:
-        """The session is in `state` again, thawed from `base`, or a new child. Returns the copies that nothing leads to
-        any more.
+        """Return the session is in `state` again, thawed from `base`, or a new child. Returns the copies that nothing
+        leads to any more.
         """
         self.current, self.next, self.base, self._begun = state, None, base, state
         if base is not None and (of := self._copies.get(base)) is not None and of.memory is not FRESH:
