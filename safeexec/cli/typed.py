@@ -44,11 +44,12 @@ def read_step(ask: Callable[[str], str]) -> str:
 
     with suppress(TokenError, SyntaxError, ValueError):
         if _skip_statement(generate_tokens(more)):
+            typed = lines[-1].strip(" \t")
             tell(
-                f"{one_line(lines[-1].strip())}: the statement before it was not finished, and is dropped",
+                f"{one_line(typed)}: the statement before it was not finished, and is dropped",
                 file=sys.stderr,
             )
-            return lines[-1].strip()
+            return typed
     return "\n".join(lines)
 
 
@@ -58,7 +59,7 @@ def _skip_statement(tokens: Iterator[TokenInfo]) -> bool:
     """
     depth, first, last = 0, "", ""
     for token in tokens:
-        if token.type == OP and token.string == ":" and not depth and not token.line[: token.start[1]].strip():
+        if token.type == OP and token.string == ":" and not depth and not token.line[: token.start[1]].strip(" \t"):
             return True
         if token.type == OP:
             depth += (token.string in "([{") - (token.string in ")]}")

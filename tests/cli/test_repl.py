@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from safeexec.cli import repl
 from safeexec.cli.typed import read_step
@@ -80,6 +80,7 @@ def test_deep_nesting_does_not_end_the_loop(opened: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(texts())
+@example("\x85:")
 def test_every_line_comes_in_some_step(text: str) -> None:
     assert "\n".join(steps(text)) == text
 
