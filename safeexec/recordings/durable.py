@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from safeexec.recordings.session import RecordedSession
 
 Mode = Literal["step", "second", "close"]
-MODES = ("step", "second", "close")
 LATE_SECONDS = 1.0
 """How long after a step its state is on the disk at the latest, with ``second``."""
 REPEAT_CPU_MS = 150.0

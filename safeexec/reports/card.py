@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from safeexec.engine.policy.settings import PolicyData
     from safeexec.protocol.plan import LanguagePlan
 
-WISHES = (
+COMMON_NAMES = (
     *("open", "input", "eval", "exec"),
     *("os", "subprocess", "requests", "pickle", "threading", "asyncio", "sqlite3"),
     *("numpy", "pandas", "scipy", "matplotlib", "sympy", "sklearn", "torch"),
@@ -39,7 +39,7 @@ MAX_LINE = 500
 """Characters of a signature, or of a description: what does not fit into a prompt is no help."""
 
 EXPLAINED = ("open", "input", "requests")
-"""The wishes whose alternative is worth its place in a prompt, when they are refused."""
+"""Those whose alternative is worth its place in a prompt, when they are refused."""
 
 
 class ToolCard(msgspec.Struct, frozen=True):
@@ -169,8 +169,8 @@ def _builtins(plan: LanguagePlan) -> str:
 
 
 def _refusals(policy: PolicyData, judge: Judge) -> tuple[list[str], dict[str, str]]:
-    """Return the wishes that are refused, and for some of them the hint that a refusal would give."""
-    answers = {name: judge.why(name) for name in (*WISHES, *policy.hints)}
+    """Return the common names that are refused, and for some of them the hint that a refusal would give."""
+    answers = {name: judge.why(name) for name in (*COMMON_NAMES, *policy.hints)}
     refused = [name for name, answer in answers.items() if not answer.allowed]
     # A refused module says enough about its names.
     explained = [name for name in refused if name in EXPLAINED or name in policy.hints]

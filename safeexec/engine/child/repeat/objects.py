@@ -147,7 +147,7 @@ def shows_address(things: Iterable[Any]) -> bool:
 
 
 def has_address(thing: Any) -> bool:
-    """Tell whether it is a string with an address as the default `repr` writes it."""
+    """Tell whether it is a string of any kind with the mark of an address, `0x`: as in every default `repr`."""
     return issubclass(type(thing), str) and str.__contains__(thing, "0x")
 
 

@@ -104,7 +104,7 @@ class Rotation:
             if key not in soon:
                 self._slot = max(self._slot + 1 / QUIET_RATE, now + QUIET_LOOK_SECONDS)
             self._due[key] = now + IDLE_LOOK_SECONDS if key in soon else self._slot
-            if not subject.idle:  # in use, or woken meanwhile, maybe before the line above
+            if not subject.idle:  # in use, or `wake` was called meanwhile, maybe before the line above
                 self._due[key] = 0.0
 
     def _living(self, key: int) -> Iterator[Subject]:

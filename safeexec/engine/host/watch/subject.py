@@ -24,7 +24,9 @@ class Subject:
         self.account = Account(limits, bill, forks=forks)
         self.room = Room(limits, self.files)
         self.idle = False
-        """Whether the next look may be a while away. Whoever begins to use it, and finds that, has it woken."""
+        """Whether the next look may be a while away. Whoever begins to use it, and finds that, calls
+        `Rotation.wake`.
+        """
 
     def lineage_leaders(self) -> Collection[int]:
         """Return the first process of each lineage that it has processes of."""
