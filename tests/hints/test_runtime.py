@@ -145,8 +145,8 @@ TYPES = [
 VALUES = [
     ("int('3.5')", "float(text)"),
     ("int('1,200')", "replace(',', '')"),
-    ("float('12%')", "rstrip('%')"),
-    ("float('$5')", "replace('$', '')"),
+    ("float('12%')", "a percentage"),
+    ("float('$5')", "digits and a point"),
     ("int('abc')", "isdigit"),
     ("a, b = 1, 2, 3", "*rest"),
     ("for k, v in {'a': 1}: pass", ".items()"),
