@@ -11,6 +11,7 @@ import re
 import sys
 from typing import Any
 
+from safeexec.hints.columns import column_hint
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING
 from safeexec.hints.rules import HintRules
@@ -260,3 +261,17 @@ def _lines_above(failure: Failure, match: re.Match[str]) -> str | None:
         return None
     where = f"begins in line {above + 1}, below a heading" if above else f"is separated by {separator!r}"
     return f"The table {where}, and has {fields} columns: pass `{', '.join(parts)}`."
+
+
+@RULES.when(
+    "ValueError",
+    r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'",
+)  # pd.read_csv(io.StringIO('day,sales\n1,2'), usecols=['day', 'sale'])
+def _not_in_header(failure: Failure, match: re.Match[str]) -> str | None:
+    """Return the column of a file that was meant, by its first line."""
+    wanted = match[2].split(", ") if match[2] else re.findall(r"'([^']*)'", match[1])
+    separator = _said(failure, "sep", "delimiter")
+    header = _text_read(failure).partition("\n")[0].strip()
+    columns = header.split(separator if type(separator) is str and separator else ",")
+    missing = [name for name in wanted if name not in columns]
+    return column_hint(missing[0], columns) if missing and header else None

@@ -140,9 +140,10 @@ for _name, _renamed in {
     )
 for _name in ("LinearRegression", "Ridge", "Lasso"):
     ARGUMENTS[_name] = {"normalize": "It was removed; scale with `make_pipeline(StandardScaler(), model)`."}
-ARGUMENTS["_parse_args"] = by_name(
-    {"mean mu avg": "The argument is called `loc`.", "std sd sigma stdev": "The argument is called `scale`."}
-)
+for _name in ("cdf", "pdf", "ppf", "rvs"):
+    ARGUMENTS[_name] = by_name(
+        {"mean mu avg": "The argument is called `loc`.", "std sd sigma stdev": "The argument is called `scale`."}
+    )
 KEYWORDS: dict[str, tuple[str, ...]] = {
     name: tuple(meant.split())
     for name, meant in by_name(
