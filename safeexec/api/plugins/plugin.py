@@ -139,7 +139,7 @@ class PluginCore:
                 self._follow(loaded.core)
             exports = yield from self._install(loaded.core)
             if self.state == "fresh":
-                yield from loaded.park()
+                yield from loaded.freeze()
         except BaseException:
             yield from loaded.close()
             raise

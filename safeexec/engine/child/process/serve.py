@@ -206,7 +206,7 @@ class Server:
             self._control = control
 
     def _freeze(self, *, hurry: bool) -> bool:
-        """Make the automatic checkpoint that is due. False in a runner thawed from it: nothing else is due there."""
+        """Make the automatic checkpoint that is due. False in a runner resumed from it: nothing else is due there."""
         control, self._control, self._due = self._control, None, False
         self._begin_debt()
         problem = self._copy_onto(control)
@@ -226,8 +226,8 @@ class Server:
             self.link.send(m.Done(problem=problem))
 
     def _copy_onto(self, control: int | None) -> str | None:
-        """Make a checkpoint that parks on `control`. Returns an empty text, or why there is none: then the end of the
-        socket tells that, too. None in a runner that was thawed from the copy: it has been woken.
+        """Make a checkpoint that freezes on `control`. Returns an empty text, or why there is none: then the end of the
+        socket tells that, too. None in a runner that was resumed from the copy: it has been woken.
         """
         if _thread._count():
             problem = "a guest thread is alive, and a checkpoint can carry one thread only"
@@ -235,13 +235,13 @@ class Server:
             problem = "this process has no descriptor left for the socket of a checkpoint"
         else:
             try:
-                thawed = self.checkpoints.freeze(control, self._step, self.link, self._control)
+                resumed = self.checkpoints.freeze(control, self._step, self.link, self._control)
             except OSError as error:  # no process to be had: NPROC, memory
                 problem = f"no checkpoint could be made: {error.strerror or error}"
             else:
-                if thawed is None:
+                if resumed is None:
                     return ""
-                self._wake(*thawed)
+                self._wake(*resumed)
                 return None
         if control is not None:
             with contextlib.suppress(OSError):

@@ -43,7 +43,7 @@ def test_no_session_goes_on_in_a_process_that_was_killed_with_its_group(
         return False
 
     with monkeypatch.context() as patched:
-        patched.setattr("safeexec.engine.linux.processes.end_strays", too_late)
+        patched.setattr("safeexec.engine.linux.processes.end_orphans", too_late)
         result = session.run(FOREVER, timeout=0.1)
     assert result.outcome == "timeout" and STARTS_EMPTY in result.notes[-1]
     assert result.state == "lost" and "State: lost" in str(result.observation()), result.observation()
