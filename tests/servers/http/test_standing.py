@@ -91,10 +91,6 @@ async def programs(client: Client) -> None:
     await client.ask(("POST", "/run_code"), {"code": "import sys; len(sys.stdin.read())", "stdin": TEXT})
     await client.ask(("POST", "/run_code"), {"code": "1", "files": {"a": BASE64["base64"]}, "fetch_files": ["a"]})
     await client.ask(("POST", "/run_code"), {"code": TEXT})
-    await client.ask(("POST", "/run_jupyter"), {"cells": [TEXT]})
-    await client.ask(("POST", "/run_jupyter"), {"cells": ["1"], "files": {"a": BASE64["base64"]}, "fetch_files": ["a"]})
-    await client.ask(("POST", "/execute_batch"), {"scripts": [TEXT]})
-    await client.ask(("POST", "/execute_batch"), {"scripts": ["print('x' * 500_000)"] * 20})
     for source in ({"source": TEXT}, {"source": BASE64}, {"source": "1", "namespace": {"x": TEXT}}):
         await client.ask(("POST", "/v1/run"), source)
     for body in ({"stdin": BASE64}, {"stdin": TEXT}, {"files": {"a": BASE64}}, {"request_id": "1", "stdin": TEXT}):
