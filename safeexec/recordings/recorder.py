@@ -46,7 +46,7 @@ class TemplateRecord(NamedTuple):
 
     name: str
     heading: form.Heading
-    records: list[form.AnyRecord]
+    records: list[form.Record]
     """All that followed."""
 
 
