@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
+from contextlib import aclosing
 from functools import partial, wraps
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from safeexec.api.blocking import OneStep, Piece, Sandbox, SandboxAPI, Session, SessionAPI
 from safeexec.api.loops import abandon, answered, awaited, drive, running_loop
 from safeexec.api.many import each_of, parts_of, workers_for
-from safeexec.engine.host.startup.launch import Launched, environment
 from safeexec.engine.host.waiting import Core, Work
 
 if TYPE_CHECKING:
@@ -132,17 +133,7 @@ class AsyncSandbox(SandboxAPI):
 
     async def open(self) -> AsyncSandbox:
         """Start the zygote; `async with` does the same. Harmless when it is open. Raises `ProtectionError`."""
-        if self._opened is not None and self._opened.alive:
-            return self
-        if self._opened is not None and self._opened.begun:
-            await self.close()  # what its zygote left
-            self._opened = None
-        core = self._opened or self._new_core()
-        if self._engine is not None:
-            await drive(core.open(None))
-        else:
-            await drive(core.open(Launched(environment(core.policy, stored=core.store is not None))))
-        self._opened = core
+        await drive(self._open())
         return self
 
     close = awaited(Sandbox.close, undo=False)
@@ -178,49 +169,43 @@ class AsyncSandbox(SandboxAPI):
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[Result]:
         """Run many programs, each in a session of its own; their results in order. For asyncio (trio has nurseries)."""
-        waiting: deque[asyncio.Task[Result]] = deque()
-        number = workers_for(workers, self.max_sessions)
-        places = asyncio.Semaphore(number)
-
-        async def one(program: str | Program) -> Result:
-            source, options = parts_of(program, timeout)
-            async with places:
-                return await self.run(source, **options)
-
-        try:
-            for program in each_of(programs):
-                waiting.append(asyncio.create_task(one(program)))
-                if len(waiting) >= 2 * number:
-                    yield await waiting.popleft()
-            while waiting:
-                yield await waiting.popleft()
-        finally:
-            for task in waiting:
-                task.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
+        async with aclosing(self._results(programs, workers, timeout, in_order=True)) as results:
+            async for _, result in results:
+                yield result
 
     async def map_as_completed(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[tuple[int, Result]]:
         """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
-        running: set[asyncio.Task[tuple[int, Result]]] = set()
+        async with aclosing(self._results(programs, workers, timeout, in_order=False)) as results:
+            async for numbered in results:
+                yield numbered
+
+    async def _results(
+        self, programs: Iterable[str | Program], workers: int | None, timeout: float | None, *, in_order: bool
+    ) -> AsyncGenerator[tuple[int, Result], None]:
+        running: list[asyncio.Task[tuple[int, Result]]] = []
         most = workers_for(workers, self.max_sessions)
+        places = asyncio.Semaphore(most)
 
         async def one(number: int, program: str | Program) -> tuple[int, Result]:
             source, options = parts_of(program, timeout)
-            return number, await self.run(source, **options)
+            async with places:
+                return number, await self.run(source, **options)
 
+        rest = enumerate(each_of(programs))
         try:
-            for number, program in enumerate(each_of(programs)):
-                running.add(asyncio.create_task(one(number, program)))
-                if len(running) >= most:
-                    done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                    for task in done:
-                        yield task.result()
-            while running:
-                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    yield task.result()
+            while True:
+                running += [asyncio.create_task(one(*numbered)) for numbered in islice(rest, 2 * most - len(running))]
+                if not running:
+                    return
+                if in_order:
+                    await asyncio.wait(running[:1])
+                else:
+                    await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                done = next(task for task in running if task.done())
+                running.remove(done)
+                yield done.result()
         finally:
             for task in running:
                 task.cancel()
@@ -329,8 +314,7 @@ class AsyncStream(OneStep):
     __slots__ = ()
 
     def __aiter__(self) -> AsyncIterator[Piece]:
-        pieces: deque[Piece] = deque()
-        return _Pieces(self._begin(pieces.append), pieces, self._end)
+        return _Pieces(self._begin(), self._heard, self._end)
 
     def _end(self, result: Result) -> None:
         self._result = result

@@ -150,6 +150,39 @@ class SandboxAPI:
         observe = partial(observer_for, self.policy, self._arguments["audit"])
         return RecordedSandbox(self.policy, observe=observe, fetch=_fetched, **others)
 
+    def _open(self) -> Core[None]:
+        if self._opened is not None and self._opened.alive:
+            return
+        if self._opened is not None and self._opened.begun:
+            yield from self._opened.close()  # what its zygote left
+            self._opened = None
+        if self._engine is not None:
+            self._opened = self._opened or self._new_core()
+            yield from self._opened.open(None)
+            return
+        # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
+        launched = Launched({})
+        try:
+            core = self._opened = self._prepared()
+            if variables := environment(core.policy, stored=core.store is not None):
+                launched.discard()
+                launched = Launched(variables)
+        except BaseException:
+            launched.discard()
+            raise
+        yield from core.open(launched)
+
+    def _prepared(self) -> RecordedSandbox:
+        """The core, made while another process tries what this machine can do."""
+        from safeexec.engine.linux import probe  # a first open alone
+
+        probe.begin()
+        try:
+            return self._opened or self._new_core()
+        except BaseException:
+            probe.give_up()
+            raise
+
     @property
     def _core(self) -> RecordedSandbox:
         if self._opened is None:
@@ -218,38 +251,8 @@ class Sandbox(SandboxAPI):
 
     def open(self) -> Sandbox:
         """Start the zygote; `with` does the same. Harmless when it is open. Raises `ProtectionError`."""
-        if self._opened is not None and self._opened.alive:
-            return self
-        if self._opened is not None and self._opened.begun:
-            self.close()  # what its zygote left
-            self._opened = None
-        if self._engine is not None:
-            core = self._opened = self._opened or self._new_core()
-            drive(core.open(None))
-            return self
-        # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
-        launched = Launched({})
-        try:
-            core = self._opened = self._prepared()
-            if variables := environment(core.policy, stored=core.store is not None):
-                launched.discard()
-                launched = Launched(variables)
-        except BaseException:
-            launched.discard()
-            raise
-        drive(core.open(launched))
+        drive(self._open())
         return self
-
-    def _prepared(self) -> RecordedSandbox:
-        """The core, made while another process tries what this machine can do."""
-        from safeexec.engine.linux import probe  # a first open alone
-
-        probe.begin()
-        try:
-            return self._opened or self._new_core()
-        except BaseException:
-            probe.give_up()
-            raise
 
     @blocking
     def close(self) -> Core[None]:
@@ -835,15 +838,25 @@ class Piece(str):
 
 
 class OneStep:
-    """What `Stream` and `AsyncStream` share: a step that is begun once, and its result."""
+    """What `Stream` and `AsyncStream` share: a step that is begun once, its output so far, and its result."""
 
-    __slots__ = ("_result", "_run")
+    __slots__ = ("_core", "_heard", "_result", "_step")
 
     def __init__(self, core: SessionCore, source: str, options: RunOptions) -> None:
         if options.get("wait") is None:
             core.check_free()
-        self._run: Callable[[Callable[[Piece], object]], Core[Result]] | None = _streamed(core, source, **options)
+        self._core = core
+        self._heard: deque[Piece] = deque()
         self._result: Result | None = None
+        options["on_stdout"] = partial(self._hear, "stdout", options.get("on_stdout"))
+        options["on_stderr"] = partial(self._hear, "stderr", options.get("on_stderr"))
+        run: Callable[..., Core[Result]] = Session.run.__wrapped__  # type: ignore[attr-defined]
+        self._step: Core[Result] | None = run(self, source, **options)
+
+    def _hear(self, name: Literal["stdout", "stderr"], other: OnOutput | None, text: str) -> None:
+        self._heard.append(Piece(text, name))
+        if other is not None:
+            other(text)
 
     @property
     def result(self) -> Result:
@@ -852,46 +865,12 @@ class OneStep:
             raise RuntimeError("the step has not ended: iterate over the stream to its end first")
         return self._result
 
-    def _begin(self, hear: Callable[[Piece], object]) -> Core[Result]:
-        """Return the step, whose output `hear` gets. Raises RuntimeError the second time."""
-        if self._run is None:
+    def _begin(self) -> Core[Result]:
+        """Return the step, whoever iterates alone holds it then. Raises RuntimeError the second time."""
+        if self._step is None:
             raise RuntimeError("a step runs once: this stream has been iterated over already")
-        run, self._run = self._run, None
-        return run(hear)
-
-
-def _streamed(
-    core: SessionCore,
-    source: str,
-    *,
-    timeout: float | None = None,
-    atomic: bool = False,
-    wait: float | None = None,
-    on_output: OnOutput | None = None,
-    on_stdout: OnOutput | None = None,
-    on_stderr: OnOutput | None = None,
-    on_display: OnDisplay | None = None,
-    on_progress: OnProgress | None = None,
-    **given: Any,
-) -> Callable[[Callable[[Piece], object]], Core[Result]]:
-    """Return what begins a step whose output the listener that it is given gets, besides those here."""
-    if unknown := given.keys() - {"stdin", "argv", "namespace"}:
-        raise TypeError(f"stream() got an unexpected keyword argument {sorted(unknown)[0]!r}")
-
-    def begin(hear: Callable[[Piece], object]) -> Core[Result]:
-        def to(name: Literal["stdout", "stderr"], other: OnOutput | None) -> OnOutput:
-            def heard(text: str) -> None:
-                hear(Piece(text, name))
-                if other is not None:
-                    other(text)
-
-            return heard
-
-        callbacks = (on_output, to("stdout", on_stdout), to("stderr", on_stderr), on_display, on_progress)
-        run = partial(core.run, source, timeout=timeout, atomic=atomic, callbacks=callbacks, **given)
-        return run() if wait is None else core.patiently(wait, run)
-
-    return begin
+        step, self._step = self._step, None
+        return step
 
 
 class Stream(OneStep):
@@ -900,11 +879,10 @@ class Stream(OneStep):
     __slots__ = ()
 
     def __iter__(self) -> Iterator[Piece]:
-        heard: deque[Piece] = deque()
-        return self._pieces(self._begin(heard.append), heard)
+        return self._pieces(self._begin())
 
-    def _pieces(self, core: Core[Result], heard: deque[Piece]) -> Iterator[Piece]:
-        step = stepwise(core)
+    def _pieces(self, core: Core[Result]) -> Iterator[Piece]:
+        step, heard = stepwise(core), self._heard
         with closing(step):
             try:
                 while True:

@@ -292,7 +292,7 @@ class Replay:
         found = {record.name for record in self.recording if isinstance(record, form.Set)}
         return frozenset(found).union(*(record.namespace for record in self.recording if isinstance(record, form.Run)))
 
-    def _do(self, record: form.AnyRecord) -> None:
+    def _do(self, record: form.Record) -> None:
         if isinstance(record, form.Begun):
             self._begun[record.session], self._calls[record.session] = record, {}
         elif isinstance(record, form.Called):

@@ -39,7 +39,7 @@ from safeexec.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.store import recovery
 from safeexec.recordings.store.interface import WAITS, Held, Store
-from safeexec.recordings.writer import NewPlace, RecordOptions, RecordWriter, numbered
+from safeexec.recordings.writer import NewPlace, RecordOptions, RecordWriter
 from safeexec.results import ErrorInfo, Result
 from safeexec.results.outcomes import NEWEST_LEFT, STARTS_EMPTY, Changes
 
@@ -638,7 +638,7 @@ class Durable:
             **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,
             steps=len(left.lost),
         )  # fmt: skip
-        writer.add(numbered(resumed))
+        writer.add(resumed)
 
 
 def _seconds_since(started: str) -> float:

@@ -21,11 +21,9 @@ from safeexec.recordings.format import (
     KINDS,
     LINE_BYTES,
     TRANSCRIPT,
-    AnyRecord,
     Branched,
     Heading,
     Record,
-    Stop,
     Task,
     Transcribed,
     TranscriptEntry,
@@ -61,11 +59,9 @@ class Recording:
         """How many whole lines there are, and their bytes, once all have been read."""
         self.torn = False
         """Whether the last line had no end, once all have been read."""
-        self.stop: Stop | None = None
-        """The last line, once all have been read; None: the host was killed, or still records."""
         self.heading = next(self._records())
 
-    def __iter__(self) -> Iterator[AnyRecord]:
+    def __iter__(self) -> Iterator[Record]:
         records = self._records()
         yield from records
 
@@ -83,8 +79,6 @@ class Recording:
             read = number
             if isinstance(record, Branched) and (sessions := sessions + len(record.branches)) > MAX_SESSIONS:
                 raise RecordingError(f"{self.path}:{number}: there are more than {MAX_SESSIONS} branches")
-            if isinstance(record, Stop):
-                self.stop = record
             yield record
         if not read:
             raise RecordingError(f"{self.path}: it has no line of a recording")

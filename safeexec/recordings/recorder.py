@@ -30,7 +30,7 @@ from safeexec.recordings.durable import NEVER, Durable
 from safeexec.recordings.libraries import libraries
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.timeline import Timeline
-from safeexec.recordings.writer import RecordOptions, RecordWriter, numbered
+from safeexec.recordings.writer import RecordOptions, RecordWriter
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class TemplateRecord(NamedTuple):
 
     name: str
     heading: form.Heading
-    records: list[form.AnyRecord]
+    records: list[form.Record]
     """All that followed."""
 
 
@@ -162,13 +162,13 @@ class SessionRecording:
         """Begin with how the template of a session was prepared. Its number is the session's, too."""
         calls, sessions = 0, 1
         for one in prepared.records:
-            self.writer.add(numbered(one))
+            self.writer.add(one)
             if isinstance(one, form.Called):
                 calls = one.call
             elif isinstance(one, form.Branched):
                 sessions = max(sessions, *one.branches, 0)
         now = session.processes.history.current.step
-        self.writer.add(numbered(form.FromTemplate(session=1, step=session.step, now=now, name=prepared.name)))
+        self.writer.add(form.FromTemplate(session=1, step=session.step, now=now, name=prepared.name))
         self.calls, self._numbers = count(calls + 1), chain((1,), count(sessions + 1))
 
     def follow(self, session: RecordedSession) -> None:
@@ -178,7 +178,7 @@ class SessionRecording:
 
     def open(self, session: RecordedSession) -> None:
         """Record one more session, that has just been opened."""
-        self.writer.add(numbered(form.Opened(session=self.join(session))))
+        self.writer.add(form.Opened(session=self.join(session)))
 
     def tools(self, tools: ToolAnswers) -> RecordedTools:
         """Return the tools of a session, whose calls are recorded."""
@@ -253,7 +253,7 @@ class Recorder:
                 durable.check()
 
     def tell(self, record: form.Record) -> None:
-        self.recording.writer.add(numbered(record))
+        self.recording.writer.add(record)
 
     # Steps
 
@@ -370,7 +370,7 @@ class Recorder:
             raise
         finally:
             where = self._where(session) | known
-            self.recording.writer.add(lambda n, at: make(n=n, at=at, **where), size)
+            self.recording.writer.add(partial(make, **where), size)
 
     def _plain(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         make, size = LINES[operation.__name__](*args)
@@ -517,14 +517,17 @@ class RecordedTools:
         session.recorder.call = number
         key = before.key if before is not None else "" if again is None else again.key
         session.call_key = key or session.next_key()
-        self._intend(call, where, session.call_key, "deferred" if rule is not None and rule.deferred else "at-once")
+        deferred = rule is not None and rule.deferred
+        effect = "deferred" if deferred else "at-once"
+        called = partial(forms.called, call, effect=effect, key=session.call_key, **where)
+        recording.writer.add(called, len(call.arguments))
         calls = len(session.tool_records)
+        outcome: Any
         if before is not None and (reply := before.reply(call, rule)) is not None:
             session.calls_of_step += 1
-            outcome: Any = "error" if reply.error_type else "ok"
+            outcome = "error" if reply.error_type else "ok"
             session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error, 0.0))
             if session.calls is not None:
-                deferred = rule is not None and rule.deferred
                 session.calls.note(call, reply, outcome, session.call_key, deferred=deferred)
             if before.unknown and reply.error_type:
                 return reply  # it is as unknown as it was
@@ -535,23 +538,11 @@ class RecordedTools:
                 # What cannot be written down is not done.
                 return m.ToolReply(call.call, error_type="ToolError", error=f"{call.tool}(): {error}"[:2000])
             reply = yield from self._tools.answer(call, session, deadline)
-        self._answered(reply, session.tool_records.since(calls), where)
+        records = session.tool_records.since(calls)
+        outcome = records[-1].outcome if records else ("error" if reply.error_type else "ok")
+        spent = records[-1].wall_ms if records else 0.0
+        recording.writer.add(partial(forms.answered, reply, outcome, wall_ms=spent, **where), len(reply.value or b""))
         if durable is not None:
             with suppress(StoreError):  # the end of the step says so
                 yield from session.recorder.secured(written=durable.mode == "step")
         return reply
-
-    def _intend(self, call: m.ToolRequest, where: dict[str, Any], key: str, effect: Any) -> None:
-        def called(n: int, at: float) -> form.Called:
-            return forms.called(call, n=n, at=at, effect=effect, key=key, **where)
-
-        self.recording.writer.add(called, len(call.arguments))
-
-    def _answered(self, reply: m.ToolReply, records: Any, where: dict[str, Any]) -> None:
-        outcome: Any = records[-1].outcome if records else ("error" if reply.error_type else "ok")
-        spent = records[-1].wall_ms if records else 0.0
-
-        def answered(n: int, at: float) -> form.Answered:
-            return forms.answered(reply, outcome, n=n, at=at, wall_ms=spent, **where)
-
-        self.recording.writer.add(answered, len(reply.value or b""))

@@ -254,7 +254,7 @@ class _PartReading:
         same = all(one.called.key == other.called.key for one, other in zip(own, before, strict=False))
         return own + (before[len(own) :] if same else [])
 
-    def _take(self, line: int, record: form.AnyRecord) -> None:
+    def _take(self, line: int, record: form.Record) -> None:
         if isinstance(record, form.OfSession) and record.session != 1:
             return
         self._step = max(self._step, getattr(record, "step", 0))
