@@ -39,7 +39,7 @@ class Link:
         return frame(_encode(message), self.token)
 
     def send(self, message: msgspec.Struct) -> None:
-        self.socket.sendall(self.packed(message))
+        self.socket.sendall(frame(_encode(message), self.token))  # as `packed`: a call less in each step
 
     def receive(self) -> Any:
         """Return the next message. The end of the socket ends this process: the host has ended, or wants it to end."""
@@ -71,7 +71,7 @@ class Link:
 
     def pretend_to_send(self, answer: msgspec.Struct) -> None:
         """Do what sending `answer` does, short of sending."""
-        self.packed(answer)
+        frame(_encode(answer), self.token)
         self.socket.sendall(b"")
 
     def quiet(self, seconds: float) -> bool:
