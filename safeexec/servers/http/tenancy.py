@@ -128,14 +128,10 @@ class Tenant:
                 f"a session more may need {needed} MiB, and those that are open may need {memory} of the "
                 f"{self.grant.memory_mb} MiB that are allowed"
             )
-        return self.placed(needed)
-
-    def placed(self, memory_mb: int) -> ExitStack:
-        """Take a place of so much memory, whatever is allowed."""
         self.sessions += 1
-        self.memory_mb += memory_mb
+        self.memory_mb += needed
         place = ExitStack()
-        place.callback(self._give_back, memory_mb)
+        place.callback(self._give_back, needed)
         return place
 
     def _give_back(self, memory_mb: int) -> None:
