@@ -555,8 +555,7 @@ class RemoteSessionCore:
         return list((yield from self._ask("rollback", name=name, steps=steps)).tool_calls)
 
     def checkpoint_rows(self) -> list[CheckpointInfo]:
-        rows = drive(self._ask("checkpoints")).checkpoints
-        return [CheckpointInfo(**msgspec.structs.asdict(row)) for row in rows]
+        return list(drive(self._ask("checkpoints")).checkpoints)
 
     def drop(self, name: str) -> None:
         drive(self._ask("drop", name=name))

@@ -49,7 +49,7 @@ class Tenant:
         if store is not None:
             store = replace(store, tenant=name or store.tenant, tenant_mb=grant.store_mb or store.tenant_mb)
         self.service = Service(
-            *(first, others, offers.record, offers.record_mb, offers.replica, store, offers.durable),
+            *(first, others, offers.record, offers.replica, store, offers.durable),
             **{"spare": SPARE, **offers.given},
         )
         self.service.place = self.place
