@@ -95,7 +95,7 @@ def _standard_input(program: str | None) -> IO[bytes] | None:
 
 
 def _writer(stream: TextIO) -> Callable[[str], None]:
-    """Writes a guest's output; to a terminal without what would act on it."""
+    """Return what writes a guest's output; to a terminal without what would act on it."""
     terminal = stream.isatty()
 
     def write(text: str) -> None:

@@ -66,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """0 when it was ended; what the policies or the machine refuse is an error of the command."""
+    """Serve until that is ended, with 0; what the policies or the machine refuse is an error of the command."""
     if sys.platform == "win32":
         raise SandboxError("safeexec serve runs on Linux and in its containers; from Windows, connect to one")
     import resource  # which Windows has not
@@ -91,7 +91,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _ask_client(tool: str, arguments: dict[str, Any]) -> Later:
-    """Whoever has the session says yes or no, however long that takes."""
+    """Leave it to whoever has the session to say yes or no, however long that takes."""
     return Later("session.answer allows it or not")
 
 
@@ -113,7 +113,7 @@ def _over_http(offers: Service, options: argparse.Namespace) -> int:
 
 
 async def _over_pipes(service: Service) -> None:
-    """Whatever else prints here prints to standard error: standard output is for the client alone."""
+    """Serve standard input and output. Whatever else prints here prints to standard error."""
     read, write = os.dup(0), os.dup(1)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)

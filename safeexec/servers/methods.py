@@ -54,7 +54,7 @@ class Method(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Its path over HTTP: ``/v1/run``, ``/v1/sessions``, ``/v1/sessions/{session}/NAME``."""
+        """The path over HTTP: ``/v1/run``, ``/v1/sessions``, ``/v1/sessions/{session}/NAME``."""
         kind, _, verb = self.name.partition(".")
         if kind == "session":
             return f"/v1/sessions/{{session}}/{verb}"

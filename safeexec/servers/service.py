@@ -574,7 +574,7 @@ async def _values(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, 
 
 
 def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
-    """Nothing is built before it is weighed, nor of more parts than the whole call may have."""
+    """Read values. None is built before it is weighed, nor of more parts than the whole call may have."""
     most = policy.limits.value_kb << 10
     texts = {name: bytes(value) for name, value in sent.items()}
     for name, text in texts.items():

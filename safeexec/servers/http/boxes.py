@@ -136,7 +136,7 @@ class Box:
 
     @asynccontextmanager
     async def at_rest(self) -> AsyncIterator[None]:
-        """Nobody changes its state meanwhile. Raises `RefusedRequest` where a cell runs, or it is paused."""
+        """Have nobody else change its state. Raises `RefusedRequest` where a cell runs, or it is paused."""
         async with self.changing, AsyncExitStack() as turns:
             if self.paused:
                 raise RefusedRequest(409, "the sandbox is paused", "Paused")

@@ -216,7 +216,7 @@ def _forked(made: Box | RefusedRequest) -> dict[str, Any]:
 
 
 async def no_metrics(request: Request) -> Response:
-    """There are none for one sandbox."""
+    """Return none: nothing is measured of one sandbox."""
     _found(request)
     return answer([])
 
@@ -353,9 +353,9 @@ def _inside(path: str, sessions: list[AsyncSession]) -> str:
 
 
 def _placed(path: str) -> str:
-    """Return a client's `path` as a whole one without dots: relative ones, and `~`, begin at home."""
-    home, _, rest = path.partition("/")
-    return os.path.normpath(os.path.join(HOME, rest if home == "~" else path))
+    """Return a client's `path` as a whole one without dots: relative ones, and `~`, begin at `HOME`."""
+    first, _, rest = path.partition("/")
+    return os.path.normpath(os.path.join(HOME, rest if first == "~" else path))
 
 
 @takes(PathRequest)
@@ -407,7 +407,7 @@ def _entry(path: str, kind: str, size: int = 0, modified: float = 0) -> dict[str
 
 
 async def not_offered(request: Request) -> Response:
-    """Processes and watches: said in the words of Connect, the protocol of those calls."""
+    """Refuse processes and watches, in the words of Connect, the protocol of those calls."""
     service = "shell processes are" if "process" in request.url.path else "this call for files is"
     problem = {"code": "unimplemented", "message": f"{service} not offered; run_code runs Python"}
     if not (kind := request.headers.get("content-type", "")).startswith("application/connect+"):

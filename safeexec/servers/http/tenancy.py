@@ -202,7 +202,7 @@ class Tenancy:
 
     @property
     def ready(self) -> bool:
-        """True where programs can be run."""
+        """Tell whether programs can be run."""
         return self.findings is not None and self.findings.held and not self.stopping
 
     async def open(self) -> None:
