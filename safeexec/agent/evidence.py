@@ -115,9 +115,6 @@ def _compare(
         return Comparison(said is value, said is not None and said is not value)
     if (day := readings.day_of(value)) is not None:
         return _of_day(answer, day, known)
-    if type(value) is str and readings.weekday(value) == value.lower():
-        said_day = readings.weekday(answer)
-        return Comparison(said_day == value.lower(), said_day not in (None, value.lower()))
     if type(value) is dict and value and _is_factors(value) and (said_factors := readings.factors(answer)):
         return Comparison(said_factors == value, said_factors != value)
     if type(value) is str and _contains(answer, value, known):

@@ -8,10 +8,9 @@ branches; any other is made again by running the programs that led there.
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from time import monotonic
 from typing import Any, Generic, TypeVar
@@ -389,7 +388,7 @@ def search(
     seed: int = 0,
     goal: float | None = None,
     timeout: float | None = None,
-    progress: bool | Callable[[SearchTree], object] = False,
+    progress: Callable[[SearchTree], object] = lambda tree: None,
     resume: SearchTree | None = None,
 ) -> SearchResult[S]:
     """Try programs in branches of `session`, score the states that they lead to, and keep the best one.
@@ -409,16 +408,16 @@ def search(
     Ctrl-C, or when the sandbox dies: `why` of the result says it. Its `tree`, given as `resume`, is gone on with; it is
     changed in place while the search runs. With `workers`, programs, scores and proposers run in so many threads; the
     choice does not depend on which of them are done first. `timeout` in seconds is that of each program. `progress`
-    shows a line that grows, or is a function that gets the tree.
+    gets the tree after each round.
 
     `session` stays as it is. Every other session is closed but `best` of the result, which is the caller's to close.
     Raises ValueError and TypeError for arguments that make no sense.
     """
     plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, seed=seed, goal=goal)
-    with ThreadPoolExecutor(_checked(workers), "safeexec-search") as pool, _reporting(progress) as tell:
+    with ThreadPoolExecutor(_checked(workers), "safeexec-search") as pool:
         doing = partial(_in_threads, pool if workers > 1 else None)
         result: SearchResult[S] = _at_once(
-            Search(session, propose, score, plan, doing, timeout=timeout, progress=tell).result()
+            Search(session, propose, score, plan, doing, timeout=timeout, progress=progress).result()
         )
         return result
 
@@ -436,7 +435,7 @@ async def async_search(
     seed: int = 0,
     goal: float | None = None,
     timeout: float | None = None,
-    progress: bool | Callable[[SearchTree], object] = False,
+    progress: Callable[[SearchTree], object] = lambda tree: None,
     resume: SearchTree | None = None,
 ) -> SearchResult[S]:
     """As `search`, on asyncio's event loop: `workers` programs at a time, proposers and scores may be asynchronous.
@@ -460,8 +459,7 @@ async def async_search(
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
-    with _reporting(progress) as tell:
-        return await Search(session, propose, score, plan, doing, timeout=timeout, progress=tell).result()
+    return await Search(session, propose, score, plan, doing, timeout=timeout, progress=progress).result()
 
 
 async def _in_threads(pool: ThreadPoolExecutor | None, work: list[Job], search: Search) -> None:
@@ -487,23 +485,6 @@ def _stop(futures: list[Future[Any]], search: Search) -> None:
         for session in search.opened:
             session.cancel()
         wait(running, STOP_SECONDS)
-
-
-@contextmanager
-def _reporting(progress: bool | Callable[[SearchTree], object]) -> Iterator[Callable[[SearchTree], object]]:
-    """Tell the progress of a search to a function, or a person: one line of standard error, written anew."""
-    if callable(progress) or not progress:
-        yield progress or (lambda tree: None)
-        return
-    try:
-        yield _show
-    finally:
-        print(file=sys.stderr)
-
-
-def _show(tree: SearchTree) -> None:
-    best = None if tree.best is None else tree.best.score
-    print(f"\rsearch: {tree.spent.steps} programs, best {best}", end="", file=sys.stderr, flush=True)
 
 
 def _checked(workers: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from random import Random
@@ -110,7 +109,7 @@ def test_the_choice_does_not_depend_on_the_order_in_which_programs_end(method: M
             carry_out(
                 Plan(trees[-1], method=method, width=3, budget=Budget(steps=40), seed=7), proposals, outcome, order
             )
-        told = [[node.to_dict() for node in tree.nodes] for tree in trees]
+        told = [[(node.source, node.status, node.score) for node in tree.nodes] for tree in trees]
         assert told[0] == told[1] == told[2]
 
 
@@ -187,17 +186,13 @@ def test_statuses_and_the_best_of_equals() -> None:
     assert tree.nodes[5].problem == "x"
 
 
-def test_scores_without_bound_can_be_compared_and_told() -> None:
+def test_scores_without_bound_can_be_compared() -> None:
     tree = SearchTree()
     scores = {"a": -math.inf, "b": 0.0, "c": math.inf}
     plan = Plan(tree, method="beam", width=9, depth=3, budget=Budget(steps=None))
     carry_out(plan, lambda path: list("abc"), lambda path: TriedProgram(OK, scores[path[-1]]))
     assert len(tree.nodes) == 1 + 3 + 9 + 27 and tree.best is not None and tree.best.score == math.inf
-    told = json.loads(json.dumps(tree.to_dict(), allow_nan=False))
-    assert told["best"] == 3 and told["nodes"][3]["score"] == "inf" and told["spent"]["steps"] == 39
-    assert told["nodes"][3].keys() == {
-        "id", "parent", "source", "depth", "status", "score", "problem", "expanded", "result",
-    }  # fmt: skip
+    assert tree.spent.steps == 39
 
 
 def test_what_is_worth_keeping() -> None:
