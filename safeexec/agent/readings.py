@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
+from datetime import timedelta
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from safeexec.agent import formulas, statements
 
@@ -257,31 +257,6 @@ def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
 
 # What is computed and is no number
 
-_MONTHS_TEXT = "january february march april may june july august september october november december"
-_MONTHS = _MONTHS_TEXT.split()
-_MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" if month[3:] else month for month in _MONTHS)
-_DATE = re.compile(
-    rf"(?P<y>\d{{4}})-(?P<m>\d\d?)-(?P<d>\d\d?)"
-    rf"|(?P<day>\d\d?)(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<month>{_MONTH})\.?,?\s(?P<year>\d{{4}})"
-    rf"|(?P<month2>{_MONTH})\.?\s(?P<day2>\d\d?)(?:st|nd|rd|th)?,?\s(?P<year2>\d{{4}})",
-    re.IGNORECASE,
-)
-
-
-def dates(text: str) -> list[date]:
-    """Return the days that a text names."""
-    found = []
-    for match in _DATE.finditer(text):
-        named = match["month"] or match["month2"]
-        month = int(match["m"]) if match["m"] else [each[:3] for each in _MONTHS].index(named[:3].lower()) + 1
-        year = match["y"] or match["year"] or match["year2"]
-        try:
-            found.append(date(int(year), month, int(match["d"] or match["day"] or match["day2"])))
-        except ValueError:
-            continue
-    return found
-
-
 _POWER = r"\d{1,12}(?:\s?(?:\^\s?\{?\d{1,3}\}?|\*\*\s?\d{1,3}|[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}))?"
 _TIMES = r"\s?(?:[·×*]|\\cdot|\\times)\s?"
 _PRODUCT = re.compile(rf"(?<![\w.^]){_POWER}(?:{_TIMES}{_POWER}){{0,40}}(?![\w^⁰¹²³⁴⁵⁶⁷⁸⁹]|\.\d)")
@@ -298,11 +273,6 @@ def factors(text: str) -> dict[int, int]:
     return found
 
 
-def without_dates(text: str) -> str:
-    """Return the text without the days that it names."""
-    return _DATE.sub(" ", text)
-
-
 def in_units(value: timedelta, text: str) -> Iterator[Fraction]:
     """Yield a length of time as a number, in each unit that the text names."""
     seconds = Fraction(value.days * 86400 + value.seconds) + Fraction(value.microseconds, 10**6)
@@ -310,13 +280,6 @@ def in_units(value: timedelta, text: str) -> Iterator[Fraction]:
     for unit in _TIME:
         if is_clock or re.search(rf"\d\s?(?:{unit.words})(?![A-Za-z])", text, re.IGNORECASE):
             yield seconds / unit.size
-
-
-def day_of(value: Any) -> date | None:
-    """Return the day that a computed value is; None for a time of the day."""
-    if type(value) is datetime:
-        return value.date() if (value.hour, value.minute, value.second) == (0, 0, 0) else None
-    return value if type(value) is date else None
 
 
 _INFINITE = re.compile(

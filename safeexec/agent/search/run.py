@@ -242,7 +242,7 @@ class Search:
         await self._revive(nodes)
         plan, tree = self.plan, self.tree
         asked = [node for node in nodes if node in self._live]
-        states = [jobs.SearchState(self._live[node], node, tree, plan.random(node)) for node in asked]
+        states = [jobs.SearchState(self._live[node], node, tree) for node in asked]
         proposing = [partial(jobs.propose, self._proposer, state, plan.room(state.node)) for state in states]
         for node, job in zip(asked, await self._do(*proposing), strict=True):
             sources, tokens, problem = job.result()
@@ -385,7 +385,6 @@ def search(
     width: int | None = None,
     depth: int | None = None,
     workers: int = 1,
-    seed: int = 0,
     goal: float | None = None,
     timeout: float | None = None,
     progress: Callable[[SearchTree], object] = lambda tree: None,
@@ -401,8 +400,7 @@ def search(
     higher the better, or a function of the session, or of session and result. Neither is to change the session.
 
     ``best-of-n`` tries `width` programs in one state. ``beam`` goes on from the `width` best states of each depth, down
-    to `depth`. `seed` is that of the random numbers that proposers are given. A program that fails is undone. A score
-    that raises, or is NaN, is none.
+    to `depth`. A program that fails is undone. A score that raises, or is NaN, is none.
 
     The search is over when `budget` is used up, when a score reaches `goal`, or when nothing is left to try; and at
     Ctrl-C, or when the sandbox dies: `why` of the result says it. Its `tree`, given as `resume`, is gone on with; it is
@@ -413,7 +411,7 @@ def search(
     `session` stays as it is. Every other session is closed but `best` of the result, which is the caller's to close.
     Raises ValueError and TypeError for arguments that make no sense.
     """
-    plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, seed=seed, goal=goal)
+    plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, goal=goal)
     with ThreadPoolExecutor(_checked(workers), "safeexec-search") as pool:
         doing = partial(_in_threads, pool if workers > 1 else None)
         result: SearchResult[S] = _at_once(
@@ -432,7 +430,6 @@ async def async_search(
     width: int | None = None,
     depth: int | None = None,
     workers: int = 1,
-    seed: int = 0,
     goal: float | None = None,
     timeout: float | None = None,
     progress: Callable[[SearchTree], object] = lambda tree: None,
@@ -443,7 +440,7 @@ async def async_search(
     Cancelling the task stops the search, closes all that it has opened and raises; what it had found is in the tree
     that was given as `resume`.
     """
-    plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, seed=seed, goal=goal)
+    plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, goal=goal)
     places = asyncio.Semaphore(_checked(workers))
 
     async def one(job: Job) -> None:

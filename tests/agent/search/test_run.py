@@ -265,19 +265,19 @@ def test_a_proposer_that_never_ends() -> None:
 
 
 def test_what_a_proposer_is_told_and_its_tokens() -> None:
-    heard: list[tuple[list[str], float | None, int, float]] = []
+    heard: list[tuple[list[str], float | None, int]] = []
 
     def propose(state: SearchState) -> list[Proposal]:
         assert state.session.names["x"] == 1 + state.depth
         assert (state.result is None) == (state.depth == 0)
-        heard.append((state.sources, state.score, state.depth, state.random.random()))
+        heard.append((state.sources, state.score, state.depth))
         return [Proposal("x = x + 1", tokens=7)]
 
     for _ in range(2):
         world = World()
-        result = search(world.root(x=1), propose, "x", method="beam", depth=8, budget=Budget(None, tokens=20), seed=3)
+        result = search(world.root(x=1), propose, "x", method="beam", depth=8, budget=Budget(None, tokens=20))
         assert result.why == "tokens" and result.spent.tokens == 21 and result.score == 4
-    assert heard[:3] == heard[3:] and [depth for _, _, depth, _ in heard[:3]] == [0, 1, 2]
+    assert heard[:3] == heard[3:] and [depth for _, _, depth in heard[:3]] == [0, 1, 2]
 
 
 def test_scores_of_all_kinds() -> None:
