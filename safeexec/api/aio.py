@@ -108,6 +108,20 @@ def giving(
     return found  # type: ignore[no-any-return]
 
 
+def in_thread(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    """Return the awaited form of a method that waits for the file system, or for a server: it runs in a thread."""
+
+    def work(call: Callable[[], R]) -> Core[R]:
+        found: R = yield Work(call)
+        return found
+
+    @wraps(method)
+    async def on_loop(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await drive(work(partial(method, self, *args, **kwargs)), undo=False)
+
+    return on_loop
+
+
 class AsyncSandbox(SandboxAPI):
     """One policy ready to run, for event loops (asyncio, trio).
 
@@ -264,17 +278,9 @@ class AsyncSession(SessionAPI):
 
     # Files
 
-    async def read_file(self, name: str, *, max_bytes: int | None = None) -> bytes:
-        """As `Session.read_file`."""
-        return await drive(_working(partial(self._core.read_file, name, max_bytes)), undo=False)
-
-    async def write_file(self, name: str, data: bytes | str) -> None:
-        """As `Session.write_file`."""
-        await drive(_working(partial(self._core.write_file, name, data)), undo=False)
-
-    async def list_files(self) -> list[str]:
-        """As `Session.list_files`."""
-        return await drive(_working(self._core.list_files), undo=False)
+    read_file = in_thread(Session.read_file)
+    write_file = in_thread(Session.write_file)
+    list_files = in_thread(Session.list_files)
 
     # Checkpoints
 
@@ -300,12 +306,6 @@ class AsyncSession(SessionAPI):
     def protection(self) -> Awaitable[tuple[Mechanism, ...]]:
         """What the kernel does for this very session, tried as by `Session.protection`: `await` it."""
         return drive(self._core.protection(), undo=False)
-
-
-def _working(call: Callable[[], R]) -> Core[R]:
-    """Return what `call` gives, which waits for the file system, or for a server: in a thread."""
-    found: R = yield Work(call)
-    return found
 
 
 class AsyncStream(OneStep):

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from contextlib import closing
 from functools import cached_property, partial
 from importlib import import_module
-from types import TracebackType
 
 from safeexec.common.typed import TYPE_CHECKING, Unseen
 from safeexec.engine.host.startup.launch import Launched, environment
@@ -602,9 +601,7 @@ class Session(SessionAPI):
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @blocking

@@ -12,7 +12,6 @@ import platform
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from msgspec.structs import replace as copied
@@ -223,9 +222,7 @@ class Replay:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -101,17 +101,20 @@ class ServedTools:
         assert answer is not None
         exchange.served = True
         session.tool_records.append(ToolCallRecord(call.tool, session.step, _outcome(answer), answer.error))
-        if answer.error_type:
-            return m.ToolReply(call.call, error_type=answer.error_type, error=answer.error, inside=answer.inside)
-        if answer.value is None:
-            return m.ToolReply(call.call)
         try:
-            value_of(answer.value)
-            return m.ToolReply(call.call, value=bytes_of(answer.value))
+            if answer.value is not None:
+                value_of(answer.value)
+            return reply_of(call, answer)
         except ValueError as error:
             text = f"the answer to {call.tool[:100]}({call_text(call.arguments)}) is needed: {error}"
             self.mismatch = self.mismatch or text
             return m.ToolReply(call.call, error_type="ToolError", error=text)
+
+
+def reply_of(call: m.ToolRequest, answer: Answered) -> m.ToolReply:
+    """Return what a call got when it was recorded. Raises ValueError where its value was left out."""
+    value = None if answer.value is None else bytes_of(answer.value)
+    return m.ToolReply(call.call, value, answer.error_type, answer.error, answer.inside)
 
 
 def python_signature(shape: ToolShape) -> Signature:
