@@ -404,21 +404,13 @@ class Sandbox(SandboxAPI):
         """
         if self._core.without_plugins:
             raise SandboxError(self._core.without_plugins)
-        from safeexec.api.plugins.plugin import PluginCore  # 12 ms, for hosts with plugins only
+        from safeexec.api.plugins.plugin import PluginCore, PluginOptions  # 12 ms, for hosts with plugins only
 
-        core = PluginCore(
-            self._core,
-            source,
-            exports=exports,
-            tools=tools,
-            state=state,
-            timeout=timeout,
-            name=name,
-            limits=limits,
-            settings=settings,
-            api=api,
-            record=record,
-        )
+        options = PluginOptions(
+            exports=exports, tools=tools, state=state, timeout=timeout, name=name, settings=settings, api=api,
+            record=record, limits=limits,
+        )  # fmt: skip
+        core = PluginCore(self._core, source, options)
         yield from core.load()
         return self._plugin(core)
 
