@@ -20,7 +20,7 @@ from safeexec.api.many import each_of, parts_of, workers_for
 from safeexec.engine.host.waiting import Core, Work
 
 if TYPE_CHECKING:
-    from safeexec.api.options import Program, RunOptions, SessionChanges
+    from safeexec.api.options import Program, RunOptions
     from safeexec.api.plugins.aio import AsyncPlugin
     from safeexec.api.plugins.plugin import Plugin, PluginCore
     from safeexec.engine.host.session.session import SessionCore
@@ -157,17 +157,7 @@ class AsyncSandbox(SandboxAPI):
         await self.close()
         return await self.open()
 
-    def session(self, **tightened: Unpack[SessionChanges]) -> Opening[AsyncSession]:
-        """Return a new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``.
-        `session_for`, `restore` and `plugin` are awaited or entered, too.
-        """
-        core = self._core
-
-        async def begin() -> AsyncSession:
-            return AsyncSession(await drive(core.new_session(**tightened)))
-
-        return Opening(begin())
-
+    session = opening(Sandbox.session)
     session_for = opening(Sandbox.session_for)
     forget = awaited(Sandbox.forget)
     stored = awaited(Sandbox.stored)

@@ -264,16 +264,18 @@ class Sandbox(SandboxAPI):
         self.close()
         return self.open()
 
-    def session(self, **tightened: Unpack[SessionChanges]) -> Session:
+    @blocking
+    def session(self, **tightened: Unpack[SessionChanges]) -> Core[Session]:
         """Return a new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`. `label` says
         in the audit log whose session it is; `namespace` are variables to begin with; `template` is the name of the
         state that it begins in; `record` (a path, or `RecordOptions`) is where all that happens to it and its branches
         is written down.
 
         Where `max_sessions` are open it waits for its turn, `queue_seconds` (also a keyword here) at most:
-        `SandboxBusy`.
+        `SandboxBusy`. Of an `AsyncSandbox` it is awaited, or entered: ``async with sandbox.session() as session``, as
+        are `session_for`, `restore` and `plugin`.
         """
-        return self._session(drive(self._core.new_session(**tightened)))
+        return self._session((yield from self._core.new_session(**tightened)))
 
     @blocking
     def session_for(
