@@ -103,7 +103,7 @@ def opening(method: Any) -> Any:
 def giving(
     method: Callable[Concatenate[Any, P], list[Session]],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, list[AsyncSession]]]:
-    """As `awaited`, of a method that gives sessions: here they have the async API."""
+    """Return the same as `awaited`, of a method that gives sessions: here they have the async API."""
     found: Any = awaited(method)
     return found  # type: ignore[no-any-return]
 
@@ -180,7 +180,7 @@ class AsyncSandbox(SandboxAPI):
     async def map_as_completed(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[tuple[int, Result]]:
-        """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
+        """Run programs as `map` does; each result as soon as it is there, with the number of its program (from 0)."""
         async with aclosing(self._results(programs, workers, timeout, in_order=False)) as results:
             async for numbered in results:
                 yield numbered

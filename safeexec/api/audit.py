@@ -59,7 +59,7 @@ INFO = 20
 
 
 def _logger() -> Any:
-    """The logger of this library, if the application has imported `logging` and listens; else None."""
+    """Return the logger of this library, if the application has imported `logging` and listens; else None."""
     logging: Any = sys.modules.get("logging")
     if logging is None:
         return None
@@ -92,7 +92,7 @@ class Observer:
         self._lock = threading.Lock()
 
     def step_done(self, session: Audited, source: bytes, result: Result, call: str | None = None) -> None:
-        """A step has ended, or a `call` of a plugin whose code is `source`."""
+        """Tell of a step that has ended, or a `call` of a plugin whose code is `source`."""
         logger = _logger()
         if self._audit is not None or logger is not None:
             record = self.record(session, source, result, call)
@@ -159,7 +159,7 @@ def observer_for(policy: Policy, audit: Any) -> Observer | None:
 
 
 def _audit(target: Any) -> tuple[Callable[[dict[str, Any]], object] | None, IO[str] | None]:
-    """A function that writes one record, and the file to close in the end."""
+    """Return a function that writes one record, and the file to close in the end."""
     if target is None or callable(target):
         return target, None
     if isinstance(target, str | os.PathLike):
@@ -248,7 +248,7 @@ class Telemetry:
         _watched.add(sandbox)
 
     def step_done(self, policy: str, result: Result) -> None:
-        """One span, begun when the step began, and the counters. Attributes take a bounded set of values."""
+        """Tell a span, begun when the step began, and the counters. Attributes take a bounded set of values."""
         attributes = {"policy": policy, "outcome": result.outcome}
         end = time_ns()
         span = self._tracer.start_span(

@@ -253,7 +253,7 @@ def _hash(item: _Install) -> str:
 
 
 def _pin(name: str, version: str) -> str:
-    """``name==version``, or "" where these are no such words."""
+    """Return ``name==version``, or "" where these are no such words."""
     line = f"{name}=={version}"
     try:
         return line if parse(line).written == line else ""

@@ -56,7 +56,7 @@ class EarlierSteps:
         """The calls that it is to make."""
 
     def begin(self, source: str) -> None:
-        """A step begins."""
+        """Note that a step begins."""
         self._before.clear()
         self._repeats = bool(self._undone) and self._undone[0].run.source == source
         if self._repeats:
@@ -65,7 +65,7 @@ class EarlierSteps:
             self._undone.clear()
 
     def ended(self, *, part: bool) -> None:
-        """It has ended. `part`: as part of the session; if not, its calls are still to be answered."""
+        """Note that it has ended. `part`: as part of the session; if not, its calls are still to be answered."""
         if self._repeats and part:
             self._undone.popleft()
         self._repeats = False

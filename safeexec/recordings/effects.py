@@ -189,7 +189,7 @@ class Effects:
         return partial(entry.tool.function, effect_key=entry.key) if entry.rule.idempotent else entry.tool.function
 
     def come_back(self) -> None:
-        """The session is what its store has: what waits here is no part of that, or is told by `resume`."""
+        """Forget what waits here: the session is what its store has, and `resume` brings the rest."""
         self._entries = [entry for entry in self._entries if entry.state != "pending"]
 
     def resume(self, called: form.Called, *, again: bool = False) -> bool:

@@ -90,7 +90,7 @@ class Redaction:
         return form.Value(REDACTED, left_out="redacted")
 
     def _by_text(self, held: Any) -> Any:
-        """Without the texts and the data in which a secret stands. Numbers, names of fields, and what has its words
+        """Take out the texts and the data in which a secret stands. Numbers, names of fields, and what has its words
         from the format remain: a secret stands in them by chance, and without them nobody could read the line.
         """
         if isinstance(held, str):
@@ -111,7 +111,7 @@ class Redaction:
         return held
 
     def learn(self, value: Any, depth: int = 4) -> None:
-        """The texts in a redacted value are not to be written anywhere from now on."""
+        """Keep the texts in a redacted value out of all that is written from now on."""
         if isinstance(value, bytes | bytearray):
             value = value.decode("utf-8", "replace")
         if isinstance(value, str):
@@ -130,7 +130,7 @@ class Redaction:
 
 @cache
 def _open_fields(kind: type[Struct]) -> tuple[str, ...]:
-    """The fields that may hold any text: none whose words are a closed set, and not what was made from bytes."""
+    """Return the fields that may hold any text: none whose words are a closed set, nor what was made from bytes."""
     hints = get_type_hints(kind)
     made = ("data", "sha256") if issubclass(kind, form.Value | form.Content) else ()
     return tuple(

@@ -104,7 +104,7 @@ def _too_much(path: Path, number: int, line: bytes | None) -> RecordingError:
 
 
 def entries_of(data: bytes, path: str | os.PathLike[str]) -> Iterator[form.Transcribed]:
-    """The entries of a transcript, each read when it is come to; empty lines do not count. Raises `RecordingError`."""
+    """Yield the entries of a transcript, each read when it is come to, but empty lines. Raises `RecordingError`."""
     if data.count(b"\n") > MAX_ENTRIES:
         raise RecordingError(f"{path}: has more than {MAX_ENTRIES} lines")
     for number, line in enumerate(data.split(b"\n"), 1):

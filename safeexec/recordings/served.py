@@ -46,16 +46,16 @@ class ServedTools:
         self.signatures()
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
-        """As the guest saw them."""
+        """Return them as the guest saw them."""
         return signatures_of(self.tools.values())
 
     def close(self) -> None:
-        """There is nothing to end but what is live."""
+        """End what is live, if anything is."""
         if self._live is not None:
             self._live.close()
 
     def begin(self, script: list[Exchange]) -> None:
-        """A step begins, whose calls are in `script`."""
+        """Note that a step begins, whose calls are in `script`."""
         self._script, self.mismatch = script, ""
         self._waiting = {}
         for exchange in script:
@@ -127,7 +127,7 @@ def python_signature(shape: ToolShape) -> Signature:
 
 
 def signature_of(shape: ToolShape) -> m.ToolSignature:
-    """As the guest sees a tool. Raises ValueError for what no tool can be called, or take."""
+    """Return a tool as the guest sees it. Raises ValueError for what no tool can be called, or take."""
     try:
         if not can_be_name(shape.name):
             raise ValueError("guest code could not call it")
@@ -140,7 +140,7 @@ def signature_of(shape: ToolShape) -> m.ToolSignature:
 
 
 def signatures_of(shapes: Iterable[ToolShape]) -> tuple[m.ToolSignature, ...]:
-    """As the guest sees recorded tools. Raises `RecordingError` for what no tool can be called, or take."""
+    """Return recorded tools as the guest sees them. Raises `RecordingError` for what no tool can be called, or take."""
     try:
         return tuple(map(signature_of, shapes))
     except ValueError as error:
@@ -152,7 +152,7 @@ def _outcome(answer: Answered) -> Any:
 
 
 def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:
-    """As `key_of`; with None for arguments that were left out: any are taken for them."""
+    """Return the same as `key_of`; with None for arguments that were left out: any are taken for them."""
     if recorded.arguments.left_out:
         return recorded.tool, None
     try:

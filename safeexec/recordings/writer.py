@@ -192,7 +192,7 @@ class RecordWriter:
             self._weight += size
 
     def _wait(self) -> None:
-        """The disk is slower than the session: let it catch up."""
+        """Wait until the disk, which is slower than the session, has caught up."""
         deadline = monotonic() + PATIENCE_SECONDS
         while not self._waiting.empty() and not self.problem:
             self._hurry.set()

@@ -33,7 +33,7 @@ _READ_OF_TYPE = 200
 
 
 def limited(function: Callable[..., Any], *, timeout: float) -> Callable[..., Any]:
-    """`function` as a tool with a deadline of its own, in seconds; the policy's `tools.timeout_seconds` holds besides.
+    """Return `function` as a tool with a deadline of its own in seconds, beside the policy's `tools.timeout_seconds`.
 
     A function that blocks runs in a thread, so that the step goes on (with a TimeoutError in guest code) although the
     function does not return; the thread ends when it does.
@@ -149,7 +149,7 @@ class _Hosts:
 
 
 def _check_length(url: str) -> None:
-    """Raises ValueError for a URL that takes long to read, before anything reads it: no deadline would end that."""
+    """Raise ValueError for a URL that takes long to read, before anything reads it: no deadline would end that."""
     if len(url) > _LONGEST_URL or has_many_marks(url):
         raise ValueError(f"not a URL, or too long: {url[:200]!r}")
 

@@ -84,7 +84,7 @@ def given(
 
 
 def returned(hint: Any, what: str, result: Result) -> Result:
-    """The result with its value as the interface says; with a TypeError where it cannot be."""
+    """Return the result with its value as the interface says; with a TypeError where it cannot be."""
     try:
         return msgspec.structs.replace(
             result, value=made(f"{what} returned another type", "value", _item(hint), result.value)

@@ -315,7 +315,7 @@ class PluginCore:
         return msgspec.structs.replace(result, error=msgspec.structs.replace(error, file=path))
 
     def release(self, place: HeldPlace) -> None:
-        """The host let go of an object of the plugin's; told with the next call. From any thread."""
+        """Note that the host let go of an object of the plugin's; told with the next call. From any thread."""
         self._released.append(place)
 
     def _to_release(self, loaded: Loaded) -> list[int]:
@@ -347,8 +347,8 @@ class PluginCore:
             self._leave(call)
 
     def _turn(self) -> Core[_PluginCall]:
-        """Return one call at a time: threads and tasks that call one plugin wait for each other, first come first
-        served.
+        """Return a call when it is its turn: threads and tasks that call one plugin wait for each other, first come
+        first served.
 
         A tool that calls the plugin which called it would wait for itself.
         """
@@ -504,7 +504,7 @@ class Plugin(PluginAPI):
         *,
         timeout: float | None = None,
     ) -> Core[Result]:
-        """As `call`, but gives the whole `Result` (output, usage, tool calls) and raises nothing for what the plugin
+        """Call an export, and give the whole `Result` (output, usage, tool calls). Raises nothing for what the plugin
         does.
         """
         result, items = yield from self._core.invoke(name, args, dict(kwargs or {}), timeout)
