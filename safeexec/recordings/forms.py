@@ -240,25 +240,14 @@ def answered(reply: ToolReply, outcome: Any, /, **where: Any) -> form.Answered:
 
 def ended(result: StepData, value: bytes, **where: Any) -> form.Ended:
     """Return a result as a record. `value`: its value, encoded."""
+    same = {name: getattr(result, name) for name in ("outcome", "error", "changes", "usage", "state", "exit_status")}
+    texts = {name: _cut(getattr(result, name)) for name in ("text", "stdout", "stderr")}
+    lists = {name: list(getattr(result, name)) for name in ("tool_calls", "files", "refusals", "notes", "remaining")}
     return form.Ended(
-        outcome=result.outcome,
         value=packed(value) if result.value is not None else None,
-        text=_cut(result.text),
-        stdout=_cut(result.stdout),
-        stderr=_cut(result.stderr),
-        error=result.error,
-        changes=result.changes,
-        usage=result.usage,
-        state=result.state,
         displays=[_display(one) for one in result.displays],
         truncated=result.truncated,
-        tool_calls=list(result.tool_calls),
-        files=list(result.files),
-        refusals=list(result.refusals),
-        notes=list(result.notes),
-        remaining=list(result.remaining),
-        exit_status=result.exit_status,
-        **where,
+        **(same | texts | lists | where),
     )
 
 
