@@ -578,7 +578,7 @@ class Durable:
         total = session.supervisor.tool_records.total
         processes.history.current.tool_calls = total
         for entries, doing in zip(steps, doings, strict=True):
-            processes.resume(entries, doing.moment, total)
+            processes.commit_repeated(entries, doing.moment, total)
             if isinstance(doing.record, form.Run):
                 session.supervisor.sources.add(doing.step, doing.record.source)
         return len(doings)

@@ -44,8 +44,6 @@ class Asked:
     def __init__(self) -> None:
         self.signal = Signal()
         self.over = False
-        self.server: Any = None
-        """The server at which a call over HTTP is made now."""
         self.wanted = True
         """True as long as its caller waits for it to begin."""
         self._closed = False
@@ -71,7 +69,7 @@ class Asked:
     def fail(self, error: Exception) -> None:
         self._end(None, error)
 
-    def waits(self, seconds: float, wire: Alive, begun: bool = False) -> bool:
+    def waits(self, seconds: float, wire: Wire, begun: bool = False) -> bool:
         """Sleep before it is made again. Whether its caller and the wire are still there then. One that has `begun` is
         not given up by a caller who only waits for its end.
         """
@@ -113,26 +111,20 @@ class Asked:
             self._closed = True
 
 
-class Alive(Protocol):
-    """Something that calls go through."""
+class Wire(Protocol):
+    """A connection to a server."""
 
     @property
     def alive(self) -> bool:
         """True as long as calls may be answered."""
         ...
 
-
-class Wire(Alive, Protocol):
-    """A connection to a server, or to several."""
-
-    several: bool
-
     def ask(self, method: str, params: dict[str, Any]) -> Asked:
         """Begin a call. Raises `SandboxClosed`, and what `sent` raises: then nothing was sent."""
         ...
 
-    def lose(self, error: Exception, asked: Asked | None = None) -> None:
-        """Give up the server (that of `asked`): every call there fails with `error`."""
+    def lose(self, error: Exception) -> None:
+        """Give up the server: every call fails with `error`."""
         ...
 
     def close(self) -> None:

@@ -221,8 +221,6 @@ class RemoteSandboxCore:
         return RemoteSessionCore(self, answer.session, params.get("label"))
 
     def waiting(self) -> Core[list[WaitingCall]]:
-        if self._wire.several:
-            raise SandboxError("each of several servers tells what its own sessions wait for: connect to one of them")
         return list((yield from self.ask("sandbox.waiting", self._which)).waiting)
 
     def command(self, argv: object, directory: object, timeout: object) -> Core[CommandResult]:
@@ -281,7 +279,7 @@ class RemoteSandboxCore:
             # Looked at here, too: of a server that never stops talking, the signal is always set.
             if monotonic() >= deadline or not (yield Wait((), deadline, signal=asked.signal)):
                 late = SandboxClosed("the server has not answered in time")
-                self._wire.lose(late, asked)
+                self._wire.lose(late)
                 asked.fail(late)
 
     def _called(self, params: Any, calls: Calls | None) -> Core[float]:

@@ -28,8 +28,6 @@ END_SECONDS = 10.0
 class PipeWire:
     """One command and its two pipes."""
 
-    several = False
-
     def __init__(
         self, command: Sequence[str], errors: int | None = None, then: str = "what it said is on standard error"
     ) -> None:
@@ -102,7 +100,7 @@ class PipeWire:
         finally:
             timer.cancel()
 
-    def lose(self, error: Exception, asked: Asked | None = None) -> None:
+    def lose(self, error: Exception) -> None:
         self._calls.lose(error)
 
     def close(self) -> None:

@@ -51,27 +51,6 @@ def test_an_answer_from_the_head_is_asked_for_its_proof_once() -> None:
     assert "The answer is not proven yet" in model.requests[1][-1].content
 
 
-def test_derivations_are_counted_and_disagreement_is_shown(sandbox: Sandbox) -> None:
-    replies = ["final_answer(6 * 8)", "final_answer(6 * 7)", "final_answer(42.0 * 1)", "final_answer(1 / 0)"]
-    model = ScriptedModel([*map(code, replies), "I do not know."])
-    answer = MathAssistant(model, sandbox, ways=3).ask("6 * 7?")
-    assert (answer.value, answer.agreement, answer.verified, answer.ok) == (42, 2, True, True)
-    assert [way.value for way in answer.ways] == [48, 42, 42.0]
-    assert "2 of 3 derivations agree; others found 48" in answer.reason
-    assert repr(answer) == "<MathAnswer '42', verified: True, 2 of 3 agree>"
-    assert MathAssistant(ScriptedModel([code("final_answer(1 + 1)")]), sandbox).ask("?").ways == ()
-
-
-def test_derivations_do_not_see_one_another(sandbox: Sandbox) -> None:
-    model = ScriptedModel([code("x = 40\nfinal_answer(x + 2)"), code("final_answer('x' in dir())")])
-    answer = asyncio.run(MathAssistant(model, ways=2).ask_async("?"))
-    assert [way.value for way in answer.ways] == [42, False] and answer.agreement == 1
-    with sandbox.session() as session, pytest.raises(ValueError, match="would see the others"):
-        MathAssistant(model, session, ways=2)
-    with pytest.raises(ValueError, match="ways=0"):
-        MathAssistant(model, sandbox, ways=0)
-
-
 STATED = {
     "a number": ["final_answer(5)"],
     "what an earlier step contradicts": ["x = 2 + 2\nx", "final_answer(5)"],

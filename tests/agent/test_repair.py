@@ -454,8 +454,9 @@ def test_tests_may_fork(shop: Path) -> None:
 
 
 def test_what_the_sandbox_refuses_is_said_in_words(shop: Path) -> None:
-    verdict = verified(shop, "import subprocess\n\ndef test_a():\n    subprocess.run(['true'])\n")
-    assert "is what the sandbox answers to network, other programs and signals" in verdict.log
+    tests = "import socket, subprocess\n\ndef test_a():\n    subprocess.run(['true'])\n\n"
+    verdict = verified(shop, tests + "def test_b():\n    socket.create_connection(('127.0.0.1', 9), 1)\n")
+    assert "is what the sandbox answers to network and signals" in verdict.log
     assert PROGRAMS in verdict.log
 
 

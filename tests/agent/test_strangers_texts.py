@@ -28,9 +28,8 @@ from safeexec.agent.repair.judges import is_configuration, is_named, is_test
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
-from safeexec.agent.repair.verification import MAX_LOG, digest
-from safeexec.agent.repair.verification import _read as read_log
-from safeexec.agent.repair.witness import MAX_CHARACTERS, Witness
+from safeexec.agent.repair.verification import MAX_LOG, digest, read_log
+from safeexec.agent.repair.witness import read_report
 from safeexec.agent.survey import FileSurvey, survey_of
 from safeexec.agent.transcript import conversation
 from safeexec.errors import SandboxError
@@ -65,6 +64,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "a name in a log": lambda text: read_log(
         ["pytest"], 6000, 1, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}
     ),
+    "the report of a verification": lambda text: read_report(text.encode("utf-8", "surrogatepass")),
     "the digest of a log": lambda text: digest(text, 1000),
     "a passage to replace": lambda text: replace_passage(text, text[: len(text) // 2] + "?", "x", "p"),
     "a diff": diffed,
@@ -132,16 +132,6 @@ def test_names_of_many_parts_are_compared_in_little_memory() -> None:
     before = Verification(False, "", outcomes={f"{'a.' * 240}{n}": "passed" for n in range(5000)}, passed=5000)
     after = Verification(False, "", frozenset(before.outcomes), 0, outcomes=dict.fromkeys(before.outcomes, "failed"))
     assert "tests fail that did not before" in after.worse_than(before)
-
-
-def test_a_process_may_not_fill_the_memory_of_the_host_with_names() -> None:
-    witness = Witness()
-    told = 0
-    with pytest.raises(ValueError, match="too long"):
-        for number in range(10**6):
-            witness.witness(f"{number}{'x' * 2000}", "passed")
-            told += 1
-    assert sum(map(len, witness.outcomes)) <= MAX_CHARACTERS and told > 10_000
 
 
 # Transcripts and recorded runs

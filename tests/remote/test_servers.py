@@ -235,8 +235,8 @@ def test_an_address_that_is_none(url: str) -> None:
 
 
 def test_one_of_the_two_is_needed() -> None:
-    for wrong in ({}, {"url": "http://x", "command": ["x"]}):
-        with pytest.raises(TypeError, match="the url of a server, or command="):
+    for wrong in ({}, {"url": "http://x", "command": ["x"]}, {"url": ["http://x", "http://y"]}):
+        with pytest.raises(TypeError, match=r"the url of a server, or command=|takes one url; several servers"):
             connect(**wrong)
 
 

@@ -133,7 +133,7 @@ class PluginCore:
                 self._follow(loaded.core)
             exports = yield from self._install(loaded.core)
             if fresh:
-                yield from loaded.park()
+                yield from loaded.freeze()
         except BaseException:
             yield from loaded.close()
             raise

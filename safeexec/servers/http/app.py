@@ -53,7 +53,7 @@ def routes() -> list[BaseRoute]:
         Route("/metrics", _metrics),
         Route("/openapi.json", _openapi),
         *sessions.routes(),
-        *judge.routes(),
+        Route("/run_code", judge.run_code, methods=["POST"]),
         *e2b.routes(),
     ]
 

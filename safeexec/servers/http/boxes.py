@@ -31,9 +31,9 @@ ENVD_VERSION = "0.5.8"
 """Of E2B's own daemon: what its SDKs may ask for."""
 MAX_SECONDS = 24 * 3600
 MAX_KEPT = 1000
-"""Sandboxes, paused ones and snapshots of one tenant together."""
+"""Sandboxes of one tenant, paused ones included."""
 MAX_SAVED = 4 << 30
-"""Bytes of the files of one tenant's paused sandboxes and snapshots together."""
+"""Bytes of the files of one tenant's paused sandboxes together."""
 SWEEP_SECONDS = 1.0
 OWN_TOKENS = ("/execute", "/contexts", "/files", "/health", "/process.Process", "/filesystem.Filesystem")
 """Where the secrets of one sandbox count, and the tenant's token does not."""
@@ -50,7 +50,7 @@ NOTHING = (NULL, Raw(b"{}"), Raw(b"[]"), Raw(b"false"))
 
 
 class NewSandbox(Struct):
-    """`templateID` may be a snapshot; any other name is ignored."""
+    """The body of a request for a sandbox. `templateID` is told back, and ignored else."""
 
     templateID: Name = ""
     timeout: Seconds = 300
@@ -192,22 +192,11 @@ class Box:
         }
 
 
-class Snapshot(Struct):
-    """A sandbox's default context as a file, from which new sandboxes may begin. `source` is the id of that sandbox."""
-
-    tenant: Tenant
-    source: str
-    names: list[str]
-    saved: SavedContext
-    id: str = field(default_factory=lambda: f"s{secrets.token_hex(12)}")
-
-
 class Boxes:
     """All sandboxes of a server in this shape."""
 
     def __init__(self) -> None:
         self._boxes: dict[str, Box] = {}
-        self._snapshots: dict[str, Snapshot] = {}
         self._states: tempfile.TemporaryDirectory[str] | None = None
         self._saved: Counter[Tenant] = Counter()
         """The bytes of each tenant's states."""
@@ -264,21 +253,13 @@ class Boxes:
     def of(self, tenant: Tenant) -> list[Box]:
         return [box for box in self._boxes.values() if box.tenant is tenant]
 
-    def snapshots_of(self, tenant: Tenant) -> list[Snapshot]:
-        return [snapshot for snapshot in self._snapshots.values() if snapshot.tenant is tenant]
-
-    def snapshot(self, tenant: Tenant, name: str) -> Snapshot | None:
-        found = self._snapshots.get(name)
-        return found if found is not None and found.tenant is tenant else None
-
     # Lives
 
     async def create(self, tenant: Tenant, asked: NewSandbox) -> Box:
-        """Make a new sandbox, from a snapshot where one is named. Raises `RefusedRequest`."""
+        """Make a new sandbox. Raises `RefusedRequest`."""
         self._check_room(tenant)
-        snapshot = self.snapshot(tenant, asked.templateID)
         box = Box(tenant, asked, asked.timeout)
-        box.contexts["default"] = await self._context(box, snapshot.saved if snapshot is not None else None)
+        box.contexts["default"] = await self._context(box, None)
         self._boxes[box.id] = box
         return box
 
@@ -380,19 +361,6 @@ class Boxes:
             del box.contexts[name]
             await context.close()
 
-    async def take_snapshot(self, box: Box, name: str) -> Snapshot:
-        """Keep the default context as a file, for sandboxes to come."""
-        self._check_room(box.tenant)
-        async with box.at_rest():
-            saved = await self._save(box.tenant, box.context(None).session)
-        snapshot = Snapshot(box.tenant, box.id, [name] if name else [], saved)
-        self._snapshots[snapshot.id] = snapshot
-        return snapshot
-
-    def drop(self, snapshot: Snapshot) -> None:
-        del self._snapshots[snapshot.id]
-        self._remove(snapshot.tenant, snapshot.saved)
-
     async def kill(self, box: Box) -> None:
         """End it at once, whatever it does."""
         self._boxes.pop(box.id, None)
@@ -473,8 +441,8 @@ class Boxes:
         saved.path.unlink(missing_ok=True)
 
     def _check_room(self, tenant: Tenant) -> None:
-        if len(self.of(tenant)) + len(self.snapshots_of(tenant)) >= MAX_KEPT:
-            raise full(f"{MAX_KEPT} sandboxes and snapshots are kept")
+        if len(self.of(tenant)) >= MAX_KEPT:
+            raise full(f"{MAX_KEPT} sandboxes are kept")
 
 
 async def _copy_files(source: AsyncSession, target: AsyncSession) -> None:

@@ -275,7 +275,7 @@ class Notebook:
 
     def _explain(self, name: str) -> CellFailure | None:
         """`name?`"""
-        text = introspection.inspect(self.session, name, len(name))
+        text = introspection.inspect(self.session, name)
         if text is None:
             return refused(
                 f"nothing is known of {one_line(name)}", "Name a variable of a cell that has run, or a module."

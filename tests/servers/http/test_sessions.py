@@ -255,7 +255,7 @@ def described(server: Server) -> dict[str, Any]:
 def test_the_description_has_every_method(described: dict[str, Any]) -> None:
     assert described["openapi"] == "3.1.0"
     paths = {path for path, verbs in described["paths"].items() if "post" in verbs}
-    assert paths >= {method.path for method in METHODS.values()} | {"/run_code", "/run_jupyter", "/execute_batch"}
+    assert paths >= {method.path for method in METHODS.values()} | {"/run_code", "/execute"}
     text = json.dumps(described)
     names = {piece.partition('"')[0] for piece in text.split('"#/components/schemas/')[1:]}
     assert names <= described["components"]["schemas"].keys()
@@ -272,8 +272,8 @@ JSON = st.recursive(
 )
 NAMES = st.sampled_from(
     (
-        *("source", "code", "policy", "files", "name", "n", "timeout", "stdin", "argv", "memory_mb", "cells"),
-        *("scripts", "languages", "templateID", "count", "request_id", "stream", "state", "value", "path"),
+        *("source", "code", "policy", "files", "name", "n", "timeout", "stdin", "argv", "memory_mb", "args"),
+        *("fetch_files", "language", "templateID", "count", "request_id", "stream", "state", "value", "path"),
     )
 )
 
