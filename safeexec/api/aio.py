@@ -20,7 +20,7 @@ from safeexec.api.many import each_of, parts_of, workers_for
 from safeexec.engine.host.waiting import Core, Work
 
 if TYPE_CHECKING:
-    from safeexec.api.options import Program, RunOptions, SessionChanges
+    from safeexec.api.options import Program, RunOptions
     from safeexec.api.plugins.aio import AsyncPlugin
     from safeexec.api.plugins.plugin import Plugin, PluginCore
     from safeexec.engine.host.session.session import SessionCore
@@ -103,9 +103,23 @@ def opening(method: Any) -> Any:
 def giving(
     method: Callable[Concatenate[Any, P], list[Session]],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, list[AsyncSession]]]:
-    """As `awaited`, of a method that gives sessions: here they have the async API."""
+    """Return the same as `awaited`, of a method that gives sessions: here they have the async API."""
     found: Any = awaited(method)
     return found  # type: ignore[no-any-return]
+
+
+def in_thread(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    """Return the awaited form of a method that waits for the file system, or for a server: it runs in a thread."""
+
+    def work(call: Callable[[], R]) -> Core[R]:
+        found: R = yield Work(call)
+        return found
+
+    @wraps(method)
+    async def on_loop(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await drive(work(partial(method, self, *args, **kwargs)), undo=False)
+
+    return on_loop
 
 
 class AsyncSandbox(SandboxAPI):
@@ -143,17 +157,7 @@ class AsyncSandbox(SandboxAPI):
         await self.close()
         return await self.open()
 
-    def session(self, **tightened: Unpack[SessionChanges]) -> Opening[AsyncSession]:
-        """Return a new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``.
-        `session_for`, `restore` and `plugin` are awaited or entered, too.
-        """
-        core = self._core
-
-        async def begin() -> AsyncSession:
-            return AsyncSession(await drive(core.new_session(**tightened)))
-
-        return Opening(begin())
-
+    session = opening(Sandbox.session)
     session_for = opening(Sandbox.session_for)
     forget = awaited(Sandbox.forget)
     stored = awaited(Sandbox.stored)
@@ -176,7 +180,7 @@ class AsyncSandbox(SandboxAPI):
     async def map_as_completed(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[tuple[int, Result]]:
-        """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
+        """Run programs as `map` does; each result as soon as it is there, with the number of its program (from 0)."""
         async with aclosing(self._results(programs, workers, timeout, in_order=False)) as results:
             async for numbered in results:
                 yield numbered
@@ -264,17 +268,9 @@ class AsyncSession(SessionAPI):
 
     # Files
 
-    async def read_file(self, name: str, *, max_bytes: int | None = None) -> bytes:
-        """As `Session.read_file`."""
-        return await drive(_working(partial(self._core.read_file, name, max_bytes)), undo=False)
-
-    async def write_file(self, name: str, data: bytes | str) -> None:
-        """As `Session.write_file`."""
-        await drive(_working(partial(self._core.write_file, name, data)), undo=False)
-
-    async def list_files(self) -> list[str]:
-        """As `Session.list_files`."""
-        return await drive(_working(self._core.list_files), undo=False)
+    read_file = in_thread(Session.read_file)
+    write_file = in_thread(Session.write_file)
+    list_files = in_thread(Session.list_files)
 
     # Checkpoints
 
@@ -300,12 +296,6 @@ class AsyncSession(SessionAPI):
     def protection(self) -> Awaitable[tuple[Mechanism, ...]]:
         """What the kernel does for this very session, tried as by `Session.protection`: `await` it."""
         return drive(self._core.protection(), undo=False)
-
-
-def _working(call: Callable[[], R]) -> Core[R]:
-    """Return what `call` gives, which waits for the file system, or for a server: in a thread."""
-    found: R = yield Work(call)
-    return found
 
 
 class AsyncStream(OneStep):

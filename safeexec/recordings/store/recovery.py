@@ -227,7 +227,7 @@ class _PartReading:
         )
 
     def _newest(self) -> tuple[_Operation, list[int]]:
-        """The last operation whose state can be had, and the steps that ended after it."""
+        """Return the last operation whose state can be had, and the steps that ended after it."""
         lost: list[int] = []
         for one in reversed(self._operations):
             if self._can_be_had(one.moment):
@@ -374,5 +374,5 @@ def _shown(called: form.Called) -> str:
 
 
 def steps(first: int, last: int) -> str:
-    """Name them, with a verb."""
+    """Return their names, with a verb."""
     return f"step {first} is" if first == last else f"steps {first} to {last} are"
