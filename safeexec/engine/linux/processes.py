@@ -32,7 +32,7 @@ SCM_RIGHTS, SCM_CREDENTIALS, SCM_PIDFD = 1, 2, 4
 SO_PASSCRED, SO_PASSPIDFD = 16, 76
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 SWEEP_SECONDS = 1.0
-"""How long the end of strays may take."""
+"""How long the end of orphans may take."""
 _RSS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.M)
 _PSS = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.M)
 _RSS_SHARED = re.compile(rb"^RssShmem:\s+(\d+) kB", re.M)
@@ -403,7 +403,7 @@ def children_of(pid: int) -> list[int] | None:
     return None if children is None else [int(child) for child in children.split()]
 
 
-def end_strays(
+def end_orphans(
     leader_fd: int,
     leader: int,
     keep: Callable[[], Collection[int] | None],
@@ -421,12 +421,12 @@ def end_strays(
     try:  # around the signal too: an interrupt right after it would leave everything stopped
         if not signal_group(leader_fd, leader, signal.SIGSTOP):
             return True
-        return _kill_strays(leader, keep, reapers, ending, time.monotonic() + SWEEP_SECONDS)
+        return _kill_orphans(leader, keep, reapers, ending, time.monotonic() + SWEEP_SECONDS)
     finally:
         signal_group(leader_fd, leader, signal.SIGCONT)
 
 
-def _kill_strays(
+def _kill_orphans(
     leader: int,
     keep: Callable[[], Collection[int] | None],
     reapers: Collection[int],
@@ -441,14 +441,14 @@ def _kill_strays(
         kept = keep()
         if kept is None:
             return True
-        strays = [pid for pid in found if not _descends(pid, found, kept)]
-        if killed.issuperset(strays):
+        orphans = [pid for pid in found if not _descends(pid, found, kept)]
+        if killed.issuperset(orphans):
             return True
         if time.monotonic() >= deadline:
             return False
-        for pid in strays:
+        for pid in orphans:
             kill_member(pid, leader)
-        killed.update(strays)
+        killed.update(orphans)
 
 
 def _has_orphans(

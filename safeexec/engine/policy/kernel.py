@@ -106,7 +106,7 @@ that is being made. With two for each, a third of 32 branches had no checkpoint 
 
 
 def session_processes(limits: Limits) -> int:
-    """Return how many processes a session may have alive at once: runner, branches, threads, parked checkpoints."""
+    """Return how many processes a session may have alive at once: runner, branches, threads, frozen checkpoints."""
     return 8 + limits.processes + limits.threads + limits.checkpoints + _OF_A_BRANCH * limits.branches
 
 

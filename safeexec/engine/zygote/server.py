@@ -140,7 +140,7 @@ class Zygote:
             if isinstance(request, m.RunCommand):
                 assert self.command_lockdown is not None
                 link = self.server.link
-                run_command(request, control, stdout, stderr, link.fileno(), self.command_lockdown, link.seal)
+                run_command(request, control, stdout, stderr, link.fileno(), self.command_lockdown, link.token)
             become_child(request, control, stdout, stderr, shared, self.server, self.lockdown, self.seed, self.packages)
         except BaseException as error:
             _report(host, request.number, error)

@@ -36,6 +36,12 @@ again after 61 of them.
 """
 
 
+def refuse(wrong: object, problem: str) -> None:
+    """Raises `ProtocolError` with this problem where something is wrong."""
+    if wrong:
+        raise ProtocolError(problem)
+
+
 class Clock:
     """The CPU time that the values of one message may take where the sender can choose what they cost."""
 

@@ -1,4 +1,4 @@
-"""pidfds, identities, descriptors and strays, with real processes."""
+"""pidfds, identities, descriptors and orphans, with real processes."""
 
 from __future__ import annotations
 
@@ -295,7 +295,7 @@ def _living(session: int) -> set[int]:
     return {stat.pid for stat in processes.session_members(session)}
 
 
-def test_strays_of_a_session_are_ended_and_what_is_kept_is_not() -> None:
+def test_orphans_of_a_session_are_ended_and_what_is_kept_is_not() -> None:
     """The leader and an orphan end. The one that is to stay stays, with its child."""
 
     def act() -> str:
@@ -308,10 +308,10 @@ def test_strays_of_a_session_are_ended_and_what_is_kept_is_not() -> None:
 
     with _session_that_tells(act) as (session, pidfd, (kept,)):
         until(lambda: len(_living(session)) == 4)
-        assert processes.end_strays(pidfd, session, lambda: {kept})
+        assert processes.end_orphans(pidfd, session, lambda: {kept})
         until(lambda: len(_living(session)) == 2)
         assert kept in _living(session)
-        assert processes.end_strays(pidfd, session, lambda: None)
+        assert processes.end_orphans(pidfd, session, lambda: None)
         assert len(_living(session)) == 2 and all(stat.state != "T" for stat in processes.session_members(session))
     until(lambda: not _living(session))
 
@@ -342,7 +342,7 @@ def test_parents_that_name_each_other_end_the_search() -> None:
     assert not processes._descends(2, {2: 3, 3: 2}, {9})
 
 
-def test_strays_of_a_process_that_is_still_ending_are_ended() -> None:
+def test_orphans_of_a_process_that_is_still_ending_are_ended() -> None:
     """They lie below it, and it below one that is kept. What has been told of stays there, too."""
     read_end, write_end = os.pipe()
 
@@ -353,11 +353,11 @@ def test_strays_of_a_process_that_is_still_ending_are_ended() -> None:
         _sleeper(runner)
         return os.read(read_end, 100).decode()
 
-    with _session_that_tells(act) as (session, pidfd, (ending, known, stray)):
+    with _session_that_tells(act) as (session, pidfd, (ending, known, orphan)):
         kept = {session, known}
-        assert processes.end_strays(pidfd, session, lambda: kept, (os.getpid(),))
-        assert processes.process_stat(stray) is not None
-        assert processes.end_strays(pidfd, session, lambda: kept, (os.getpid(),), ending)
+        assert processes.end_orphans(pidfd, session, lambda: kept, (os.getpid(),))
+        assert processes.process_stat(orphan) is not None
+        assert processes.end_orphans(pidfd, session, lambda: kept, (os.getpid(),), ending)
         until(lambda: _living(session) == {*kept, ending})
     os.close(read_end)
     os.close(write_end)
@@ -403,7 +403,7 @@ def test_a_storm_of_forks_is_ended_and_what_is_kept_is_not(doublings: int) -> No
 
     with _session_that_tells(act) as (session, pidfd, kept):
         until(lambda: len(_living(session)) > 4)
-        assert processes.end_strays(pidfd, session, lambda: {*kept})
+        assert processes.end_orphans(pidfd, session, lambda: {*kept})
         until(lambda: _living(session) == {*kept})
 
 

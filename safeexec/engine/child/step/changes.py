@@ -76,9 +76,12 @@ def before_step(namespace: dict[str, Any], body: CodeType | None, tail: CodeType
     """Remember what the step that consists of `body` and `tail` finds; without either, which a query of SQL is, all
     names. Runs no guest code.
     """
-    mentioned = all_names(body) if body is not None else set()
-    if tail is not None:
-        mentioned |= all_names(tail)
+    mentioned: set[str] = set()
+    parts: list[Any] = [body, tail]
+    for part in parts:  # codes, and the constants in them, some of which are codes
+        if type(part) is CodeType:
+            mentioned.update(part.co_names)
+            parts += part.co_consts
     size = len(namespace)
     watched = size > _ALL_NAMES and not (body is None and tail is None)
     if not watched:

@@ -62,6 +62,8 @@ class Displays:
         """Those of them that it passed to `display`: they are closed at its end, for its next lines may draw there."""
         self._left_open: list[Any] = []
         """Those that it left open, unshown: the current one stays so for the next step, the others are closed there."""
+        self.in_use = False
+        """Whether there may be something to show besides a step's value: by `display`, or by matplotlib."""
         self.tell: Callable[[DisplayData], None] | None = None
         """Hears of each display as it comes, but not of the step's value."""
 
@@ -165,6 +167,7 @@ class Displays:
         """Have `plt.show()` and `figure.show()` show all that is new. Both end in `show` of the figure's manager:
         `plt.show()` by `_Backend.show` (Agg, PDF, SVG; matplotlib 3.11).
         """
+        self.in_use = True
         sys.modules["matplotlib.backend_bases"].FigureManagerBase.show = lambda manager: self.show_figures()
 
     def _tell_of_empty_files(self) -> None:
@@ -266,6 +269,7 @@ class Displays:
     def _add(
         self, data: dict[str, Any], display_id: str | None = None, update: bool = False, *, tell: bool = True
     ) -> None:
+        self.in_use = True
         replaced = [place for place, shown in enumerate(self._shown) if update and shown.display_id == display_id]
         if len(self._shown) >= MAX_DISPLAYS and not replaced:
             self._left_out += 1

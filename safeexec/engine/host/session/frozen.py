@@ -43,12 +43,12 @@ class FrozenState:
         channel.close()
 
     def adopt(self, channel: Channel, out: OutputFile, err: OutputFile) -> None:
-        """The session goes on in a process that was thawed from the copy, and writes to `out` and `err`."""
+        """The session goes on in a process that was resumed from the copy, and writes to `out` and `err`."""
         self._core.processes.adopt(channel, self.copy, out, err)
         self._core.supervisor.arrived()
 
 
-def park(core: SessionCore, name: str) -> Core[FrozenState]:
+def freeze(core: SessionCore, name: str) -> Core[FrozenState]:
     """Return the state as it is now, under a name. The process goes on until it is left."""
     yield from core.checkpoint(name)
     return FrozenState(core, name, *core.processes.history.find(name))

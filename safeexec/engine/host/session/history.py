@@ -1,7 +1,7 @@
 """What a session can go back to: which states there were, which have a copy, which are a copy and the steps since,
 where a rollback and a kill lead, and what may be dropped.
 
-Pure: no process, no clock, no descriptor. A copy is whatever object the caller keeps for a parked process, an entry of
+Pure: no process, no clock, no descriptor. A copy is whatever object the caller keeps for a frozen process, an entry of
 the journal whatever it needs to do a step once more; this module compares copies by identity and gives back those that
 nothing leads to any more. The caller ends them.
 """
@@ -78,7 +78,7 @@ class History(Generic[C]):
         """The state that the running step, or change, leads to."""
         self.named: dict[str, tuple[State, C]] = {}
         self.base: C | None = None
-        """The copy that the process was thawed from. It is kept when its name is dropped."""
+        """The copy that the process was resumed from. It is kept when its name is dropped."""
         self._begun: State | None = self.root
         """The state that the process began in, as long as it has no name that was given to it later."""
         self._copies: dict[C, State] = {}
@@ -193,7 +193,7 @@ class History(Generic[C]):
         return [*self._forget([old]), *self._dropped()]
 
     def keep(self, name: str, copy: C) -> list[C]:
-        """Name the state as it is now, of which `copy` has parked. Returns what had that name, if nothing else leads
+        """Name the state as it is now, of which `copy` is frozen. Returns what had that name, if nothing else leads
         there.
         """
         before = self.drop(name) if name in self.named else []
@@ -263,7 +263,7 @@ class History(Generic[C]):
 
     def needs_no_process(self) -> bool:
         """Tell whether what the process began as leads to the state as it is, by repeated steps: a new child, or
-        the copy that it was thawed from. Then another one is as good.
+        the copy that it was resumed from. Then another one is as good.
         """
         began = self._copies.get(self.base) if self.base is not None else None
         memory = FRESH if self.base is None else None if began is None else began.memory
@@ -321,7 +321,7 @@ class History(Generic[C]):
         return self.root if state is None else state
 
     def arrive(self, state: State, base: C | None = None) -> list[C]:
-        """Return the session is in `state` again, thawed from `base`, or a new child. Returns the copies that nothing
+        """The session is in `state` again, resumed from `base`, or a new child. Returns the copies that nothing
         leads to any more.
         """
         self.current, self.next, self.base, self._begun = state, None, base, state
@@ -353,8 +353,8 @@ class History(Generic[C]):
         """Forget the copies that nothing leads to, and the states between the others.
 
         What leads somewhere: the names; the state as it is now and the one before the last step; and, until one of
-        these is known to have parked, the older ones down to the newest that is. A copy with a name does not count for
-        that, as its name may be dropped; the one that the process was thawed from does.
+        these is known to be frozen, the older ones down to the newest that is. A copy with a name does not count for
+        that, as its name may be dropped; the one that the process was resumed from does.
         """
         current = self.current
         kept = [self._base_of(current.memory, lasting=True)]
@@ -418,7 +418,7 @@ class History(Generic[C]):
         return found
 
     def _is_safe(self, memory: Memory | None) -> bool:
-        """Tell whether a copy of it is known to have parked that stays when names are dropped, or it needs none."""
+        """Tell whether a copy of it is known to be frozen that stays when names are dropped, or it needs none."""
         if memory is None or memory is FRESH:
             return memory is FRESH
         found = [copy for copy, of in self._copies.items() if of.memory is memory and copy not in self.uncertain]

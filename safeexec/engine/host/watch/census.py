@@ -74,7 +74,7 @@ class Process:
         self.spent = 0.0
         """CPU time since the look before."""
         self.worked = 0.0
-        """What a parked copy has used since it was first seen."""
+        """What a frozen copy has used since it was first seen."""
         self.held = 0
         self.first = 0
         """What it held when it was first seen: of a fork, nearly all is its parent's, too."""

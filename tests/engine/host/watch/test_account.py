@@ -160,7 +160,7 @@ def test_a_copy_that_works_ends_with_the_runner_and_one_that_waits_does_not(scen
 
 
 def test_a_process_in_the_making_is_no_guest(scene: Scene) -> None:
-    """A copy that is about to park holds what the runner holds. Only as many as the host has asked for."""
+    """A copy that is about to freeze holds what the runner holds. Only as many as the host has asked for."""
     scene.machine.living[scene.runner].held += 50 * MIB
     scene.session.promised = 1
     scene.machine.fork(scene.runner)
