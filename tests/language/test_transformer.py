@@ -13,6 +13,7 @@ from safeexec.language.rules import rules_of
 from safeexec.language.step import PolicyJudge, compile_step
 from safeexec.language.transformer import StepTransformer
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
+from tests.language.constructs import SAMPLES
 
 REFUSED = [
     # frames, code, globals, wherever an expression can stand
@@ -219,31 +220,7 @@ def test_what_the_screen_passes_is_not_rewritten(source: str, plan: LanguagePlan
         assert not transformer.rewritten and not transformer.findings
 
 
-@pytest.mark.parametrize(
-    ("construct", "source"),
-    [
-        ("class", "class A: pass"),
-        ("function", "def f(): pass"),
-        ("function", "async def f(): pass"),
-        ("async", "async def f(): pass"),
-        ("lambda", "lambda: 1"),
-        ("while", "while 1: pass"),
-        ("for", "for i in x: pass"),
-        ("import", "import math"),
-        ("star-import", "from math import *"),
-        ("decorator", "@property\ndef f(): pass"),
-        ("try", "try: pass\nexcept* E: pass"),
-        ("comprehension", "[i for i in x]"),
-        ("walrus", "(x := 1)"),
-        ("assignment", "x += 1"),
-        ("attribute", "x.y"),
-        ("f-string", "f'{x}'"),
-        ("with", "with x: pass"),
-        ("delete", "del x"),
-        ("yield", "def f(): yield"),
-        ("match", "match x:\n    case _: pass"),
-    ],
-)
+@pytest.mark.parametrize(("construct", "source"), SAMPLES.items())
 def test_a_construct_that_the_policy_refuses(construct: str, source: str, plan: LanguagePlan) -> None:
     strict = msgspec.structs.replace(plan, refused_constructs={construct: "test.yaml:7"})
     with pytest.raises(Rejection) as caught:
