@@ -361,12 +361,16 @@ class SandboxCore:
 
     def session_suspended(self, session: SessionCore) -> None:
         """It is left to the store, and has nothing here until it is used again."""
+        self._let_go(session)
+        session.rests = False
+
+    def _let_go(self, session: SessionCore) -> None:
+        """It has nothing here any more: its place and its descriptors are for others."""
         if session in self._open:
             self._open.discard(session)
             self._awake.discard(session)
             descriptors.count(0 if session.rests else -1)
-            session.rests = False
-            session.watched.close()
+        session.watched.close()
         self._places.closed(session)
         self.replenish()
 
@@ -448,18 +452,12 @@ class SandboxCore:
         session.watched.close()
 
     def session_closed(self, session: SessionCore) -> None:
-        if session in self._open:
-            self._open.discard(session)
-            self._awake.discard(session)
-            descriptors.count(0 if session.rests else -1)
         self._labels.closed(session)
-        session.watched.close()
         if session.effects is not None:
             session.effects.closed()
         if session.recorder is not None:
             session.recorder.closed(session)
-        self._places.closed(session)
-        self.replenish()
+        self._let_go(session)
 
     def open_sessions(self, *, awake: bool = False) -> list[SessionCore]:
         """Those of callers: not the ones that hold the states of templates. `awake`: none that rest."""

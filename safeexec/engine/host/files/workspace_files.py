@@ -16,7 +16,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import NamedTuple
 
 from safeexec.common.text import one_line
 from safeexec.engine.host.files import tree
@@ -37,21 +36,15 @@ one is the kernel's, so that setting the other back hides nothing.
 """
 
 
-class FileInfo(NamedTuple):
-    """One regular file. `name` is relative to the workspace with ``/``; `size` counts bytes, holes included."""
-
-    name: str
-    size: int
-
-
-def list_files(top: int, *, max_files: int = MAX_FILES) -> list[FileInfo]:
-    """Return the regular files below a directory, sorted by name; at most `max_files` of them and 32 directories deep.
+def list_files(top: int, *, max_files: int = MAX_FILES) -> list[str]:
+    """Return the names of the regular files below a directory, sorted; at most `max_files` of them and 32 directories
+    deep.
 
     Links, FIFOs, sockets and devices are left out, and so is what vanishes meanwhile.
     """
     found = tree.walk(top, regains=False)
-    files = (FileInfo(path, info.st_size) for path, info in found if stat.S_ISREG(info.st_mode))
-    return sorted(islice((file for file in files if file.name.count("/") <= MAX_DEPTH), max_files))
+    files = (path for path, info in found if stat.S_ISREG(info.st_mode) and path.count("/") <= MAX_DEPTH)
+    return sorted(islice(files, max_files))
 
 
 def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
