@@ -39,7 +39,7 @@ def encode(
     array_bytes: int | None = None,
     text: str | None = None,
 ) -> Encoded:
-    """`value` as bytes, at most about `max_bytes` of them and `max_depth` containers deep. Raises nothing.
+    """Return `value` as bytes, at most about `max_bytes` of them and `max_depth` containers deep. Raises nothing.
 
     Parts that do not fit become `Opaque` and set `truncated`. `arrays`: numpy arrays, DataFrames and Series cross by
     content, all of them together within `array_bytes` where it is given. `text` is the repr of the whole value where

@@ -147,13 +147,13 @@ def _write_series(w: Writer, value: Any, depth: int) -> None:
 
 
 def _write_array_value(w: Writer, value: Any, depth: int) -> None:
-    """`df["a"].array`, a Categorical: an index without a name carries it; what comes back is its array."""
+    """Write `df["a"].array`, a Categorical: an index without a name carries it; what comes back is its array."""
     w.put([], depth)
     w.put(_column(sys.modules["pandas"].Series(value)), depth)
 
 
 def _write_index(w: Writer, index: Any, depth: int) -> None:
-    """An index: its names and one column, which for a range is a range, and for a MultiIndex levels and codes."""
+    """Write an index: its names and one column, which for a range is a range, and for a MultiIndex levels and codes."""
     pandas = sys.modules["pandas"]
     w.put(list(index.names), depth)
     if type(index) is pandas.RangeIndex:
@@ -253,7 +253,7 @@ def _of_block(r: Reader, levels: Any, rows: Any, names: Any, block: Any, pandas:
 
 
 def _plain_frame(r: Reader, levels: list[Any], rows: Any, names: list[Any], columns: list[Any]) -> dict[Any, Any]:
-    """The columns by name, after those of an index that says something, which are named as `reset_index` does."""
+    """Return the columns by name, after those of an index that says something, named as by `reset_index`."""
     if _says_something(r, levels, rows):
         if len(levels) == 1:
             parts, default = [rows], ["index"]

@@ -101,7 +101,7 @@ def _put(parent: int, name: str, data: bytes, owner: tuple[int, int] | None) -> 
 
 
 def changed_since(before: Marks, after: Marks) -> tuple[FileChange, ...]:
-    """Files created, changed and deleted between two looks at a workspace, sorted by name."""
+    """Return the files created, changed and deleted between two looks at a workspace, sorted by name."""
     changes = [
         FileChange(one_line(name, NAME_CHARACTERS), "changed" if name in before else "created", mark[1], _type(name))
         for name, mark in after.items()
@@ -137,7 +137,7 @@ def _check_regular(name: str, info: os.stat_result) -> None:
 
 
 def _read_all(name: str, fd: int, max_bytes: int) -> bytes:
-    """To the end of the file, which may still grow."""
+    """Read to the end of the file, which may still grow."""
     pieces: list[bytes] = []
     left = max_bytes + 1
     while left > 0:

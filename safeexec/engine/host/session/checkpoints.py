@@ -1,4 +1,4 @@
-"""Frozen copies of a session's process: what the host holds of each, and how one is woken.
+"""Frozen copies of a session's process: what the host holds of each, and how one is resumed.
 
 A copy waits on its control socket, whose other end it holds. Closing ours ends the copy.
 """

@@ -88,7 +88,7 @@ class History(Generic[C]):
     # A step, or a change by the host
 
     def begin(self, step: int | None = None) -> None:
-        """Step `step` begins; without a number, the host changes variables: another version of the same state."""
+        """Begin step `step`; without a number, a change of variables by the host: another version of the same state."""
         now, memory = self.current, self.current.memory
         older = now if memory is FRESH else now.older
         for copied in self._copies.values():
@@ -132,7 +132,7 @@ class History(Generic[C]):
         self.next = None
 
     def pass_over(self, step: int) -> list[C]:
-        """Step `step` ran nothing: it is part of the session, with the memory and the files of the state before it.
+        """Take in step `step`, which ran nothing, with the memory and the files of the state before it.
         Returns the copies that nothing leads to any more.
         """
         now = self.current
@@ -144,8 +144,8 @@ class History(Generic[C]):
         return self._dropped()
 
     def change_files(self, files: Any) -> None:
-        """The host changed files: the same memory with other files. Copies of it serve both; a name keeps what it
-        named.
+        """Take in files that the host changed: the same memory with other files. Copies of it serve both; a name keeps
+        what it named.
 
         Without automatic copies a kill leads back to the state that the process began in: that state gets these files,
         too.
@@ -168,7 +168,7 @@ class History(Generic[C]):
             state.older = self._begun
 
     def see_files(self, files: Any) -> None:
-        """The state has these files, whoever made them."""
+        """Give the state these files, whoever made them."""
         now = self.current
         self.current = _with_files(now, files)
         if now is self.root:
@@ -179,16 +179,16 @@ class History(Generic[C]):
     # Copies
 
     def note_frozen(self, copy: C) -> None:
-        """`copy` is there."""
+        """Count a copy as certain: it is there."""
         if copy in self.uncertain:
             self.uncertain.remove(copy)
 
     def note_lost(self, copy: C) -> None:
-        """`copy` never came to be, has ended, or has to go. A name that it had is still listed until it is dropped."""
+        """Forget a copy that never came to be, or has ended. A name that it had is still listed until it is dropped."""
         self._forget([copy])
 
     def replace(self, old: C, new: C) -> list[C]:
-        """`new` is another copy of what `old` is of, and takes its place. Returns what nothing leads to any more."""
+        """Put `new`, another copy of what `old` is of, in its place. Returns what nothing leads to any more."""
         self._copies[new] = self._copies[old]
         return [*self._forget([old]), *self._dropped()]
 
@@ -321,8 +321,8 @@ class History(Generic[C]):
         return self.root if state is None else state
 
     def arrive(self, state: State, base: C | None = None) -> list[C]:
-        """The session is in `state` again, resumed from `base`, or a new child. Returns the copies that nothing
-        leads to any more.
+        """Be in `state` again, resumed from `base`, or in a new child. Returns the copies that nothing leads to any
+        more.
         """
         self.current, self.next, self.base, self._begun = state, None, base, state
         if base is not None and (of := self._copies.get(base)) is not None and of.memory is not FRESH:

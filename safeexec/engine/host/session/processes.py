@@ -179,7 +179,7 @@ class SessionProcesses:
         self.err.close()
 
     def _run(self, channel: Channel, lineage: Lineage, origin: Checkpoint | None) -> None:
-        """From now on the session's process is that of `channel`."""
+        """Have that of `channel` as the session's process from now on."""
         if channel is not self._coming:
             self._give_up_coming()
         self._coming = None
@@ -351,7 +351,7 @@ class SessionProcesses:
             self._leave_lineages()
 
     def lose(self, copy: Checkpoint) -> None:
-        """There is no such copy any more."""
+        """Forget a copy that is there no more."""
         self.history.note_lost(copy)
         if all(copy is not named for _, named in self.history.named.values()):
             copy.release()
@@ -451,7 +451,7 @@ class SessionProcesses:
         return carried
 
     def _told_lost(self, what: str) -> str:
-        """`what` has become of the state, and which steps could not be repeated, if that is why."""
+        """Return `what` has become of the state, and which steps could not be repeated, if that is why."""
         if not self.lost:
             return what
         first, last = self.lost[0], self.lost[-1]
@@ -506,7 +506,7 @@ class SessionProcesses:
         return [*problems, *notes_of(ready.notes)]
 
     def _repeat_or_stop(self, state: State, entries: list[m.JournalEntry], entropy: bytes = b"") -> Core[bool]:
-        """`_repeat`. If something came out otherwise, these steps are lost, and the process is ended."""
+        """Tell whether all came out as before; if not, these steps are lost, and the process is ended."""
         if (yield from self._repeat(entries, entropy, state.memory.digest)):
             return True
         self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
@@ -676,7 +676,7 @@ class SessionProcesses:
         return ending
 
     def end_processes(self) -> list[int]:
-        """Kill what runs and what is frozen. Pidfds, the caller's to wait for and to close."""
+        """Kill what runs and what is frozen. Returns pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
         self._give_up_coming()
         self._withdraw_next_copy()
@@ -744,7 +744,7 @@ class SessionProcesses:
         return self.runner.pid if self.runner is not None else None
 
     def pids(self) -> Collection[int]:
-        """Runner and frozen copies: the processes of this session that are not orphans."""
+        """Return runner and frozen copies: the processes of this session that are not orphans."""
         pids = {pid for copy in self.copies() if (pid := copy.pid()) is not None}
         if (runner := self.runner) is not None and runner.pid is not None:
             pids.add(runner.pid)

@@ -144,7 +144,7 @@ class Tool:
 
     @staticmethod
     def told(error: Exception) -> str:
-        """Type and message of an exception of the host."""
+        """Return type and message of an exception of the host."""
         return ": ".join(filter(None, (type(error).__name__, _text(error))))
 
     def parameter(self, index: int) -> str:
@@ -183,8 +183,8 @@ three for the end of a loop; SystemExit (argparse raises it) would end the host.
 
 
 def contained(what: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """`function(...)`, or what is to be awaited. Raises `ToolError` for an exception that would end more than the
-    call.
+    """Return `function(...)`, or what is to be awaited. Raises `ToolError` for an exception that would end more than
+    the call.
     """
     try:
         value = function(*args, **kwargs)
@@ -205,7 +205,7 @@ def _contained(what: str, error: BaseException) -> ToolError:
 
 
 def _text(value: object) -> str:
-    """`value` as text that crosses: short, and without lone surrogates. Whatever its `__str__` does."""
+    """Return `value` as text that crosses: short, and without lone surrogates. Whatever its `__str__` does."""
     try:
         text = str(value)
     except KeyboardInterrupt:

@@ -80,7 +80,7 @@ class Accountant:
         self._rotation.remove(subject)
 
     def hurry(self, subject: Subject) -> None:
-        """It is in use, and was found `idle`: look at it soon."""
+        """Look soon at a session that is in use, and was found `idle`."""
         self._rotation.wake(subject)
         if self.idle:
             self.idle = False

@@ -61,7 +61,7 @@ class Rotation:
         self._due.pop(key, None)
 
     def wake(self, subject: Subject) -> None:
-        """It is in use again."""
+        """Look at it each time: it is in use again."""
         subject.idle = False
         self._due[id(subject)] = 0.0
 
