@@ -222,15 +222,14 @@ class History(Generic[C]):
         """Return the copies that could go for want of room: automatic ones, the oldest first, none that the present
         state is made of.
         """
-        kept = {copy for _, copy in self.named.values()}
-        memory = self.current.memory
-        bases = self._base_of(memory), self._base_of(memory, lasting=True)
+        kept, memory = self._names(), self.current.memory
+        bases = self._base_of(memory), self._base_of(memory, self._memories(lasting=True))
         return [copy for copy, state in self._copies.items() if copy not in kept and state.memory not in bases]
 
     def copies(self) -> list[C]:
         """Return every copy that is held, the oldest first; those with a name whose process has ended among them."""
         # Each step is one call of C code: a thread that sweeps a branch of the session may ask at the same time.
-        return list(dict.fromkeys((*self._copies, *[copy for _, copy in list(self.named.values())])))
+        return list(dict.fromkeys((*self._copies, *self._names())))
 
     def copies_of(self, state: State) -> list[C]:
         """Return the copies of a state's memory: the surest first, and of these the ones with a name."""
@@ -245,18 +244,28 @@ class History(Generic[C]):
         found = [copy for copy, of in self._copies.items() if of.memory is memory]
         if len(found) < 2:
             return found
-        names = [copy for _, copy in self.named.values()]
+        names = self._names()
         return sorted(found, key=lambda copy: (copy in self.uncertain, copy not in names))
+
+    def _names(self) -> list[C]:
+        """Return the copies that have a name."""
+        return [copy for _, copy in list(self.named.values())]
+
+    def _lasts(self, copy: C) -> bool:
+        """Tell whether a copy stays when names are dropped: the one that the process was resumed from does."""
+        return copy is self.base or copy not in self._names()
+
+    def _memories(self, *, lasting: bool = False) -> set[int]:
+        """Return the identities of the memories that have a copy, or one that is `lasting`."""
+        return {id(of.memory) for copy, of in self._copies.items() if not lasting or self._lasts(copy)}
 
     # Going back
 
-    def _base_of(self, memory: Memory | None, *, lasting: bool = False) -> Memory | None:
+    def _base_of(self, memory: Memory | None, have: set[int] | None = None) -> Memory | None:
         """Return what the memory is made of by entries of the journal: the nearest one that has a copy, or that of a
-        new child. Itself, if it has a copy; None if nothing leads there. `lasting`: without the copies that go when
-        their names are dropped.
+        new child. Itself, if it has a copy; None if nothing leads there. `have`: those that have one, where known.
         """
-        names = [copy for _, copy in self.named.values() if copy is not self.base] if lasting else []
-        have = {id(of.memory) for copy, of in self._copies.items() if copy not in names}
+        have = self._memories() if have is None else have
         while memory is not None and id(memory) not in have and memory is not FRESH:
             memory = memory.origin
         return memory
@@ -356,46 +365,40 @@ class History(Generic[C]):
         these is known to be frozen, the older ones down to the newest that is. A copy with a name does not count for
         that, as its name may be dropped; the one that the process was resumed from does.
         """
-        current = self.current
-        kept = [self._base_of(current.memory, lasting=True)]
-        if current.before is not None:
-            kept.append(self._base_of(current.before.memory, lasting=True))
-        line, safe, state = [current], self._is_safe(kept[0]), current.older
-        needed = [current]
+        lasting, state = self._memories(lasting=True), self.current.older
+        kept = [self._base_of(self.current.memory, lasting)]
+        safe = self._is_safe(kept[0])
+        if self.current.before is not None:
+            kept.append(self._base_of(self.current.before.memory, lasting))
+        line, needed = [self.current], 1
         while state is not None:
-            base = self._base_of(state.memory, lasting=True)
             if not safe:
-                kept.append(base)
-                needed.append(state)
+                needed += 1
+                kept.append(self._base_of(state.memory, lasting))
+                safe = self._is_safe(kept[-1])
             line.append(state)
-            safe = safe or self._is_safe(base)
             state = state.older
         gone = self._forget(self._superfluous(kept))
         bases: list[Memory | None] = [None]
-        for state in list(line):
-            base = self._base_of(state.memory)
+        have = self._memories()
+        for place, state in enumerate([*line]):
+            base = self._base_of(state.memory, have)
             # Of those that are made of one copy by entries of the journal, the newest will do.
-            known = base in bases if state in needed else base is not state.memory
-            if known and state is not current and state.memory is not FRESH and not self.copies_of(state):
+            if place and base is not state.memory and (place >= needed or base in bases):
                 line.remove(state)
             bases.append(base)
         for state, older in zip(line, [*line[1:], None], strict=True):
             state.older = older
-            self._end_before(state)
+            self._end_before(state, have)
         return gone
 
-    def _end_before(self, state: State) -> None:
+    def _end_before(self, state: State, have: set[int]) -> None:
         """Forget the states before this one that nothing leads to."""
-        have = {id(of.memory) for of in self._copies.values()} | {id(FRESH)}
-        known: dict[int, bool] = {}
+        leads = self._base_of(state.memory, have) is not None
         while (before := state.before) is not None and before is not UNREACHABLE:
-            way, memory = [], before.memory
-            while memory.origin is not None and id(memory) not in known and id(memory) not in have:
-                way.append(id(memory))
-                memory = memory.origin
-            leads = known.get(id(memory), id(memory) in have)
-            known.update(dict.fromkeys(way, leads))
-            known[id(memory)] = leads
+            memory = state.memory
+            if not leads or id(memory) in have or before.memory not in (memory, memory.origin):
+                leads = self._base_of(before.memory, have) is not None
             if not leads:
                 state.before = UNREACHABLE
                 return
@@ -405,7 +408,7 @@ class History(Generic[C]):
         """Return the copies without a name that are not of the memories `kept`, or of one that has a sure copy
         already.
         """
-        names = [copy for _, copy in self.named.values()]
+        names = self._names()
         found: list[C] = []
         have: list[Memory] = []
         for copy, of in self._copies.items():
@@ -419,13 +422,8 @@ class History(Generic[C]):
 
     def _is_safe(self, memory: Memory | None) -> bool:
         """Tell whether a copy of it is known to be frozen that stays when names are dropped, or it needs none."""
-        if memory is None or memory is FRESH:
-            return memory is FRESH
-        found = [copy for copy, of in self._copies.items() if of.memory is memory and copy not in self.uncertain]
-        if not found:
-            return False
-        names = [copy for _, copy in self.named.values()]
-        return any(copy is self.base or copy not in names for copy in found)
+        found = (copy for copy, of in self._copies.items() if of.memory is memory and copy not in self.uncertain)
+        return memory is FRESH or any(map(self._lasts, found))
 
     def _forget(self, copies: list[C]) -> list[C]:
         for copy in copies:
