@@ -183,14 +183,10 @@ class History(Generic[C]):
         if copy in self.uncertain:
             self.uncertain.remove(copy)
 
-    def note_lost(self, copy: C) -> None:
-        """Forget a copy that never came to be, or has ended. A name that it had is still listed until it is dropped."""
-        self._forget([copy])
-
     def replace(self, old: C, new: C) -> list[C]:
         """Put `new`, another copy of what `old` is of, in its place. Returns what nothing leads to any more."""
         self._copies[new] = self._copies[old]
-        return [*self._forget([old]), *self._dropped()]
+        return [*self.forget([old]), *self._dropped()]
 
     def keep(self, name: str, copy: C) -> list[C]:
         """Name the state as it is now, of which `copy` is frozen. Returns what had that name, if nothing else leads
@@ -215,7 +211,7 @@ class History(Generic[C]):
         """Give up a name. Returns its copy, if that is to go with it. Raises `CheckpointError`."""
         _, copy = self.find(name)
         del self.named[name]
-        gone = [] if copy is self.base and copy in self._copies else self._forget([copy])
+        gone = [] if copy is self.base and copy in self._copies else self.forget([copy])
         return [*gone, *self._dropped()]
 
     def expendable(self) -> list[C]:
@@ -378,7 +374,7 @@ class History(Generic[C]):
                 safe = self._is_safe(kept[-1])
             line.append(state)
             state = state.older
-        gone = self._forget(self._superfluous(kept))
+        gone = self.forget(self._superfluous(kept))
         bases: list[Memory | None] = [None]
         have = self._memories()
         for place, state in enumerate([*line]):
@@ -425,7 +421,10 @@ class History(Generic[C]):
         found = (copy for copy, of in self._copies.items() if of.memory is memory and copy not in self.uncertain)
         return memory is FRESH or any(map(self._lasts, found))
 
-    def _forget(self, copies: list[C]) -> list[C]:
+    def forget(self, copies: list[C]) -> list[C]:
+        """Forget copies that never came to be, have ended, or are not needed; returns them. Names that they had are
+        still listed until they are dropped.
+        """
         for copy in copies:
             self._copies.pop(copy, None)
             if copy in self.uncertain:

@@ -328,10 +328,20 @@ class SessionProcesses:
         return entry is not None
 
     def commit_change(self, tool_calls: int, *, refused: bool = False) -> Core[None]:
-        """The same of a change of the host's, which the process has made, or has `refused`: `commit_with_files`."""
+        """Make a change of the host's, which the process has made or `refused`, part of the session, with the files as
+        they are. If this is interrupted, or the workspace is over its limit, with those of the state before: then the
+        next step ends for that limit.
+        """
         if self._change is None:
             self.announce()
-        yield from self.commit_with_files(tool_calls, self._change, 1 if refused else 0)
+        files = self.history.current.files
+        try:
+            if self.workspace is not None:
+                files = yield from self.on_files(self.workspace.snapshot)
+        except WorkspaceError:
+            pass
+        finally:
+            self.commit(files, tool_calls, self._change, 1 if refused else 0)
 
     def undo(self) -> None:
         """Give up what was begun. To be done first of all: an orphan may hold the other end of a control socket."""
@@ -352,7 +362,7 @@ class SessionProcesses:
 
     def lose(self, copy: Checkpoint) -> None:
         """Forget a copy that is there no more."""
-        self.history.note_lost(copy)
+        self.history.forget([copy])
         if all(copy is not named for _, named in self.history.named.values()):
             copy.release()
 
@@ -637,19 +647,6 @@ class SessionProcesses:
     def _tidied(workspace: Workspace, call: Callable[[], R]) -> R:
         workspace.tidy()
         return call()
-
-    def commit_with_files(self, tool_calls: int, request: Any = None, did: int = 0) -> Core[None]:
-        """Make what was begun part of the session, with the files as they are. If this is interrupted, or the
-        workspace is over its limit, with those of the state before: then the next step ends for that limit.
-        """
-        files = self.history.current.files
-        try:
-            if self.workspace is not None:
-                files = yield from self.on_files(self.workspace.snapshot)
-        except WorkspaceError:
-            pass
-        finally:
-            self.commit(files, tool_calls, request, did)
 
     # Ending
 

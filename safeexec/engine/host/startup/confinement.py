@@ -120,7 +120,7 @@ def plan(
         gid=user.gid if user else None,
         read=read,
         listed=listed,
-        devices=_existing(_DEVICES),
+        devices=tuple(filter(os.path.exists, _DEVICES)),
         links=(*links, *_WORKSPACE_LINKS) if workspaces else links,
         workspaces=workspaces and os.path.realpath(workspaces),
         landlock=facts.landlock_abi,
@@ -411,10 +411,6 @@ def _links_on(path: str) -> Iterator[tuple[str, str]]:
             parts, place = there.strip("/").split("/") + parts, "/"
         else:
             place = here
-
-
-def _existing(paths: Iterable[str]) -> tuple[str, ...]:
-    return tuple(path for path in paths if os.path.exists(path))
 
 
 def describe(facts: Probe | None = None) -> list[Mechanism]:

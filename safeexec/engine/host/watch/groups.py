@@ -114,9 +114,8 @@ def give_up(group: cgroups.Group) -> None:
     """End what is in it and remove it, now or when the last process has gone."""
     with contextlib.suppress(OSError):
         group.kill()
-        if group.remove():
-            return
-    _left.append((os.getpid(), group))
+    if not _is_removed(group):
+        _left.append((os.getpid(), group))
 
 
 def finish() -> None:
