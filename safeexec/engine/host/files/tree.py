@@ -100,7 +100,7 @@ def counted(
 
 
 def entries_of(fd: int) -> list[tuple[str, os.stat_result]]:
-    """Name and state of what is in an open directory; without what vanishes meanwhile."""
+    """Return name and state of what is in an open directory; without what vanishes meanwhile."""
     found = []
     with os.scandir(fd) as entries:
         for entry in entries:
@@ -154,7 +154,7 @@ def parent_of(top: str | int, path: str) -> Iterator[tuple[int, str]]:
 
 
 def make_directories(top: int, path: str, owner: tuple[int, int] | None) -> None:
-    """A directory, and those on the way to it, below `top`; no link is followed. New ones are given to `owner`, a uid
+    """Make a directory, and those on the way to it, below `top`, following no link. New ones go to `owner`, a uid
     and gid. Raises OSError.
     """
     here = os.dup(top)
@@ -247,7 +247,7 @@ def _empty(top: int, name: str, moved: str) -> list[str]:
 
 
 def free_bytes(path: str) -> int:
-    """Room in the file system of `path`, a directory of guests."""
+    """Return the room in the file system of `path`, a directory of guests."""
     info = reached(path, os.statvfs)
     return info.f_bavail * info.f_frsize
 
@@ -282,7 +282,7 @@ def regain(path: str) -> None:
 
 
 def give_access(above: int, name: str, rights: int = 0o700) -> None:
-    """A guest may have taken away the rights to its own directories, which an ordinary user's host then lacks, too."""
+    """Give back rights to a directory, which a guest may have taken away: an ordinary user's host then lacks them."""
     fd = os.open(name, ENTERED, dir_fd=above)
     try:
         mode = stat.S_IMODE(os.fstat(fd).st_mode)

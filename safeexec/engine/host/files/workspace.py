@@ -79,7 +79,7 @@ def _needs_room(path: str) -> Iterator[None]:
 
 
 def _as_far_as_possible() -> contextlib.suppress:
-    """Around a removal, which a host without descriptors or memory cannot finish: the sandbox removes what stays."""
+    """Return what lets a removal end early, for want of descriptors or memory: the sandbox removes what stays."""
     return contextlib.suppress(OSError, MemoryError)
 
 
@@ -159,7 +159,7 @@ class WorkspaceRoot:
 
 
 def _remove_own(path: str, owner: int) -> None:
-    """At the end of a program that has not closed its sandbox, too; not at the end of a fork of it."""
+    """Remove it at the end of a program that has not closed its sandbox, too; not at the end of a fork of it."""
     if os.getpid() == owner:
         tree.remove_tree(path)
 
@@ -327,7 +327,7 @@ class Workspace:
 
     @contextlib.contextmanager
     def _of_host(self) -> Iterator[int]:
-        """As `_opened`, for the files that the host asks for. Raises `WorkspaceError`."""
+        """Yield the same for the files that the host asks for. Raises `WorkspaceError`."""
         try:
             fd = tree.reached(self.path, partial(os.open, flags=tree.LISTABLE))
         except OSError as error:
@@ -353,7 +353,7 @@ class Workspace:
     def names(self) -> list[str]:
         """Return the names of the regular files, sorted. Raises `WorkspaceError`."""
         with self._of_host() as top:
-            return [info.name for info in workspace_files.list_files(top)]
+            return workspace_files.list_files(top)
 
     def read(self, name: str, max_bytes: int) -> bytes:
         """Return the bytes of a file. Raises `WorkspaceError`."""
@@ -472,7 +472,7 @@ class Workspace:
             ) from None
 
     def make_temporary(self) -> None:
-        """A directory for temporary files beside the workspace, for the programs that insist on one."""
+        """Make a directory for temporary files beside the workspace, for the programs that insist on one."""
         self.give_access()
         with contextlib.suppress(FileExistsError):
             os.mkdir("tmp", 0o700, dir_fd=self._region.fd)
@@ -515,7 +515,7 @@ class Workspace:
             os.close(source)
 
     def make_directories(self, path: str) -> None:
-        """A directory, and those on the way to it, below the workspace; no link is followed."""
+        """Make a directory, and those on the way to it, below the workspace, following no link."""
         with self._opened() as top:
             tree.make_directories(top, path, self.owner)
 
