@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
-from safeexec.engine.linux import landlock, namespaces, notify, processes, seccomp
+from safeexec.engine.linux import landlock, namespaces, notify, seccomp
 from safeexec.engine.linux.libc import raw_syscall
 from safeexec.engine.syscalls import allow, refuse
 from safeexec.engine.syscalls.numbers import MACHINES, machine, numbers
@@ -239,9 +239,8 @@ def _act_seccomp() -> None:
     """Refuse one call by its own errno, then make it."""
     if machine() not in MACHINES:
         raise OSError(errno.ENOSYS, f"no system call table for {machine()}")
-    seccomp.set_no_new_privs()
     names = dict.fromkeys(numbers(), allow()) | {"getpriority": refuse()}
-    seccomp.install(seccomp.prepare(seccomp.build(names)))
+    seccomp.install(names)
     import ctypes
 
     ctypes.set_errno(0)
@@ -299,10 +298,7 @@ def _change_user() -> None:
 
 
 def _enter_user_namespace() -> None:
-    uid, gid = os.getuid(), os.getgid()
-    processes.set_dumpable(True)
-    namespaces.unshare(["user"])
-    namespaces.map_user(uid, gid)
+    namespaces.enter_user_namespace(os.getuid(), os.getgid())
 
 
 def _cover() -> None:

@@ -82,11 +82,11 @@ def test_exit_information_outlives_the_reaping() -> None:
         os._exit(7)
     descriptor = os.pidfd_open(pid)
     os.waitpid(pid, 0)
-    info = processes.pidfd_info(descriptor)
+    status = processes.exit_status(descriptor)
     os.close(descriptor)
-    if info is None or info.exit_status is None:
+    if status is None:
         pytest.skip("this kernel keeps no exit information")
-    assert os.waitstatus_to_exitcode(info.exit_status) == 7
+    assert os.waitstatus_to_exitcode(status) == 7
 
 
 def test_cpu_time_of_another_process(sleeper: int) -> None:
@@ -135,7 +135,7 @@ def test_nothing_is_told_of_a_process_that_is_not_there() -> None:
     assert [told(nobody) for told in (*sizes, processes.shared_memory, own_bytes)] == [0] * 5
     facts = (processes.cpu_seconds, processes.session_of, processes.process_of, processes.process_stat)
     assert [told(nobody) for told in (*facts, processes.children_of)] == [None] * 5
-    assert processes.pidfd_info(0) is None, "no pidfd"
+    assert processes.exit_status(0) is None, "no pidfd"
 
 
 def test_the_kernel_says_who_sent() -> None:
@@ -196,8 +196,7 @@ def _of_an_older_kernel() -> None:
         "pidfd_send_signal": allow_if((Check(3, 0xFFFFFFFF, 0),), error=errno.EINVAL),
         "ioctl": refuse(errno.ENOTTY),
     }
-    seccomp.set_no_new_privs()
-    seccomp.install(seccomp.prepare(seccomp.build(rules)))
+    seccomp.install(rules)
     processes._pidfds_pass.cache_clear()
 
 
@@ -209,7 +208,7 @@ def test_an_older_kernel_names_a_sender_by_its_number() -> None:
         processes.pass_identity(ours, True)
         theirs.send(b"x")
         pid, descriptor = processes.sender(ours.recvmsg(100, processes.IDENTITY_SPACE)[1])
-        return [pid == os.getpid(), processes.pidfd_info(descriptor) is None, not processes.has_ended(descriptor)]
+        return [pid == os.getpid(), processes.exit_status(descriptor) is None, not processes.has_ended(descriptor)]
 
     assert in_a_fork(act) == [True, True, True]
 

@@ -93,9 +93,8 @@ def test_a_rule_for_a_call_that_the_machine_lacks_is_passed_over() -> None:
 @needs_seccomp
 def test_an_installed_filter_answers_as_its_rules_say() -> None:
     def act() -> list[int]:
-        seccomp.set_no_new_privs()
         rules = dict.fromkeys(numbers(), allow()) | {"getpriority": refuse(), "socket": refuse(errno.EAFNOSUPPORT)}
-        seccomp.install(seccomp.prepare(seccomp.build(rules)))
+        seccomp.install(rules)
         answers = []
         for name in ("getpriority", "socket", "getpid"):
             ctypes.set_errno(0)
@@ -109,10 +108,9 @@ def test_an_installed_filter_answers_as_its_rules_say() -> None:
 @needs_seccomp
 def test_a_later_filter_cannot_widen_an_earlier_one() -> None:
     def act() -> int:
-        seccomp.set_no_new_privs()
         everything = dict.fromkeys(numbers(), allow())
-        seccomp.install(seccomp.prepare(seccomp.build(everything | {"getpriority": refuse(errno.EPERM)})))
-        seccomp.install(seccomp.prepare(seccomp.build(everything)))
+        seccomp.install(everything | {"getpriority": refuse(errno.EPERM)})
+        seccomp.install(everything)
         ctypes.set_errno(0)
         raw_syscall(numbers()["getpriority"], 0, 0, 0, 0, 0, 0)
         return ctypes.get_errno()
@@ -131,8 +129,7 @@ def test_the_32_bit_door_kills() -> None:
         code = mmap.mmap(-1, 4096, prot=7)
         code.write(b"\xb8\x14\x00\x00\x00\xcd\x80\xc3")  # mov eax, getpid (i386); int 0x80; ret
         call = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
-        seccomp.set_no_new_privs()
-        seccomp.install(seccomp.prepare(seccomp.build(dict.fromkeys(numbers(), allow()))))
+        seccomp.install(dict.fromkeys(numbers(), allow()))
         call()
 
     assert exit_status(act) in (-signal.SIGSYS, -signal.SIGSEGV)  # SIGSEGV: a kernel without 32-bit emulation

@@ -105,7 +105,8 @@ class Lockdown:
             ruleset = self._make_ruleset(workspace) if is_own else self._ruleset
             calls = self._sequence(ruleset, self._last_calls(lowered) if lowered else self._last)
         if self._maps_user:
-            self._enter_user_namespace()
+            denied = self.plan.setgroups_denied
+            namespaces.enter_user_namespace(self._uid, self._gid, deny_setgroups=not denied)
             if self.plan.separate == "mounts":
                 namespaces.cover(self.plan.workspaces, workspace)
         make(calls)
@@ -134,12 +135,6 @@ class Lockdown:
             if limit != resource.RLIM_INFINITY:
                 limits[number] = max(0, limit - less)
         return limits.items()
-
-    def _enter_user_namespace(self) -> None:
-        """Enter a user namespace with a name in it."""
-        processes.set_dumpable(True)
-        namespaces.unshare(("user",))
-        namespaces.map_user(self._uid, self._gid, deny_setgroups=not self.plan.setgroups_denied)
 
     def _make_ruleset(self, workspace: str | None = None) -> int:
         """Return a ruleset of all that the plan opens, and of `workspace`."""

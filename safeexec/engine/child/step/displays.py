@@ -9,10 +9,8 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from functools import wraps
 from hashlib import sha256
 from typing import Any
-from warnings import warn
 from weakref import WeakKeyDictionary, WeakSet
 
 from safeexec.common.text import short_repr, type_name
@@ -54,8 +52,6 @@ class Displays:
         """A digest of the picture as which each figure was shown last."""
         self._done: WeakSet[Any] = WeakSet()
         """The figures that were shown and closed: what the guest draws in one by a name later is shown again."""
-        self._has_closed = False
-        """Whether there was any."""
         self._drawn: list[Any] = []
         """The figures that this step has shown."""
         self._finished: list[Any] = []
@@ -139,7 +135,6 @@ class Displays:
     def prepare(self) -> None:
         """Take over what libraries show with, now or when the guest loads them. Once: a fork inherits it."""
         after_import("matplotlib.backend_bases", self._take_over_show)
-        after_import("matplotlib.pyplot", self._tell_of_empty_files)
         after_import("plotly.io", lambda: vars(sys.modules["plotly.io"]).update(show=self._show_chart))
         after_import("altair", self._take_over_altair)
         after_import("IPython.core.display_functions", self._take_over_ipython)
@@ -169,21 +164,6 @@ class Displays:
         """
         self.in_use = True
         sys.modules["matplotlib.backend_bases"].FigureManagerBase.show = lambda manager: self.show_figures()
-
-    def _tell_of_empty_files(self) -> None:
-        """Have `plt.savefig(…)` warn where it saves an empty figure because the one before was shown, and is done."""
-        pyplot: Any = sys.modules["matplotlib.pyplot"]
-        save = pyplot.savefig
-
-        @wraps(save)
-        def savefig(*args: Any, **kwargs: Any) -> Any:
-            figure = _current_figure()
-            if self._has_closed and (figure is None or _is_empty(figure)):
-                told = "the figure that is saved is empty: plt.show() has ended the one before; save it first"
-                warn(told, stacklevel=2)
-            return save(*args, **kwargs)
-
-        pyplot.savefig = savefig
 
     def show_figures(self) -> None:
         """Draw all figures that have something new, and close them: `plt.show()`."""
@@ -225,7 +205,6 @@ class Displays:
         if pyplot is not None:
             pyplot.close(figure)
         self._done.add(figure)
-        self._has_closed = True
 
     def _end_figures(self, value: Any) -> None:
         """Show what the step leaves open. The current figure stays open for the next step, unless it was shown."""

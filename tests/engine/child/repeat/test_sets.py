@@ -10,7 +10,6 @@ import pytest
 
 from safeexec.engine.child.repeat.objects import is_ordered_by_address
 from safeexec.engine.child.repeat.repeatable import Repeatable
-from safeexec.engine.child.repeat.sets import only_compares
 from safeexec.engine.policy.names import GUARD_SET
 
 SETUP = """
@@ -130,24 +129,6 @@ def _places(error: BaseException) -> list[tuple[Any, int]]:
         found.append((at.tb_frame.f_code, at.tb_lineno))
         at = at.tb_next
     return found
-
-
-@pytest.mark.parametrize(
-    ("source", "only"),
-    [
-        ("print(id(a) == id(b) != id(c))", True),
-        ("x = 1", True),
-        ("id(a) < id(b)", False),
-        ("id(a.b) == id(a.b)", False),
-        ("id([]) == id([])", False),
-        ("id(a) == 5", False),
-        ("id(a) == id(b), id(a)", False),
-        ("f = id", False),
-        ("no program (", False),
-    ],
-)
-def test_identities_that_are_only_compared(source: str, only: bool) -> None:
-    assert only_compares(source, "id") is only
 
 
 HASHES = [
