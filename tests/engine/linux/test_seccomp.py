@@ -76,12 +76,8 @@ def test_alternatives_of_a_rule(arguments: tuple[int, ...], allowed: bool) -> No
     number = numbers("x86_64")["clone"]
     expected = seccomp.ALLOW if allowed else _errno(errno.EPERM)
     assert _judge(RULES, "x86_64", number, arguments) == expected
-
-
-def test_an_excuse_answers_as_the_library_expects() -> None:
-    number = numbers("x86_64")["socket"]
-    assert _judge(RULES, "x86_64", number, (1,)) == _errno(errno.EACCES)
-    assert _judge(RULES, "x86_64", number, (2,)) == _errno(errno.EPERM)
+    excused = [_judge(RULES, "x86_64", numbers("x86_64")["socket"], (kind,)) for kind in (1, 2)]
+    assert excused == [_errno(errno.EACCES), _errno(errno.EPERM)], "as a library expects"
 
 
 def test_a_rule_for_a_call_that_the_machine_lacks_is_passed_over() -> None:
@@ -91,10 +87,11 @@ def test_a_rule_for_a_call_that_the_machine_lacks_is_passed_over() -> None:
 
 
 @needs_seccomp
-def test_an_installed_filter_answers_as_its_rules_say() -> None:
+def test_an_installed_filter_answers_as_its_rules_say_and_a_later_one_cannot_widen_it() -> None:
     def act() -> list[int]:
-        rules = dict.fromkeys(numbers(), allow()) | {"getpriority": refuse(), "socket": refuse(errno.EAFNOSUPPORT)}
-        seccomp.install(rules)
+        everything = dict.fromkeys(numbers(), allow())
+        seccomp.install(everything | {"getpriority": refuse(), "socket": refuse(errno.EAFNOSUPPORT)})
+        seccomp.install(everything)
         answers = []
         for name in ("getpriority", "socket", "getpid"):
             ctypes.set_errno(0)
@@ -103,19 +100,6 @@ def test_an_installed_filter_answers_as_its_rules_say() -> None:
         return answers
 
     assert in_a_fork(act) == [errno.EPERM, errno.EAFNOSUPPORT, 0]
-
-
-@needs_seccomp
-def test_a_later_filter_cannot_widen_an_earlier_one() -> None:
-    def act() -> int:
-        everything = dict.fromkeys(numbers(), allow())
-        seccomp.install(everything | {"getpriority": refuse(errno.EPERM)})
-        seccomp.install(everything)
-        ctypes.set_errno(0)
-        raw_syscall(numbers()["getpriority"], 0, 0, 0, 0, 0, 0)
-        return ctypes.get_errno()
-
-    assert in_a_fork(act) == errno.EPERM
 
 
 @needs_seccomp
