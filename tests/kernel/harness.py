@@ -165,7 +165,7 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         from safeexec.engine.child.process.lockdown import Lockdown
 
         substitutes.install()
-        lockdown = Lockdown.prepare(decided.child)
+        lockdown = Lockdown(decided.child)
         if job["strict"]:
             _kill_instead_of_refusing(lockdown)
         lockdown.limit()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from hashlib import sha256
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
@@ -66,7 +66,7 @@ class Displays:
     def display(
         self,
         *values: Any,
-        include: str | tuple[str, ...] | list[str] = (),
+        include: str | Collection[str] = (),
         display_id: str | bool | None = None,
         clear: bool | str = False,
         raw: bool = False,
@@ -83,38 +83,25 @@ class Displays:
         if display_id is True:
             display_id = os.urandom(16).hex()  # of no generator that guests or forks share
         name = str(display_id)[:_ID_CHARACTERS] if display_id else None
-        self._display(values, include, name, raw)
+        for value in values:
+            self._display(value, include, name, raw)
         if name is None:
             return None
-
-        def update(value: Any, *, raw: bool = False) -> None:
-            self._display((value,), include, name, raw, update=True)
-
-        return DisplayHandle(name, update)
+        return DisplayHandle(name, lambda value, *, raw=False: self._display(value, include, name, raw, update=True))
 
     def _display(
-        self,
-        values: tuple[Any, ...],
-        include: str | tuple[str, ...] | list[str],
-        display_id: str | None,
-        raw: bool,
-        *,
-        update: bool = False,
+        self, value: Any, include: str | Collection[str], display_id: str | None, raw: bool, *, update: bool = False
     ) -> None:
+        if raw:
+            self._add({"text/plain": "", **rich.of_bundle(value)}, display_id, update)
+            return
         wanted = (include,) if type(include) is str else tuple(include)
-        forms = tuple(_FORMS.get(form, form) for form in wanted if type(form) is str)
-        for value in values:
-            if raw:
-                data = rich.of_bundle(value)
-                data.setdefault("text/plain", "")
-                self._add(data, display_id, update)
-                continue
-            data = self._drawn_as(value, forms)
-            self._add(data, display_id, update)
-            if rich.is_figure(value):
-                self._is_news(value, data)  # or it would be drawn again when the step ends
-                self._drawn.append(value)
-                self._finished.append(value)
+        data = self._drawn_as(value, tuple(_FORMS.get(form, form) for form in wanted if type(form) is str))
+        self._add(data, display_id, update)
+        if rich.is_figure(value):
+            self._is_news(value, data)  # or it would be drawn again when the step ends
+            self._drawn.append(value)
+            self._finished.append(value)
 
     def collect(self, value: Any, text: str | None = None) -> list[DisplayData]:
         """Return the displays of the step that ends with `value`, whose repr is `text`; open figures are drawn."""
@@ -123,9 +110,12 @@ class Displays:
         drawn, self._drawn = self._drawn, []
         if (type(value) not in _PLAIN or "sympy" in sys.modules) and not any(value is figure for figure in drawn):
             self._show_value(value, text)
-        if not self._shown and not self._left_out:
-            return []
-        return self._taken()
+        shown = self._shown
+        if self._left_out:
+            note = f"{self._left_out} more displays were left out: a step may show {MAX_DISPLAYS}"
+            shown.append(DisplayData({"text/plain": note.encode()}, truncated=True))
+        self._forget_shown()
+        return shown
 
     def _forget_shown(self) -> None:
         self._shown = []
@@ -215,14 +205,6 @@ class Displays:
             self._close(figure)
         self._left_open, self._finished = _open_figures(), []
 
-    def _taken(self) -> list[DisplayData]:
-        shown = self._shown
-        if self._left_out:
-            note = f"{self._left_out} more displays were left out: a step may show {MAX_DISPLAYS}"
-            shown.append(DisplayData({"text/plain": note.encode()}, truncated=True))
-        self._forget_shown()
-        return shown
-
     def _show_value(self, value: Any, text: str | None) -> None:
         """Show the value of the step, if it has more than its repr."""
         try:
@@ -280,20 +262,15 @@ class Displays:
                 self.tell(display)
 
 
-def _managers() -> Any:
-    """Return what pyplot keeps its open figures in, or None."""
-    return getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
-
-
 def _open_figures() -> list[Any]:
     """Return the figures that pyplot holds open, oldest first."""
-    managers = _managers()
+    managers = getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
     return [manager.canvas.figure for _, manager in sorted(managers.figs.items())] if managers is not None else []
 
 
 def _current_figure() -> Any:
     """Return the figure in which the next line of pyplot draws, or None."""
-    managers = _managers()
+    managers = getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
     manager = None if managers is None else managers.get_active()
     return None if manager is None else manager.canvas.figure
 
