@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from safeexec import SandboxError
 pytest.importorskip("starlette", reason="the server needs Starlette")
 from safeexec.servers.http.grants import Grant
 from safeexec.servers.http.metrics import together
-from safeexec.servers.http.peers import Heard, Ledger, Peers, Told
+from safeexec.servers.http.peers import Ledger, Peers, Told
 from safeexec.servers.http.requests import RefusedRequest
 from safeexec.servers.http.tenancy import Tenancy
 from safeexec.servers.service import Service
@@ -21,13 +21,15 @@ from safeexec.servers.service import Service
 TOKEN = "a-token-of-the-tests"
 
 
-def replica(tell: Callable[[str, Told], Awaitable[Heard]], name: str = "a", **quotas: Any) -> tuple[Tenancy, Peers]:
+def replica(
+    tell: Callable[[str, Told], Awaitable[Mapping[str, Told]]], name: str = "a", **quotas: Any
+) -> tuple[Tenancy, Peers]:
     tenancy = Tenancy(Service("calculator", (), replica=name), {"one": Grant(token=TOKEN, **quotas)})
     return tenancy, Peers(name, tenancy, tell)
 
 
-def telling(ledger: Ledger) -> Callable[[str, Told], Awaitable[Heard]]:
-    async def tell(name: str, told: Told) -> Heard:
+def telling(ledger: Ledger) -> Callable[[str, Told], Awaitable[Mapping[str, Told]]]:
+    async def tell(name: str, told: Told) -> Mapping[str, Told]:
         return ledger.tell(name, told)
 
     return tell
@@ -77,7 +79,7 @@ def test_without_the_ledger_each_counts_for_itself_and_tells_it_later() -> None:
     ledger = Ledger()
     reached = False
 
-    async def tell(name: str, told: Told) -> Heard:
+    async def tell(name: str, told: Told) -> Mapping[str, Told]:
         if not reached:
             raise SandboxError("it has died")
         return ledger.tell(name, told)
