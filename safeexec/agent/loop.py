@@ -448,7 +448,7 @@ class _Work:
         name.
         """
         if call.name == prompts.RUN_PYTHON.name or call.name not in self._tool_names():
-            return _code_of(call)
+            return code_of(call)
         try:
             arguments = loads(call.arguments or "{}", strict=False)
         except ValueError:
@@ -623,7 +623,7 @@ def _complete(code: str) -> bool:
     return Parser(len(code)).parses(code)
 
 
-def _code_of(call: ToolCall) -> str | None:
+def code_of(call: ToolCall) -> str | None:
     """Return the source in the arguments of a call; models also send bare code, line ends that JSON forbids, or a fence
     around it.
     """

@@ -261,7 +261,7 @@ class _Proof:
 
 def _compare(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, question: str) -> _Found:
     computed = not is_stated([program])
-    if _same(value, answer):
+    if is_same(value, answer):
         return _Found(program, value, computed)
     if type(answer) is not str:
         return _Found()
@@ -295,7 +295,7 @@ def _in_full(run: AgentResult) -> str:
     return run.text
 
 
-def _same(a: Any, b: Any) -> bool:
+def is_same(a: Any, b: Any) -> bool:
     """Return True if two answers are the same; nan is."""
     return type(a) is type(b) and not _is_hidden(a) and (_holds(lambda: repr(a) == repr(b)) or _holds(lambda: a == b))
 

@@ -269,9 +269,7 @@ def test_what_the_steps_wrote_comes_back(tmp_path: Path) -> None:
     assert analysis.run.steps[0].result.check().value == ["a.csv", "sub"]
     assert sorted(analysis.files) == [".profile", "clean.csv", "data.csv", "out/..x/\x1b[31m-rf"]
     assert analysis.left_out == ("big.bin",)
-    assert analysis.file("clean.csv") == b"a\n1\n" and analysis.file("data.csv") == CSV.encode() + b"south,1,d\n"
-    with pytest.raises(KeyError, match=r"written were: \.profile, clean\.csv"):
-        analysis.file("big.bin")
+    assert analysis.files["clean.csv"] == b"a\n1\n" and analysis.files["data.csv"] == CSV.encode() + b"south,1,d\n"
     written = analysis.write(tmp_path / "out")
     beside = sorted(str(path.relative_to(tmp_path / "out" / "report-files")) for path in written[1:])
     assert beside == ["_.profile", "clean.csv", "data.csv", "out/_..x/_[31m-rf"]

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from safeexec import Opaque
 from safeexec.agent import Message, Reply, ToolCall, Transcript, TranscriptError, extract
 from safeexec.agent.extraction import without_thinking
-from safeexec.agent.loop import _code_of
-from safeexec.agent.mathematics import MathAnswer, _same
+from safeexec.agent.loop import code_of
+from safeexec.agent.mathematics import MathAnswer, is_same
 from safeexec.agent.models.attempts import retry_after_seconds
 from safeexec.agent.outcome import AgentResult, AgentUsage, as_text
 from safeexec.agent.repair.diffs import file_diff
@@ -58,7 +58,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "extract, behind a fence": lambda text: extract(f"x```python{text}!\n1"),
     "extract, a printed call": lambda text: extract(f'<tool_call>{{"name": 1, "arguments": {text}'),
     "without thinking": lambda text: without_thinking(f"a</think>{text}"),
-    "arguments of a call": lambda text: _code_of(ToolCall("1", "run_python", text)),
+    "arguments of a call": lambda text: code_of(ToolCall("1", "run_python", text)),
     "the log of a verification": lambda text: read_log(["pytest"], 6000, 1, text, {}),
     "a name in a log": lambda text: read_log(
         ["pytest"], 6000, 1, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}
@@ -236,9 +236,9 @@ def test_any_result_has_a_repr(answer: object) -> None:
 
 
 def test_answers_that_cannot_be_compared_are_not_the_same() -> None:
-    assert _same([10**5000], [10**5000]) and _same(float("nan"), float("nan"))
-    assert not _same({10**5000: Decimal("sNaN")}, {10**5000: Decimal("sNaN")})
-    assert not _same([Decimal("sNaN")], [Decimal(1)]) and not _same(1, 1.0)
+    assert is_same([10**5000], [10**5000]) and is_same(float("nan"), float("nan"))
+    assert not is_same({10**5000: Decimal("sNaN")}, {10**5000: Decimal("sNaN")})
+    assert not is_same([Decimal("sNaN")], [Decimal(1)]) and not is_same(1, 1.0)
 
 
 def test_objects_that_stayed_in_the_sandbox_are_told_as_they_print_themselves() -> None:

@@ -194,11 +194,6 @@ class WorkingCopy:
         self._now = dict(self._accepted)
         return undone
 
-    @property
-    def hidden(self) -> list[str]:
-        """The files that nobody reads or writes here."""
-        return sorted(self._hidden)
-
     def was(self, path: str) -> bytes | None:
         """Return a file as it was in the original."""
         return self._base.get(path)
