@@ -224,7 +224,7 @@ class DataAnalyst:
 
 
 def _by_name(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:
-    """Files by the names that they get in the sandbox: their own."""
+    """Return files by the names that they get in the sandbox: their own."""
     if isinstance(paths, (str, bytes)):
         raise AgentError("files must be a list of paths, or map names to paths")
     found: dict[str, Any] = {}

@@ -222,7 +222,7 @@ class CodeAgent:
     def begin(
         self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
     ) -> tuple[Start[AgentResult], bool, Transcript]:
-        """For a driver: the loop for a session, True if programs are run apart, and the transcript. Raises
+        """Return, for a driver, the loop for a session, True if programs are run apart, and the transcript. Raises
         `AgentError`.
         """
         kept = Transcript(path=self._transcript_path) if transcript is None else transcript
@@ -328,7 +328,7 @@ class _Work:
         self._agent.emit(OutputEvent(text))
 
     def _seconds_left(self) -> float | None:
-        """Seconds until the limit of time."""
+        """Return the seconds until the limit of time."""
         limit = self._limits.max_seconds
         return None if limit is None else max(0.0, self._started + limit - time.monotonic())
 

@@ -83,5 +83,5 @@ def ask_in_thread(ask: Callable[[ModelEvents], Reply], events: ModelEvents) -> R
 
 
 def out_of_time(seconds: float | None) -> ModelUnavailable:
-    """The model took longer than its caller waits."""
+    """Return the error of a model that took longer than its caller waits."""
     return ModelUnavailable(f"no reply within the {seconds or 0.0:.1f} s that were left")

@@ -52,7 +52,7 @@ def _name(name: str) -> str:
 
 
 def _end(name: str) -> str:
-    """A tab ends a name with a blank: `patch` would take it for the beginning of a date."""
+    """End a name with a blank by a tab: `patch` would take it for the beginning of a date."""
     return f"{name}\t" if " " in name and not name.startswith('"') else name
 
 
@@ -77,7 +77,7 @@ def _hunks(old: list[str], new: list[str]) -> str:
 
 
 def _opcodes(old: list[str], new: list[str]) -> list[_Opcode]:
-    """The equal and the replaced lines, as difflib says it."""
+    """Return the equal and the replaced lines, as difflib says it."""
     codes: list[_Opcode] = []
     a = b = 0
     for x, y, length in _runs(old, new):

@@ -259,7 +259,7 @@ class Bench:
         self.held_out = self._hold_out()
 
     def warnings(self) -> list[RepairWarning]:
-        """The remarks for a person to read before the changes are applied."""
+        """Return the remarks for a person to read before the changes are applied."""
         return [*(warning for path in self.copy.changed for warning in self._of_file(path)), *self._notes]
 
     def _of_file(self, path: str) -> Iterator[RepairWarning]:
