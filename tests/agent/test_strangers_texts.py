@@ -200,12 +200,6 @@ NO_SURVEYS: list[object] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("found", NO_SURVEYS, ids=range(len(NO_SURVEYS)))
-def test_a_survey_that_the_program_did_not_write_is_refused(found: object) -> None:
-    result: Any = SimpleNamespace(ok=True, value=found)
-    assert survey_of("data.csv", result) == FileSurvey("data.csv", problem="the survey came back damaged")
-
-
 COLUMN = {"name": "n", "type": "t", "missing": 0, "low": "l", "high": 1, "distinct": 1, "examples": ["e"]}
 LONG_SURVEYS: list[dict[str, object]] = [
     {**SURVEY, "columns": [COLUMN] * 1000}, {**SURVEY, "head": [["c"] * 1000]}, {**SURVEY, "head": [["c"]] * 9},
@@ -217,10 +211,11 @@ LONG_SURVEYS: list[dict[str, object]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("found", LONG_SURVEYS, ids=range(len(LONG_SURVEYS)))
-def test_a_survey_of_another_shape_or_too_large_is_refused(found: object) -> None:
-    result: Any = SimpleNamespace(ok=True, value=found)
-    assert survey_of("data.csv", result).problem == "the survey came back damaged"
+def test_a_survey_of_another_shape_or_too_large_is_refused() -> None:
+    damaged = FileSurvey("data.csv", problem="the survey came back damaged")
+    for found in [*NO_SURVEYS, *LONG_SURVEYS]:
+        result: Any = SimpleNamespace(ok=True, value=found)
+        assert survey_of("data.csv", result) == damaged, repr(found)[:100]
     result = SimpleNamespace(ok=True, value={**SURVEY, "columns": [COLUMN], "problem": "x", "name": "y"})
     assert survey_of("data.csv", result).render() == "data.csv: 1 rows, 1 columns\n  n: t; l to 1"
 
