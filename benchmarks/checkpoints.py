@@ -72,17 +72,17 @@ def measure(kind: str, megabytes: int, rounds: int) -> None:
             session.run("1").check()
 
         frozen = timed(lambda: session.checkpoint("again"), rounds)
-        thawed = timed(back, rounds)
+        resumed = timed(back, rounds)
         table.row("checkpoint", frozen, bare, "bare fork and wait")
-        table.row("roll back, and a step", thawed, bare, "bare fork and wait")
-        table.row("checkpoint and roll back", frozen + thawed, pickled, "pickle.dumps and loads")
+        table.row("roll back, and a step", resumed, bare, "bare fork and wait")
+        table.row("checkpoint and roll back", frozen + resumed, pickled, "pickle.dumps and loads")
     if array or megabytes > 100:
         return
     if importlib.util.find_spec("pydantic_monty") is None:
         table.skip("both, against Monty", "pydantic-monty is not installed")
         return
     table.row(
-        "checkpoint and roll back", frozen + thawed, in_new_process(MONTY.format(source=build)), "Monty: dump and load"
+        "checkpoint and roll back", frozen + resumed, in_new_process(MONTY.format(source=build)), "Monty: dump and load"
     )
 
 

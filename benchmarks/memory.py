@@ -112,8 +112,8 @@ def idle_sessions(policy: str, count: int) -> None:
             table.row(f"{what}, and shared among its processes", shared, floor, "a bare fork", unit="MB")
 
 
-def parked(megabytes: int) -> None:
-    table = Table(f"a parked checkpoint of {megabytes} MB of objects")
+def frozen(megabytes: int) -> None:
+    table = Table(f"a frozen checkpoint of {megabytes} MB of objects")
     with Sandbox("standard", spare=0) as sandbox, sandbox.session(checkpoints="off") as session:
         session.run(f"state = [[i] for i in range({megabytes} * 1_000_000 // 104)]", timeout=60).check()
         known = below()
@@ -128,6 +128,6 @@ if __name__ == "__main__":
     try:
         for policy in ("calculator", "standard"):
             idle_sessions(policy, 20 if quick else 100)
-        parked(100)
+        frozen(100)
     except psutil.AccessDenied:
         Table.skip("private memory", "only root may read it of processes that gave up their rights")

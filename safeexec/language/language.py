@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from safeexec.engine.child.step.modules import Find, ModuleSource, ProgramModules
-from safeexec.engine.child.step.program import CompiledStep, Language, Review, compile_program
+from safeexec.engine.child.step.program import Language
 from safeexec.engine.policy.access import module_access
 from safeexec.language.builtins import make_builtins, unseen, watch_builtins
 from safeexec.language.imports import Importer
 from safeexec.language.notebooks import SOURCES
-from safeexec.language.rules import Rules, rules_of
+from safeexec.language.rules import rules_of
 from safeexec.language.step import PolicyJudge
 from safeexec.language.workspace import WorkspaceModules
 from safeexec.protocol.plan import LanguagePlan
@@ -29,8 +29,9 @@ class RestrictedLanguage(Language):
         super().__init__(plan)
         self.unseen = unseen
         self._rules = rules_of(plan)
-        self._with_input: Rules | None = None
-        """The rules of a step that has a standard input."""
+        self.flags = self._rules.step_flags
+        self._with_input: PolicyJudge | None = None
+        """The judge of a step that has a standard input."""
         self._workspace: WorkspaceModules | None = None
         self._namespace: dict[str, Any] = {}
 
@@ -40,6 +41,7 @@ class RestrictedLanguage(Language):
         if self.plan.workspace != "none":
             self._workspace = WorkspaceModules(self.plan)
             self._rules.is_own = self._workspace.may_have
+        self.judge = PolicyJudge(self._rules, namespace, self._workspace)
         importer = Importer(self._rules, self._find)
         self.builtins = namespace["__builtins__"] = make_builtins(self._rules, importer.import_)
         self._adopt(importer)
@@ -70,18 +72,11 @@ class RestrictedLanguage(Language):
     def close_paths(self, is_closed: Callable[[str], bool]) -> None:
         self._rules.is_closed_path = is_closed
 
-    def compile(self, source: str, filename: str, *, stdin: bool = False, review: Review | None = None) -> CompiledStep:
-        if self._workspace is not None:
-            self._workspace.source = source
-        rules = self._rules if not stdin else self._reading_input()
-        return compile_program(source, filename, rules.step_flags, PolicyJudge(source, rules, self._namespace), review)
-
-    def _reading_input(self) -> Rules:
+    def judge_with_input(self) -> PolicyJudge:
         if self._with_input is None:
             plan, usual = self.plan, self._rules
-            self._with_input = rules = rules_of(
-                msgspec.structs.replace(plan, builtins=plan.builtins | _READ_INPUT, stdin=True)
-            )
+            rules = rules_of(msgspec.structs.replace(plan, builtins=plan.builtins | _READ_INPUT, stdin=True))
             rules.is_own, rules.is_closed_path = usual.is_own, usual.is_closed_path
             rules.input_only = "open" not in plan.builtins
+            self._with_input = PolicyJudge(rules, self._namespace, self._workspace)
         return self._with_input

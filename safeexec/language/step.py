@@ -2,9 +2,9 @@
 
 Most steps use nothing but plain names. For them the look at the syntax tree, which costs as much as the compiler
 itself, is not needed: a code object lists every identifier, attribute and keyword of its program, on every CPython,
-and the text shows what it imports. What `is_clean` lets pass, `StepTransformer` would have let pass unchanged: a
-test compares the two for thousands of programs of a grammar. The one difference is what CPython leaves out because
-it can never run: ``if 0: import os``.
+and the text shows what it imports. What `PolicyJudge.passes` lets pass, `StepTransformer` would have let pass
+unchanged: a test compares the two for thousands of programs of a grammar. The one difference is what CPython leaves
+out because it can never run: ``if 0: import os``.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ import __future__
 import functools
 import operator
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable, Sequence
 from types import CodeType, ModuleType
 from typing import Final
 
 from safeexec.common.own import ast
+from safeexec.engine.child.step.modules import CompiledStep
 from safeexec.engine.child.step.program import (
     TOO_DEEP,
-    CompiledStep,
     Rejection,
-    Review,
     compile_code,
     compile_program,
 )
@@ -30,6 +29,7 @@ from safeexec.engine.policy.access import parents
 from safeexec.engine.policy.refusals import CALLS, canonical
 from safeexec.language.diagnostics import explain
 from safeexec.language.rules import Rules, rules_of
+from safeexec.language.workspace import WorkspaceModules
 from safeexec.protocol.plan import LanguagePlan
 
 PyCF_MASK: Final = functools.reduce(
@@ -39,28 +39,51 @@ PyCF_MASK: Final = functools.reduce(
 
 
 class PolicyJudge:
-    """A `ProgramJudge` by the rules of a policy."""
+    """A `ProgramJudge` by the rules of a policy. `known_names` is the namespace of the session, or its names."""
 
-    __slots__ = ("_known_names", "_rules", "_source")
-
-    def __init__(self, source: str, rules: Rules, known_names: Container[str]) -> None:
-        self._source = source
+    def __init__(self, rules: Rules, known_names: Container[str], workspace: WorkspaceModules | None = None) -> None:
         self._rules = rules
         self._known_names = known_names
+        self._workspace = workspace
 
-    def needs_tree(self) -> bool:
-        return ".format" in self._source or "attr(" in self._source  # a name may be computed
+    def passes(self, source: str, codes: Collection[CodeType]) -> bool:
+        """Tell whether nothing in `codes`, which `source` was compiled to, needs a look: no suspicious name, no refused
+        import.
+        """
+        if self._workspace is not None:
+            self._workspace.source = source
+        rules = self._rules
+        if rules.constructs or not (rules.decorators and rules.star_imports):
+            return False
+        imported = _imported(source) if "import" in source else ()
+        if imported is None or not all(map(rules.importable, imported)):
+            return False
+        every = [*codes]
+        read: set[str] = set()
+        bound: set[str] = set()
+        for code in every:
+            read.update(code.co_names)
+            bound.update(code.co_varnames, code.co_cellvars)
+            for constant in code.co_consts:
+                if type(constant) is CodeType:
+                    every.append(constant)
+                elif type(constant) is tuple:  # of keyword arguments; or an ordinary one, which the visit then clears
+                    bound.update(item for item in constant if type(item) is str)
+        known = rules.plain
+        for names in read, bound:
+            if not known.issuperset(names) and not all(name in known or rules.is_plain(name) for name in names):
+                return False
+        return not _reads_refused(read, imported, rules, self._known_names)
 
-    def passes(self, *codes: CodeType) -> bool:
-        return is_clean(codes, self._rules, self._source, self._known_names)
-
-    def visit(self, *trees: ast.AST) -> bool:
+    def visit(self, source: str, trees: Sequence[ast.AST]) -> bool:
         from safeexec.language.transformer import StepTransformer  # with RestrictedPython 15 ms: the screen passes most
 
+        if self._workspace is not None:
+            self._workspace.source = source
         transformer = StepTransformer(self._rules, self._known_names)
         transformer.check(*trees)
         if transformer.findings:
-            raise Rejection(explain(transformer.findings, self._source, self._rules, trees))
+            raise Rejection(explain(transformer.findings, source, self._rules, trees))
         return transformer.rewritten
 
 
@@ -70,17 +93,16 @@ def compile_step(
     *,
     filename: str,
     known_names: Container[str] = (),
-    review: Review | None = None,
 ) -> CompiledStep:
-    """Compile `source` under `plan`; `review` as for `compile_program`.
+    """Compile `source` under `plan`.
 
     `known_names` are the names that the session already has (they may shadow a builtin that the policy leaves out).
 
     Raises `Rejection` with every violation of the policy, and what `compile_program` raises.
     """
     rules = rules_of(plan)
-    judge = PolicyJudge(source, rules, known_names) if plan.mode == "restricted" else None
-    return compile_program(source, filename, rules.step_flags, judge, review)
+    judge = PolicyJudge(rules, known_names) if plan.mode == "restricted" else None
+    return compile_program(source, filename, rules.step_flags, judge)
 
 
 def compile_text(
@@ -91,14 +113,14 @@ def compile_text(
     """
     if type(source) is not str:
         raise TypeError(f"the source must be str, not {type(source).__name__}")
-    judge = PolicyJudge(source, rules, known_names)
+    judge = PolicyJudge(rules, known_names)
     flags &= PyCF_MASK
     try:
         code = compile_code(source, filename, mode, flags)
-        if judge.passes(code):
+        if judge.passes(source, (code,)):
             return code
         tree = ast.parse(source, filename, mode)
-        return compile_code(tree, filename, mode, flags) if judge.visit(tree) else code
+        return compile_code(tree, filename, mode, flags) if judge.visit(source, (tree,)) else code
     except (RecursionError, MemoryError):
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 
@@ -115,33 +137,6 @@ _STATEMENT: Final = re.compile(
 """An import on a line of its own, as nearly all are written."""
 
 _NOTHING: Final[frozenset[str]] = frozenset()
-
-
-def is_clean(codes: tuple[CodeType, ...], rules: Rules, source: str, known_names: Container[str]) -> bool:
-    """Tell whether nothing in `codes`, which `source` was compiled to, needs a look: no suspicious name, no refused
-    import. `known_names` is the namespace of the session, or its names.
-    """
-    if rules.constructs or not (rules.decorators and rules.star_imports):
-        return False
-    imported = _imported(source) if "import" in source else ()
-    if imported is None or not all(map(rules.importable, imported)):
-        return False
-    every = [*codes]
-    read: set[str] = set()
-    bound: set[str] = set()
-    for code in every:
-        read.update(code.co_names)
-        bound.update(code.co_varnames, code.co_cellvars)
-        for constant in code.co_consts:
-            if type(constant) is CodeType:
-                every.append(constant)
-            elif type(constant) is tuple:  # of keyword arguments; or an ordinary one, which the visit then clears
-                bound.update(item for item in constant if type(item) is str)
-    known = rules.plain
-    for names in read, bound:
-        if not known.issuperset(names) and not all(name in known or rules.is_plain(name) for name in names):
-            return False
-    return not _reads_refused(read, imported, rules, known_names)
 
 
 def _imported(source: str) -> set[str] | None:

@@ -1,11 +1,11 @@
 """The conversation between host and child: bytes ↔ frames ↔ messages, and which message may be sent by whom, and when.
 
-No sockets here. A frame is a four-byte little-endian length, the seal, then that many bytes of one msgpack message. The
-length is checked against a cap before anything is allocated for it. Only the messages of a child have a seal: random
-bytes that the host has sent to its process. Guest code can make C code of a library write to the control socket
-(``image.save`` to an object whose `fileno` is 3), but it does not know the seal.
+No sockets here. A frame is a four-byte little-endian length, the token, then that many bytes of one msgpack message.
+The length is checked against a cap before anything is allocated for it. Only the messages of a child have a token:
+random bytes that the host has sent to its process. Guest code can make C code of a library write to the control socket
+(``image.save`` to an object whose `fileno` is 3), but it does not know the token.
 
-`Conversation` is the host's place in it, one for each child and each parked checkpoint. A message that the tables do
+`Conversation` is the host's place in it, one for each child and each frozen checkpoint. A message that the tables do
 not allow is a `ProtocolError`, whoever sent it.
 """
 
@@ -31,11 +31,11 @@ DELIVERING: Final = "delivering"
 """Its step waits for a host tool, and was asked for the arguments of the call."""
 ANSWERING: Final = "answering"
 """It was asked something that is no step."""
-PARKING: Final = "parking"
-"""A copy that is still to be made, or to say `Parked`."""
-PARKED: Final = "parked"
-"""A copy that waits: it can be thawed."""
-THAWED: Final = "thawed"
+FREEZING: Final = "freezing"
+"""A copy that is still to be made, or to say `Frozen`."""
+FROZEN: Final = "frozen"
+"""A copy that waits: it can be resumed."""
+RESUMED: Final = "resumed"
 """A process that a copy has forked: it waits for `Wake`."""
 ENDED: Final = "ended"
 """A command that has ended."""
@@ -60,8 +60,8 @@ FROM_HOST: Final[dict[tuple[str, type], str]] = {
     (IDLE, m.Save): ANSWERING,
     (IDLE, m.Load): ANSWERING,
     (IDLE, m.SelfTest): ANSWERING,
-    (PARKED, m.Thaw): PARKED,
-    (THAWED, m.Wake): STARTING,
+    (FROZEN, m.Resume): FROZEN,
+    (RESUMED, m.Wake): STARTING,
 }
 FROM_CHILD: Final[dict[tuple[str, type], str]] = {
     (STARTING, m.Ready): IDLE,
@@ -77,7 +77,7 @@ FROM_CHILD: Final[dict[tuple[str, type], str]] = {
     (ANSWERING, m.Saved): IDLE,
     (ANSWERING, m.Tested): IDLE,
     (ANSWERING, m.Done): IDLE,
-    (PARKING, m.Parked): PARKED,
+    (FREEZING, m.Frozen): FROZEN,
 }
 
 _encoder = msgspec.msgpack.Encoder()
@@ -93,38 +93,38 @@ class TooMuch(ProtocolError):
     """A stranger sent more than may be read: bytes, items, or what takes too long to read."""
 
 
-def frame(payload: bytes, seal: bytes = b"") -> bytes:
+def frame(payload: bytes, token: bytes = b"") -> bytes:
     """Return one frame around `payload`."""
-    return HEADER.pack(len(payload)) + seal + payload
+    return HEADER.pack(len(payload)) + token + payload
 
 
 class FrameReader:
     """Cuts a byte stream into payloads. `feed` returns the complete ones; the rest waits for more bytes."""
 
-    __slots__ = ("_buffer", "_cap", "_head", "_seal")
+    __slots__ = ("_buffer", "_cap", "_head", "_token")
 
-    def __init__(self, cap: int = MAX_FRAME, seal: bytes = b"") -> None:
+    def __init__(self, cap: int = MAX_FRAME, token: bytes = b"") -> None:
         self._buffer = bytearray()
         self._cap = cap
-        self._seal = seal
-        self._head = HEADER.size + len(seal)
+        self._token = token
+        self._head = HEADER.size + len(token)
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return the payloads that `data` completes.
 
-        Raises `ProtocolError` as soon as a header announces more than the cap, or has another seal.
+        Raises `ProtocolError` as soon as a header announces more than the cap, or has another token.
         """
         head = self._head
         if not self._buffer and len(data) >= head:
             # The usual case: one whole frame in one read; nothing is copied twice.
             (size,) = HEADER.unpack_from(data)
-            if size == len(data) - head and size <= self._cap and data[HEADER.size : head] == self._seal:
+            if size == len(data) - head and size <= self._cap and data[HEADER.size : head] == self._token:
                 return [data[head:]]
         self._buffer += data
         payloads = []
         while len(self._buffer) >= HEADER.size:
             (size,) = HEADER.unpack_from(self._buffer)
-            if not self._seal.startswith(self._buffer[HEADER.size : head]):
+            if not self._token.startswith(self._buffer[HEADER.size : head]):
                 raise ProtocolError("bytes came on its socket that are none of the sandbox's messages")
             if size > self._cap:
                 raise TooMuch(f"a frame of {size} bytes was announced; {self._cap} are allowed")
@@ -141,9 +141,9 @@ class Conversation:
 
     __slots__ = ("_reader", "state")
 
-    def __init__(self, state: str = STARTING, cap: int = m.CHILD_FRAME_BYTES, seal: bytes = b"") -> None:
+    def __init__(self, state: str = STARTING, cap: int = m.CHILD_FRAME_BYTES, token: bytes = b"") -> None:
         self.state = state
-        self._reader = FrameReader(cap, seal)
+        self._reader = FrameReader(cap, token)
 
     def send(self, message: msgspec.Struct) -> bytes:
         """Return the frame for `message`. Raises `ProtocolError` if it is not the host's turn to send it."""
@@ -152,7 +152,7 @@ class Conversation:
         except KeyError:
             raise ProtocolError(f"{type(message).__name__} may not be sent while the child is {self.state}") from None
         payload = encode(message)
-        return HEADER.pack(len(payload)) + payload  # as `frame` without a seal: a call less in each step
+        return HEADER.pack(len(payload)) + payload  # as `frame` without a token: a call less in each step
 
     def receive(self, data: bytes) -> list[m.FromChild]:
         """Return the messages that `data` completes, each checked against schema and table. Raises `ProtocolError`."""

@@ -160,7 +160,7 @@ class Configure(msgspec.Struct, tag="configure", kw_only=True):
     tools: tuple[ToolSignature, ...] = ()
     packages: str | None = None
     """Directory of the packages that the policy required: on the path of locked children, never of the zygote."""
-    seal: bytes = b""
+    token: bytes = b""
     """The first bytes of each message of a child."""
 
 
@@ -398,12 +398,12 @@ class Deliver(msgspec.Struct, tag="deliver", array_like=True):
     """Write the payload that was announced into the memfd that travels with the message."""
 
 
-class Thaw(msgspec.Struct, tag="thaw", array_like=True):
-    """To a parked checkpoint: fork a runner. Its control socket travels with the message; on it comes `Wake`."""
+class Resume(msgspec.Struct, tag="resume", array_like=True):
+    """To a frozen checkpoint: fork a runner. Its control socket travels with the message; on it comes `Wake`."""
 
 
 class Wake(msgspec.Struct, tag="wake", array_like=True):
-    """To a runner that was thawed: go on. For a branch stdout and stderr travel with the message."""
+    """To a runner that was resumed: go on. For a branch stdout and stderr travel with the message."""
 
     branch: bool = False
     """True if another session made the copy: this one has its own stdout and stderr."""
@@ -421,12 +421,12 @@ class Wake(msgspec.Struct, tag="wake", array_like=True):
 
 
 class Ready(msgspec.Struct, tag="ready", array_like=True):
-    """A child or a thawed runner is locked down and waits."""
+    """A child or a resumed runner is locked down and waits."""
 
     notes: _Notes = []
     """The parts that could not be carried over."""
     names: Annotated[list[_Name], _FEW] = []
-    """Of a thawed runner: its first variables, without those of longer names."""
+    """Of a resumed runner: its first variables, without those of longer names."""
     entropy: Annotated[bytes, msgspec.Meta(max_length=ENTROPY_BYTES)] = b""
     """Of a child: what its generators of random numbers are seeded with."""
 
@@ -437,7 +437,7 @@ class Exited(msgspec.Struct, tag="exited", array_like=True):
     status: int
 
 
-class Parked(msgspec.Struct, tag="parked", array_like=True):
+class Frozen(msgspec.Struct, tag="frozen", array_like=True):
     """A checkpoint waits on its control socket."""
 
     step: int
@@ -560,9 +560,9 @@ ToZygote = Configure | Spawn | RunCommand
 FromZygote = ZygoteReady | ZygoteFailed | SpawnFailed
 ToChild = (
     Execute | Query | Invoke | Install | Proceed | Compile | Fetch | Assign | Remove | Repeat | ListNames | Describe
-    | Freeze | Save | Load | SelfTest | ToolReply | Deliver | Thaw | Wake
+    | Freeze | Save | Load | SelfTest | ToolReply | Deliver | Resume | Wake
 )  # fmt: skip
 FromChild = (
-    Ready | Exited | Parked | StepDone | ToolRequest | Progress | Shown | Fetched | Names | Described | Saved | Tested
+    Ready | Exited | Frozen | StepDone | ToolRequest | Progress | Shown | Fetched | Names | Described | Saved | Tested
     | Done
 )  # fmt: skip

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from safeexec.common.text import one_line, shorten
 from safeexec.engine.approvals import Allow, Deny, Later, decision
-from safeexec.engine.host.session.step import FREEZE_SECONDS
+from safeexec.engine.host.session.step import SECURE_SECONDS
 from safeexec.engine.host.session.tool_calls import KEPT_BYTES
 from safeexec.engine.host.tools.answers import Given, PutOff
 from safeexec.engine.host.tools.tool import by_names
@@ -57,7 +57,7 @@ def put_off(session: Any, call: m.ToolRequest, later: PutOff) -> Core[str]:
         return f"the calls before it hold more than {KEPT_BYTES >> 20} MiB, which are the most that is kept"
     if calls.stdin is not None and not isinstance(calls.stdin, str | bytes | bytearray | memoryview):
         return "its standard input is a stream, which cannot be read again: give it as a text"
-    yield from step.secure(FREEZE_SECONDS)
+    yield from step.secure(SECURE_SECONDS)
     history = session.processes.history
     if not history.can_be_had(history.current):
         return "the state before this step has no checkpoint to go back to"
@@ -195,7 +195,7 @@ def check_may_begin(session: Any, again: Any) -> None:
 
 
 def end_wait(session: Any, became: Literal["answered", "cancelled", "late"]) -> None:
-    """Nothing waits any more."""
+    """Note that nothing waits any more."""
     session.waiting = None
     if session.recorder is not None:
         session.recorder.tell(form.WaitOver(session=session.recorder.number, step=session.step, became=became))

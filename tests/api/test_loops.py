@@ -17,23 +17,23 @@ from safeexec.engine.host.files import state_file
 from safeexec.engine.host.files.workspace import Workspace
 from safeexec.engine.host.waiting import Core, Wait, Work
 from safeexec.engine.host.waiting import drive as drive_blocking
-from tests.untrusted.hostile import FIND_SEAL
+from tests.untrusted.hostile import FIND_TOKEN
 
 PROGRESS = (
-    FIND_SEAL
+    FIND_TOKEN
     + """\
 import os, msgspec
 body = msgspec.msgpack.encode(['progress', 'x', 1.0, None])
-frames = (len(body).to_bytes(4, 'little') + seal + body) * 50
+frames = (len(body).to_bytes(4, 'little') + token + body) * 50
 while True:
     os.write(3, frames)
 """
 )
 TRICKLE = (
-    FIND_SEAL
+    FIND_TOKEN
     + """\
 import os
-os.write(3, (60 << 20).to_bytes(4, 'little') + seal)
+os.write(3, (60 << 20).to_bytes(4, 'little') + token)
 while True:
     os.write(3, b'x')
 """

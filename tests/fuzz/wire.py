@@ -12,16 +12,25 @@ from uuid import UUID
 from hypothesis import strategies as st
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.conversation import ANSWERING, IDLE, PARKING, RUNNING, STARTING, Conversation, FrameReader, frame
+from safeexec.protocol.conversation import (
+    ANSWERING,
+    FREEZING,
+    IDLE,
+    RUNNING,
+    STARTING,
+    Conversation,
+    FrameReader,
+    frame,
+)
 from safeexec.protocol.values import decode, encode
 from tests.fuzz.mutation import mutated
 from tests.fuzz.target import Target, plain
 from tests.protocol.damage import INTERESTING, seeds_of_messages, seeds_of_values
 
 CAP = 1 << 16
-SEAL = bytes(range(8))
+TOKEN = bytes(range(8))
 NAMES = {"datetime": datetime, "zoneinfo": zoneinfo, "Decimal": Decimal, "Fraction": Fraction, "UUID": UUID}
-STATES = (STARTING, IDLE, RUNNING, ANSWERING, PARKING)
+STATES = (STARTING, IDLE, RUNNING, ANSWERING, FREEZING)
 FRAGMENTS = [
     *(bytes((code,)) for code in INTERESTING),
     *(b"\xff\xff\xff\xff", b"\0\0\0\0", b"\xff\xff\xff\x7f", b"\0\0\0\1", b"\xdd\x00\x10\x00\x00", b"\x91" * 300),
@@ -33,8 +42,8 @@ def heard(given: tuple[str, list[bytes], list[int]]) -> bool:
     anything to hear, and none of it was refused.
     """
     state, payloads, cuts = given
-    stream = b"".join(frame(payload, SEAL) for payload in payloads)
-    conversation = Conversation(state, CAP, SEAL)
+    stream = b"".join(frame(payload, TOKEN) for payload in payloads)
+    conversation = Conversation(state, CAP, TOKEN)
     at = said = 0
     try:
         for cut in [*cuts, len(stream)]:
@@ -50,8 +59,8 @@ def streamed(given: tuple[list[bytes], bytes, list[int]]) -> bool:
     Returns whether nothing was refused.
     """
     payloads, rest, cuts = given
-    stream = b"".join(frame(payload, SEAL) for payload in payloads) + rest
-    reader, got, at = FrameReader(CAP, SEAL), [], 0
+    stream = b"".join(frame(payload, TOKEN) for payload in payloads) + rest
+    reader, got, at = FrameReader(CAP, TOKEN), [], 0
     try:
         for cut in [*cuts, len(stream)]:
             got += reader.feed(stream[at : at + cut])

@@ -17,7 +17,7 @@ from tests.kernel import harness
 from tests.kernel.conftest import SITUATIONS
 
 PATIENCE = 60.0
-STRAYS = """
+ORPHANS = """
 import os, time
 for _ in range(3):
     if os.fork() == 0:
@@ -57,7 +57,7 @@ def _family(host: subprocess.Popen[str], base: Path) -> list[processes.ProcessSt
 
 
 def _start(situation: str, base: Path) -> subprocess.Popen[str]:
-    return harness.start(STRAYS, "confined-python", str(base), **SITUATIONS[situation])
+    return harness.start(ORPHANS, "confined-python", str(base), **SITUATIONS[situation])
 
 
 def test_the_host_is_killed(situation: str, base: Path) -> None:

@@ -34,7 +34,7 @@ with Sandbox("calculator", spare=1) as sandbox:
             session.run("x = given[1]; x")
             session.run("while True: pass", timeout=0.2)
             session.run("bytearray(1 << 40)")
-            with suppress(CheckpointError):  # traced processes are slow: a copy may not park in time
+            with suppress(CheckpointError):  # traced processes are slow: a copy may not freeze in time
                 session.checkpoint("here")
                 session.rollback("here")
                 for branch in session.branch(2):

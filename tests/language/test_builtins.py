@@ -3,12 +3,41 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from safeexec import Session
-from tests.engine.child.conftest import Run, make_guest
+from safeexec.engine.child.step.program import compile_program
+from safeexec.language.language import RestrictedLanguage
+from safeexec.protocol.plan import ImportPlan, LanguagePlan
+
+Run = Callable[[str], Any]
+MODULES = ("math", "json", "operator", "functools", "collections", "enum", "copy", "typing")
+
+
+def make_guest(**changes: Any) -> Run:
+    """Return what runs steps of one session and gives the value of the last expression, under a plan that opens every
+    builtin (`eval` and `exec` in their guarded form) and some modules.
+    """
+    plan: dict[str, Any] = {
+        "profile": "test",
+        "builtins": frozenset(dir(builtins)) | {"exit", "quit"},
+        "imports": {name: ImportPlan(rule="test.yaml:3") for name in MODULES},
+        "rules": {"imports": "test.yaml:2", "language.mode": "test.yaml:9"},
+    }
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    language = RestrictedLanguage(LanguagePlan(**plan | changes))
+    language.install(namespace)
+
+    def run(source: str) -> Any:
+        step = compile_program(source, "<step>", language.flags, language.judge)
+        if step.body is not None:
+            exec(step.body, namespace)
+        return eval(step.tail, namespace) if step.tail is not None else None
+
+    return run
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from safeexec.engine.policy import names
 from safeexec.engine.policy.model import Policy
 from safeexec.engine.policy.plans import language_plan
 from safeexec.language.rules import Rules
-from safeexec.language.step import is_clean
+from safeexec.language.step import PolicyJudge
 from safeexec.language.transformer import StepTransformer
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 from tests.language.grammar import Grammar
@@ -102,7 +102,7 @@ def test_what_the_screen_passes_the_visit_passes_unchanged(name: str, plan: Lang
             continue
         transformer = StepTransformer(rules, known)
         transformer.check(ast.parse(source))
-        if is_clean((code,), rules, source, known):
+        if PolicyJudge(rules, known).passes(source, (code,)):
             assert not transformer.findings and not transformer.rewritten, source
             passed += 1
         else:
@@ -119,7 +119,7 @@ def test_what_never_runs_is_in_no_byte_code(plan: LanguagePlan) -> None:
     code = compiled(source)
     transformer = StepTransformer(Rules(plan))
     transformer.check(ast.parse(source))
-    assert code is not None and is_clean((code,), Rules(plan), source, ()) and transformer.findings
+    assert code is not None and PolicyJudge(Rules(plan), ()).passes(source, (code,)) and transformer.findings
 
 
 def compiled(source: str) -> CodeType | None:
@@ -139,7 +139,7 @@ def test_so_it_is_for_every_program_of_the_tests(name: str, plan: LanguagePlan) 
     for path in sorted(Path(__file__).parents[1].glob("**/*.py")):
         source = path.read_text(encoding="utf-8", errors="replace")
         code = compiled(source)
-        if code is not None and is_clean((code,), rules, source, ()):
+        if code is not None and PolicyJudge(rules, ()).passes(source, (code,)):
             transformer = StepTransformer(rules)
             transformer.check(ast.parse(source))
             assert not transformer.findings and not transformer.rewritten, path

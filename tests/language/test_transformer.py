@@ -8,9 +8,9 @@ import sys
 import msgspec
 import pytest
 
-from safeexec.engine.child.step.program import Rejection
+from safeexec.engine.child.step.program import Rejection, compile_program
 from safeexec.language.rules import rules_of
-from safeexec.language.step import compile_step, is_clean
+from safeexec.language.step import PolicyJudge, compile_step
 from safeexec.language.transformer import StepTransformer
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
@@ -119,7 +119,7 @@ def test_refused(source: str, kind: str, name: str, plan: LanguagePlan) -> None:
 @pytest.mark.parametrize(("source", "kind", "name"), REFUSED)
 def test_the_screen_passes_nothing_that_is_refused(source: str, kind: str, name: str, plan: LanguagePlan) -> None:
     """Most steps are judged by their code object alone; the full look at the tree must find nothing more in them."""
-    assert not is_clean((compile(source, "<step>", "exec", dont_inherit=True),), rules_of(plan), source, ())
+    assert not PolicyJudge(rules_of(plan), ()).passes(source, (compile(source, "<step>", "exec", dont_inherit=True),))
 
 
 ACCEPTED = [
@@ -205,7 +205,7 @@ def test_accepted_and_runs(source: str, plan: LanguagePlan) -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
     language = RestrictedLanguage(plan)
     language.install(namespace)
-    step = language.compile(source, "<step>")
+    step = compile_program(source, "<step>", language.flags, language.judge)
     if step.body is not None:
         exec(step.body, namespace)
 
@@ -213,7 +213,7 @@ def test_accepted_and_runs(source: str, plan: LanguagePlan) -> None:
 @pytest.mark.parametrize("source", ["x = 1", *(source for source in ACCEPTED if ".format" not in source)])
 def test_what_the_screen_passes_is_not_rewritten(source: str, plan: LanguagePlan) -> None:
     rules = rules_of(plan)
-    if is_clean((compile(source, "<step>", "exec", dont_inherit=True),), rules, source, ()):
+    if PolicyJudge(rules, ()).passes(source, (compile(source, "<step>", "exec", dont_inherit=True),)):
         transformer = StepTransformer(rules)
         transformer.check(ast.parse(source))
         assert not transformer.rewritten and not transformer.findings

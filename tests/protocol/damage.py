@@ -47,7 +47,7 @@ def seeds_of_messages() -> list[bytes]:
     display = messages.DisplayData({"text/plain": b"x", "image/png": b"\x89PNG"})
     sent: list[messages.FromChild] = [
         messages.Ready(notes=["n"]),
-        messages.Parked(3),
+        messages.Frozen(3),
         messages.StepDone("error", b"N", b"None", error, changes=changes, displays=[display], notes=["x"]),
         messages.ToolRequest(1, "price", b"N"),
         messages.Progress("load", 1.0, 10.0),

@@ -13,7 +13,7 @@ STATES = {*FROM_HOST.values(), *FROM_CHILD.values(), *(state for state, _ in (*F
 
 @pytest.mark.parametrize("state", sorted(STATES))
 def test_the_host_speaks_in_its_turn(state: str) -> None:
-    for message in (m.Fetch("x"), m.Proceed(1), m.Thaw(), m.Ready()):
+    for message in (m.Fetch("x"), m.Proceed(1), m.Resume(), m.Ready()):
         conversation = Conversation(state)
         if (follows := FROM_HOST.get((state, type(message)))) is not None:
             assert conversation.send(message) and conversation.state == follows

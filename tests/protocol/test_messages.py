@@ -13,7 +13,7 @@ from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.conversation import ANSWERING, RUNNING, STARTING, Conversation, frame
 
-SEAL = bytes(range(8))
+TOKEN = bytes(range(8))
 LONG_NOTE, LONG_PROBLEM = "x" * (m.NOTE_CHARACTERS + 1), "x" * (m.PROBLEM_CHARACTERS + 1)
 
 
@@ -30,7 +30,7 @@ LONG_NOTE, LONG_PROBLEM = "x" * (m.NOTE_CHARACTERS + 1), "x" * (m.PROBLEM_CHARAC
 )
 def test_a_text_that_is_too_long_is_no_message(state: str, message: Any) -> None:
     with pytest.raises(ProtocolError):
-        Conversation(state, 1 << 20, SEAL).receive(frame(msgspec.msgpack.encode(message), SEAL))
+        Conversation(state, 1 << 20, TOKEN).receive(frame(msgspec.msgpack.encode(message), TOKEN))
 
 
 def test_a_long_name_is_cut_by_the_child(session: Session) -> None:

@@ -173,11 +173,11 @@ def growing(path: Path) -> Iterator[None]:
         writer.join()
 
 
-FIND_SEAL = """\
+FIND_TOKEN = """\
 import sys
 frame = sys._getframe()
 while type(frame.f_locals.get("self")).__name__ != "Server":
     frame = frame.f_back
-seal = frame.f_locals["self"].link.seal
+token = frame.f_locals["self"].link.token
 """
 """Code of a guest that the language does not hold: it takes what begins the messages of its process."""

@@ -12,7 +12,7 @@ import msgspec
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel, Gone
-from safeexec.engine.host.session.frozen import FrozenState, park
+from safeexec.engine.host.session.frozen import FrozenState, freeze
 from safeexec.engine.host.session.output import new_streams
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.session.session import SessionCore
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from safeexec.results import Result
 
 LOADED = "loaded"
-"""The checkpoint of a fresh plugin from which each call's copy is thawed."""
+"""The checkpoint of a fresh plugin from which each call's copy is resumed."""
 SWEEP = 64
 """Fresh calls between two searches for processes that an escaped guest may have left behind."""
 AHEAD = 2
@@ -46,17 +46,17 @@ class Loaded:
         self._fresh = fresh
         self._born = core.processes.born
         """The number of the child that the plugin was loaded into."""
-        self._parked: FrozenState | None = None
+        self._frozen: FrozenState | None = None
         """A fresh plugin as it was loaded: the process of each call comes from the copy of that state."""
         self._next: deque[Spare] = deque()
-        """Processes that are being thawed, each with output files that no other call has seen."""
+        """Processes that are being resumed, each with output files that no other call has seen."""
         self._dying: deque[Channel] = deque()
         self._calls = 0
 
-    def park(self) -> Core[None]:
+    def freeze(self) -> Core[None]:
         """Keep the plugin as it is now, and make the copies for the first calls."""
         try:
-            self._parked = yield from park(self.core, LOADED)
+            self._frozen = yield from freeze(self.core, LOADED)
         except CheckpointError as error:
             raise PluginError(f"a fresh plugin needs a checkpoint of its loaded state: {error}") from None
         yield from self._leave()
@@ -68,14 +68,14 @@ class Loaded:
         """
         if not self._fresh:
             return True
-        assert self._parked is not None
+        assert self._frozen is not None
         if self.started_over:
             return False
         if self.core.processes.runner_pid() is not None:
             # The last call was stopped, and the session has been restored to the plugin as it was loaded.
             return True
-        if not self._parked.copy.alive:
-            # The processes thawed from it are orphans, which the end of the last call took for strays and ended: one
+        if not self._frozen.copy.alive:
+            # With it gone, the end of the last call took the processes resumed from it for orphans and ended them: one
             # that has said that it is there may not have died yet.
             return False
         if not self._next:
@@ -91,7 +91,7 @@ class Loaded:
         if ready is None:
             copy.close()
             return False
-        self._parked.adopt(copy.channel, copy.out, copy.err)
+        self._frozen.adopt(copy.channel, copy.out, copy.err)
         yield from self._ask()
         return True
 
@@ -101,11 +101,11 @@ class Loaded:
         return self.core.processes.born != self._born
 
     def installed(self) -> None:
-        """The plugin has been loaded into the process that there is now."""
+        """Note that the plugin has been loaded into the process that there is now."""
         self._born = self.core.processes.born
 
     def after(self, result: Result) -> Core[Result]:
-        """A call has ended. In a fresh plugin its process goes, with whatever the call left in it."""
+        """Return the result of a call that has ended. In a fresh plugin its process goes, with what the call left."""
         if result.state == "kept":
             yield from self.leave()
         elif self.started_over:
@@ -120,7 +120,7 @@ class Loaded:
             yield from self._leave()
 
     def _leave(self) -> Core[None]:
-        loaded, processes = self._parked, self.core.processes
+        loaded, processes = self._frozen, self.core.processes
         workspace = processes.workspace
         assert loaded is not None
         self._calls += 1
@@ -144,8 +144,8 @@ class Loaded:
 
     def _ask(self) -> Core[None]:
         """Ask for the next copies; nobody waits for them here."""
-        while self._parked is not None and len(self._next) < AHEAD:
-            channel = yield from self._parked.copy.thaw(monotonic() + patient(READY_SECONDS), self.core.sandbox.gate)
+        while self._frozen is not None and len(self._next) < AHEAD:
+            channel = yield from self._frozen.copy.resume(monotonic() + patient(READY_SECONDS), self.core.sandbox.gate)
             if channel is None:
                 return
             streams = new_streams(self.core.policy.limits, self.core.sandbox.policy.limits)

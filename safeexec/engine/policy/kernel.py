@@ -31,7 +31,7 @@ SETTINGS = {
 
 
 def rules(policy: PolicyData) -> dict[str, str]:
-    """Group of refused system calls → where the policy says so; under ``profile`` what stands for all others."""
+    """Return group of refused system calls → where the policy says so; under ``profile`` what stands for all others."""
     written = {group: origin for group, path in SETTINGS.items() if (origin := policy.origin(path))}
     return {"profile": f"the kernel confinement of profile {policy.name}"} | written
 
@@ -106,7 +106,7 @@ that is being made. With two for each, a third of 32 branches had no checkpoint 
 
 
 def session_processes(limits: Limits) -> int:
-    """Return how many processes a session may have alive at once: runner, branches, threads, parked checkpoints."""
+    """Return how many processes a session may have alive at once: runner, branches, threads, frozen checkpoints."""
     return 8 + limits.processes + limits.threads + limits.checkpoints + _OF_A_BRANCH * limits.branches
 
 

@@ -97,7 +97,7 @@ def import_modules(names: Sequence[str]) -> None:
 def build_server(configure: m.Configure, control: int) -> Server:
     """Return what serves every session to come, but for its control socket, which becomes descriptor `control`."""
     substitutes.install()
-    link = Link(control, seal=configure.seal)
+    link = Link(control, token=configure.token)
     tools = ToolCaller(link, configure.limits, [tool.name for tool in configure.tools])
     functions = tool_functions(tools, configure.tools)
     fetching.install(tools.call, configure.tools)

@@ -564,14 +564,13 @@ def test_a_method_of_a_handle_is_read_under_the_rules(sandbox: Sandbox) -> None:
 
 
 def test_what_nobody_holds_any_more_is_given_up(sandbox: Sandbox) -> None:
-    with sandbox.plugin("class A: pass\nmade = []\ndef make():\n    return A()") as plugin:
+    source = "import weakref\nmade = weakref.WeakSet()\nclass A: pass\ndef count(): return len(made)\n"
+    with sandbox.plugin(f"{source}def make():\n    made.add(a := A())\n    return a") as plugin:
         plugin.make()
         kept = plugin.make()
-        plugin.make()
-        core = plugin._core
-        assert len(core._released) == 1, "the first one was told with the second call"
+        assert plugin.count() == 1, "the first one was told with the second call"
         del kept
-        assert len(core._released) == 2
+        assert plugin.count() == 0
 
 
 MODULES = {
@@ -704,14 +703,14 @@ def good():
     return 1
 def die():
     os._exit(3)
-def stray():
+def orphan():
     os.fork() or time.sleep(3600)
     os._exit(4)
 """
     with Sandbox("confined-python") as sandbox:
         for state in ("keep", "fresh"):
-            with sandbox.plugin(source, state=state, exports=["good", "die", "stray"]) as plugin:  # type: ignore[arg-type]
-                for name in ("die", "stray"):
+            with sandbox.plugin(source, state=state, exports=["good", "die", "orphan"]) as plugin:  # type: ignore[arg-type]
+                for name in ("die", "orphan"):
                     assert plugin.invoke(name).outcome in ("crashed", "error", "violation")
                     assert plugin.good() == 1
 
@@ -806,7 +805,7 @@ def test_an_error_names_the_file_of_the_host(sandbox: Sandbox, tmp_path: Path) -
 
 
 def test_a_fresh_call_never_begins_in_a_process_that_is_being_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the copy that the next calls' processes come from is gone, they are ended as strays: on a busy machine one
+    """When the copy that the next calls' processes come from is gone, they are ended as orphans: on a busy machine one
     of them may have said that it is there, and not have died yet.
     """
     monkeypatch.setattr("safeexec.engine.host.session.channel.Channel.is_over", lambda channel: False)
@@ -816,11 +815,11 @@ def test_a_fresh_call_never_begins_in_a_process_that_is_being_ended(monkeypatch:
         for number in range(3):
             assert plugin.double(number) == 2 * number
             loaded = plugin._core._loaded
-            assert loaded is not None and loaded._parked is not None
+            assert loaded is not None and loaded._frozen is not None
             for copy in loaded._next:
                 assert select.select([copy.channel.socket], [], [], 30)[0]
                 copy.channel.read_if_ready()
-            loaded._parked.copy.kill()
+            loaded._frozen.copy.kill()
             for _ in range(3):
                 assert plugin.invoke("double", [number]).value == 2 * number
 
@@ -858,7 +857,7 @@ def test_who_is_cancelled_before_a_fresh_call_begins_leaves_no_output_open(monke
         loaded = plugin._core._loaded
         copy = loaded._next[0]
         with monkeypatch.context() as patched:
-            patched.setattr("safeexec.engine.host.session.spare.resumed", interrupted)
+            patched.setattr("safeexec.engine.host.session.spare.wait_ready", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 plugin.f()
         for file in (copy.out, copy.err):
@@ -877,12 +876,12 @@ def test_closing_waits_for_no_copy_that_does_not_come_up() -> None:
     with Sandbox("plugin", spare=0) as sandbox:
         plugin = sandbox.plugin("def f():\n    return 1", state="fresh")
         loaded = plugin._core._loaded
-        assert loaded is not None and loaded._parked is not None
+        assert loaded is not None and loaded._frozen is not None
         for copy in loaded._next:
             assert select.select([copy.channel.socket], [], [], 30)[0]
-        parked = loaded._parked.copy.pid()
-        assert parked is not None
-        os.kill(parked, signal.SIGSTOP)
+        frozen = loaded._frozen.copy.pid()
+        assert frozen is not None
+        os.kill(frozen, signal.SIGSTOP)
         assert plugin.f() == 1
         coming = [copy.channel._wait for copy in loaded._next]
         assert len(coming) == AHEAD

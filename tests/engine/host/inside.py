@@ -29,7 +29,7 @@ def newest_copy(session: Session) -> Any:
     return session._core.processes.automatic[-1]
 
 
-def parked(session: Session) -> int:
+def frozen(session: Session) -> int:
     """The process of the newest checkpoint, as soon as there is one."""
     until(lambda: newest_copy(session).pid() is not None)
     pid = newest_copy(session).pid()

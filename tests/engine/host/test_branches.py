@@ -171,7 +171,7 @@ def test_as_many_branches_as_there_may_be_can_all_undo_their_steps(session: Sess
 
 
 def test_a_chain_of_branches_ends_with_what_to_do(session: Session) -> None:
-    """Also where its sessions rest in between: what was thawed and has run nothing is not compacted."""
+    """Also where its sessions rest in between: what was resumed and has run nothing is not compacted."""
     chain = [session]
     with pytest.raises(CheckpointError, match=r"branches deep.*close sessions"):
         for _ in range(20):

@@ -173,7 +173,7 @@ def test_while_replying(victim: Session, way: str, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("way", DEADLY)
-def test_while_the_checkpoint_is_being_thawed(victim: Session, way: str) -> None:
+def test_while_the_checkpoint_is_being_resumed(victim: Session, way: str) -> None:
     """The copy lives, but each runner that it forks dies at once: an older state is taken, and said to be."""
     define(victim, way)
     victim.run(

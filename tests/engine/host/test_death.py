@@ -1,4 +1,4 @@
-"""What outlives what: nothing outlives the host, nothing a session, and strays of a guest outlive no kill."""
+"""What outlives what: nothing outlives the host, nothing a session, and orphans of a guest outlive no kill."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ with Sandbox("calculator") as sandbox, sandbox.session() as session:
     session.run("x = 1").check()
     print(session.run("while True: pass", timeout=0.2).state, session.get("x"))
 """
-STRAYS = """\
+ORPHANS = """\
 import os
 for _ in range(3):
     if os.fork() == 0:
@@ -65,7 +65,7 @@ def gone(process: psutil.Process) -> bool:
 
 @pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize(
-    ("profile", "extra"), [("standard", ""), ("confined-python", ""), (FORKING, f"session.run({STRAYS!r})")]
+    ("profile", "extra"), [("standard", ""), ("confined-python", ""), (FORKING, f"session.run({ORPHANS!r})")]
 )
 def test_nothing_outlives_the_host(profile: str, death: signal.Signals, extra: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -104,7 +104,7 @@ def group(session) -> list[int]:  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.profile(FORKING)
-def test_strays_that_a_step_leaves_behind_speak_for_nobody(session) -> None:  # type: ignore[no-untyped-def]
+def test_orphans_that_a_step_leaves_behind_speak_for_nobody(session) -> None:  # type: ignore[no-untyped-def]
     """A fork of the guest goes on in the step's code. What it does there is not the session's word."""
     result = session.run("import os\nx = 1\npid = os.fork()\nif pid == 0:\n    x = 2\nx")
     assert (result.outcome, result.value) == ("ok", 1)
@@ -119,7 +119,7 @@ def test_strays_that_a_step_leaves_behind_speak_for_nobody(session) -> None:  # 
 def test_nothing_survives_close(profile: str) -> None:
     with Sandbox(profile) as sandbox:
         session = sandbox.session()
-        session.run(STRAYS + "print('on')").check()
+        session.run(ORPHANS + "print('on')").check()
         session.checkpoint("a")
         assert len(group(session)) >= 3
         members = [psutil.Process(pid) for pid in group(session)]

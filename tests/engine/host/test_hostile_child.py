@@ -17,8 +17,8 @@ import msgspec
 import pytest
 
 from safeexec import CheckpointError, SandboxError, Session
-from safeexec.engine.host.session.checkpoints import THAW_SECONDS
-from safeexec.engine.host.session.step import FREEZE_SECONDS
+from safeexec.engine.host.session.checkpoints import RESUME_SECONDS
+from safeexec.engine.host.session.step import SECURE_SECONDS
 from safeexec.engine.host.waiting import Core, Wait, drive
 from tests.engine.host.inside import ended_at_rest, newest_copy
 from tests.footprint import until
@@ -47,7 +47,7 @@ server = find_server()
 pack = msgspec.msgpack.encode
 
 def say(*payloads, to=server.link.socket):
-    to.sendall(b"".join(struct.pack("<I", len(payload)) + server.link.seal + payload for payload in payloads))
+    to.sendall(b"".join(struct.pack("<I", len(payload)) + server.link.token + payload for payload in payloads))
 
 def many(item, bytes):
     count = bytes // len(item)
@@ -71,7 +71,7 @@ FRAMES = {
     "a tool that nobody waits for": "say(done(), pack(['tool-call', 1, 'x', b'']))",
     "a number for a name": "say(pack(['done', 1]))",
     "no message": "say(b'')",
-    "half a frame": "server.link.socket.sendall(struct.pack('<I', 1000) + server.link.seal + b'x')",
+    "half a frame": "server.link.socket.sendall(struct.pack('<I', 1000) + server.link.token + b'x')",
     "a frame of 4 GiB": "server.link.socket.sendall(b'\\xff' * 5)",
     "millions of displays": "say(done(*nothing, many(b'\\x91\\x80', 60_000_000)))",
     "millions of notes": "say(done(*nothing, b'\\x90', many(b'\\xa0', 60_000_000)))",
@@ -137,7 +137,7 @@ def test_after_a_forged_end_a_step_waits_three_seconds_for_the_checkpoint_and_no
     assert session.run(OWN + "say(done())\ntime.sleep(3600)").ok
     started = monotonic()
     assert session.run("kept", timeout=0.5).outcome == "timeout"
-    assert FREEZE_SECONDS <= monotonic() - started < SOON
+    assert SECURE_SECONDS <= monotonic() - started < SOON
     assert session.run("kept").value == 1
 
 
@@ -230,11 +230,11 @@ def hold(**_):
     return True
 server._freeze = hold
 """
-PARK = "say(pack(['parked', 1]), to=socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=control))"
+FREEZE = "say(pack(['frozen', 1]), to=socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=control))"
 
 
-@pytest.mark.parametrize("does", ["pass", PARK], ids=["does not park", "parks and does not thaw"])
-def test_a_stray_on_the_lane_of_a_checkpoint(session: Session, does: str) -> None:
+@pytest.mark.parametrize("does", ["pass", FREEZE], ids=["does not freeze", "freezes and does not resume"])
+def test_an_orphan_on_the_lane_of_a_checkpoint(session: Session, does: str) -> None:
     """The one fork that the host has announced is no checkpoint: it keeps the host waiting, and only for so long."""
     for _ in range(3):
         session.run(OWN + HOLD_LANE.format(does=does)).check()
@@ -244,9 +244,9 @@ def test_a_stray_on_the_lane_of_a_checkpoint(session: Session, does: str) -> Non
     assert session.run("1 + 1").value == 2
 
 
-def test_rolling_back_to_a_copy_that_does_not_thaw(session: Session) -> None:
+def test_rolling_back_to_a_copy_that_does_not_resume(session: Session) -> None:
     for _ in range(3):
-        session.run(OWN + HOLD_LANE.format(does=PARK)).check()
+        session.run(OWN + HOLD_LANE.format(does=FREEZE)).check()
     started = monotonic()
     with pytest.raises(CheckpointError, match="could not be brought back"):
         session.rollback()
@@ -264,24 +264,17 @@ checkpoints._wait = stay
 """
 
 
-@pytest.mark.parametrize("wakes", ["pass", "wait(*given)"], ids=["does not thaw", "thaws and is never ready"])
-@pytest.mark.parametrize("ahead", [False, True])
-def test_a_copy_that_takes_its_time_is_waited_for_until_the_deadline_once(
-    session: Session, wakes: str, ahead: bool
-) -> None:
-    """Whatever it fails to do, and although a second process is asked for when one that was asked for ahead is lost."""
+@pytest.mark.parametrize("wakes", ["pass", "wait(*given)"], ids=["does not resume", "resumes and is never ready"])
+def test_a_copy_that_takes_its_time_is_waited_for_until_the_deadline(session: Session, wakes: str) -> None:
     session.run(OWN + NEVER_READY.format(wakes=wakes)).check()
     session.checkpoint("hostile")
     line = session._core.processes
     state, copy = line.history.named["hostile"]
-    if ahead:
-        drive(line.thaw_in_time())
-        assert line._coming is not None
     deadline = monotonic() + 0.2
     latest = []
 
     def noted() -> Core[list[str] | None]:
-        core, answer = line.thaw(state, copy, deadline, []), None
+        core, answer = line.resume(state, copy, deadline, []), None
         while True:
             try:
                 asked = core.send(answer)
@@ -293,8 +286,8 @@ def test_a_copy_that_takes_its_time_is_waited_for_until_the_deadline_once(
 
     assert drive(noted()) is None
     # A little is added for what the host does to the workspace, which is empty.
-    assert latest and max(latest) < deadline + THAW_SECONDS / 2
-    assert line._coming is None and session.run("1 + 1").value == 2
+    assert latest and max(latest) < deadline + RESUME_SECONDS / 2
+    assert session.run("1 + 1").value == 2
 
 
 @pytest.mark.profile("standard")
@@ -400,7 +393,7 @@ signal.signal(signal.SIGALRM, spin)
 signal.setitimer(signal.ITIMER_REAL, 0.3)
 """,
 }
-COPY_THAT_SPINS = OWN + HOLD_LANE.format(does=f"{PARK}\n        {SPINS}")
+COPY_THAT_SPINS = OWN + HOLD_LANE.format(does=f"{FREEZE}\n        {SPINS}")
 
 
 @pytest.mark.profile(FORKING)
@@ -608,7 +601,7 @@ Image.frombytes("L", (len(data), 1), data).save(File(), "PPM")""",
 
 @pytest.mark.parametrize("write", BY_LIBRARIES.values(), ids=BY_LIBRARIES.keys())
 @pytest.mark.profile("data-analysis")
-def test_no_message_is_forged_by_who_does_not_know_the_seal(session: Session, write: str) -> None:
+def test_no_message_is_forged_by_who_does_not_know_the_token(session: Session, write: str) -> None:
     if "Image" in write:
         pytest.importorskip("PIL", reason="Pillow is not installed: pip install '.[data]'")
     message = ["done", "ok", b"forged", b"", None, False, 0, None, [], [], 1, [], False, 2]

@@ -1,5 +1,5 @@
-"""Checkpoints as the child makes them: a fork that parks on its own control socket, and thaws into a runner when the
-host asks.
+"""Checkpoints as the child makes them: a fork that freezes on its own control socket, and from which a runner goes on
+when the host asks.
 
 The runner, which goes on, forks the checkpoint; the other way round makes fork slower with every step (60 ms at depth
 120). Which checkpoints live is the host's to say: it closes the control socket of one that nothing leads to any more.
@@ -17,7 +17,7 @@ from safeexec.engine.linux.fork import fork
 from safeexec.engine.linux.libc import make
 from safeexec.protocol import messages as m
 
-PARKED = b"p"
+FROZEN = b"p"
 """What the copy tells the runner through a pipe."""
 HANDSHAKE_SECONDS = 5.0
 """How long the runner waits for that."""
@@ -26,7 +26,7 @@ COMPACT_KB = 16 << 10
 
 
 class Checkpoints:
-    """Makes checkpoints of this process and, in the copies, waits to be thawed."""
+    """Makes checkpoints of this process and, in the copies, waits to be resumed."""
 
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
@@ -36,8 +36,8 @@ class Checkpoints:
         self._compacted_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     def freeze(self, control: int, step: int, link: Link, leave: int | None = None) -> tuple[m.Wake, list[str]] | None:
-        """Fork a checkpoint of this process onto `control`. None in this process; in a runner thawed from the copy what
-        it is told, and notes about what could not be carried over. `leave` is the control socket of another one to
+        """Fork a checkpoint of this process onto `control`. None in this process; in a runner resumed from the copy
+        what it is told, and notes about what could not be carried over. `leave` is the control socket of another one to
         come, which is not the copy's.
 
         Raises OSError when the kernel refuses the fork; the control socket is the caller's to close then.
@@ -49,8 +49,8 @@ class Checkpoints:
             else None
         )
         read, write = os.pipe()
-        # What the copy needs is made here: it copies every page that it writes, and keeps it as long as it is parked.
-        parked = link.packed(m.Parked(step))
+        # What the copy needs is made here: it copies every page that it writes, and keeps it as long as it is frozen.
+        frozen = link.packed(m.Frozen(step))
         poller = select.poll()
         poller.register(link.fileno(), select.POLLIN)
         try:
@@ -67,9 +67,9 @@ class Checkpoints:
                 if leave is not None:
                     os.close(leave)
                 os.close(read)
-                os.write(link.fileno(), parked)
+                os.write(link.fileno(), frozen)
                 with contextlib.suppress(BrokenPipeError):  # the host has ended the runner: it knows of the copy
-                    os.write(write, PARKED)
+                    os.write(write, FROZEN)
                 os.close(write)
                 request = _wait(poller, link)
                 if request.branch:
@@ -81,15 +81,15 @@ class Checkpoints:
                 notes = files.restore(self.workspace) if files is not None and self.workspace is not None else []
                 return request, notes
             except BaseException:
-                # A copy that cannot park or wake must not go on as a second runner.
+                # A copy that cannot freeze or wake must not go on as a second runner.
                 os._exit(71)
         os.close(write)
-        # Wait for it: until it has parked it copies the pages that it touches, and nothing else runs meanwhile.
+        # Wait for it: until it is frozen it copies the pages that it touches, and nothing else runs meanwhile.
         ready, _, _ = select.select([read], [], [], HANDSHAKE_SECONDS)
-        is_parked = bool(ready) and os.read(read, 1) == PARKED
+        is_frozen = bool(ready) and os.read(read, 1) == FROZEN
         os.close(read)
-        if not is_parked:
-            raise OSError("the checkpoint died before it parked")
+        if not is_frozen:
+            raise OSError("the checkpoint died before it was frozen")
         os.close(control)
         return None
 
@@ -115,7 +115,7 @@ def prepare() -> None:
     poller = select.poll()
     poller.register(read, select.POLLIN)
     poller.poll(0)
-    os.write(write, PARKED)
+    os.write(write, FROZEN)
     select.select([read], [], [], 0)
     os.read(read, 1)
     for fd in (read, write):
@@ -123,7 +123,7 @@ def prepare() -> None:
 
 
 def _wait(poller: select.poll, link: Link) -> m.Wake:
-    """Stay parked. Returns only in a freshly forked runner; the checkpoint itself never leaves."""
+    """Stay frozen. Returns only in a freshly forked runner; the checkpoint itself never leaves."""
     while True:
         for _, event in poller.poll():
             if event & select.POLLHUP:

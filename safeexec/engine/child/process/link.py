@@ -24,22 +24,22 @@ _from_host = msgspec.msgpack.Decoder(m.ToChild)
 class Link:
     """One socket to the host, framed."""
 
-    def __init__(self, fd: int, decoder: msgspec.msgpack.Decoder[Any] = _from_host, *, seal: bytes = b"") -> None:
+    def __init__(self, fd: int, decoder: msgspec.msgpack.Decoder[Any] = _from_host, *, token: bytes = b"") -> None:
         # Family, type and protocol are named: without them the socket object calls getsockname, which seccomp refuses.
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=fd)
         self._reader = FrameReader()
         self._decoder = decoder
-        self.seal = seal
+        self.token = token
         self._queue: list[bytes] = []
         self.fds: list[int] = []
         """Descriptors that came with the last messages and nobody has taken yet."""
 
     def packed(self, message: msgspec.Struct) -> bytes:
         """Return `message` as `send` sends it."""
-        return frame(_encode(message), self.seal)
+        return frame(_encode(message), self.token)
 
     def send(self, message: msgspec.Struct) -> None:
-        self.socket.sendall(self.packed(message))
+        self.socket.sendall(frame(_encode(message), self.token))  # as `packed`: a call less in each step
 
     def receive(self) -> Any:
         """Return the next message. The end of the socket ends this process: the host has ended, or wants it to end."""
@@ -71,7 +71,7 @@ class Link:
 
     def pretend_to_send(self, answer: msgspec.Struct) -> None:
         """Do what sending `answer` does, short of sending."""
-        self.packed(answer)
+        frame(_encode(answer), self.token)
         self.socket.sendall(b"")
 
     def quiet(self, seconds: float) -> bool:

@@ -69,19 +69,19 @@ def become_child(
 
 
 def run_command(
-    request: m.RunCommand, control: int, stdout: int, stderr: int, kept: int, lockdown: Lockdown, seal: bytes
+    request: m.RunCommand, control: int, stdout: int, stderr: int, kept: int, lockdown: Lockdown, token: bytes
 ) -> NoReturn:
     """Lock this fork of the zygote down as a child is, but for the start of one program; run that beside it, report how
     it ended, so that the host learns it without being its parent, and end with everything that it left running.
 
-    `kept`: the descriptor that the lockdown keeps, which becomes that of the control socket; `seal` begins what is
+    `kept`: the descriptor that the lockdown keeps, which becomes that of the control socket; `token` begins what is
     said on it.
     """
     os.setsid()
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
     os.dup2(control, kept, inheritable=False)
-    link = Link(kept, seal=seal)
+    link = Link(kept, token=token)
     os.chdir(request.directory)
     lockdown.apply(workspace=request.home, lowered=[(resource.RLIMIT_STACK, STACK - PROGRAM_STACK)])
     # Ignored signals stay ignored across an exec, and a program that cannot wait for its children is broken.

@@ -1,6 +1,6 @@
 """Open files across a fork: a copy of a process shares the offset of every open file with the original.
 
-At a freeze path, flags and offset of each file and directory that is open are noted, whoever opened it; a thawed
+At a freeze path, flags and offset of each file and directory that is open are noted, whoever opened it; a resumed
 runner opens each again at its own offset, so that neither reads or writes what the other moved, and a branch opens its
 own copy. What cannot be opened again is cut off. So are, in a branch, pipes and what has no name: each would lead to
 the session that was branched, and to its other branches. Sockets and epoll alone stay: an event loop cannot do without

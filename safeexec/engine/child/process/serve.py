@@ -47,6 +47,8 @@ DEBT_SECONDS = 0.02
 DEBT_STEPS = 400
 DEBT_BYTES = 128 << 10
 """Of sources, and of values that the host has set."""
+_EXIT_FUNCTIONS = "nothing runs what was registered with atexit: a session goes on, or is killed; call it yourself"
+_HAS_THREADS = "a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)"
 
 
 class Server:
@@ -71,19 +73,17 @@ class Server:
         """What has been done since the last checkpoint."""
         self._debt_began = 0.0
         """What the process had used of the processor then."""
-        self._stdin: int | None = None
-        """The standard input of the step that begins."""
         self._step = 0
         self._pid = os.getpid()
         """This process. A process that guest code forks gets back to here, too, and must answer nothing."""
         self._thread = _thread.get_ident()
         guest.progress.emit = self._progress
         self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
-            m.Execute: self._execute,
-            m.Invoke: lambda request: self._finish(self.plugin.invoke(request)),
+            m.Execute: guest.step,
+            m.Invoke: self.plugin.invoke,
             m.Install: self._install,
-            m.Proceed: lambda request: self._finish(self.plugin.proceed(request)),
-            m.Query: lambda request: self._finish(guest.query(request)),
+            m.Proceed: self.plugin.proceed,
+            m.Query: guest.query,
             m.Compile: guest.check,
             m.Fetch: self._fetch,
             m.Assign: self._assign,
@@ -120,10 +120,11 @@ class Server:
             return None
         if self._due and kind in _AFTER_CHECKPOINT and not self._freeze(hurry=True):
             return None
+        stdin = None
         if kind in _STEPS:
             self._step = request.step
             if kind is m.Execute and request.stdin:
-                self._stdin = self.link.take_fd()
+                stdin = self.link.take_fd()
             if self.link.fds:
                 self._grant()
         elif kind is m.Assign or kind is m.Remove:
@@ -142,7 +143,10 @@ class Server:
             return names if names.digest == request.digest else m.Done(problem="together they came to something else")
         tools = self.tools
         tools.is_open = kind in _STEPS
-        answer = self._do(request)
+        if kind is m.Execute and (request.stdin or request.argv is not None or request.shows):
+            answer = self._unusual_step(request, stdin)
+        else:
+            answer = self._do(request)
         if tools.names:
             tools.close()
         else:
@@ -161,40 +165,52 @@ class Server:
         answer = self._acts[kind](request)
         if os.getpid() != self._pid:
             _end_copy(answer)
-        if kind in _STEPS and isinstance(answer, m.StepDone):
-            answer.step = self._step
-            if self._step:
-                self._due = answer.due = self._must_copy(request, answer) and self._control is not None
-            else:
-                answer.due = False  # a warm-up
+        if isinstance(answer, m.StepDone) and kind in _STEPS:
+            self._conclude(request, answer)
         elif kind is m.Assign or kind is m.Remove or kind is m.Load:
             self._debt_steps += 1
             self._debt_bytes += len(request.value) if kind is m.Assign else 0
             self._due = (kind is m.Load or not self._idle or request.copied) and self._control is not None
         return answer
 
-    # Checkpoints
+    def _conclude(self, request: Any, done: m.StepDone) -> None:
+        """Add to the answer of a step what the whole process tells; and whether the state after it is to be had by a
+        checkpoint, as it can be had by that alone, or at less cost.
+        """
+        guest, usage = self.guest, resource.getrusage(resource.RUSAGE_SELF)
+        done.step, done.peak_kb = self._step, usage.ru_maxrss
+        if refusals.noted or guest.language.unseen:
+            done.refusals = refusals.take(done.error, guest.language)
+        done.threads = guest.threads is not None and guest.threads.started and guest.threads.ran()
+        if guest.exit_functions:
+            guest.exit_functions = False
+            done.notes.append(_EXIT_FUNCTIONS)
+        has_threads = _thread._count() > 0
+        if has_threads and self._control is not None:
+            done.notes.append(_HAS_THREADS)
+        if not self._step:
+            done.due = False  # a warm-up
+            return
+        due = True
+        if type(request) is m.Execute:
+            self._debt_steps += 1
+            self._debt_bytes += len(request.source)
+            given = request.copied or request.stdin or request.argv is not None
+            done.again = not (done.due or given or done.threads or has_threads)
+            due = (
+                not done.again
+                or not self._idle
+                or self._debt_steps > DEBT_STEPS
+                or self._debt_bytes > DEBT_BYTES
+                or usage.ru_utime + usage.ru_stime - self._debt_began > DEBT_SECONDS
+            )
+        self._due = done.due = due and self._control is not None
 
-    def _must_copy(self, request: Any, done: m.StepDone) -> bool:
-        """Tell whether the state after this step can be had by a checkpoint alone, or at less cost."""
-        if type(request) is not m.Execute:
-            return True
-        self._debt_steps += 1
-        self._debt_bytes += len(request.source)
-        given = request.copied or request.stdin or request.argv is not None
-        again = not (done.due or given or done.threads or _thread._count() > 0)
-        done.again = again
-        return (
-            not again
-            or not self._idle
-            or self._debt_steps > DEBT_STEPS
-            or self._debt_bytes > DEBT_BYTES
-            or self.guest.cpu_seconds - self._debt_began > DEBT_SECONDS
-        )
+    # Checkpoints
 
     def _begin_debt(self) -> None:
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        self.guest.cpu_seconds = self._debt_began = usage.ru_utime + usage.ru_stime
+        self._debt_began = usage.ru_utime + usage.ru_stime
         self._debt_steps = self._debt_bytes = 0
 
     def _grant(self) -> None:
@@ -206,7 +222,7 @@ class Server:
             self._control = control
 
     def _freeze(self, *, hurry: bool) -> bool:
-        """Make the automatic checkpoint that is due. False in a runner thawed from it: nothing else is due there."""
+        """Make the automatic checkpoint that is due. False in a runner resumed from it: nothing else is due there."""
         control, self._control, self._due = self._control, None, False
         self._begin_debt()
         problem = self._copy_onto(control)
@@ -226,8 +242,8 @@ class Server:
             self.link.send(m.Done(problem=problem))
 
     def _copy_onto(self, control: int | None) -> str | None:
-        """Make a checkpoint that parks on `control`. Returns an empty text, or why there is none: then the end of the
-        socket tells that, too. None in a runner that was thawed from the copy: it has been woken.
+        """Make a checkpoint that freezes on `control`. Returns an empty text, or why there is none: then the end of the
+        socket tells that, too. None in a runner that was resumed from the copy: it has been woken.
         """
         if _thread._count():
             problem = "a guest thread is alive, and a checkpoint can carry one thread only"
@@ -235,13 +251,13 @@ class Server:
             problem = "this process has no descriptor left for the socket of a checkpoint"
         else:
             try:
-                thawed = self.checkpoints.freeze(control, self._step, self.link, self._control)
+                resumed = self.checkpoints.freeze(control, self._step, self.link, self._control)
             except OSError as error:  # no process to be had: NPROC, memory
                 problem = f"no checkpoint could be made: {error.strerror or error}"
             else:
-                if thawed is None:
+                if resumed is None:
                     return ""
-                self._wake(*thawed)
+                self._wake(*resumed)
                 return None
         if control is not None:
             with contextlib.suppress(OSError):
@@ -308,14 +324,9 @@ class Server:
         if self._may_tell():
             self.link.send(m.Shown(display, self.guest.streams.position()))
 
-    def _execute(self, request: m.Execute) -> m.StepDone:
-        if request.stdin or request.argv is not None or request.shows:
-            return self._finish(self._unusual_step(request))
-        return self._finish(self.guest.step(request))
-
-    def _unusual_step(self, request: m.Execute) -> m.StepDone:
+    def _unusual_step(self, request: m.Execute, stdin: int | None) -> msgspec.Struct:
         """Run a step that has something to read, or arguments, or whose displays are sent as they come."""
-        given, (fd, self._stdin) = self.guest.input, (self._stdin, None)
+        given = self.guest.input
         file = program_file(request.argv, self.guest.language.plan.workspace != "none")
         namespace = self.guest.namespace
         own = namespace.get("__file__")
@@ -324,8 +335,8 @@ class Server:
         if request.shows:
             self.guest.displays.tell = self._shown
         try:
-            given.begin(fd, request.argv)
-            return self.guest.step(request)
+            given.begin(stdin, request.argv)
+            return self._do(request)
         finally:
             given.end()
             if file and namespace.get("__file__") is file:
@@ -341,23 +352,7 @@ class Server:
         self.tools.names |= names
         self.guest.namespace.update(functions)
         self.guest.hidden |= names
-        return self._finish(self.plugin.install(request))
-
-    def _finish(self, done: m.StepDone) -> m.StepDone:
-        if refusals.noted or self.guest.language.unseen:
-            done.refusals = refusals.take(done.error, self.guest.language)
-        threads = self.guest.threads
-        done.threads = threads is not None and threads.started and threads.ran()
-        if self.guest.exit_functions:
-            self.guest.exit_functions = False
-            done.notes.append(
-                "nothing runs what was registered with atexit: a session goes on, or is killed; call it yourself"
-            )
-        if _thread._count() and self._control is not None:
-            done.notes.append(
-                "a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)"
-            )
-        return done
+        return self.plugin.install(request)
 
     def _fetch(self, request: m.Fetch) -> m.Fetched:
         guest = self.guest

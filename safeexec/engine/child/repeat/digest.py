@@ -1,8 +1,6 @@
-"""What a step did, and what all steps came to, as bytes and as a number: the same when they are repeated.
-
-`outcome_of` is for each step: its result, and the plain values that it changed. `digest` is a number for all that a
-namespace holds: two processes whose namespaces came about in the same way have the same one. No code of the program
-runs for it. Addresses are no part of it; nor is what only C code knows of an object of its own.
+"""What all steps of a session came to, as a number: two processes whose namespaces came about in the same way have the
+same one. No code of the program runs for it. Addresses are no part of it; nor is what only C code knows of an object of
+its own.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import types
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from zlib import crc32
 
 from safeexec.common.identity import (
@@ -28,10 +26,7 @@ from safeexec.common.identity import (
     qualname_of,
     read_member,
 )
-from safeexec.engine.child.repeat.objects import ATOMS, builtins_of
-
-if TYPE_CHECKING:
-    from safeexec.protocol.messages import StepDone
+from safeexec.engine.child.repeat.objects import builtins_of
 
 MOST: Final = 2000
 """Objects that are looked at, the same ones in both processes: 1 us each."""
@@ -40,50 +35,6 @@ CHARACTERS: Final = 4096
 _PLAIN: Final = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _ITEMS: Final = (list, tuple, set, frozenset, deque)
 _CODE: Final = ("co_name", "co_firstlineno", "co_code", "co_names", "co_varnames", "co_freevars", "co_consts")
-
-_CHANGED_ITEMS: Final = 100
-"""Items of a variable's value up to which all of it counts."""
-_TEXT: Final = 10_000
-"""The same of a string or bytes."""
-_VARIABLES: Final = 20
-"""Variables whose values count; of more, the descriptions do."""
-NUMBERS: Final = frozenset({int, float, bool, complex, type(None)})
-
-
-def outcome_of(done: StepDone, namespace: dict[str, Any]) -> bytes:
-    """Return the outcome, error, value and changed variables of a step. Costs 5 us, and 1 us for ten items more."""
-    error, changes = done.error, done.changes
-    parts: list[Any] = [done.outcome, done.text, done.exit_status]
-    if error is not None:
-        parts += [error.type, error.message, error.line]
-    if changes is not None:
-        parts += [changes.created, changes.changed, changes.deleted, list(changes.descriptions.values())]
-        for name in islice((*changes.created, *changes.changed), _VARIABLES):
-            value = namespace.get(name)
-            if type(value) in NUMBERS or _left_of(value, _CHANGED_ITEMS) >= 0:
-                parts.append(value)
-    return marshal.dumps(parts, 2)
-
-
-def _left_of(value: Any, items: int) -> int:
-    """Return how many of so many items are left after a value's; negative if it has more, or is not plain data."""
-    kind = type(value)
-    if kind in ATOMS:
-        if kind is types.CodeType:
-            return -1
-        return items - 1 if kind not in (str, bytes) or len(value) <= _TEXT else -1
-    if kind is dict:
-        if len(value) * 2 > items:
-            return -1
-        value = (*value, *value.values())
-    elif kind not in (list, tuple, set, frozenset) or len(value) > items:
-        return -1
-    items -= 1
-    for item in value:
-        items = _left_of(item, items)
-        if items < 0:
-            return -1
-    return items
 
 
 def digest(namespace: dict[str, Any], names: Iterable[str]) -> int:

@@ -98,13 +98,14 @@ def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
     return found if type(found) is dict else vars(found) if type(found) is ModuleType else {}
 
 
-def walk(namespace: dict[str, Any], roots: Iterable[Any]) -> Iterator[Any]:
-    """Yield all objects that these lead to, but for those of `ATOMS`; then None if there are more than `MOST`,
-    or some that cannot be had.
+def walk(namespace: dict[str, Any], roots: Iterable[Any], seen: set[int] | None = None) -> Iterator[Any]:
+    """Yield all objects that these lead to, but for those of `ATOMS`, and those that an earlier walk with the same set
+    `seen` has yielded; then None if there are more than `MOST`, or some that cannot be had.
 
     The namespace itself and its builtins count as no way: code reaches them by names, which are judged.
     """
-    seen = {identity(namespace), identity(builtins_of(namespace))}
+    seen = set() if seen is None else seen
+    seen.update((identity(namespace), identity(builtins_of(namespace))))
     array = getattr(sys.modules.get("numpy"), "ndarray", None)
     waiting = list(roots)
     while waiting:

@@ -76,9 +76,12 @@ def before_step(namespace: dict[str, Any], body: CodeType | None, tail: CodeType
     """Remember what the step that consists of `body` and `tail` finds; without either, which a query of SQL is, all
     names. Runs no guest code.
     """
-    mentioned = all_names(body) if body is not None else set()
-    if tail is not None:
-        mentioned |= all_names(tail)
+    mentioned: set[str] = set()
+    parts: list[Any] = [body, tail]
+    for part in parts:  # codes, and the constants in them, some of which are codes
+        if type(part) is CodeType:
+            mentioned.update(part.co_names)
+            parts += part.co_consts
     size = len(namespace)
     watched = size > _ALL_NAMES and not (body is None and tail is None)
     if not watched:
@@ -162,8 +165,8 @@ def _report(
 
 
 def _plain(name: str) -> str:
-    """A name as messages can carry it: `globals()["\\ud800"] = 1` makes one that UTF-8 cannot, and one of a million
-    characters is cut.
+    """Return a name as messages can carry it: `globals()["\\ud800"] = 1` makes one that UTF-8 cannot, and one of a
+    million characters is cut.
     """
     plain = name.encode("utf-8", "replace").decode()
     return plain if len(plain) <= NAME_CHARACTERS else plain[: NAME_CHARACTERS - 1] + "…"
@@ -173,7 +176,7 @@ def _plain(name: str) -> str:
 
 
 def fingerprint(value: Any, levels: int = _LEVELS) -> Any:
-    """Something small and comparable that differs when `value` was changed in place; None for what has no inside.
+    """Return something small that differs when `value` was changed in place; None for what has no inside.
 
     Holds no reference to `value` nor to its items, and runs no code of the guest.
     """
@@ -241,7 +244,7 @@ def _of_object(value: Any, kind: type, levels: int) -> Any:
 
 
 def _checksum(array: Any) -> tuple[Any, ...]:
-    """Shape, dtype, address and a checksum of the bytes of an array, or of a sample; of objects these are addresses."""
+    """Return shape, dtype, address and a checksum of the bytes of an array, or of a sample: addresses, of objects."""
     if array.flags.c_contiguous:
         flat = array.reshape(-1)
     elif array.flags.f_contiguous:

@@ -13,15 +13,17 @@ from safeexec.common.identity import args_of, class_name, entries_of
 from safeexec.common.own import contextlib, gc, os, resource
 from safeexec.common.text import short_repr
 from safeexec.engine import advice
+from safeexec.engine.child.repeat.code import CO_COROUTINE
 from safeexec.engine.child.repeat.repeatable import Repeatable, external_events, warm_up
 from safeexec.engine.child.step.awaiting import StepLoop
 from safeexec.engine.child.step.changes import after_step, before_step, variables
+from safeexec.engine.child.step.modules import CompiledStep
 from safeexec.engine.child.step.program import (
-    CompiledStep,
     Diagnostic,
     Language,
     Rejection,
     Review,
+    compile_program,
     without_fence,
     without_magics,
 )
@@ -53,8 +55,6 @@ KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 
 
-CO_COROUTINE = 0x80
-"""Of `inspect`, which is not imported for it: code that awaits at its top level."""
 _lines = linecache.cache
 """As it is before the first step: what `traceback` of the program reads."""
 _FROM_PYTHON = frozenset(("__warningregistry__", "__annotations__", "__conditional_annotations__"))
@@ -116,8 +116,6 @@ class Guest:
         language.builtins[GUARD_SET] = self.repeatable.report_set
         self.judges = True
         """Whether it matters if a step can be repeated."""
-        self.cpu_seconds = 0.0
-        """What the process had used at the end of the last step."""
 
     def step(self, request: m.Execute) -> m.StepDone:
         """Run one step. Whatever the guest raises is reported, never raised."""
@@ -141,21 +139,22 @@ class Guest:
         self._last_source = source
         done = self._run(compiled.body, compiled.tail)
         if self.judges:
-            self.repeatable.conclude(done, self.streams.log.printed())
+            self.repeatable.conclude(done, self.streams.printed)
         return done
 
     def _compiled(
         self, source: str, filename: str, stdin: bool, review: Review | None = None
     ) -> tuple[str, CompiledStep]:
         """Return the program in what was sent, and its code. Raises what compiling raises."""
-        source = without_fence(source)
+        language = self.language
+        judge = language.judge_with_input() if stdin else language.judge
         try:
-            return source, self.language.compile(source, filename, stdin=stdin, review=review)
+            return source, compile_program(source, filename, language.flags, judge, review)
         except SyntaxError:
-            plain = without_magics(source)
+            plain = without_magics(without_fence(source))
             if plain == source:
                 raise
-        return plain, self.language.compile(plain, filename, stdin=stdin, review=review)
+        return plain, compile_program(plain, filename, language.flags, judge, review)
 
     def _watch_exit_functions(self) -> None:
         """Note which step registers a function with atexit. A session has no end at which it could run: its process
@@ -212,7 +211,7 @@ class Guest:
 
     def _done(self, value: Any) -> m.StepDone:
         if value is None:
-            done = m.StepDone("ok", displays=self.displays.collect(None))
+            done = m.StepDone("ok", displays=self.displays.collect(None) if self.displays.in_use else [])
         else:
             text = shown(value, self.sources)
             displays = self.displays.collect(value, text)
@@ -235,14 +234,7 @@ class Guest:
             if type(value) is CoroutineType:
                 done.notes = [f"nobody has awaited the value, a coroutine: write `await {value.__name__}(…)`"]
         self.streams.end()
-        done.peak_kb = self._peak_kb()
         return done
-
-    def _peak_kb(self) -> int:
-        """Return what the process held at most; with what it has used of the processor."""
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        self.cpu_seconds = usage.ru_utime + usage.ru_stime
-        return usage.ru_maxrss
 
     def _exited(self, error: SystemExit) -> m.StepDone:
         """Return the answer of a program that has ended itself: `ok` with status 0, any other is its error."""
@@ -283,7 +275,7 @@ class Guest:
         return done
 
     def sql(self, query: str, /, **tables: Any) -> Any:
-        """`sql` of guest code: run a query on DataFrames and CSV files, by their names, and on `tables`; a DataFrame.
+        """Run a query of `sql` on DataFrames and CSV files, by their names, and on `tables`; return a DataFrame.
 
         A query without a result prints what it did.
         """
@@ -337,7 +329,7 @@ class Guest:
             warm_up()
         source = self._last_source if len(self._last_source) <= WARM_UP_CHARACTERS else WARM_UP
         try:
-            compiled = self.language.compile(source, "<warm-up>")
+            _, compiled = self._compiled(source, "<warm-up>", stdin=False)
         except BaseException:
             return
         before = before_step(self.namespace, compiled.body, compiled.tail)
@@ -369,7 +361,7 @@ class Guest:
         # Its message is output too, and Python would have printed it.
         printed = sum(len(part) for part in args_of(error) if type(part) in (str, bytes))
         outcome: Any = "output" if printed > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error)
-        return m.StepDone(outcome, error=report, displays=displays, peak_kb=self._peak_kb(), frames=frames)
+        return m.StepDone(outcome, error=report, displays=displays, frames=frames)
 
     def refused(self, error: BaseException, filename: str, source: str) -> m.StepDone:
         """Return the answer of a step that did not compile: a refusal, a syntax error, or a limit of the parser."""

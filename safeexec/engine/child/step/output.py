@@ -109,25 +109,23 @@ class Log:
             size = self._map.tell()
             self._map[:size] = bytes(size)
 
-    def finish(self) -> None:
-        """End a step. The host takes NULs for memory that nobody wrote to: those that were printed are fenced in."""
-        if self._file is None or not (size := self._map.tell()):
-            return
-        if not self._map[size - 1]:
-            self.put(mark(self._raw))
-        if not self._map[0] and not self._map[:EMPTY_BYTES].strip(b"\0"):
-            text = mark(0) + self._map[: self._map.tell()]
-            self._map[: len(text)] = text
+    def finish(self) -> bytes | None:
+        """End a step. Return what it printed, without a system call; None where some of it is not in the first area, or
+        was an object that was written into a stream of the program's.
 
-    def printed(self) -> bytes | None:
-        """Return what the step that has ended printed, without a system call; None where some of it is not in the first
-        area, or was an object that was written into a stream of the program's.
+        The host takes NULs for memory that nobody wrote to: those that were printed are fenced in.
         """
-        if self._file is None or self.elsewhere or self.memory is not self._second or self._raw:
+        if self._file is None:
             return None
-        if self.memory[self.watched]:
-            return None
-        return self._map[: self._map.tell()]
+        text = self._map[: self._map.tell()]
+        if text and not text[-1]:
+            self.put(mark(self._raw))
+            text = self._map[: self._map.tell()]
+        if text and not text[0] and not text[:EMPTY_BYTES].strip(b"\0"):
+            fenced = mark(0) + text
+            self._map[: len(fenced)] = fenced
+        told = not (self.elsewhere or self.memory is not self._second or self._raw or self.memory[self.watched])
+        return text if told else None
 
     def position(self) -> tuple[int, int]:
         """Return where each of the two areas ends by now. Raises OSError where descriptor 1 is no file."""
@@ -139,7 +137,7 @@ class Log:
         return self._map.tell(), end
 
     def direct(self) -> None:
-        """From now on every text is a system call on descriptor 1."""
+        """Make every text a system call on descriptor 1, from now on."""
         self.memory, self.watched, self.put = b"\0", 0, _write
 
     def redirected(self) -> None:
@@ -165,7 +163,7 @@ class Log:
             self.overflow(data)
 
     def notice(self) -> None:
-        """Something is new in the second area: what is printed next comes after it."""
+        """Note that something is new in the second area: what is printed next comes after it."""
         if self._map.tell() >= MARKED_BYTES:
             self.direct()
             return
@@ -249,6 +247,8 @@ class Streams:
         self.log = Log(output_bytes)
         """Standard output below its stream."""
         self.warnings = RepeatedWarnings()
+        self.printed: bytes | None = None
+        """What the step that has ended printed, as `Log.finish` tells it."""
         self._open()
         # What C code prints is in the file at once: no kill, and no fork, takes a part of it with it.
         libc.setvbuf(_c_stdout, None, _UNBUFFERED, ctypes.c_size_t(0))
@@ -316,7 +316,7 @@ class Streams:
         """After a step: everything it printed is in the files."""
         if self.warnings.counts:
             self.warnings.end()
-        log = self.log
+        log, self.printed = self.log, None
         for stream, own in ((sys.stdout, self.stdout), (sys.stderr, self.stderr)):
             if stream is not own:
                 try:
@@ -325,7 +325,7 @@ class Streams:
                     continue
         try:
             self.stdout.flush()
-            log.finish()
+            self.printed = log.finish()
             self.stderr.flush()
         except Exception:
             # Past the end of the file (EPERM), or closed by the guest: what did not fit is lost, the step is not.

@@ -13,25 +13,17 @@ import builtins
 import re
 import sys
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from types import CodeType
 from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
 from safeexec.common.own import ast
-from safeexec.engine.child.step.modules import Find, ProgramModules, forget_source
+from safeexec.engine.child.step.modules import CompiledStep, Find, ProgramModules, forget_source
 from safeexec.protocol.plan import LanguagePlan
 
 TOO_DEEP: Final = "the source is nested too deeply to be compiled"
-
-
-class CompiledStep(Struct, eq=False):
-    """The code of one step: run `body` if there is one, then evaluate `tail` if there is one. Where the top level
-    awaits, what `eval` makes of it is a coroutine (`inspect.CO_COROUTINE`).
-    """
-
-    body: CodeType | None
-    tail: CodeType | None
 
 
 class Diagnostic(Struct, frozen=True, kw_only=True):
@@ -68,17 +60,13 @@ class Rejection(Exception):
 
 
 class ProgramJudge(Protocol):
-    """Judges one program before it runs: by its compiled code first, by its syntax tree where that is not enough."""
+    """Judges programs before they run: by the compiled code first, by the syntax tree where that is not enough."""
 
-    def needs_tree(self) -> bool:
-        """Tell, from the text alone, whether only the tree can say. A guess that saves time, and may be wrong."""
-        ...
-
-    def passes(self, *codes: CodeType) -> bool:
+    def passes(self, source: str, codes: Collection[CodeType]) -> bool:
         """Tell whether the compiled code shows that nothing in it is refused."""
         ...
 
-    def visit(self, *trees: ast.AST) -> bool:
+    def visit(self, source: str, trees: Sequence[ast.AST]) -> bool:
         """Tell whether the trees were rewritten. Raises `Rejection` with all that is refused in them."""
         ...
 
@@ -97,9 +85,9 @@ def compile_program(
     ValueError for text that is no text (lone surrogates).
     """
     try:
-        step = None if judge is not None and judge.needs_tree() else _compile_text(source, filename, flags)
+        step = _compile_text(source, filename, flags)
         codes = () if step is None else tuple(filter(None, (step.body, step.tail)))
-        passes = judge is None or (step is not None and judge.passes(*codes))
+        passes = judge is None or (step is not None and judge.passes(source, codes))
         rewrite = None
         if step is not None and passes:
             rewrite = review(source, codes) if review is not None else None
@@ -109,7 +97,7 @@ def compile_program(
         last = _split_tail(tree, source)
         trees = (tree,) if last is None else (tree, last)
         if rewrite is None:
-            rewritten = judge is not None and not passes and judge.visit(*trees)
+            rewritten = judge is not None and not passes and judge.visit(source, trees)
             if step is None or rewritten:
                 step = _compile_tree(tree, last, filename, flags)
             rewrite = review(source, tuple(filter(None, (step.body, step.tail)))) if review is not None else None
@@ -133,7 +121,8 @@ def _compile_text(source: str, filename: str, flags: int) -> CompiledStep | None
     That is so when the text before the last line that is not indented, and the text from there on, are complete
     programs each: then no bracket, string or block is open between them. None means: look at the tree.
     """
-    start = _last_statement(source)
+    found = _LAST_STATEMENT.match(source)
+    start = found.end() if found is not None else 0
     head, last = source[:start], source[start:]
     if ";" in last or '"""' in last or "'''" in last or head.endswith("\\\n") or "\r" in source or "\f" in source:
         return None
@@ -156,21 +145,13 @@ _NO_EXPRESSION: Final = re.compile(
 """What a line that is no expression begins with."""
 
 
-def _last_statement(source: str) -> int:
-    """Return where the last line begins that is not blank, not indented, no comment and no closing bracket."""
-    end = len(source)
-    while end > 0:
-        start = source.rfind("\n", 0, end) + 1
-        if source[start:end].strip() and source[start] not in " \t#)]}":
-            return start
-        end = start - 1
-    return 0
+_LAST_STATEMENT: Final = re.compile(r"(?sm).*^(?=[^\s#)\]}])")
+"""All before the last line that is not blank, not indented, no comment and no closing bracket."""
 
-
-def compile_code(tree: Any, filename: str, mode: str, flags: int = 0) -> CodeType:
-    # dont_inherit: the future statements of this file are not the guest's. optimize=0: its assert statements run.
-    code: CodeType = compile(tree, filename, mode, flags, dont_inherit=True, optimize=0)
-    return code
+compile_code: Callable[..., CodeType] = partial(compile, dont_inherit=True, optimize=0)
+"""Compile text or a tree, by file name, mode and flags. The future statements of this file are not the guest's
+(`dont_inherit`), and its assert statements run (`optimize`).
+"""
 
 
 def _split_tail(tree: ast.Module, source: str) -> ast.Expression | None:
@@ -196,6 +177,11 @@ def _ends_with_semicolon(last: ast.Expr, source: str) -> bool:
 
 class Language:
     """What guest code may write and what it finds: built once per plan, installed into the guest's namespace."""
+
+    flags: int = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    """Those of `compile` for a step."""
+    judge: ProgramJudge | None = None
+    """What may refuse a step before it runs."""
 
     def __init__(self, plan: LanguagePlan) -> None:
         self.plan = plan
@@ -234,9 +220,9 @@ class Language:
     def close_paths(self, is_closed: Callable[[str], bool]) -> None:
         """Refuse to open, before a step runs, the paths that `is_closed` tells."""
 
-    def compile(self, source: str, filename: str, *, stdin: bool = False, review: Review | None = None) -> CompiledStep:
-        """Compile one step; with `stdin` it may read its standard input. Raises as `compile_program` does."""
-        return compile_program(source, filename, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, review=review)
+    def judge_with_input(self) -> ProgramJudge | None:
+        """Return the judge of a step that may read its standard input."""
+        return self.judge
 
 
 def leave(code: object = None, /) -> None:

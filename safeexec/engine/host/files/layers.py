@@ -1,6 +1,6 @@
 """One more layer of Landlock for a branch: all that its session may read, and of the workspaces its own region alone.
 
-The ruleset is made here, since no child may make one, and travels with the thaw; the branch enters it before any code
+The ruleset is made here, since no child may make one, and travels with the resume; the branch enters it before any code
 of the guest goes on. The kernel judges a path by every layer that a process has: what only the older ones allow, the
 workspaces of the session that the branch comes from and of its siblings, is out of reach.
 """

@@ -33,7 +33,7 @@ HALT_SECONDS = 0.0001
 """How often to ask whether a process that was killed runs no more. Mostly it does not when this is first asked."""
 NO_CLOCK = -1
 """A clock that the kernel does not know."""
-SEAL = os.urandom(8)
+TOKEN = os.urandom(8)
 """Begins each message of the children of this process; see `protocol.conversation`."""
 
 
@@ -64,7 +64,7 @@ class Channel:
         self.bill = Bill()
         """What reading its messages is charged to."""
         ours.setblocking(False)
-        self._conversation = Conversation(state, seal=SEAL)
+        self._conversation = Conversation(state, token=TOKEN)
         self._inbox: list[m.FromChild] = []
         self._reading = False
         """Whether bytes have been taken from the socket that may not be messages in the inbox yet."""
@@ -161,7 +161,7 @@ class Channel:
             else:
                 data = self.socket.recv(CHUNK)
         except BlockingIOError:
-            # Not the socket, then: the pidfd woke us. A stray fork may hold the socket open, the process is gone all
+            # Not the socket, then: the pidfd woke us. An orphan fork may hold the socket open, the process is gone all
             # the same.
             raise Gone("the process ended") from None
         except OSError as error:
@@ -239,11 +239,7 @@ class Channel:
 
     def is_over(self) -> bool:
         """Tell whether the process has ended, as is known without waiting."""
-        if self.pidfd < 0:
-            return True
-        poller = select.poll()
-        poller.register(self.pidfd, READ)
-        return bool(poller.poll(0))
+        return self.pidfd < 0 or processes.has_ended(self.pidfd)
 
     def close(self) -> None:
         """Close socket and pidfd; the process sees the end of its socket."""

@@ -1,4 +1,4 @@
-"""Parked copies of a session's process: what the host holds of each, and how one is woken.
+"""Frozen copies of a session's process: what the host holds of each, and how one is resumed.
 
 A copy waits on its control socket, whose other end it holds. Closing ours ends the copy.
 """
@@ -23,11 +23,11 @@ from safeexec.engine.host.watch.memory import own_bytes
 from safeexec.engine.linux import processes
 from safeexec.errors import CheckpointError, ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.conversation import PARKED, PARKING, THAWED
+from safeexec.protocol.conversation import FREEZING, FROZEN, RESUMED
 from safeexec.results import CheckpointInfo
 
-THAW_SECONDS = 3.0
-"""How long a copy may take until a process that goes on from it says Ready: 2.5 ms with pandas, parked already. A
+RESUME_SECONDS = 3.0
+"""How long a copy may take until a process that goes on from it says Ready: 2.5 ms with pandas, frozen already. A
 hostile one never does.
 """
 NAME_LENGTH = 200
@@ -47,11 +47,11 @@ def check_name(name: object) -> None:
 
 
 class Checkpoint(Struct, eq=False):
-    """One parked copy of a session. `users` counts the sessions that could go back to it.
+    """One frozen copy of a session. `users` counts the sessions that could go back to it.
 
-    Whether it has parked (`seen`), which process it is (`pid`) and whether that lives (`alive`) may be asked from any
-    thread: none of these waits, or takes what the copy has said from its socket. `has_frozen` does both, and `thaw` and
-    `held` build on that: they are for whoever has the session's turn.
+    Whether it is frozen (`seen`), which process it is (`pid`) and whether that lives (`alive`) may be asked from any
+    thread: none of these waits, or takes what the copy has said from its socket. `has_frozen` does both, and `resume`
+    and `held` build on that: they are for whoever has the session's turn.
     """
 
     control: socket.socket
@@ -61,21 +61,21 @@ class Checkpoint(Struct, eq=False):
     """Where the process printed that made the copy. Another session that goes on from it uses files of its own."""
     name: str | None = None
     parent: Checkpoint | None = None
-    """The copy from which that process had been thawed, if it had."""
+    """The copy from which that process had been resumed, if it had."""
     created: float = field(default_factory=monotonic)
     users: int = 1
     channel: Channel | None = None
     peeked: int | None = None
     """The pid that `pid` has found, while the channel does not know it."""
     ended: bool = False
-    """Whether nobody can park on the control socket any more, as far as `has_frozen` has found out."""
+    """Whether nobody can freeze on the control socket any more, as far as `has_frozen` has found out."""
 
     @property
     def label(self) -> str:
         return self.name if self.name is not None else f"step {self.step}"
 
     def seen(self) -> bool | None:
-        """Tell whether the copy has parked; False when it never will, None while that is open."""
+        """Tell whether the copy is frozen; False when it never will, None while that is open."""
         if self.channel is not None and self.channel.pid is not None:
             return True
         try:
@@ -86,7 +86,7 @@ class Checkpoint(Struct, eq=False):
             return False
 
     def pid(self) -> int | None:
-        """Return the copy's process, once it has parked. None for a copy that nobody will make, too."""
+        """Return the copy's process, once it is frozen. None for a copy that nobody will make, too."""
         channel = self.channel
         if channel is not None and channel.pid is not None:
             return channel.pid
@@ -113,36 +113,36 @@ class Checkpoint(Struct, eq=False):
         return not poller.poll(0)  # nobody has the other end any more
 
     def has_frozen(self, deadline: float) -> Core[bool]:
-        """Tell whether the copy has parked and lives. Waits for it, not longer than the deadline."""
+        """Tell whether the copy is frozen and lives. Waits for it, not longer than the deadline."""
         channel = self._met()
-        if channel.state == PARKED:
-            return channel.pidfd >= 0 and not processes.has_ended(channel.pidfd)
+        if channel.state == FROZEN:
+            return not channel.is_over()
         try:
-            return isinstance((yield from channel.receive(deadline)), m.Parked)
+            return isinstance((yield from channel.receive(deadline)), m.Frozen)
         except (Gone, ProtocolError):
             self.ended = True
             return False
 
     def _met(self) -> Channel:
-        """Return the channel to the copy. If the copy has parked, its pid is known there."""
+        """Return the channel to the copy. If the copy is frozen, its pid is known there."""
         if self.channel is None:
-            self.channel = Channel(self.control, PARKING)
+            self.channel = Channel(self.control, FREEZING)
         if self.channel.pid is None:
             self.channel.read_if_ready()
         return self.channel
 
-    def thaw(self, deadline: float, gate: ForkGate) -> Core[Channel | None]:
+    def resume(self, deadline: float, gate: ForkGate) -> Core[Channel | None]:
         """Ask the copy for a process that goes on from its state, and wait for nothing but the copy: the process waits
-        for `Wake` on the channel. None if the copy is gone, or has not parked by the deadline (monotonic seconds).
+        for `Wake` on the channel. None if the copy is gone, or has not frozen by the deadline (monotonic seconds).
         """
         if not (yield from self.has_frozen(deadline)):
             return None
         assert self.channel is not None
-        channel, theirs = Channel.pair(THAWED)
+        channel, theirs = Channel.pair(RESUMED)
         gate.announce(self.channel.pid)
         try:
             with theirs:
-                yield from self.channel.send(m.Thaw(), (theirs.fileno(),))
+                yield from self.channel.send(m.Resume(), (theirs.fileno(),))
         except (Gone, ProtocolError):
             channel.close()
             return None
@@ -152,7 +152,7 @@ class Checkpoint(Struct, eq=False):
         return channel
 
     def held(self) -> list[int]:
-        """Return a pidfd of the copy if it has parked, the caller's to close. Does not wait."""
+        """Return a pidfd of the copy if it is frozen, the caller's to close. Does not wait."""
         return self._met().held() if self.seen() else []
 
     def kill(self) -> None:
@@ -161,7 +161,7 @@ class Checkpoint(Struct, eq=False):
             self.channel.kill()
         else:
             with contextlib.suppress(OSError):  # closed already
-                self.control.shutdown(socket.SHUT_RDWR)  # what has parked, or will, ends with its socket
+                self.control.shutdown(socket.SHUT_RDWR)  # what is frozen, or will, ends with its socket
 
     def release(self) -> None:
         """One user fewer; the last one ends the copy."""
@@ -178,7 +178,7 @@ class Checkpoint(Struct, eq=False):
             self.control.close()
 
 
-def resumed(channel: Channel, deadline: float) -> Core[m.Ready | None]:
+def wait_ready(channel: Channel, deadline: float) -> Core[m.Ready | None]:
     """Wait for the `Ready` of a process that comes up: one that was told to wake, or a spare. None if it does not come
     by the deadline. The process is given up then, and when the caller is interrupted.
     """
@@ -222,13 +222,13 @@ def check_depth(parent: Checkpoint | None) -> None:
 
 
 def rows_of(history: History[Checkpoint]) -> list[CheckpointInfo]:
-    """Return the copies as data: those with a name, and automatic ones that have parked; none whose process has
+    """Return the copies as data: those with a name, and automatic ones that are frozen; none whose process has
     ended.
     """
     now, rows = monotonic(), []
     held = [(copy, copy.pid()) for copy in history.copies()]
     held = [(copy, pid) for copy, pid in held if copy.alive]
-    # Of a state that the host has changed, the copy of the older version lives until that of the newer one has parked.
+    # Of a state that the host has changed, the copy of the older version lives until that of the newer one is frozen.
     # The copy that the sessions of a template begin with has a name in each of them, which each may drop.
     names = {copy: name for name, (_, copy) in history.named.items()}
     newest = {copy.step: copy for copy, pid in held if copy not in names and pid is not None}

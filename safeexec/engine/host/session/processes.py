@@ -1,4 +1,4 @@
-"""The processes of one session: the one that runs, the parked copies, and how the one comes from the others.
+"""The processes of one session: the one that runs, the frozen copies, and how the one comes from the others.
 
 Which copy leads where is told by the history, without processes; this module makes, wakes and ends what it tells of.
 """
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel, Gone, new_control
 from safeexec.engine.host.session.checkpoints import (
-    THAW_SECONDS,
+    RESUME_SECONDS,
     Checkpoint,
     check_depth,
     living,
-    resumed,
+    wait_ready,
 )
 from safeexec.engine.host.session.decode import notes_of
 from safeexec.engine.host.session.history import FRESH, History, State
@@ -34,7 +34,6 @@ from safeexec.engine.host.watch.memory import share_bytes
 from safeexec.engine.linux import processes
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.protocol import messages as m
-from safeexec.protocol.conversation import PARKED, STARTING, THAWED
 from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
@@ -46,9 +45,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-PARK_SECONDS = 3.0
-"""How long a copy may take to park once nothing is before it. If a stray holds the other end of its socket, it never
-does.
+FREEZE_SECONDS = 3.0
+"""How long a copy may take to freeze once nothing is before it. If an orphan holds the other end of its socket, it
+never does.
 """
 RESTORE_SECONDS = 6.0
 """How long all copies together may take, whatever each of them does, beside the host's own work at the files: then the
@@ -91,13 +90,13 @@ class SessionProcesses:
         self.entropy = b""
         """What the random numbers of its first child come from, and so those of any other."""
         self._spare = spare
-        self._permit: Checkpoint | None = None
+        self._next_copy: Checkpoint | None = None
         """The copy that the process may make of a state that cannot be had otherwise, when it comes to that."""
         self.lost: list[int] = []
         """The steps that could not be repeated when the state was last brought back."""
         self.fell_back = False
         """Whether it was an older one that was brought back: a store may have a newer one."""
-        self._permit_used = False
+        self._next_copy_ordered = False
         """Whether the process makes that copy now."""
         self._defines = False
         """Whether a step may have made a class."""
@@ -109,8 +108,8 @@ class SessionProcesses:
         """Gives the names that the last step has bound, for a process that goes on from the state before it."""
         self._ending: list[int] = []
         """A pidfd of the runner that was stopped last, which may not be gone."""
-        self._coming: tuple[Checkpoint, Channel] | None = None
-        """The process that is being thawed, and from which copy."""
+        self._coming: Channel | None = None
+        """The process that is being resumed."""
         self._undiscovered = False
         """Whether there may be copies whose process the host does not know yet. Asked only while there is no runner."""
 
@@ -180,15 +179,17 @@ class SessionProcesses:
         self.err.close()
 
     def _run(self, channel: Channel, lineage: Lineage, origin: Checkpoint | None) -> None:
-        """From now on the session's process is that of `channel`."""
-        self._give_up_coming(but=channel)
-        self._withdraw_permit()
+        """Have that of `channel` as the session's process from now on."""
+        if channel is not self._coming:
+            self._give_up_coming()
+        self._coming = None
+        self._withdraw_next_copy()
         self._undiscovered, self.looked_at = True, False
         self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base, self.bill)
         self._memory_base = self.runner.memory_base
 
     def adopt(self, channel: Channel, origin: Checkpoint, out: OutputFile, err: OutputFile) -> None:
-        """Go on in a process that was thawed from `origin` and writes to `out` and `err`."""
+        """Go on in a process that was resumed from `origin` and writes to `out` and `err`."""
         self.out.close()
         self.err.close()
         self.out, self.err = out, err
@@ -256,12 +257,12 @@ class SessionProcesses:
     # The state to come: by a copy, or by the journal
 
     def begin_state(self, step: int | None = None) -> socket.socket | None:
-        """Begin a step, or without a number a change of the host's. Returns the permit for one copy, where the process
-        has none: the copy's end of the control socket on which a state will park, the caller's to send and to close.
+        """Begin a step, or without a number a change of the host's. Returns the socket for one copy, where the process
+        has none: the copy's end of the control socket on which a state will freeze, the caller's to send and to close.
         None if it has one, or the policy makes no copies. Raises `SandboxError`.
         """
         theirs = None
-        if self._permit is None and self.policy.checkpoints != "off":
+        if self._next_copy is None and self.policy.checkpoints != "off":
             try:
                 ours, theirs = new_control()
             except OSError as error:
@@ -270,7 +271,7 @@ class SessionProcesses:
             runner = self.runner
             assert runner is not None
             number = self.history.current.step if step is None else step
-            self._permit = Checkpoint(ours, number, runner.lineage, self.out, None, living(runner.origin))
+            self._next_copy = Checkpoint(ours, number, runner.lineage, self.out, None, living(runner.origin))
         self.history.begin(step)
         return theirs
 
@@ -282,9 +283,9 @@ class SessionProcesses:
         return self.begin_state()
 
     def announce(self) -> None:
-        """The process uses its permit: the copy that it makes next is wanted."""
-        if self._permit is not None and self.runner is not None:
-            self._permit_used = True
+        """The process uses the socket: the copy that it makes next counts."""
+        if self._next_copy is not None and self.runner is not None:
+            self._next_copy_ordered = True
             self.sandbox.gate.announce(self.runner.pid, alone=True)
 
     def must_copy(self, source: bytes = b"") -> bool:
@@ -312,37 +313,45 @@ class SessionProcesses:
                 history.note_frozen(copy)
             elif seen is False:
                 self.lose(copy)
-        if self._coming is not None:
-            self._give_up_coming()
-        permit = None
+        next_copy = None
         if entry is None:
             self.looked_at = False  # what a look has changed is in the copy
-            permit, self._permit, self._permit_used = self._permit, None, False
-            if permit is not None:
+            next_copy, self._next_copy, self._next_copy_ordered = self._next_copy, None, False
+            if next_copy is not None:
                 assert history.next is not None
-                permit.step, permit.created = history.next.step, monotonic()
+                next_copy.step, next_copy.created = history.next.step, monotonic()
         elif history.current.memory.depth >= MOST_ENTRIES:
             entry = None  # no child of ours lets it come so far
         size = len(request.source if type(request) is m.Execute else getattr(request, "value", b""))
-        if gone := history.commit(files, tool_calls, entry=entry, size=0 if entry is None else size, copy=permit):
+        if gone := history.commit(files, tool_calls, entry=entry, size=0 if entry is None else size, copy=next_copy):
             self.release(gone)
         return entry is not None
 
     def commit_change(self, tool_calls: int, *, refused: bool = False) -> Core[None]:
-        """The same of a change of the host's, which the process has made, or has `refused`: `commit_with_files`."""
+        """Make a change of the host's, which the process has made or `refused`, part of the session, with the files as
+        they are. If this is interrupted, or the workspace is over its limit, with those of the state before: then the
+        next step ends for that limit.
+        """
         if self._change is None:
             self.announce()
-        yield from self.commit_with_files(tool_calls, self._change, 1 if refused else 0)
+        files = self.history.current.files
+        try:
+            if self.workspace is not None:
+                files = yield from self.on_files(self.workspace.snapshot)
+        except WorkspaceError:
+            pass
+        finally:
+            self.commit(files, tool_calls, self._change, 1 if refused else 0)
 
     def undo(self) -> None:
-        """Give up what was begun. To be done first of all: a stray may hold the other end of a control socket."""
+        """Give up what was begun. To be done first of all: an orphan may hold the other end of a control socket."""
         self.history.undo()
-        self._withdraw_permit()
+        self._withdraw_next_copy()
 
-    def _withdraw_permit(self) -> None:
-        permit, self._permit, self._permit_used = self._permit, None, False
-        if permit is not None:
-            permit.release()
+    def _withdraw_next_copy(self) -> None:
+        next_copy, self._next_copy, self._next_copy_ordered = self._next_copy, None, False
+        if next_copy is not None:
+            next_copy.release()
 
     def release(self, copies: Iterable[Checkpoint]) -> None:
         """End copies that nothing leads to."""
@@ -352,8 +361,8 @@ class SessionProcesses:
             self._leave_lineages()
 
     def lose(self, copy: Checkpoint) -> None:
-        """There is no such copy any more."""
-        self.history.note_lost(copy)
+        """Forget a copy that is there no more."""
+        self.history.forget([copy])
         if all(copy is not named for _, named in self.history.named.values()):
             copy.release()
 
@@ -386,7 +395,7 @@ class SessionProcesses:
             with theirs:
                 answer = yield from runner.ask(m.Freeze(), m.Done, seconds, (theirs.fileno(),))
             self.sandbox.gate.withdraw(runner.pid)
-            if answer.problem or not (yield from copy.has_frozen(monotonic() + patient(PARK_SECONDS))):
+            if answer.problem or not (yield from copy.has_frozen(monotonic() + patient(FREEZE_SECONDS))):
                 raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
         except BaseException:
             copy.release()
@@ -434,7 +443,7 @@ class SessionProcesses:
             if copy is None:
                 carried = yield from self.start_over(state, entries)
             else:
-                carried = yield from self.thaw(state, copy, min(deadline, now + patient(THAW_SECONDS)), entries)
+                carried = yield from self.resume(state, copy, min(deadline, now + patient(RESUME_SECONDS)), entries)
             if carried is not None:
                 if state is not wanted:
                     self.fell_back = True
@@ -452,7 +461,7 @@ class SessionProcesses:
         return carried
 
     def _told_lost(self, what: str) -> str:
-        """`what` has become of the state, and which steps could not be repeated, if that is why."""
+        """Return `what` has become of the state, and which steps could not be repeated, if that is why."""
         if not self.lost:
             return what
         first, last = self.lost[0], self.lost[-1]
@@ -475,15 +484,14 @@ class SessionProcesses:
         self.release(self.history.arrive(state))
         return problems
 
-    def thaw(
+    def resume(
         self, state: State, copy: Checkpoint, deadline: float, entries: list[m.JournalEntry]
     ) -> Core[list[str] | None]:
         """Go on from `state`, which is that of `copy` with `entries` repeated. None if the copy is not there any
         more, or not in time, or the entries come out otherwise.
         """
         self._open_streams()
-        asked = self._coming is not None
-        if (channel := (yield from self._thawing(copy, deadline))) is None:
+        if (channel := (yield from self._resuming(copy, deadline))) is None:
             return None
         place: str | None = None
         problems: list[str] = []
@@ -493,15 +501,12 @@ class SessionProcesses:
             began = monotonic()
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
             deadline += monotonic() - began
-            # What a branch goes back to may have been parked in the directory of the session that it came from.
+            # What a branch goes back to may have been frozen in the directory of the session that it came from.
             place = self.workspace.path
-        if channel.state == THAWED:
-            yield from self._wake(channel, copy, place, self.names_lost())
-        if (ready := (yield from resumed(channel, deadline))) is None or channel.is_over():
+        yield from self._wake(channel, copy, place, self.names_lost())
+        if (ready := (yield from wait_ready(channel, deadline))) is None or channel.is_over():
             self._give_up_coming()
-            # What was asked for while the step ran may have ended since: the copy is not to blame. Once at most, as
-            # nothing is coming now.
-            return (yield from self.thaw(state, copy, deadline, entries)) if asked else None
+            return None
         self._run(channel, copy.lineage, copy)
         self.remaining = ready.names
         self._enter_group(channel)
@@ -511,7 +516,7 @@ class SessionProcesses:
         return [*problems, *notes_of(ready.notes)]
 
     def _repeat_or_stop(self, state: State, entries: list[m.JournalEntry], entropy: bytes = b"") -> Core[bool]:
-        """`_repeat`. If something came out otherwise, these steps are lost, and the process is ended."""
+        """Tell whether all came out as before; if not, these steps are lost, and the process is ended."""
         if (yield from self._repeat(entries, entropy, state.memory.digest)):
             return True
         self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
@@ -545,57 +550,38 @@ class SessionProcesses:
         self.entropy = entropy or self.entropy
         return (yield from self._repeat(entries, entropy)) if entries or entropy else True
 
-    def resume(self, entries: list[m.JournalEntry], number: int, tool_calls: int) -> None:
+    def commit_repeated(self, entries: list[m.JournalEntry], number: int, tool_calls: int) -> None:
         """The process has done these once more: they are part of the session, and lead to the state of that number."""
         for entry in entries:
             self.history.begin(entry.request.step if isinstance(entry.request, m.Execute) else None)
             self.commit(self.history.current.files, tool_calls, entry.request, entry.did)
         self.history.current.memory.number = number
 
-    def thaw_in_time(self) -> Core[None]:
-        """The step will soon be stopped: ask now for the process to go on in, if its copy is known to have parked. Not
-        where guest code may start processes: this one would take the place of one of them. Where there are files, it is
-        woken only after they have been brought back.
-        """
-        _, copy, _ = next(self.history.ways_back(), (None, None, None))
-        if self.policy.limits.processes or copy is None or copy.channel is None:
-            return
-        if copy.channel.state == PARKED:
-            channel = yield from self._thawing(copy, monotonic() + patient(THAW_SECONDS))
-            if channel is not None and channel.state == THAWED and self.workspace is None:
-                yield from self._wake(channel, copy, None, self.names_lost())
-
-    def _thawing(self, copy: Checkpoint, deadline: float) -> Core[Channel | None]:
-        """Return a process that is thawed from `copy`, and has not said `Ready`: the one that was asked for ahead, or a
-        new one. None if the copy is gone.
+    def _resuming(self, copy: Checkpoint, deadline: float) -> Core[Channel | None]:
+        """Return a process that is resumed from `copy`, and waits for `Wake`. None if the copy is gone.
 
         Raises `SessionClosed` once the zygote has died: without a pid namespace the copies outlive it and its reaper.
         """
         self.check_alive()
-        if self._coming is not None:
-            of, channel = self._coming
-            if of is copy and channel.state in (THAWED, STARTING) and channel.socket.fileno() >= 0:
-                return channel
-            self._give_up_coming()
-        thawed = yield from copy.thaw(deadline, self.sandbox.gate)
-        if thawed is not None:
-            self._coming = copy, thawed
-        return thawed
+        self._give_up_coming()
+        self._coming = yield from copy.resume(deadline, self.sandbox.gate)
+        return self._coming
 
     def check_alive(self) -> None:
         """Raises `SessionClosed` once the zygote has died."""
         if not self.sandbox.alive:
             raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
 
-    def _give_up_coming(self, but: Channel | None = None) -> None:
+    def _give_up_coming(self) -> None:
         coming, self._coming = self._coming, None
-        if coming is not None and coming[1] is not but:
-            coming[1].read_if_ready()
-            coming[1].give_up()
+        if coming is not None:
+            coming.read_if_ready()
+            coming.give_up()
 
     def _wake(self, channel: Channel, copy: Checkpoint, place: str | None, lost: list[str]) -> Core[None]:
-        """Tell a process that was thawed from `copy` to go on: in the directory `place`; and where another session made
-        the copy, with this one's output, and shut off from all files but its own. If it is gone, `resumed` says so.
+        """Tell a process that was resumed from `copy` to go on: in the directory `place`; and where another session
+        made the copy, with this one's output, and shut off from all files but its own. If it is gone, `wait_ready` says
+        so.
         """
         # Another call of a fresh plugin is such a session, too.
         others, layer = copy.out is not self.out, None
@@ -613,7 +599,7 @@ class SessionProcesses:
                 os.close(layer)
 
     def begin_branch(self, parent: SessionProcesses, copy: Checkpoint, template: str | None = None) -> Core[None]:
-        """Ask for a process thawed from `copy` of the state of `parent`, with files of its own; `arrive_branch` waits
+        """Ask for a process resumed from `copy` of the state of `parent`, with files of its own; `arrive_branch` waits
         for it. `template`: the name of the state, where it is what a session begins with.
         """
         state = parent.history.current
@@ -623,7 +609,7 @@ class SessionProcesses:
             except WorkspaceError as error:
                 raise CheckpointError(f"no branch could be made: {error}") from None
         place = self.workspace.path if self.workspace is not None else None
-        if (channel := (yield from self._thawing(copy, monotonic() + patient(THAW_SECONDS)))) is None:
+        if (channel := (yield from self._resuming(copy, monotonic() + patient(RESUME_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
         yield from self._wake(channel, copy, place, [])
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
@@ -635,8 +621,8 @@ class SessionProcesses:
     def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:
         """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
         assert self._coming is not None
-        _, channel = self._coming
-        if (ready := (yield from resumed(channel, monotonic() + patient(THAW_SECONDS)))) is None:
+        channel = self._coming
+        if (ready := (yield from wait_ready(channel, monotonic() + patient(RESUME_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
         self._run(channel, copy.lineage, copy)
         self._begin_group(channel, copy.lineage)
@@ -662,29 +648,15 @@ class SessionProcesses:
         workspace.tidy()
         return call()
 
-    def commit_with_files(self, tool_calls: int, request: Any = None, did: int = 0) -> Core[None]:
-        """Make what was begun part of the session, with the files as they are. If this is interrupted, or the
-        workspace is over its limit, with those of the state before: then the next step ends for that limit.
-        """
-        files = self.history.current.files
-        try:
-            if self.workspace is not None:
-                files = yield from self.on_files(self.workspace.snapshot)
-        except WorkspaceError:
-            pass
-        finally:
-            self.commit(files, tool_calls, request, did)
-
     # Ending
 
     def stop(self) -> Core[None]:
-        """End the running process and its strays. The runner stays until that is done: after an interruption, this is
+        """End the running process and its orphans. The runner stays until that is done: after an interruption, this is
         to be called again.
         """
         if (runner := self.runner) is not None:
             yield from wait_for(self._take_ending())  # one at a time: there is no end to what they hold
-            if not (yield from runner.lineage.end_runner(runner.channel, self)):
-                self._give_up_coming()  # it may have said that it is there, and dies
+            yield from runner.lineage.end_runner(runner.channel, self)
             self.runner = None
             self._ending = runner.channel.held()
             runner.channel.close()
@@ -701,10 +673,10 @@ class SessionProcesses:
         return ending
 
     def end_processes(self) -> list[int]:
-        """Kill what runs and what is parked. Pidfds, the caller's to wait for and to close."""
+        """Kill what runs and what is frozen. Returns pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
         self._give_up_coming()
-        self._withdraw_permit()
+        self._withdraw_next_copy()
         copies = self.history.copies()
         held = self._take_ending()
         if runner is not None:
@@ -725,7 +697,7 @@ class SessionProcesses:
         return held
 
     def kill_all(self) -> None:
-        """Kill what runs and what is parked, and nothing more: another thread may be at work with them."""
+        """Kill what runs and what is frozen, and nothing more: another thread may be at work with them."""
         if (runner := self.runner) is not None:
             runner.channel.kill()
         for copy in self.copies():
@@ -745,13 +717,13 @@ class SessionProcesses:
             self.runner.channel.close()
             self.runner = None
         if self._coming is not None:
-            self._coming[1].close()
+            self._coming.close()
         for process in self._take_ending():
             os.close(process)
         for copy in self.history.copies():
             copy.forget()
-        if self._permit is not None:
-            self._permit.forget()
+        if self._next_copy is not None:
+            self._next_copy.forget()
         if self.workspace is not None:
             self.workspace.forget()
         self.out.close()
@@ -761,15 +733,15 @@ class SessionProcesses:
 
     def copies(self) -> list[Checkpoint]:
         """Return those of the history, and the one that the process may be making. From any thread."""
-        permit = self._permit
-        return self.history.copies() if permit is None or not self._permit_used else [*self.history.copies(), permit]
+        copies, coming = self.history.copies(), self._next_copy
+        return copies if coming is None or not self._next_copy_ordered else [*copies, coming]
 
     def runner_pid(self) -> int | None:
         """Return the process that runs steps, if there is one."""
         return self.runner.pid if self.runner is not None else None
 
     def pids(self) -> Collection[int]:
-        """Runner and parked copies: the processes of this session that are not strays."""
+        """Return runner and frozen copies: the processes of this session that are not orphans."""
         pids = {pid for copy in self.copies() if (pid := copy.pid()) is not None}
         if (runner := self.runner) is not None and runner.pid is not None:
             pids.add(runner.pid)
@@ -780,10 +752,10 @@ class SessionProcesses:
         return [lineage.leader for lineage in list(self._lineages)]
 
     def discover_copies(self) -> Core[None]:
-        """Learn from the kernel who has parked on each control socket. One that nobody parked on has ended with the
+        """Learn from the kernel who is frozen on each control socket. One that nobody froze on has ended with the
         runner.
         """
-        deadline = monotonic() + patient(PARK_SECONDS)
+        deadline = monotonic() + patient(FREEZE_SECONDS)
         for copy in self.history.copies():
             if (yield from copy.has_frozen(deadline)):
                 self.history.note_frozen(copy)

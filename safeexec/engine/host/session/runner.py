@@ -57,11 +57,11 @@ class Runner:
         self.channel = channel
         self.lineage = lineage
         self.origin = origin
-        """What it was thawed from, also when that copy has gone since; None: a new child."""
+        """What it was resumed from, also when that copy has gone since; None: a new child."""
         if memory_base is None:
             memory_base = processes.private_memory(channel.pid) if channel.pid is not None else 0
         self.memory_base = memory_base
-        """Bytes that no limit counts. Whatever else a thawed process begins with is the session's own."""
+        """Bytes that no limit counts. Whatever else a resumed process begins with is the session's own."""
         self._limits = limits
         self.bill = channel.bill = bill
 

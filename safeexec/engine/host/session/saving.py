@@ -14,7 +14,7 @@ from safeexec.common.text import one_line
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.runner import Runner
-from safeexec.engine.host.session.step import FREEZE_SECONDS, AnswerTool, Step
+from safeexec.engine.host.session.step import SECURE_SECONDS, AnswerTool, Step
 from safeexec.engine.host.waiting import Core, Work, ending
 from safeexec.engine.host.watch.clock import Watch
 from safeexec.engine.host.watch.verdict import Verdict
@@ -119,7 +119,7 @@ class Saving:
                     return answer
                 if answer is not None:
                     raise ProtocolError(f"{type(answer).__name__} came instead of {kind.__name__}")
-            yield from step.secure(FREEZE_SECONDS)
+            yield from step.secure(SECURE_SECONDS)
             return verdict
         finally:
             step.close()

@@ -35,13 +35,13 @@ from safeexec.engine.host.session.decode import (
 )
 from safeexec.engine.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.engine.host.session.listeners import NOBODY, Listeners, listening
-from safeexec.engine.host.session.processes import PARK_SECONDS, SessionProcesses, wait_for
+from safeexec.engine.host.session.processes import FREEZE_SECONDS, SessionProcesses, wait_for
 from safeexec.engine.host.session.protection import as_tried, planned
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.standard_input import Given, StandardInput, checked_arguments
 from safeexec.engine.host.session.states import ASKING, CLOSED, IDLE, RESTING, STEPPING
 from safeexec.engine.host.session.step import (
-    FREEZE_SECONDS,
+    SECURE_SECONDS,
     Step,
     arguments_for,
     checked_query,
@@ -120,10 +120,6 @@ CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be
 _numbers = count(1)
 
 
-def _nobody() -> None:
-    return None
-
-
 class Turn(Struct, eq=False):
     """One caller's use of a session: a second caller is refused at once.
 
@@ -136,7 +132,7 @@ class Turn(Struct, eq=False):
     """Whether it is the host's own and soon over, so that others wait for it."""
     thread: int = 0
     """The thread that began it."""
-    core: Callable[[], Any] = _nobody
+    core: Callable[[], Any] = lambda: None
     """Gives the generator whose life is that of the turn, as long as it lives."""
     next: First[Turn] = {}
     """The turn that follows, once there is one."""
@@ -648,7 +644,7 @@ class SessionCore:
                 return replace(result, remaining=supervisor.remaining())
         if number and self.has_branched:
             yield from self._own_files()
-        permit = processes.begin_state(number) if number else None
+        copy_socket = processes.begin_state(number) if number else None
         supervisor.transition(STEPPING)
         processes.out.begin()
         processes.err.begin()
@@ -658,7 +654,7 @@ class SessionCore:
         streams = () if listeners is NOBODY else listeners.of_streams(processes.out, processes.err)
         step = supervisor.doing = Step(number, processes, runner, watch, self._answer_tool, listeners, streams, woke)
         try:
-            done = yield from step.run(request, permit, given)
+            done = yield from step.run(request, copy_socket, given)
             over = done if isinstance(done, Verdict) else None
             if self.calls is not None and self.calls.again is not None and over is None:
                 over = self.calls.again.unmade()
@@ -676,7 +672,7 @@ class SessionCore:
         except BaseException:
             # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
             step.close()
-            yield from step.secure(FREEZE_SECONDS)
+            yield from step.secure(SECURE_SECONDS)
             supervisor.notes_next += yield from supervisor.undo_step()
             raise
         if isinstance(done, Verdict) or over is not None:
@@ -854,7 +850,7 @@ class SessionCore:
         processes = self.processes
         state, copies = self._target(name, steps)
         for copy in copies:
-            if (yield from copy.has_frozen(monotonic() + patient(PARK_SECONDS))):
+            if (yield from copy.has_frozen(monotonic() + patient(FREEZE_SECONDS))):
                 processes.history.note_frozen(copy)
                 break
         else:
@@ -1050,7 +1046,7 @@ class SessionCore:
         """Return one row per forbidden act; `active` where it was refused."""
         gate = self.sandbox.gate
         if (yield from self.processes.secured(monotonic())):
-            gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier permit is not the self-test's
+            gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier one is not the self-test's
         with gate.refusing(runner.pid):
             return list((yield from runner.ask(m.SelfTest(self.policy.limits.processes), m.Tested)).rows)
 

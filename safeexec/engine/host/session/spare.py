@@ -1,4 +1,4 @@
-"""Processes that wait for sessions: made, or thawed, before anybody asks for them."""
+"""Processes that wait for sessions: made, or resumed, before anybody asks for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel
-from safeexec.engine.host.session.checkpoints import resumed
+from safeexec.engine.host.session.checkpoints import wait_ready
 from safeexec.engine.host.session.output import OutputFile
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.waiting import Core
@@ -35,7 +35,7 @@ class Spare:
         """Its `Ready`, which has usually come long ago. None if it never came up, or has died while it waited: no
         program is to fail because of that.
         """
-        ready = yield from resumed(self.channel, monotonic() + patient(READY_SECONDS))
+        ready = yield from wait_ready(self.channel, monotonic() + patient(READY_SECONDS))
         if ready is not None and self.channel.is_over():
             self.channel.give_up()
             return None

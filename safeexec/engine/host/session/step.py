@@ -20,7 +20,7 @@ from safeexec.engine.host.session.output import NOTHING, OnOutput, OutputFile, P
 from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import CallTool, Core
-from safeexec.engine.host.watch.clock import TICK_SECONDS, Place, Watch, where
+from safeexec.engine.host.watch.clock import Place, Watch, where
 from safeexec.engine.host.watch.room import RULE
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
@@ -53,12 +53,8 @@ listener may keep them all.
 """
 EVENT_BYTES = 1000
 """What one of them takes beside its data: many small ones are no less."""
-FREEZE_SECONDS = 3.0
+SECURE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
-AHEAD_SECONDS = TICK_SECONDS
-"""How long before a step's deadline the host asks for the process that will go on from the state before it: at its last
-look before the deadline. With pandas such a process takes 2.5 ms.
-"""
 SOURCE_CHARACTERS = 4 << 20
 """Characters of the sources that a session remembers. That of the step that runs is kept whatever its size."""
 LOST_SOURCE = 50_000
@@ -206,16 +202,16 @@ class Step(Struct, eq=False):
     _secured: bool = False
     """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
 
-    def run(self, request: Struct, permit: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
-        """Send the request, with the permit for a copy if the process has none, and wait for its end. A `Verdict` when
-        it must be killed. Raises `Gone` or `ProtocolError` when its process died, or broke the protocol.
+    def run(self, request: Struct, copy_socket: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
+        """Send the request, with the socket of its next copy if the process has none, and wait for its end. A `Verdict`
+        when it must be killed. Raises `Gone` or `ProtocolError` when its process died, or broke the protocol.
         """
-        fds = () if permit is None else (permit.fileno(),)
+        fds = () if copy_socket is None else (copy_socket.fileno(),)
         try:
             yield from self._runner.channel.send(request, fds if given is None else (given.fd, *fds))
         finally:
-            if permit is not None:
-                permit.close()
+            if copy_socket is not None:
+                copy_socket.close()
         if given is not None:
             given.sent()
         done = yield from self._await_done()
@@ -316,10 +312,8 @@ class Step(Struct, eq=False):
             yield from self.secure(0.0)
         verdict = yield from self.watch.looked()
         if verdict is None:
-            if self._secured and self.number and self.watch.deadline - monotonic() < AHEAD_SECONDS:
-                yield from self._processes.thaw_in_time()
             return None
-        if not self._secured and not self._first_verdict and (yield from self.secure(FREEZE_SECONDS)):
+        if not self._secured and not self._first_verdict and (yield from self.secure(SECURE_SECONDS)):
             # Until now the child made the copy of the state before this step: its time begins here.
             self.watch.start_again()
             return None
@@ -404,7 +398,7 @@ class Step(Struct, eq=False):
 
     def where(self) -> Core[Place]:
         """Return where its code is: asked before it is killed, and after the state before it has got its copy."""
-        yield from self.secure(FREEZE_SECONDS)
+        yield from self.secure(SECURE_SECONDS)
         self.peak = processes.peak_memory(self._runner.pid)
         verdict, room = self.verdict, self.watch.room
         fills = verdict is not None and verdict.rule == RULE
@@ -427,10 +421,9 @@ class Step(Struct, eq=False):
 
 def death(pidfd: int) -> str:
     """Tell how a process ended, in words, as far as the kernel still knows."""
-    info = processes.pidfd_info(pidfd)
-    if info is None or info.exit_status is None:
+    status = processes.exit_status(pidfd)
+    if status is None:
         return "killed, or crashed in C code"
-    status = info.exit_status
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = next((one.name for one in signal.Signals if one.value == number), str(number))

@@ -12,10 +12,10 @@ from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.checkpoints import Checkpoint, check_depth
 from safeexec.engine.host.session.history import FRESH
-from safeexec.engine.host.session.processes import PARK_SECONDS, SessionProcesses
+from safeexec.engine.host.session.processes import FREEZE_SECONDS, SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.states import ASKING, FOLLOWS, IDLE, LOST, NEW, RESTING, STEPPING
-from safeexec.engine.host.session.step import FREEZE_SECONDS, Sources, Step
+from safeexec.engine.host.session.step import SECURE_SECONDS, Sources, Step
 from safeexec.engine.host.session.tool_calls import ToolLog
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.verdict import Verdict
@@ -122,14 +122,14 @@ class Supervisor:
         """
         processes = self.processes
         runner = yield from self.ready_runner()
-        permit = processes.begin_change(request)
+        copy_socket = processes.begin_change(request)
         self.transition(ASKING)
-        fds = () if permit is None else (permit.fileno(),)
+        fds = () if copy_socket is None else (copy_socket.fileno(),)
         try:
             answer = yield from ask(runner, fds)
         finally:
-            if permit is not None:
-                permit.close()
+            if copy_socket is not None:
+                copy_socket.close()
         try:
             yield from processes.commit_change(self.tool_records.total, refused=bool(answer.problem))
         finally:
@@ -179,7 +179,7 @@ class Supervisor:
             copies = history.copies_of(history.current)
             sent = not copies or any(copy.seen() for copy in copies)
         if sent:
-            yield from processes.secured(monotonic() + patient(FREEZE_SECONDS))
+            yield from processes.secured(monotonic() + patient(SECURE_SECONDS))
             processes.undo()
             self.transition(LOST)
             return
@@ -285,7 +285,7 @@ class Supervisor:
         return copy
 
     def shared_copy(self) -> Core[Checkpoint]:
-        """Return a copy of the state as it is now, for one user more: one that has parked already, or a new one."""
+        """Return a copy of the state as it is now, for one user more: one that is frozen already, or a new one."""
         if self.settled:
             history = self.processes.history
             for copy in history.copies_of(history.current):
@@ -332,14 +332,24 @@ class Supervisor:
         assert runner is not None
         if memory.entry is None or memory.digest:
             return True
+        names = yield from self._unasked(" while it rested", runner.ask(m.ListNames(digest=True), m.Names))
+        memory.digest = 0 if names is None else names.digest
+        return names is not None
+
+    def _unasked(self, when: str, work: Core[R]) -> Core[R | None]:
+        """Do `work` with the process while the session is idle. None if no copy could be made, or the process died of
+        it, of which the next result tells.
+        """
         self.transition(ASKING)
         try:
-            memory.digest = (yield from runner.ask(m.ListNames(digest=True), m.Names)).digest
+            found = yield from work
+        except CheckpointError:
+            found = None
         except (Gone, ProtocolError) as error:
-            yield from self._died(" while it rested", error, asked=False)
-            return False
+            yield from self._died(when, error, asked=False)
+            return None
         self.transition(IDLE)
-        return True
+        return found
 
     def _compact(self) -> Core[None]:
         """Make the newest copy anew, so that it and the process share what both hold.
@@ -358,15 +368,7 @@ class Supervisor:
             # No step since: they share all that they can, and other branches may share the copy. A chain of branches
             # stays as deep as it was made, however long its sessions are idle.
             return
-        self.transition(ASKING)
-        try:
-            copy = yield from processes.request_copy(processes.runner, patient(PARK_SECONDS))
-        except CheckpointError:
-            self.transition(IDLE)  # the copy that is there does
-            return
-        except (Gone, ProtocolError) as error:
-            yield from self._died(FREEZING, error, asked=False)
-            return
-        self.transition(IDLE)
-        copy.created = newest.created
-        processes.release(history.replace(newest, copy))
+        copy = yield from self._unasked(FREEZING, processes.request_copy(processes.runner, patient(FREEZE_SECONDS)))
+        if copy is not None:  # else the one that is there does
+            copy.created = newest.created
+            processes.release(history.replace(newest, copy))

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from safeexec.engine.host.queue import Turnstile
-from safeexec.engine.host.session.frozen import park
+from safeexec.engine.host.session.frozen import freeze
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.engine.host.watch.memory import own_bytes
 from safeexec.errors import CheckpointError, SandboxBusy, SandboxError
@@ -169,7 +169,7 @@ class TemplateCore:
                 yield from session.put_files(self.definition.files)
             yield from self._run(session)
             self.recorded = written()
-            kept = yield from park(session, self.name)
+            kept = yield from freeze(session, self.name)
             if (channel := kept.leave()) is not None:
                 yield from kept.end(channel)
         except BaseException:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from safeexec.engine.host.session.channel import SEAL
+from safeexec.engine.host.session.channel import TOKEN
 from safeexec.engine.host.startup import confinement as kernel
 from safeexec.engine.policy.kernel import COMMAND_THREADS
 from safeexec.errors import ProtectionError
@@ -77,7 +77,7 @@ def configuration(
         clock="real" if determinism is None else determinism.clock,
         tools=toolbox.signatures(),
         packages=packages,
-        seal=SEAL,
+        token=TOKEN,
     )
     return message, user
 
@@ -95,7 +95,7 @@ def _for_commands(policy: Policy, child: ChildConfinement, programs: tuple[str, 
 
 
 def _fonts(policy: Policy) -> str | None:
-    """matplotlib's cache of fonts, where guests may draw."""
+    """Return matplotlib's cache of fonts, where guests may draw."""
     draws = "any" in policy.imports or any(name.partition(".")[0] == "matplotlib" for name in policy.imports)
     if not draws and policy.language.mode != "python":
         return None

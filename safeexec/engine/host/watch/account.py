@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 BIRTHS = 64
 """Forks that nobody has asked for, of a session that may have none: in one step, or during one rest."""
 GROWTH_BYTES = 16 << 20
-"""By how much a parked copy may grow, which only waits."""
+"""By how much a frozen copy may grow, which only waits."""
 WORKED_SECONDS = 0.25
-"""CPU time of a parked copy that does more than wait: to be made takes it 1 ms, to be thawed 2.5 ms."""
+"""CPU time of a frozen copy that does more than wait: to be made takes it 1 ms, to be resumed 2.5 ms."""
 EXACT_SECONDS = 1.0
 """How often memory is counted page by page: 14 ms per GB of a process."""
 
@@ -30,7 +30,7 @@ class Known(NamedTuple):
 
     runner: int | None
     copies: Collection[int]
-    """The parked copies that have told of themselves."""
+    """The frozen copies that have told of themselves."""
     promised: int
     """How many more the runner has been asked for."""
 
@@ -78,7 +78,7 @@ class Account:
         """Whether any of its processes has run since the look before."""
 
     def begin(self, period: Period) -> None:
-        """The figures are of `period` now. What others than the runner used since the last look counts in it."""
+        """Count for `period` from now on. What others than the runner used since the last look counts in it."""
         key, runner, cpu = period
         if key == self._period:
             return
@@ -154,8 +154,8 @@ class Account:
         return None
 
     def _held(self, now: float, exact: Exact) -> int:
-        """Bytes, without what parked copies share with the runner. Where the host may not ask for the exact figure: at
-        least what the limit counts.
+        """Return bytes, without what frozen copies share with the runner. Where the host may not ask for the exact
+        figure: at least what the limit counts.
         """
         own = max(0, self._own_held - self.base) + self._growth
         # A fork holds its parent's pages, too. One that was born just now may be gone, or known, by the next look.
@@ -179,7 +179,7 @@ class Account:
         return [process.pid for process in self._guests]
 
     def hostile(self) -> list[int]:
-        """Return what to end with the runner: forks of guest code, and parked copies that do more than wait."""
+        """Return what to end with the runner: forks of guest code, and frozen copies that do more than wait."""
         worked = min(WORKED_SECONDS, self._limits.cpu_seconds / 4)
         busy = [copy for copy in self._copies if copy.held - copy.first > GROWTH_BYTES or copy.worked > worked]
         return [process.pid for process in (*self._guests, *busy)]

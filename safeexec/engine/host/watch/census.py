@@ -74,7 +74,7 @@ class Process:
         self.spent = 0.0
         """CPU time since the look before."""
         self.worked = 0.0
-        """What a parked copy has used since it was first seen."""
+        """What a frozen copy has used since it was first seen."""
         self.held = 0
         self.first = 0
         """What it held when it was first seen: of a fork, nearly all is its parent's, too."""
@@ -129,7 +129,7 @@ class Census:
         members[pid] = Process(pid, birth)
 
     def measure(self, leader: int) -> list[Process]:
-        """Read the clock of every member of a lineage, and the memory of those that have run. Those that live."""
+        """Return those that live of a lineage, with the clock of each, and the memory of those that have run."""
         members, machine = self.lineages[leader], self._machine
         ended: dict[int, int] = {}
         for pid, process in members.items():

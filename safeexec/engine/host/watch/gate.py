@@ -1,8 +1,8 @@
 """No process of a sandbox forks without the host's permission: every fork waits in the kernel for the answer from here.
 
-The host announces the forks that it has asked for: a checkpoint after an answer, a thaw, a child of the zygote. A fork
-that was not announced waits, which costs nothing, until the look at its session finds it: that is a verdict. It is
-never answered with an error: a guest asks 70,000 times a second, and each answer takes the host's time.
+The host announces the forks that it has asked for: a checkpoint after an answer, a runner from a copy, a child of the
+zygote. A fork that was not announced waits, which costs nothing, until the look at its session finds it: that is a
+verdict. It is never answered with an error: a guest asks 70,000 times a second, and each answer takes the host's time.
 
 The filter is the zygote's (`zygote.server`), and all children inherit it. A thread answers, since a checkpoint is made
 in think time, when nobody drives the session. Where the kernel has no user notification there is no gate; then forks
@@ -44,7 +44,7 @@ class Fork(NamedTuple):
     """The kernel session that it is in."""
 
 
-class _Permits(Struct):
+class _Allowed(Struct):
     """How many forks a process may still make, of those that the host has asked for."""
 
     announced: int = 0
@@ -60,7 +60,7 @@ class ForkGate:
         self._zygote = zygote
         self._lock = _thread.allocate_lock()
         self._ended = _thread.allocate_lock()
-        self._permits: dict[int, _Permits] = {}
+        self._allowed: dict[int, _Allowed] = {}
         """By process: those whose forks the host has announced."""
         self._stopped: list[int] = []
         self._refused: set[int] = set()
@@ -74,14 +74,14 @@ class ForkGate:
             _thread.start_new_thread(self._serve, ())
 
     def announce(self, process: int | None, *, alone: bool = False) -> None:
-        """The host wants this process to fork once more; `alone`: what was announced before is void."""
+        """Let this process fork once more, as the host asks for it; `alone`: what was announced before is void."""
         if process is None or self._listener < 0:
             return
         with self._lock:
-            permits = self._permits.setdefault(process, _Permits())
-            permits.announced += 1
+            allowed = self._allowed.setdefault(process, _Allowed())
+            allowed.announced += 1
             if alone:
-                permits.announced, permits.again = 1, 0
+                allowed.announced, allowed.again = 1, 0
             waiting = self._of(process) if self._waiting else None
             if waiting is not None:
                 self._judge(waiting)
@@ -89,7 +89,7 @@ class ForkGate:
     def withdraw(self, process: int | None) -> None:
         """Void what was announced for this process: the reason for it has gone."""
         if process is not None and self._listener >= 0:
-            self._permits.pop(process, None)
+            self._allowed.pop(process, None)
 
     @contextlib.contextmanager
     def stopping(self, lineage: int) -> Iterator[None]:
@@ -111,12 +111,12 @@ class ForkGate:
         with self._lock:
             # What is announced and not let go on yet may have been asked for before the stop.
             again = set()
-            for pid, permits in list(self._permits.items()):
+            for pid, allowed in list(self._allowed.items()):
                 session = processes.session_of(pid)
                 if session is None:
                     self.withdraw(pid)
                 elif session == lineage:
-                    permits.again = AGAIN
+                    allowed.again = AGAIN
                     again.add(pid)
             for fork in [fork for fork in self._waiting.values() if fork.thread in again]:
                 self._judge(fork)
@@ -141,7 +141,7 @@ class ForkGate:
                 self._judge(fork)
 
     def forget_lineage(self, lineage: int) -> None:
-        """The processes of this kernel session have been ended."""
+        """Forget a kernel session whose processes have been ended."""
         self._allowances.pop(lineage, None)
 
     def waiting(self, lineage: int) -> list[Fork]:
@@ -236,13 +236,13 @@ class ForkGate:
         """Tell whether the host has asked for this fork; then it has asked for one fewer."""
         if process == self._zygote:
             return True
-        permits = self._permits.get(process)
-        if permits is None or not (permits.announced or permits.again):
+        allowed = self._allowed.get(process)
+        if allowed is None or not (allowed.announced or allowed.again):
             return False
-        if permits.announced:
-            permits.announced -= 1
+        if allowed.announced:
+            allowed.announced -= 1
         else:
-            permits.again -= 1
+            allowed.again -= 1
         return True
 
     def _of(self, process: int | None) -> Fork | None:

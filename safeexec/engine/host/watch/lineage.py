@@ -1,4 +1,4 @@
-"""The processes of a session and of all its branches, and how they end: the runner and its strays, not the copies."""
+"""The processes of a session and of all its branches, and how they end: the runner and its orphans, not the copies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Lineage:
     """The processes of a session and of all its branches: one kernel session, one process group.
 
     Children may neither leave the group nor start one (seccomp refuses setsid and setpgid), so the group is exactly
-    what descends from the first child, strays of an escaped guest included.
+    what descends from the first child, orphans of an escaped guest included.
     """
 
     __slots__ = ("__weakref__", "_gate", "_leader_fd", "_reapers", "groups", "leader", "sessions")
@@ -43,10 +43,9 @@ class Lineage:
         self.groups: list[Group] = []
         """The control groups of its sessions. A copy that a branch needs may lie in the group of one that is closed."""
 
-    def end_runner(self, runner: Channel, owner: LineageMember) -> Core[bool]:
+    def end_runner(self, runner: Channel, owner: LineageMember) -> Core[None]:
         """Kill the runner of `owner` and every fork that it left behind, and wait until the runner runs no more, for
-        `KILL_SECONDS` at most. False: the whole group has been killed, for its strays could not be told from the rest
-        in time.
+        `KILL_SECONDS` at most. Where orphans could not be told from the rest in time, the whole group is killed.
         """
         self._gate.withdraw(runner.pid)
         with self._gate.stopping(self.leader):
@@ -59,20 +58,19 @@ class Lineage:
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGCONT)
                 self._gate.interrupted(self.leader)
             yield from owner.discover_copies()
-            swept = processes.end_strays(
+            swept = processes.end_orphans(
                 self._leader_fd, self.leader, lambda: self._known(owner, runner.pid), self._reapers, runner.pid
             )
             self._gate.interrupted(self.leader)
             if not swept:
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)
-        return swept
 
     def _known(self, owner: LineageMember, ending: int | None) -> set[int] | None:
-        """Return the processes that are no strays; nor are their children: the next copy of a runner, a runner being
-        thawed. `ending`, the runner of `owner`, is none of them: of its children the copies are known.
+        """Return the processes that are no orphans; nor are their children: the next copy of a runner, a runner being
+        resumed. `ending`, the runner of `owner`, is none of them: of its children the copies are known.
 
         None while another branch has lost its runner and its thread has not met the copies yet: they are orphans like
-        any stray. The sweep of that branch, soon, ends the strays then.
+        any orphan. The sweep of that branch, soon, ends the orphans then.
         """
         members = list(self.sessions)
         if any(member.runner_died() for member in members if member is not owner):
@@ -100,7 +98,7 @@ class Lineage:
         return has_room
 
     def leave(self, member: LineageMember) -> None:
-        """A session of the lineage is closed. With the last one, everything that is left of the group ends."""
+        """Take out a session that is closed. With the last one, everything that is left of the group ends."""
         self.sessions.discard(member)
         if not self.sessions and self._leader_fd >= 0:
             processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)
@@ -123,9 +121,9 @@ class LineageMember(Protocol):
         ...
 
     def discover_copies(self) -> Core[None]:
-        """Learn the pid of every copy that has parked. The runner is dead: no more will park."""
+        """Learn the pid of every copy that is frozen. The runner is dead: no more will freeze."""
         ...
 
     def pids(self) -> Collection[int]:
-        """Return the processes that this session knows and keeps: its runner and its parked copies."""
+        """Return the processes that this session knows and keeps: its runner and its frozen copies."""
         ...

@@ -83,7 +83,7 @@ class WatchedSession(Subject):
         self.accountant.add(self)
 
     def wake(self) -> None:
-        """It is in use, and was found `idle`."""
+        """Be looked at soon: it is in use, and was found `idle`."""
         self.accountant.hurry(self)
 
     def close(self) -> None:
@@ -99,9 +99,9 @@ class WatchedSession(Subject):
         own = session.processes
         if (runner := own.runner) is not None:
             self.account.base = runner.memory_base
-        parked = [copy.pid() for copy in own.copies()]
-        copies = {pid for pid in parked if pid is not None}
-        return Known(own.runner_pid(), copies, parked.count(None) + session.forks_requested)
+        frozen = [copy.pid() for copy in own.copies()]
+        copies = {pid for pid in frozen if pid is not None}
+        return Known(own.runner_pid(), copies, frozen.count(None) + session.forks_requested)
 
     def in_use(self) -> bool:
         session = self._session()
@@ -142,7 +142,7 @@ class WatchedSession(Subject):
 
     def _unrequested_fork(self, session: Watchable) -> Verdict | None:
         """Return the verdict on a fork that waits and that the host has not asked for. A process that is none of the
-        lineage's own, or only a parked copy, is ended instead.
+        lineage's own, or only a frozen copy, is ended instead.
 
         The main thread of a runner that has answered makes the checkpoint of it. Whoever uses the session announces
         that fork as soon as the answer is read.

@@ -1,4 +1,4 @@
-"""The copy of a runner, made and parked in real processes."""
+"""The copy of a runner, made and frozen in real processes."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.step.output import Streams
 
 
-def test_a_copy_stays_parked_though_its_runner_is_killed_before_it_hears_of_it() -> None:
+def test_a_copy_stays_frozen_though_its_runner_is_killed_before_it_hears_of_it() -> None:
     """The host needs the copy just then: it is what the session goes on from."""
     ours, theirs = socket.socketpair()
     runner = os.fork()
     if runner == 0:
         ours.close()
-        _park_and_die(theirs)
+        _freeze_and_die(theirs)
     theirs.close()
     with ours:
         ours.settimeout(30)
         os.waitpid(runner, 0)
-        assert ours.recv(1 << 16), "it has parked"
+        assert ours.recv(1 << 16), "it is frozen"
         ours.settimeout(0.2)
         with pytest.raises(TimeoutError):  # otherwise its socket is closed: the copy has ended with the runner
             ours.recv(1)
 
 
-def _park_and_die(control: socket.socket) -> NoReturn:
+def _freeze_and_die(control: socket.socket) -> NoReturn:
     signal.alarm(30)
     me, write = os.getpid(), os.write
 
     def late_write(fd: int, data: bytes) -> int:
         """The copy tells its runner when that has gone."""
         deadline = monotonic() + 20
-        while data == checkpoints.PARKED and os.getppid() == me and monotonic() < deadline:
+        while data == checkpoints.FROZEN and os.getppid() == me and monotonic() < deadline:
             os.sched_yield()
         return write(fd, data)
 

@@ -19,28 +19,28 @@ Truth = tuple[str, ...]
 
 
 class Copy:
-    """A parked process. It knows what it remembers, and whether it has been ended."""
+    """A frozen process. It knows what it remembers, and whether it has been ended."""
 
-    def __init__(self, truth: Truth, parks: bool) -> None:
+    def __init__(self, truth: Truth, freezes: bool) -> None:
         self.truth = truth
-        self.parks = parks
+        self.freezes = freezes
         self.ended = False
 
 
 class Engine:
     """A session without processes: it does what the real one does with a history, in the same order."""
 
-    def __init__(self, parks: Callable[[], bool] = lambda: True, differs: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, freezes: Callable[[], bool] = lambda: True, differs: Callable[[], bool] = lambda: False) -> None:
         self.history: History[Copy] = History()
         self.differs = differs
         """Whether what is repeated comes out otherwise."""
         self.truth: Truth = ()
-        self.parks = parks
+        self.freezes = freezes
         self.steps = 0
         self.empty: Truth = ()
 
     def _copy(self, truth: Truth) -> Copy:
-        return Copy(truth, self.parks())
+        return Copy(truth, self.freezes())
 
     def _release(self, copies: list[Copy]) -> None:
         for copy in copies:
@@ -50,10 +50,10 @@ class Engine:
     def _settle(self) -> None:
         """The child has made, or failed to make, what it was asked for before this request."""
         for copy in [*self.history.uncertain]:
-            if copy.parks:
+            if copy.freezes:
                 self.history.note_frozen(copy)
             else:
-                self.history.note_lost(copy)
+                self.history.forget([copy])
 
     def step(self, name: str, *, again: bool = False) -> None:
         """A step; one that can be repeated if `again`, and else one whose state is copied."""
@@ -91,8 +91,8 @@ class Engine:
 
     def _restore(self) -> None:
         for state, copy, entries in self.history.ways_back():
-            if copy is not None and (not copy.parks or copy.ended):
-                self.history.note_lost(copy)
+            if copy is not None and (not copy.freezes or copy.ended):
+                self.history.forget([copy])
             elif not entries or not self.differs():
                 self._go(state, copy, entries)
                 return
@@ -100,7 +100,7 @@ class Engine:
         self.truth = self.empty
 
     def _go(self, state: State, copy: Copy | None, entries: list[str]) -> None:
-        assert copy is None or not copy.ended, "thawed from a copy that was ended"
+        assert copy is None or not copy.ended, "resumed from a copy that was ended"
         self.truth = (*(self.empty if copy is None else copy.truth), *entries)
         self._release(self.history.arrive(state, copy))
 
@@ -114,9 +114,9 @@ class Engine:
         state = self.history.before_last(steps)
         copies = self.history.copies_below(state)
         self._settle()
-        if copies and not any(copy.parks for copy in copies):
+        if copies and not any(copy.freezes for copy in copies):
             for copy in copies:
-                self.history.note_lost(copy)
+                self.history.forget([copy])
             raise CheckpointError("gone")
         self._release(self.history.arrive(state))
         self._restore()
@@ -138,7 +138,7 @@ class Engine:
 
     def branch(self) -> Engine:
         self._settle()
-        branch = Engine(self.parks, self.differs)
+        branch = Engine(self.freezes, self.differs)
         branch.history = self.history.branch(Copy(self.truth, True))
         branch.truth, branch.steps = self.truth, self.steps
         return branch

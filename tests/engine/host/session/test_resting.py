@@ -185,7 +185,7 @@ def test_its_process_is_asked_for_where_a_name_was_kept(open_session: OpenSessio
     session.rollback("one")
     assert session.run("x").value == 1
     session.run("x = 3").check()
-    assert rests(session), "it was thawed from that copy, which has a name"
+    assert rests(session), "it was resumed from that copy, which has a name"
     assert session.run("x").value == 3
     session.rollback("one")
     assert session.run("x").value == 1

@@ -383,7 +383,7 @@ caller = next(cell.cell_contents for cell in note.__closure__ if callable(cell.c
 fd = caller.link.socket.fileno()
 def frame(*message):
     payload = msgspec.msgpack.encode(message)
-    return struct.pack("<I", len(payload)) + caller.link.seal + payload
+    return struct.pack("<I", len(payload)) + caller.link.token + payload
 def say(*message):
     os.write(fd, frame(*message))
 """

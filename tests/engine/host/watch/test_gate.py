@@ -17,7 +17,7 @@ from safeexec.engine.host.session.runner import ANSWER_SECONDS
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.host.watch.gate import NO_GATE, Fork, ForkGate
 from safeexec.engine.linux import notify, processes
-from tests.engine.host.inside import ended_at_rest, members, newest_copy, parked, runner_of
+from tests.engine.host.inside import ended_at_rest, frozen, members, newest_copy, runner_of
 from tests.engine.host.startup.machines import lacking
 from tests.footprint import pause, until
 from tests.profiles import FORKING
@@ -112,7 +112,7 @@ def test_a_fork_that_nobody_asked_for_is_a_verdict(open_session: OpenSession, so
     assert result.outcome == "violation" and result.state == "restored"
     assert result.error is not None and "limits.processes is 0" in result.error.message
     assert monotonic() - started < SOON
-    assert 0 < most[0] <= 5, "the runner, the checkpoints, and the one that is thawed"
+    assert 0 < most[0] <= 5, "the runner, the checkpoints, and the one that is resumed"
     assert session.run("x").value == 1
 
 
@@ -163,7 +163,7 @@ def test_a_fork_while_a_question_is_answered_is_a_verdict_at_once(session: Sessi
     """The question could take ten seconds: the look sees the fork within 50 ms."""
     session.run("y = 1").check()
     session.run(WHILE_IT_ANSWERS.format(fork)).check()
-    assert parked(session), "the fork that the host has asked for is made"
+    assert frozen(session), "the fork that the host has asked for is made"
     began = monotonic()
     with pytest.raises(SandboxError, match=r"started a process; limits\.processes is 0"):
         session.get("x")
@@ -194,7 +194,7 @@ def test_no_fork_is_judged_while_the_host_stops_the_session(session: Session) ->
     """One that it had announced is asked for once more then, and may not be taken for the guest's."""
     session.run("x = 1").check()
     session.run("import os, signal; signal.signal(signal.SIGALRM, lambda *_: os.fork())").check()
-    assert parked(session)
+    assert frozen(session)
     line, gate = session._core.processes, session._core.sandbox.gate
     runner = line.runner_pid()
     assert runner is not None
@@ -263,7 +263,7 @@ def test_a_fork_that_starts_over_late_takes_the_place_of_no_other(session: Sessi
         with gate.stopping(leader):
             try:
                 for how in (NO_GATE, gate):
-                    channel = drive(copy.thaw(monotonic() + SOON, how))
+                    channel = drive(copy.resume(monotonic() + SOON, how))
                     asked.callback(channel.close)
                     if how is NO_GATE:
                         until(waits)
@@ -290,16 +290,16 @@ def test_what_was_announced_for_a_session_ends_with_it(sandbox: Sandbox, checkpo
         session.run("x = 2").check()
         with session.branch()[0] as branch:
             branch.run("x = 3").check()
-    assert not gate._permits
+    assert not gate._allowed
 
 
-def test_a_parked_copy_that_forks_is_ended(session: Session) -> None:
+def test_a_frozen_copy_that_forks_is_ended(session: Session) -> None:
     """It carries the guest's signal handlers on; the session goes back to an older state when it needs one."""
     session.run("x = 1").check()
     session.checkpoint("honest")
     copy = newest_copy(session)
     session.run("import os, signal; signal.signal(signal.SIGALRM, lambda *_: os.fork())").check()
-    pid = parked(session)
+    pid = frozen(session)
     assert pid is not None and copy is not newest_copy(session)
 
     def has_ended() -> bool:
@@ -325,13 +325,13 @@ def test_a_policy_may_allow_processes(session: Session) -> None:
 
 
 @pytest.mark.profile(FORKING)
-def test_a_parked_copy_takes_no_place_of_a_process(open_session: OpenSession) -> None:
+def test_a_frozen_copy_takes_no_place_of_a_process(open_session: OpenSession) -> None:
     session = open_session(processes=1)
     for number in range(3):
         session.run(f"x = {number}").check()
-        assert parked(session) is not None
+        assert frozen(session) is not None
         assert session.run(ONE_FORK).check().value == "gone"
-        assert parked(session) is not None
+        assert frozen(session) is not None
 
 
 @pytest.mark.profile(FORKING)

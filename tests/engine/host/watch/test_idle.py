@@ -19,7 +19,7 @@ from safeexec.engine.host.session.session import REST_SECONDS
 from safeexec.engine.host.watch import lineage
 from safeexec.engine.host.watch.memory import own_bytes
 from tests.alone import alone
-from tests.engine.host.inside import open_sessions, parked, runner_of
+from tests.engine.host.inside import frozen, open_sessions, runner_of
 from tests.footprint import pause, until
 from tests.profiles import FORKING
 
@@ -30,10 +30,10 @@ SOON = 30.0
 
 def rest(session: Session) -> None:
     """Leave the session alone until it has been compacted."""
-    before, deadline = parked(session), monotonic() + SOON
-    while parked(session) == before and monotonic() < deadline:
+    before, deadline = frozen(session), monotonic() + SOON
+    while frozen(session) == before and monotonic() < deadline:
         pause()
-    assert parked(session) != before, f"it has not been compacted within {SOON:g} s"
+    assert frozen(session) != before, f"it has not been compacted within {SOON:g} s"
 
 
 def test_a_compacted_session_is_as_it_was(open_session: OpenSession) -> None:
@@ -58,14 +58,14 @@ def test_files_are_those_of_the_state(session: Session) -> None:
 def test_a_process_that_died_at_rest_is_told_of(open_session: OpenSession) -> None:
     session = open_session()
     session.run("x = 1").check()
-    before = parked(session)
+    before = frozen(session)
     runner = runner_of(session)
     assert runner is not None
     os.kill(runner, signal.SIGKILL)
     until(lambda: runner_of(session) not in (runner, None))
     result = session.run("x")
     assert result.value == 1 and "between its steps the session's process died" in result.notes[0]
-    assert parked(session) != before
+    assert frozen(session) != before
 
 
 def test_rest_takes_more_than_a_moment(open_session: OpenSession) -> None:
@@ -78,9 +78,9 @@ def test_rest_takes_more_than_a_moment(open_session: OpenSession) -> None:
 def test_a_compacted_session_holds_half_of_what_it_held() -> None:
     with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
-        first, before, deadline = parked(session), 0, monotonic() + SOON
+        first, before, deadline = frozen(session), 0, monotonic() + SOON
         # At its most: a page that a third process still shares, one that is about to end, counts for nobody.
-        while (copy := parked(session)) == first and monotonic() < deadline:
+        while (copy := frozen(session)) == first and monotonic() < deadline:
             before = max(before, _private({copy, runner_of(session)}))
             pause()
         after = _private({copy, runner_of(session)})
@@ -105,7 +105,7 @@ def test_what_a_change_is_made_of_stays_after_a_rest(open_session: OpenSession) 
     session = open_session()
     session.run("x = 1").check()
     rest(session)
-    compacted = parked(session)
+    compacted = frozen(session)
     session.set("x", 2)
     assert psutil.pid_exists(compacted), "the state is this copy, and the change"
     assert [row.name for row in session.checkpoints()] == ["step 1"]
@@ -217,11 +217,11 @@ with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sand
     sessions = first, second
     for session in sessions:
         session.run("x = 1").check()
-    minder = sandbox._core._idle
+    idle = sandbox._core._idle
     def rest():
         cores = [session._core for session in sessions]
         while any(core.can_rest() or core.rested < core.used for core in cores):
-            assert minder._ended.locked(), "the thread that looks after idle sessions has died"
+            assert idle._ended.locked(), "the thread that looks after idle sessions has died"
             time.sleep(0.01)
     held = []
     while True:
