@@ -16,31 +16,25 @@ from safeexec.recordings.served import reply_of
 from safeexec.recordings.store.recovery import MadeCall, Undone
 
 
-class EarlierCall:
-    """A call that an earlier run of the same step has made."""
-
-    def __init__(self, call: MadeCall) -> None:
-        self.key = call.called.key
-        self.unknown = call.unknown
-        self._call = call
-
-    def reply(self, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
-        """Return what it got then. None where the call is to be made now, with the same key."""
-        answer, again = self._call.answer, rule is not None and rule.idempotent
-        if self._call.called.effect == "deferred":
-            if self._call.effect is None or self._call.effect.became == "dropped" or (self.unknown and again):
-                return None
-            return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
-        if answer is None:
-            if again:
-                return None
-            error = f"{call.tool}() was begun when the host ended, and nobody knows what became of it: not called again"
-            return m.ToolReply(call.call, error_type="ToolError", error=error)
-        try:
-            return reply_of(call, answer)
-        except ValueError as error:
-            text = f"{call.tool}() was called already, and what it returned is not in the store: {error}"
-            return m.ToolReply(call.call, error_type="ToolError", error=text)
+def earlier_reply(made: MadeCall, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
+    """Return what a call got that an earlier run of the same step has made. None where it is to be made now, with the
+    same key.
+    """
+    answer, again = made.answer, rule is not None and rule.idempotent
+    if made.called.effect == "deferred":
+        if made.effect is None or made.effect.became == "dropped" or (made.unknown and again):
+            return None
+        return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
+    if answer is None:
+        if again:
+            return None
+        error = f"{call.tool}() was begun when the host ended, and nobody knows what became of it: not called again"
+        return m.ToolReply(call.call, error_type="ToolError", error=error)
+    try:
+        return reply_of(call, answer)
+    except ValueError as error:
+        text = f"{call.tool}() was called already, and what it returned is not in the store: {error}"
+        return m.ToolReply(call.call, error_type="ToolError", error=text)
 
 
 class EarlierSteps:
@@ -70,14 +64,14 @@ class EarlierSteps:
             self._undone.popleft()
         self._repeats = False
 
-    def same(self, call: m.ToolRequest) -> EarlierCall | None:
+    def same(self, call: m.ToolRequest) -> MadeCall | None:
         """Return this call, where an earlier run of the step has made it."""
         if not self._before:
             return None
         made = self._before.popleft()
         try:
             if made.called.tool == call.tool and bytes_of(made.called.arguments) == call.arguments:
-                return EarlierCall(made)
+                return made
         except ValueError:
             pass  # too large to be kept: nobody knows whether it is the same
         self._before.clear()
