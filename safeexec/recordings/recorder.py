@@ -27,9 +27,9 @@ from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
 from safeexec.recordings import forms
 from safeexec.recordings.durable import NEVER, Durable
-from safeexec.recordings.earlier import earlier_reply
 from safeexec.recordings.libraries import libraries
 from safeexec.recordings.reader import Recording
+from safeexec.recordings.served import earlier_reply
 from safeexec.recordings.timeline import Timeline
 from safeexec.recordings.writer import RecordOptions, RecordWriter
 from safeexec.results import ToolCallRecord
