@@ -314,7 +314,6 @@ def be_pip(arguments: Iterable[str]) -> None:
     """Run pip in this process, which was started for it, without the right to start any other."""
     processes.set_death_signal()
     os.umask(0o022)
-    seccomp.set_no_new_privs()
-    seccomp.install(seccomp.prepare(seccomp.no_programs()))
+    seccomp.install(seccomp.no_programs())
     sys.argv = ["pip", *arguments]
     runpy.run_module("pip", run_name="__main__", alter_sys=True)

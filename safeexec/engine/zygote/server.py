@@ -201,8 +201,8 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     preload.import_modules(configure.preload)
     server = preload.build_server(configure, link.fileno())
     # The plan of the children comes last: it is the one by which this process explains refusals.
-    command = Lockdown.prepare(configure.command, (link.fileno(),)) if configure.command is not None else None
-    lockdown = Lockdown.prepare(configure.child, (link.fileno(),))
+    command = Lockdown(configure.command, (link.fileno(),)) if configure.command is not None else None
+    lockdown = Lockdown(configure.child, (link.fileno(),))
     refusals.listen(configure.child)
     server.guest.language.close_paths(refusals.closed_paths(configure.child))
     if not configure.limits.processes:

@@ -44,7 +44,7 @@ def shown(result: Result) -> list[ShownPart]:
 
 
 def traceback_of(result: Result) -> str:
-    """Why a step failed, as a program would tell it: the traceback, what was refused and by which rule, the hint."""
+    """Return why a step failed, as a program would tell it: traceback, or what was refused by which rule; the hint."""
     return "" if result.error is None else "\n".join(failure_of(result.error)) + "\n"
 
 

@@ -214,11 +214,6 @@ DIRECTED = {
     ],
     "a seed and a comment": ["import random\n# a fixed seed\nr = random.Random(42)  # the seed", "x = r.random()"],
     "random numbers of a new child": ["import random", "x = [random.random() for _ in range(700)]"],
-    "identities that are compared": [
-        "class A: pass\na, b = A(), A()",
-        "x = id(a) == id(b), hash(a) != hash(b)",
-        "y = id(a) == id(a)",
-    ],
     "decimal": ["from decimal import Decimal, getcontext", "getcontext().prec = 50", "x = Decimal(1) / 7", "x = x * x"],
 }
 
@@ -248,8 +243,6 @@ COPIED = {
     "an address": ["x = id([])"],
     "a hash": ["x = hash('a')"],
     "an address of what is gone": ["x = [id([]) == id([])]"],
-    "an order of addresses": ["a, b = [], []", "x = [id(a) < id(b)]"],
-    "an address that is compared and kept": ["a, b = [], []", "x = [id(a) == id(b)]\ny = [id(a)]"],
     "an address that is shown": ["class A: pass\na = A()", "a"],
     "an address that is printed": ["class A: pass\na = A()", "print([a])"],
     "an address that is kept": ["class A: pass\na = A()", "text = str(a)"],
