@@ -19,7 +19,7 @@ import stat
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain, count
+from itertools import count
 from tempfile import mkdtemp
 from typing import NamedTuple
 from weakref import finalize
@@ -544,7 +544,7 @@ class Workspace:
         self._check_there()
         snapshot: Snapshot = {}
         with self._opened() as top:
-            found = tree.counted(tree.walk(top), lineage.max_bytes, lineage.max_files)
+            found = tree.counted([tree.walk(top)], lineage.max_bytes, lineage.max_files)
             held = sum(tree.size_of(info) for _, info in found)
             for path, info in found:
                 entry, grown = self._entry(top, path, info)
@@ -646,7 +646,7 @@ class Workspace:
         there may be.
         """
         with self._opened() as top:
-            return dict(tree.counted(tree.walk(top), self._lineage.max_bytes, self._lineage.max_files))
+            return dict(tree.counted([tree.walk(top)], self._lineage.max_bytes, self._lineage.max_files))
 
     def count(self, max_bytes: int, max_files: int) -> int:
         """Return the bytes of all that is in the directory; holes of a file count, as a copy would have them. Raises
@@ -655,13 +655,13 @@ class Workspace:
         self._check_there()
         try:
             with self._opened() as top:
-                found = tree.counted(chain(tree.walk(top), self._beside()), max_bytes, max_files)
+                found = tree.counted((tree.walk(top), self._beside()), max_bytes, max_files)
         except OSError:
             self._check_there()
             return self._held[0]
         return sum(tree.size_of(info) for _, info in found)
 
-    def _beside(self) -> Iterator[tuple[str, os.stat_result]]:
+    def _beside(self) -> tree.Walk:
         """Return what lies beside the workspace, where it may write as well: temporary files of commands."""
         return tree.walk(self._region.fd, skip={tree.WORKSPACE, *self._region.inner})
 
