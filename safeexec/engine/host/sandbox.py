@@ -382,8 +382,9 @@ class SandboxCore:
         namespace: Mapping[str, Any] | None = None,
         **tightened: Any,
     ) -> Core[SessionCore]:
-        """Return a session that goes on from a saved state. `namespace` has the variables that the state lacks; other
-        keywords are those of `new_session`. Raises `StateFileError`, and `RecordingError` where nothing can be recorded.
+        """Return a session that goes on from a saved state. `namespace` has the variables that the state lacks, and
+        further keywords are those of `new_session`. Raises `StateFileError`, and `RecordingError` where nothing can be
+        recorded.
         """
         if _is_asked_for(record) and tightened.get("template") is not None:
             raise RecordingError(
