@@ -61,7 +61,7 @@ def enter_user_namespace(uid: int, gid: int, *, deny_setgroups: bool = True) -> 
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    """mount(2). Raises OSError that names the target."""
+    """Call mount(2). Raises OSError that names the target."""
     result = libc.mount(
         source.encode(), target.encode(), kind and kind.encode(), ctypes.c_ulong(flags), data and data.encode()
     )

@@ -74,7 +74,7 @@ def begin() -> None:
 
 
 def give_up() -> None:
-    """Nobody waits any more for what `begin` has begun."""
+    """End what `begin` has begun: nobody waits for it any more."""
     with contextlib.suppress(IndexError):
         _begun.pop().end()
 
@@ -113,7 +113,7 @@ class _Trial:
         os.close(write_end)
 
     def result(self) -> Probe:
-        """Its answers, once; it has ended then."""
+        """Return its answers, once; it has ended then."""
         answers = _parse(_read_all(self._read_end, time.monotonic() + TIMEOUT_SECONDS))
         self.end()
         abi = landlock.abi() if answers.get("landlock", _NOT_TRIED).works else 0

@@ -159,7 +159,7 @@ def prepare(program: list[bpf.Instruction]) -> Prepared:
 
 
 def set_no_new_privs() -> None:
-    """From now on no exec gains privileges. Needed by seccomp and Landlock. Raises OSError."""
+    """Let no exec gain privileges from now on. Needed by seccomp and Landlock. Raises OSError."""
     prctl(_SET_NO_NEW_PRIVS, 1)
 
 

@@ -47,17 +47,17 @@ _SUBSTITUTES = "safeexec.facades.replacements."
 
 
 def restore_special(kind: str, name: str) -> Any:
-    """Stands in a pickle for an object of the sandbox; `_StateUnpickler` resolves it."""
+    """Stand in a pickle for an object of the sandbox; `_StateUnpickler` resolves it."""
     raise pickle.UnpicklingError(f"{kind} {name!r} can be restored in a sandbox only")
 
 
 def restore_function(code: Any, name: str, closure: Any) -> Any:
-    """Stands in a pickle for a function of the guest; `_StateUnpickler` resolves it."""
+    """Stand in a pickle for a function of the guest; `_StateUnpickler` resolves it."""
     raise pickle.UnpicklingError(f"function {name!r} can be restored in a sandbox only")
 
 
 def restore_function_elsewhere(code: Any, globals: dict[str, Any], *parts: Any) -> Any:
-    """Stands in a pickle for a function with globals of its own; `_StateUnpickler` resolves it."""
+    """Stand in a pickle for a function with globals of its own; `_StateUnpickler` resolves it."""
     raise pickle.UnpicklingError("a function with globals of its own can be restored in a sandbox only")
 
 
@@ -273,7 +273,7 @@ def problem(error: BaseException, length: int = 500) -> str:
 
 
 def libraries() -> dict[str, str]:
-    """Versions of the libraries that are loaded and whose pickles change between versions."""
+    """Return the versions of the libraries that are loaded and whose pickles change between versions."""
     names = ("numpy", "pandas", "scipy", "sklearn", "sympy", "matplotlib")
     return {name: str(getattr(sys.modules[name], "__version__", ""))[:40] for name in names if name in sys.modules}
 

@@ -71,7 +71,7 @@ class Displays:
         clear: bool | str = False,
         raw: bool = False,
     ) -> DisplayHandle | None:
-        """The guest's `display()`: show each value in its richest form. `include=["svg"]` asks for more forms. With a
+        """Show each value in its richest form. `include=["svg"]` asks for more forms. With a
         `display_id` (True: a new one) the answer has `update(value)`, which shows another value in its place. With
         `clear`, the displays of the step so far are taken away; a page takes them away with what was printed, and for
         `clear="wait"` only when something else is shown. With `raw` a value is the forms themselves, MIME type → data.

@@ -275,7 +275,7 @@ class Guest:
         return done
 
     def sql(self, query: str, /, **tables: Any) -> Any:
-        """`sql` of guest code: run a query on DataFrames and CSV files, by their names, and on `tables`; a DataFrame.
+        """Run a query of `sql` on DataFrames and CSV files, by their names, and on `tables`; return a DataFrame.
 
         A query without a result prints what it did.
         """

@@ -137,7 +137,7 @@ class Log:
         return self._map.tell(), end
 
     def direct(self) -> None:
-        """From now on every text is a system call on descriptor 1."""
+        """Make every text a system call on descriptor 1, from now on."""
         self.memory, self.watched, self.put = b"\0", 0, _write
 
     def redirected(self) -> None:
@@ -163,7 +163,7 @@ class Log:
             self.overflow(data)
 
     def notice(self) -> None:
-        """Something is new in the second area: what is printed next comes after it."""
+        """Note that something is new in the second area: what is printed next comes after it."""
         if self._map.tell() >= MARKED_BYTES:
             self.direct()
             return

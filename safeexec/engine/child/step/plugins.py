@@ -323,7 +323,7 @@ def _described_signature(value: Any) -> dict[str, Any]:
 
 
 def _annotation(annotation: Any) -> str:
-    """As a host writes it: ``int``, ``numpy.ndarray``, ``list[str]``; a class of the plugin by its own name."""
+    """Return it as a host writes it: ``int``, ``numpy.ndarray``, ``list[str]``; a class of the plugin by its name."""
     if isinstance(annotation, str):
         return annotation
     import inspect

@@ -354,7 +354,7 @@ def of_path(error: OSError) -> KernelRefusal | None:
 
 
 def _explain_path(path: str | None) -> KernelRefusal | None:
-    """Landlock or the sealed root refused it. Beneath the workspace it is the file's own mode, an ordinary error."""
+    """Return a refusal by Landlock or the sealed root. In the workspace a file's mode refuses, an ordinary error."""
     if path is None or in_workspace(path):
         return None
     hint = "Use relative paths: only the session's own directory is open." if known.workspace else _HINTS["files"]
