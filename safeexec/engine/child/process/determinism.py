@@ -213,7 +213,7 @@ def _counter_functions(clock: _Clock) -> list[Callable[..., Any]]:
 def _install_dates(clock: _Clock) -> None:
     """Replace `datetime.now`, `datetime.utcnow` and `date.today` in the real classes.
 
-    They are written into the dict of the C type, which has no other door: so `datetime` stays the very class that
+    They are written into the dict of the C type, which has no other way in: so `datetime` stays the very class that
     libraries hold, and its objects, subclasses, pickles and representations are the ordinary ones.
     """
     from datetime import UTC, date, datetime

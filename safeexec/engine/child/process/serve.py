@@ -244,7 +244,7 @@ class Server:
 
     def _copy_onto(self, control: int | None) -> str | None:
         """Make a checkpoint that freezes on `control`. Returns an empty text, or why there is none: then the end of the
-        socket tells that, too. None in a runner that was resumed from the copy: it has been woken.
+        socket tells that, too. None in a runner that was resumed from the copy.
         """
         if _thread._count():
             problem = "a guest thread is alive, and a checkpoint can carry one thread only"
