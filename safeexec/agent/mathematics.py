@@ -17,9 +17,9 @@ from safeexec.agent import readings
 from safeexec.agent.drivers import RunCalls
 from safeexec.agent.evidence import Comparison, Computed, judge, leaves
 from safeexec.agent.formulas import Exact
-from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event
+from safeexec.agent.loop import FINAL_ANSWER, CodeAgent
 from safeexec.agent.models.base import Model
-from safeexec.agent.outcome import AgentResult, AgentStep, Event, OfRun
+from safeexec.agent.outcome import AgentResult, AgentStep, OfRun
 from safeexec.agent.snippets import Parser
 from safeexec.common.text import REPR_FAILED, short_repr, shorten
 
@@ -75,15 +75,10 @@ class MathAnswer(OfRun):
     """The end of the run in words, and what contradicts the answer."""
     contradicted: bool = False
     """The model says a number that the code did not compute, or gives a function, also after it was asked."""
-    ways: tuple[MathAnswer, ...] = ()
-    """With `ways` more than one: every derivation, in order. This answer is that of most of them."""
-    agreement: int = 1
-    """The number of derivations that came to this answer."""
 
     def __repr__(self) -> str:
-        agreed = f", {self.agreement} of {len(self.ways)} agree" if self.ways else ""
         why = "" if self.ok or not self.reason else f"; {shorten(self.reason, 200)}"
-        return f"<MathAnswer {shorten(self.text, 80)!r}, verified: {self.verified}{agreed}{why}>"
+        return f"<MathAnswer {shorten(self.text, 80)!r}, verified: {self.verified}{why}>"
 
     @property
     def value(self) -> Any:
@@ -110,37 +105,25 @@ class MathAssistant:
 
     A session keeps the variables of the questions, and an answer may rest on those that were there before: it is
     proven in a copy of the session from before the question. Other keywords are those of `CodeAgent`.
-
-    With `ways` a question is derived so many times, each time from the start: the answer is that of most derivations,
-    `agreement` says of how many, `reason` what the others found, and `ways` has them all. It costs so many runs of the
-    model, and needs a model that does not always say the same.
     """
 
     def __init__(
         self,
         model: Model,
         sandbox: Sandbox | AsyncSandbox | Session | AsyncSession | Policy | str = "calculator",
-        *,
-        ways: int = 1,
-        on_event: Callable[[Event], None] = ignore_event,
         **options: Any,
     ) -> None:
-        if not isinstance(ways, int) or ways < 1:
-            raise ValueError(f"ways={ways!r}: a whole number, at least 1")
-        if ways > 1 and hasattr(sandbox, "rollback"):
-            raise ValueError("ways= needs a sandbox or a policy: in one session a derivation would see the others")
-        self._ways = ways
-        self._assistant = CodeAgent(model, sandbox, instructions=_INSTRUCTIONS, on_event=on_event, **options)
+        self._assistant = CodeAgent(model, sandbox, instructions=_INSTRUCTIONS, **options)
 
     def ask(self, question: str) -> MathAnswer:
         """Answer `question`. What the model does wrong is in the answer's `run`."""
-        proofs = [_Proof(question) for _ in range(self._ways)]
-        return _agreed([proof.answer(self._agent(proof).run(question)) for proof in proofs])
+        proof = _Proof(question)
+        return proof.answer(self._agent(proof).run(question))
 
     async def ask_async(self, question: str) -> MathAnswer:
         """As `ask`."""
-        proofs = [_Proof(question) for _ in range(self._ways)]
-        return _agreed([proof.answer(await self._agent(proof).run_async(question)) for proof in proofs])
+        proof = _Proof(question)
+        return proof.answer(await self._agent(proof).run_async(question))
 
     def resume(self, transcript: Transcript, *, task: str | None = None, answer: Any = UNSET) -> MathAnswer:
         """Go on from a transcript, as `CodeAgent.resume`: also with the `answer` to a call of a tool that waits. What
@@ -274,39 +257,6 @@ class _Proof:
         known += [leaf for step in steps for leaf in leaves(step.result.value) or ()]
         constants = {value for source in sources for value in _constants(source)}
         return known + [Computed(Exact(Fraction(value)), whole=type(value) is int) for value in constants]
-
-
-def _agreed(derived: list[MathAnswer]) -> MathAnswer:
-    """Return the answer of most derivations; of answers that as many came to, the one that is verified, else
-    the first.
-    """
-    if len(derived) == 1:
-        return derived[0]
-    groups: list[list[MathAnswer]] = []
-    for answer in [answer for answer in derived if answer.ok]:
-        for group in groups:
-            if _equal(group[0].answer, answer.answer):
-                group.append(answer)
-                break
-        else:
-            groups.append([answer])
-    if not groups:
-        return replace(derived[0], ways=tuple(derived), agreement=0)
-    most = max(groups, key=lambda group: (len(group), any(answer.verified for answer in group)))
-    best = next((answer for answer in most if answer.verified), most[0])
-    votes = f"{len(most)} of {len(derived)} derivations agree"
-    others = ", ".join(shorten(group[0].text, 80) for group in groups if group is not most)
-    failed = len(derived) - sum(map(len, groups))
-    votes += f"; others found {others}" if others else ""
-    votes += f"; {failed} came to none" if failed else ""
-    reason = "; ".join(filter(None, (best.reason, votes)))
-    return replace(best, reason=reason, ways=tuple(derived), agreement=len(most))
-
-
-def _equal(a: Any, b: Any) -> bool:
-    """Return True if two derivations came to one answer: equal values, of numbers whatever their types."""
-    numbers = (int, float, Fraction, Decimal, complex)
-    return _same(a, b) or (isinstance(a, numbers) and isinstance(b, numbers) and _holds(lambda: a == b))
 
 
 def _compare(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, question: str) -> _Found:

@@ -165,10 +165,6 @@ _TASK = re.compile(
     re.IGNORECASE,
 )
 """A task that is still to be done with a number."""
-_COMPARED = re.compile(
-    r"(?:%|\bper ?cent)\s(?P<word>more|less|larger|smaller|higher|lower|greater|fewer|cheaper|longer|shorter)\b\s?"
-)
-"""Behind a percentage: by how much it is larger, where the question asks for that."""
 _SENTENCE = re.compile(r"[.!?](?:\s|\Z)|\n")
 
 
@@ -208,13 +204,7 @@ class Sentences:
         """Place of the last word of doubt: it is about all of its sentence, and about those before."""
         self._more: list[tuple[int, bool]] = []
         """Places of the next number, or of a word that may change the one before it."""
-        compared: set[int] = set()
-        for percentage in _COMPARED.finditer(text):
-            if percentage["word"] in (vocabulary or ()):
-                compared |= {percentage.start("word"), percentage.end()}
         for found in _MORE.finditer(text):
-            if found.start() in compared:
-                continue
             if found["word"] is None:
                 self._more.append((found.start(), found["fine"] is None))
                 continue

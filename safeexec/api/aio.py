@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
+from contextlib import aclosing
 from functools import partial, wraps
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from safeexec.api.blocking import OneStep, Piece, Sandbox, SandboxAPI, Session, SessionAPI
 from safeexec.api.loops import abandon, answered, awaited, drive, running_loop
 from safeexec.api.many import each_of, parts_of, workers_for
-from safeexec.engine.host.startup.launch import Launched, environment
 from safeexec.engine.host.waiting import Core, Work
 
 if TYPE_CHECKING:
-    from safeexec.api.options import Program, RunOptions, SessionChanges
+    from safeexec.api.options import Program, RunOptions
     from safeexec.api.plugins.aio import AsyncPlugin
     from safeexec.api.plugins.plugin import Plugin, PluginCore
     from safeexec.engine.host.session.session import SessionCore
@@ -102,9 +103,23 @@ def opening(method: Any) -> Any:
 def giving(
     method: Callable[Concatenate[Any, P], list[Session]],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, list[AsyncSession]]]:
-    """As `awaited`, of a method that gives sessions: here they have the async API."""
+    """Return the same as `awaited`, of a method that gives sessions: here they have the async API."""
     found: Any = awaited(method)
     return found  # type: ignore[no-any-return]
+
+
+def in_thread(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    """Return the awaited form of a method that waits for the file system, or for a server: it runs in a thread."""
+
+    def work(call: Callable[[], R]) -> Core[R]:
+        found: R = yield Work(call)
+        return found
+
+    @wraps(method)
+    async def on_loop(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await drive(work(partial(method, self, *args, **kwargs)), undo=False)
+
+    return on_loop
 
 
 class AsyncSandbox(SandboxAPI):
@@ -132,17 +147,7 @@ class AsyncSandbox(SandboxAPI):
 
     async def open(self) -> AsyncSandbox:
         """Start the zygote; `async with` does the same. Harmless when it is open. Raises `ProtectionError`."""
-        if self._opened is not None and self._opened.alive:
-            return self
-        if self._opened is not None and self._opened.begun:
-            await self.close()  # what its zygote left
-            self._opened = None
-        core = self._opened or self._new_core()
-        if self._engine is not None:
-            await drive(core.open(None))
-        else:
-            await drive(core.open(Launched(environment(core.policy, stored=core.store is not None))))
-        self._opened = core
+        await drive(self._open())
         return self
 
     close = awaited(Sandbox.close, undo=False)
@@ -152,17 +157,7 @@ class AsyncSandbox(SandboxAPI):
         await self.close()
         return await self.open()
 
-    def session(self, **tightened: Unpack[SessionChanges]) -> Opening[AsyncSession]:
-        """Return a new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``.
-        `session_for`, `restore` and `plugin` are awaited or entered, too.
-        """
-        core = self._core
-
-        async def begin() -> AsyncSession:
-            return AsyncSession(await drive(core.new_session(**tightened)))
-
-        return Opening(begin())
-
+    session = opening(Sandbox.session)
     session_for = opening(Sandbox.session_for)
     forget = awaited(Sandbox.forget)
     stored = awaited(Sandbox.stored)
@@ -178,49 +173,43 @@ class AsyncSandbox(SandboxAPI):
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[Result]:
         """Run many programs, each in a session of its own; their results in order. For asyncio (trio has nurseries)."""
-        waiting: deque[asyncio.Task[Result]] = deque()
-        number = workers_for(workers, self.max_sessions)
-        places = asyncio.Semaphore(number)
-
-        async def one(program: str | Program) -> Result:
-            source, options = parts_of(program, timeout)
-            async with places:
-                return await self.run(source, **options)
-
-        try:
-            for program in each_of(programs):
-                waiting.append(asyncio.create_task(one(program)))
-                if len(waiting) >= 2 * number:
-                    yield await waiting.popleft()
-            while waiting:
-                yield await waiting.popleft()
-        finally:
-            for task in waiting:
-                task.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
+        async with aclosing(self._results(programs, workers, timeout, in_order=True)) as results:
+            async for _, result in results:
+                yield result
 
     async def map_as_completed(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[tuple[int, Result]]:
-        """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
-        running: set[asyncio.Task[tuple[int, Result]]] = set()
+        """Run programs as `map` does; each result as soon as it is there, with the number of its program (from 0)."""
+        async with aclosing(self._results(programs, workers, timeout, in_order=False)) as results:
+            async for numbered in results:
+                yield numbered
+
+    async def _results(
+        self, programs: Iterable[str | Program], workers: int | None, timeout: float | None, *, in_order: bool
+    ) -> AsyncGenerator[tuple[int, Result], None]:
+        running: list[asyncio.Task[tuple[int, Result]]] = []
         most = workers_for(workers, self.max_sessions)
+        places = asyncio.Semaphore(most)
 
         async def one(number: int, program: str | Program) -> tuple[int, Result]:
             source, options = parts_of(program, timeout)
-            return number, await self.run(source, **options)
+            async with places:
+                return number, await self.run(source, **options)
 
+        rest = enumerate(each_of(programs))
         try:
-            for number, program in enumerate(each_of(programs)):
-                running.add(asyncio.create_task(one(number, program)))
-                if len(running) >= most:
-                    done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                    for task in done:
-                        yield task.result()
-            while running:
-                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    yield task.result()
+            while True:
+                running += [asyncio.create_task(one(*numbered)) for numbered in islice(rest, 2 * most - len(running))]
+                if not running:
+                    return
+                if in_order:
+                    await asyncio.wait(running[:1])
+                else:
+                    await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                done = next(task for task in running if task.done())
+                running.remove(done)
+                yield done.result()
         finally:
             for task in running:
                 task.cancel()
@@ -279,17 +268,9 @@ class AsyncSession(SessionAPI):
 
     # Files
 
-    async def read_file(self, name: str, *, max_bytes: int | None = None) -> bytes:
-        """As `Session.read_file`."""
-        return await drive(_working(partial(self._core.read_file, name, max_bytes)), undo=False)
-
-    async def write_file(self, name: str, data: bytes | str) -> None:
-        """As `Session.write_file`."""
-        await drive(_working(partial(self._core.write_file, name, data)), undo=False)
-
-    async def list_files(self) -> list[str]:
-        """As `Session.list_files`."""
-        return await drive(_working(self._core.list_files), undo=False)
+    read_file = in_thread(Session.read_file)
+    write_file = in_thread(Session.write_file)
+    list_files = in_thread(Session.list_files)
 
     # Checkpoints
 
@@ -317,20 +298,13 @@ class AsyncSession(SessionAPI):
         return drive(self._core.protection(), undo=False)
 
 
-def _working(call: Callable[[], R]) -> Core[R]:
-    """Return what `call` gives, which waits for the file system, or for a server: in a thread."""
-    found: R = yield Work(call)
-    return found
-
-
 class AsyncStream(OneStep):
     """The output of one step, piece by piece while it runs: iterate once. `result` is there at the end."""
 
     __slots__ = ()
 
     def __aiter__(self) -> AsyncIterator[Piece]:
-        pieces: deque[Piece] = deque()
-        return _Pieces(self._begin(pieces.append), pieces, self._end)
+        return _Pieces(self._begin(), self._heard, self._end)
 
     def _end(self, result: Result) -> None:
         self._result = result

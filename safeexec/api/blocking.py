@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from contextlib import closing
 from functools import cached_property, partial
 from importlib import import_module
-from types import TracebackType
 
 from safeexec.common.typed import TYPE_CHECKING, Unseen
 from safeexec.engine.host.startup.launch import Launched, environment
@@ -150,6 +149,39 @@ class SandboxAPI:
         observe = partial(observer_for, self.policy, self._arguments["audit"])
         return RecordedSandbox(self.policy, observe=observe, fetch=_fetched, **others)
 
+    def _open(self) -> Core[None]:
+        if self._opened is not None and self._opened.alive:
+            return
+        if self._opened is not None and self._opened.begun:
+            yield from self._opened.close()  # what its zygote left
+            self._opened = None
+        if self._engine is not None:
+            self._opened = self._opened or self._new_core()
+            yield from self._opened.open(None)
+            return
+        # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
+        launched = Launched({})
+        try:
+            core = self._opened = self._prepared()
+            if variables := environment(core.policy, stored=core.store is not None):
+                launched.discard()
+                launched = Launched(variables)
+        except BaseException:
+            launched.discard()
+            raise
+        yield from core.open(launched)
+
+    def _prepared(self) -> RecordedSandbox:
+        """Make the core, while another process tries what this machine can do."""
+        from safeexec.engine.linux import probe  # a first open alone
+
+        probe.begin()
+        try:
+            return self._opened or self._new_core()
+        except BaseException:
+            probe.give_up()
+            raise
+
     @property
     def _core(self) -> RecordedSandbox:
         if self._opened is None:
@@ -218,38 +250,8 @@ class Sandbox(SandboxAPI):
 
     def open(self) -> Sandbox:
         """Start the zygote; `with` does the same. Harmless when it is open. Raises `ProtectionError`."""
-        if self._opened is not None and self._opened.alive:
-            return self
-        if self._opened is not None and self._opened.begun:
-            self.close()  # what its zygote left
-            self._opened = None
-        if self._engine is not None:
-            core = self._opened = self._opened or self._new_core()
-            drive(core.open(None))
-            return self
-        # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
-        launched = Launched({})
-        try:
-            core = self._opened = self._prepared()
-            if variables := environment(core.policy, stored=core.store is not None):
-                launched.discard()
-                launched = Launched(variables)
-        except BaseException:
-            launched.discard()
-            raise
-        drive(core.open(launched))
+        drive(self._open())
         return self
-
-    def _prepared(self) -> RecordedSandbox:
-        """The core, made while another process tries what this machine can do."""
-        from safeexec.engine.linux import probe  # a first open alone
-
-        probe.begin()
-        try:
-            return self._opened or self._new_core()
-        except BaseException:
-            probe.give_up()
-            raise
 
     @blocking
     def close(self) -> Core[None]:
@@ -262,16 +264,18 @@ class Sandbox(SandboxAPI):
         self.close()
         return self.open()
 
-    def session(self, **tightened: Unpack[SessionChanges]) -> Session:
+    @blocking
+    def session(self, **tightened: Unpack[SessionChanges]) -> Core[Session]:
         """Return a new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`. `label` says
         in the audit log whose session it is; `namespace` are variables to begin with; `template` is the name of the
         state that it begins in; `record` (a path, or `RecordOptions`) is where all that happens to it and its branches
         is written down.
 
         Where `max_sessions` are open it waits for its turn, `queue_seconds` (also a keyword here) at most:
-        `SandboxBusy`.
+        `SandboxBusy`. Of an `AsyncSandbox` it is awaited, or entered: ``async with sandbox.session() as session``, as
+        are `session_for`, `restore` and `plugin`.
         """
-        return self._session(drive(self._core.new_session(**tightened)))
+        return self._session((yield from self._core.new_session(**tightened)))
 
     @blocking
     def session_for(
@@ -283,7 +287,7 @@ class Sandbox(SandboxAPI):
         new: bool = True,
         **tightened: Unpack[SessionChanges],
     ) -> Core[Session]:
-        """The open session of this label, as an earlier call of this method opened it, else a new one (as `session`).
+        """Return the open session of this label, as an earlier call opened it, else a new one (as `session`).
         With a `store` it goes on where that session was left, by whatever process; what is lost of it is in the notes
         of its first result. With ``new=False`` there must be one, open or in the store (`SessionClosed`). Raises
         `SessionTaken` where another process has it open, and `StoreError`.
@@ -402,21 +406,13 @@ class Sandbox(SandboxAPI):
         """
         if self._core.without_plugins:
             raise SandboxError(self._core.without_plugins)
-        from safeexec.api.plugins.plugin import PluginCore  # 12 ms, for hosts with plugins only
+        from safeexec.api.plugins.plugin import PluginCore, PluginOptions  # 12 ms, for hosts with plugins only
 
-        core = PluginCore(
-            self._core,
-            source,
-            exports=exports,
-            tools=tools,
-            state=state,
-            timeout=timeout,
-            name=name,
-            limits=limits,
-            settings=settings,
-            api=api,
-            record=record,
-        )
+        options = PluginOptions(
+            exports=exports, tools=tools, state=state, timeout=timeout, name=name, settings=settings, api=api,
+            record=record, limits=limits,
+        )  # fmt: skip
+        core = PluginCore(self._core, source, options)
         yield from core.load()
         return self._plugin(core)
 
@@ -435,7 +431,7 @@ class Sandbox(SandboxAPI):
     def map_as_completed(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> Iterator[tuple[int, Result]]:
-        """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
+        """Run programs as `map` does; each result as soon as it is there, with the number of its program (from 0)."""
         return self._workers(workers, timeout).as_completed(programs)
 
     def _workers(self, workers: int | None, timeout: float | None) -> Workers:
@@ -524,11 +520,11 @@ class SessionAPI:
         core.abandoned = False
 
     def __reduce__(self) -> NoReturn:
-        """A copy would end the session when it is given up: neither `copy` nor `pickle` make one."""
+        """Refuse: a copy would end the session when it is given up, by `copy` or by `pickle`."""
         raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: branch() makes another, save() a file")
 
     def __del__(self) -> None:
-        """Nobody can use it any more: the thread for idle sessions closes it."""
+        """Have the thread for idle sessions close it: nobody can use it any more."""
         self._core.abandon()
 
     def __repr__(self) -> str:
@@ -599,9 +595,7 @@ class Session(SessionAPI):
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @blocking
@@ -738,7 +732,7 @@ class Session(SessionAPI):
 
     @blocking
     def branch(self, n: int = 1, *, checkpoints: Checkpoints | None = None) -> Core[list[Session]]:
-        """`n` new sessions that go on from the state as it is now, independent of this one and of each other.
+        """Return `n` new sessions that go on from the state as it is now, independent of this one and of each other.
 
         `checkpoints` is when theirs are made: for many branches of a step or two, ``before-step`` is half the work.
         Each has files of its own; an absolute path that guest code has kept still leads to those of this session.
@@ -787,7 +781,7 @@ class Session(SessionAPI):
 
     @blocking
     def adopt(self) -> Core[list[str]]:
-        """This branch is the one that is kept: carry out its deferred calls, those of later steps when they end.
+        """Keep this branch: carry out its deferred calls, and those of later steps when they end.
 
         Returns what went wrong, in words. In a session that is no branch: carry out now what a failed step left.
         """
@@ -835,15 +829,25 @@ class Piece(str):
 
 
 class OneStep:
-    """What `Stream` and `AsyncStream` share: a step that is begun once, and its result."""
+    """What `Stream` and `AsyncStream` share: a step that is begun once, its output so far, and its result."""
 
-    __slots__ = ("_result", "_run")
+    __slots__ = ("_core", "_heard", "_result", "_step")
 
     def __init__(self, core: SessionCore, source: str, options: RunOptions) -> None:
         if options.get("wait") is None:
             core.check_free()
-        self._run: Callable[[Callable[[Piece], object]], Core[Result]] | None = _streamed(core, source, **options)
+        self._core = core
+        self._heard: deque[Piece] = deque()
         self._result: Result | None = None
+        options["on_stdout"] = partial(self._hear, "stdout", options.get("on_stdout"))
+        options["on_stderr"] = partial(self._hear, "stderr", options.get("on_stderr"))
+        run: Callable[..., Core[Result]] = Session.run.__wrapped__  # type: ignore[attr-defined]
+        self._step: Core[Result] | None = run(self, source, **options)
+
+    def _hear(self, name: Literal["stdout", "stderr"], other: OnOutput | None, text: str) -> None:
+        self._heard.append(Piece(text, name))
+        if other is not None:
+            other(text)
 
     @property
     def result(self) -> Result:
@@ -852,46 +856,12 @@ class OneStep:
             raise RuntimeError("the step has not ended: iterate over the stream to its end first")
         return self._result
 
-    def _begin(self, hear: Callable[[Piece], object]) -> Core[Result]:
-        """Return the step, whose output `hear` gets. Raises RuntimeError the second time."""
-        if self._run is None:
+    def _begin(self) -> Core[Result]:
+        """Return the step, whoever iterates alone holds it then. Raises RuntimeError the second time."""
+        if self._step is None:
             raise RuntimeError("a step runs once: this stream has been iterated over already")
-        run, self._run = self._run, None
-        return run(hear)
-
-
-def _streamed(
-    core: SessionCore,
-    source: str,
-    *,
-    timeout: float | None = None,
-    atomic: bool = False,
-    wait: float | None = None,
-    on_output: OnOutput | None = None,
-    on_stdout: OnOutput | None = None,
-    on_stderr: OnOutput | None = None,
-    on_display: OnDisplay | None = None,
-    on_progress: OnProgress | None = None,
-    **given: Any,
-) -> Callable[[Callable[[Piece], object]], Core[Result]]:
-    """Return what begins a step whose output the listener that it is given gets, besides those here."""
-    if unknown := given.keys() - {"stdin", "argv", "namespace"}:
-        raise TypeError(f"stream() got an unexpected keyword argument {sorted(unknown)[0]!r}")
-
-    def begin(hear: Callable[[Piece], object]) -> Core[Result]:
-        def to(name: Literal["stdout", "stderr"], other: OnOutput | None) -> OnOutput:
-            def heard(text: str) -> None:
-                hear(Piece(text, name))
-                if other is not None:
-                    other(text)
-
-            return heard
-
-        callbacks = (on_output, to("stdout", on_stdout), to("stderr", on_stderr), on_display, on_progress)
-        run = partial(core.run, source, timeout=timeout, atomic=atomic, callbacks=callbacks, **given)
-        return run() if wait is None else core.patiently(wait, run)
-
-    return begin
+        step, self._step = self._step, None
+        return step
 
 
 class Stream(OneStep):
@@ -900,11 +870,10 @@ class Stream(OneStep):
     __slots__ = ()
 
     def __iter__(self) -> Iterator[Piece]:
-        heard: deque[Piece] = deque()
-        return self._pieces(self._begin(heard.append), heard)
+        return self._pieces(self._begin())
 
-    def _pieces(self, core: Core[Result], heard: deque[Piece]) -> Iterator[Piece]:
-        step = stepwise(core)
+    def _pieces(self, core: Core[Result]) -> Iterator[Piece]:
+        step, heard = stepwise(core), self._heard
         with closing(step):
             try:
                 while True:

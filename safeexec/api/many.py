@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
@@ -31,7 +30,7 @@ STOP_SECONDS = 0.05
 
 
 def workers_for(workers: int | None, max_sessions: int | None) -> int:
-    """Tell how many workers to have: as asked, else one per core that this process may use; no more than may have a
+    """Return how many workers to have: as asked, else one per core that this process may use; no more than may have a
     session, as those would wait for one another.
     """
     if workers is None:
@@ -83,36 +82,31 @@ class Workers:
 
     def in_order(self, programs: Iterable[str | Program]) -> Iterator[Result]:
         """Yield the results of all programs, in their order."""
-        rest = iter(each_of(programs))
-        with self:
-            waiting = deque(self._submit(program) for program in islice(rest, self._ahead))
-            while waiting:
-                result = self._result(waiting.popleft())
-                waiting.extend(self._submit(program) for program in islice(rest, 1))
-                yield result
+        for _, result in self._results(programs, lambda running: running[:1]):
+            yield result
 
     def as_completed(self, programs: Iterable[str | Program]) -> Iterator[tuple[int, Result]]:
-        """Number and result of each program, as they come."""
+        """Yield number and result of each program, as they come."""
+        return self._results(programs, lambda running: wait(running, return_when=FIRST_COMPLETED).done)
+
+    def _results(
+        self, programs: Iterable[str | Program], next_of: Callable[[list[Future[Result]]], Iterable[Future[Result]]]
+    ) -> Iterator[tuple[int, Result]]:
         rest = enumerate(each_of(programs))
         with self:
-            waiting = {self._submit(program): number for number, program in islice(rest, self._ahead)}
-            while waiting:
-                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    number = waiting.pop(future)
-                    waiting.update((self._submit(program), more) for more, program in islice(rest, 1))
-                    yield number, self._result(future)
+            running = {self._submit(program): number for number, program in islice(rest, self._ahead)}
+            while running:
+                for future in next_of(list(running)):
+                    result = future.result()  # or what opening its session raised
+                    self._futures.discard(future)
+                    number = running.pop(future)
+                    running.update((self._submit(program), more) for more, program in islice(rest, 1))
+                    yield number, result
 
     def _submit(self, program: str | Program) -> Future[Result]:
         future = self._pool.submit(self._run, program)
         self._futures.add(future)
         return future
-
-    def _result(self, future: Future[Result]) -> Result:
-        """Return what the program came to; waits for it. Raises what opening its session raised."""
-        result = future.result()
-        self._futures.discard(future)
-        return result
 
     def _run(self, program: str | Program) -> Result:
         with self._open_session() as session:

@@ -28,7 +28,7 @@ from safeexec.engine.host.startup.launch import import_path
 from safeexec.engine.linux import processes, seccomp
 from safeexec.engine.policy.edit import brought
 from safeexec.engine.policy.model import Policy
-from safeexec.engine.policy.requirements import NAME, Requirement, canonical, of_lock, parse
+from safeexec.engine.policy.requirements import Requirement, canonical, of_lock, parse
 from safeexec.errors import PolicyError
 from safeexec.untrusted.below import read_named
 
@@ -75,15 +75,6 @@ class _Report(msgspec.Struct):
     install: list[_Install] = []
 
 
-class _Set(msgspec.Struct):
-    """What was fetched for some requirements."""
-
-    modules: dict[str, list[str]]
-    """Name of a requirement → the modules that it brings."""
-    installed: dict[str, str]
-    """What this Python had installed of what they need: name → version."""
-
-
 class _Here(NamedTuple):
     """A release that this Python has installed."""
 
@@ -108,13 +99,15 @@ def fetched(policy: Policy) -> tuple[Policy, str]:
     """
     requirements = [parse(line) for line in policy.requirements]
     here = _installed()
-    place = _known(requirements, here)
-    found = _read_set(place) if place is not None else None
-    if place is None or found is None:
-        place = _fetch(requirements, here)
-        found = _read_set(place)
-        assert found is not None
-    return brought(policy, found.modules), os.path.join(place, "lib")
+    place = os.path.join(_cache(), _key(requirements, here))
+    if not os.path.lexists(place):
+        _fetch(place, requirements, here)
+    try:
+        written = read_named(os.path.join(place, "modules.json"), max_bytes=MOST_RECORD)
+        modules = msgspec.json.decode(written, type=dict[str, list[str]])
+    except (OSError, msgspec.DecodeError):
+        raise PolicyError(f"what was fetched into {place} is damaged: remove it") from None
+    return brought(policy, modules), os.path.join(place, "lib")
 
 
 # The cache
@@ -141,28 +134,12 @@ def _cache() -> str:
     return path
 
 
-def _key(requirements: Iterable[Requirement]) -> str:
+def _key(requirements: Iterable[Requirement], here: dict[str, _Here]) -> str:
+    """Return the name of what is fetched for these requirements beside what is installed."""
     lines = sorted(requirement.line for requirement in requirements)
+    installed = sorted(f"{name}=={item.version}" for name, item in here.items())
     abi = str(sysconfig.get_config_var("SOABI"))
-    return sha256("\n".join((*lines, abi, sys.implementation.cache_tag)).encode()).hexdigest()[:32]
-
-
-def _known(requirements: list[Requirement], here: dict[str, _Here]) -> str | None:
-    """Return a set that was fetched for these requirements, and fits what is installed now."""
-    cache, key = _cache(), _key(requirements)
-    for name in sorted(os.listdir(cache)):
-        place = os.path.join(cache, name)
-        found = _read_set(place) if name.startswith(key) else None
-        if found is not None and all(n in here and here[n].version == v for n, v in found.installed.items()):
-            return place
-    return None
-
-
-def _read_set(place: str) -> _Set | None:
-    try:
-        return msgspec.json.decode(read_named(os.path.join(place, "set.json"), max_bytes=MOST_RECORD), type=_Set)
-    except (OSError, msgspec.DecodeError):
-        return None
+    return sha256("\n".join((*lines, "", *installed, abi, sys.implementation.cache_tag)).encode()).hexdigest()[:32]
 
 
 # What this Python has installed
@@ -204,10 +181,9 @@ def _modules(info: str) -> list[str]:
 # Fetching
 
 
-def _fetch(requirements: list[Requirement], here: dict[str, _Here]) -> str:
+def _fetch(place: str, requirements: list[Requirement], here: dict[str, _Here]) -> None:
     """Make the set aside and move it to its place, where another process may have been faster."""
-    cache = _cache()
-    fresh = ""
+    cache, fresh = os.path.dirname(place), ""
     try:
         _sweep(cache)
         fresh = tempfile.mkdtemp(prefix="fetching-", dir=cache)
@@ -220,37 +196,23 @@ def _fetch(requirements: list[Requirement], here: dict[str, _Here]) -> str:
             wanted = _written(fresh, "chosen.txt", lines)
             options = ("--no-deps", "--require-hashes", "--only-binary=:all:", "--target", lib, "-r", wanted)
             _pip(fresh, ("install", *options), requirements)
-        new = {canonical(name): info for name, _, info in _releases(lib)}
-        infos = {**{name: item.info for name, item in here.items()}, **new}
+        infos = {name: item.info for name, item in here.items()}
+        infos |= {canonical(name): info for name, _, info in _releases(lib)}
         modules = {item.name: _modules(infos[item.name]) for item in requirements if item.name in infos}
-        used = {name: here[name].version for name in _needed(new.values(), requirements) if name in {*here} - {*new}}
-        with open(os.path.join(made, "set.json"), "wb") as file:
-            file.write(msgspec.json.encode(_Set(modules, used)))
+        with open(os.path.join(made, "modules.json"), "wb") as file:
+            file.write(msgspec.json.encode(modules))
         # Guests may run as another user. That one reaches the set by a mount, and never through the cache's directory.
         os.chmod(lib, 0o755)
-        return _known(requirements, here) or _put(made, os.path.join(cache, _key(requirements)))
+        try:
+            os.rename(made, place)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
     except OSError as error:
         raise PolicyError(f"requirements cannot be fetched into {cache}: {error}") from None
     finally:
         if fresh:
             shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _put(fresh: str, wanted: str) -> str:
-    """Rename to the first free place. A set that somebody else has put there meanwhile is left alone. OSError where
-    nothing can be put anywhere.
-    """
-    for number in range(1000):
-        place = f"{wanted}-{number}"
-        if os.path.lexists(place):
-            continue
-        try:
-            os.rename(fresh, place)
-            return place
-        except OSError as error:
-            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
-                raise
-    raise PolicyError(f"{os.path.dirname(wanted)} holds a thousand sets for the same requirements: remove it")
 
 
 def _sweep(cache: str) -> None:
@@ -291,7 +253,7 @@ def _hash(item: _Install) -> str:
 
 
 def _pin(name: str, version: str) -> str:
-    """``name==version``, or "" where these are no such words."""
+    """Return ``name==version``, or "" where these are no such words."""
     line = f"{name}=={version}"
     try:
         return line if parse(line).written == line else ""
@@ -304,17 +266,6 @@ def _written(directory: str, name: str, lines: list[str]) -> str:
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(line + "\n" for line in lines)
     return path
-
-
-def _needed(infos: Iterable[str], requirements: Iterable[Requirement]) -> Iterator[str]:
-    """Yield the names that the requirements and the fetched releases ask for."""
-    yield from (item.name for item in requirements)
-    for info in infos:
-        with contextlib.suppress(OSError):
-            text = read_named(os.path.join(info, "METADATA"), max_bytes=MOST_RECORD).decode("utf-8", "replace")
-            for line in text.partition("\n\n")[0].splitlines():
-                if line.startswith("Requires-Dist:") and (name := NAME.match(line[14:].lstrip())):
-                    yield canonical(name[0])
 
 
 def _pip(fresh: str, arguments: tuple[str, ...], requirements: list[Requirement]) -> None:

@@ -43,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--editable", action="append", metavar="PATH", help="what may be changed (default: what looks like code)"
     )
     parser.add_argument(
-        "--program", action="append", default=[], metavar="NAME", help="a program that checks may start, as python"
+        "--program", action="append", default=[], metavar="NAME", help="a program that checks may start besides Python"
     )
 
     add_model_options(parser, max_steps=30)

@@ -259,13 +259,6 @@ def _column(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     )
 
 
-@_when()  # textwrap.fill(3)
-def _not_a_text(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    if not failure.libraries or not is_of_python(type(owner)) or name not in members_of(str) or type(owner) is str:
-        return None
-    return f"It needs a text here and was given a `{class_name(type(owner))}`: give `str(value)`, or join a list with `' '.join(values)`."
-
-
 @_when()  # [1, 2].sum()
 def _as_function(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     """Return a builtin that is called as a method."""

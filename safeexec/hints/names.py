@@ -173,14 +173,6 @@ _OF_THE_CLASS = re.compile(r"\.(?:now|today|utcnow|strptime|fromisoformat|fromti
 """The text behind `datetime` where the class is meant and not the module."""
 
 
-@RULES.when("NameError", _NAME)  # del total; print(total)
-def _deleted(failure: Failure, match: re.Match[str]) -> str | None:
-    for _, node in failure.nodes(f"del {match[1]}"):
-        if isinstance(node, ast.Delete) and any(ast.unparse(target) == match[1] for target in node.targets):
-            return f"`{match[1]}` was deleted with `del`: use it before that, or assign it again."
-    return None
-
-
 @RULES.when("NameError", _NAME)  # print(average_price)
 def _resembles(failure: Failure, match: re.Match[str]) -> str | None:
     return did_you_mean(nearest(match[1], failure.visible_names(), 2))

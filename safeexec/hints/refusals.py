@@ -322,7 +322,9 @@ _MODULE_CHARACTERS = 1 << 20
 
 
 def _no_such_name(module: str, name: str, candidates: Iterable[str], plan: LanguagePlan) -> str:
-    """For a name that nothing in the module resembles: what there is to call, if that is little."""
+    """For a name that nothing in the module resembles: what there is to call, or of that what begins with the same letter,
+    if it is little.
+    """
     loaded = sys.modules.get(module)
     public = sorted(
         other
@@ -331,6 +333,8 @@ def _no_such_name(module: str, name: str, candidates: Iterable[str], plan: Langu
         and not other.isupper()
         and not isinstance(getattr(loaded, other, None), ModuleType)
     )
-    if 0 < len(", ".join(public)) <= MOST_LISTED:
-        return f"`{module}` has no `{name}`: it has {quoted(public, len(public))}; what is not there is written as a function of your own."
+    of_letter = [other for other in public if other[:1].lower() == name[:1].lower()]
+    for kind, listed in (("it has", public), (f"with `{name[:1]}` it has", of_letter)):
+        if 0 < len(", ".join(listed)) <= MOST_LISTED:
+            return f"`{module}` has no `{name}`: {kind} {quoted(listed, len(listed))}; what is not there is written as a function of your own."
     return f"`{module}` has no `{name}`: use another name of the module, or write it as a function of your own."

@@ -63,10 +63,8 @@ def _none(failure: Failure, match: re.Match[str]) -> str | None:
         if failure.resolve(tree) is None and not isinstance(tree, ast.Constant):
             text = failure.text_of(tree)
             reason = _returns_none(failure, _last_assignment(failure, text), text)
-            return (
-                reason
-                or f"`{text}` is None here: check it with `if {text} is not None:`, or mend the assignment that it comes from."
-            )
+            plainly = f"`{text}` is None here: check it with `if {text} is not None:`, or mend the assignment that it comes from."
+            return reason or plainly
         if isinstance(tree, ast.Call) and (reason := _returns_none(failure, tree)):
             return reason
     return "A value here is None: print it, and check the function or assignment that it comes from; a function without `return` returns None."
@@ -236,9 +234,7 @@ def _loop_variable(failure: Failure, match: re.Match[str]) -> str | None:
     found = failure.resolve(loop)
     if library_kind(found) == "pandas.DataFrame":
         return f"A loop over a DataFrame gives the names of its columns: write `for _, {name} in {text}.iterrows():`, or `for {name} in {text}.itertuples():`."
-    if (found is not MISSING and (issubclass(type(found), dict) or isinstance(loop, ast.Dict))) or isinstance(
-        loop, ast.Dict
-    ):
+    if isinstance(loop, ast.Dict) or issubclass(type(found), dict):
         return (
             f"A loop over a dict gives its keys: write `for key, {name} in {text}.items():`, or take `{text}[{name}]`."
         )
@@ -272,16 +268,6 @@ def _mixed_types(failure: Failure, match: re.Match[str]) -> str | None:
     return "The values are of several types: convert them to one type first, or give `key=str`; None is left out with `[x for x in values if x is not None]`."
 
 
-@RULES.when("TypeError", "can only concatenate str")  # random.randint(1, '6')
-def _sum_of_texts(failure: Failure, match: re.Match[str]) -> str | None:
-    texts = [arg for arg in (failure.call.args if failure.call else []) if type(failure.resolve(arg)) is str]
-    return (
-        f"Turn the texts into numbers first: `int({failure.text_of(texts[0])})`."
-        if failure.libraries and texts
-        else None
-    )
-
-
 @RULES.when("TypeError", "^can only concatenate str")  # age = '36'; age + 1
 def _number_in_text(failure: Failure, match: re.Match[str]) -> str | None:
     """``'36' + 1``: the text holds a number, so a sum was meant rather than a longer text."""
@@ -303,11 +289,6 @@ def _member_of_enum(failure: Failure, match: re.Match[str]) -> str | None:
             text = failure.text_of(tree)
             return f"`{text}` is a member of an Enum: use `{text}.value`, or make the class an `IntEnum`."
     return None
-
-
-@RULES.when("TypeError", r"bad operand type for unary \+")  # total = 'a'; total =+ 'b'
-def _positive_assigned(failure: Failure, match: re.Match[str]) -> str | None:
-    return "`=+` assigns a positive value: to add write `+=`." if re.search(r"=\+", failure.line) else None
 
 
 @RULES.when("TypeError", r"(?:isinstance|issubclass)\(\) arg 2")  # isinstance([2], list)

@@ -68,13 +68,6 @@ def unpacked(fuel: Fuel, iterable: Any, per_item: int) -> Any:
     return iterable
 
 
-def paid_rows(fuel: Fuel, price: int, *iterables: Any) -> Any:
-    """`zip(...)` as the container of a loop: its rows are paid for and their items checked, so it can stay lazy."""
-    for iterable in iterables:
-        each(fuel, iterable, price)
-    return zip(*iterables, strict=False)
-
-
 def of_items(kind: type) -> Guard:
     """list() and tuple()."""
     return lambda fuel, *args: kind(*[items(fuel, arg) for arg in args])

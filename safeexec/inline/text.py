@@ -78,13 +78,6 @@ def field(fuel: Fuel, value: Any, conversion: int, spec: str = "") -> str:
     return formatted(fuel, value if conversion == -1 else _CONVERSIONS[conversion](fuel, value), spec)
 
 
-def plainly(fuel: Fuel, value: Any, spec: str) -> str:
-    """Return the same where the spec is a constant with small widths: of a small number it costs some nodes."""
-    if type(value) is float or (type(value) is int and -1073741823 < value < 1073741823):
-        return format(value, spec)
-    return formatted(fuel, value, spec)
-
-
 def joined(fuel: Fuel, texts: list[str]) -> str:
     """Return an f-string of its parts."""
     spend(fuel, 1 + (sum(map(len, texts)) >> 4))

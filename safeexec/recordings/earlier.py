@@ -12,6 +12,7 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import bytes_of
+from safeexec.recordings.served import reply_of
 from safeexec.recordings.store.recovery import MadeCall, Undone
 
 
@@ -35,10 +36,8 @@ class EarlierCall:
                 return None
             error = f"{call.tool}() was begun when the host ended, and nobody knows what became of it: not called again"
             return m.ToolReply(call.call, error_type="ToolError", error=error)
-        if answer.value is None:
-            return m.ToolReply(call.call, None, answer.error_type, answer.error, answer.inside)
         try:
-            return m.ToolReply(call.call, bytes_of(answer.value))
+            return reply_of(call, answer)
         except ValueError as error:
             text = f"{call.tool}() was called already, and what it returned is not in the store: {error}"
             return m.ToolReply(call.call, error_type="ToolError", error=text)
@@ -57,7 +56,7 @@ class EarlierSteps:
         """The calls that it is to make."""
 
     def begin(self, source: str) -> None:
-        """A step begins."""
+        """Note that a step begins."""
         self._before.clear()
         self._repeats = bool(self._undone) and self._undone[0].run.source == source
         if self._repeats:
@@ -66,7 +65,7 @@ class EarlierSteps:
             self._undone.clear()
 
     def ended(self, *, part: bool) -> None:
-        """It has ended. `part`: as part of the session; if not, its calls are still to be answered."""
+        """Note that it has ended. `part`: as part of the session; if not, its calls are still to be answered."""
         if self._repeats and part:
             self._undone.popleft()
         self._repeats = False

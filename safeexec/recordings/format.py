@@ -17,6 +17,7 @@ A transcript of an agent is lines of the kinds in `TRANSCRIPT`, a task first, wi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, get_args
 
 from msgspec import Meta, Struct
@@ -519,37 +520,18 @@ class End(TranscriptEntry, frozen=True, kw_only=True, tag="end"):
 
 
 Transcribed = Task | Replied | Tried | Unanswered | Notice | End
-AnyRecord = (
-    Heading
-    | Opened
-    | Resumed
-    | FromTemplate
-    | Run
-    | Queried
-    | Installed
-    | Invoked
-    | Proceeded
-    | Ended
-    | Called
-    | Answered
-    | Waiting
-    | WaitOver
-    | Effect
-    | Set
-    | Deleted
-    | Written
-    | Command
-    | StateSaved
-    | Named
-    | Dropped
-    | RolledBack
-    | Branched
-    | Note
-    | Closed
-    | Stop
-)
+
+
+def _kinds(parent: type[Record]) -> Iterator[tuple[str, type[Record]]]:
+    """Yield each kind of line below one, by its word."""
+    for kind in parent.__subclasses__():
+        if kind.__struct_config__.tag != kind.__name__:
+            yield str(kind.__struct_config__.tag), kind
+        yield from _kinds(kind)
+
+
+KINDS: dict[str, type[Record]] = dict(_kinds(Record))
 """The closed set of what a recording holds."""
-KINDS: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyRecord)}
 TRANSCRIPT: dict[str, type[TranscriptEntry]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Transcribed)}
 STOPPED: frozenset[str] = frozenset({"timeout", "cpu", "memory", "output", "cancelled", "crashed", "waiting"})
 """Outcomes that the host decided by time or memory, that a process died of, or whose answer was put off: a replay takes

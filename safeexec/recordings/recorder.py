@@ -30,7 +30,7 @@ from safeexec.recordings.durable import NEVER, Durable
 from safeexec.recordings.libraries import libraries
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.timeline import Timeline
-from safeexec.recordings.writer import RecordOptions, RecordWriter, numbered
+from safeexec.recordings.writer import RecordOptions, RecordWriter
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class TemplateRecord(NamedTuple):
 
     name: str
     heading: form.Heading
-    records: list[form.AnyRecord]
+    records: list[form.Record]
     """All that followed."""
 
 
@@ -162,13 +162,13 @@ class SessionRecording:
         """Begin with how the template of a session was prepared. Its number is the session's, too."""
         calls, sessions = 0, 1
         for one in prepared.records:
-            self.writer.add(numbered(one))
+            self.writer.add(one)
             if isinstance(one, form.Called):
                 calls = one.call
             elif isinstance(one, form.Branched):
                 sessions = max(sessions, *one.branches, 0)
         now = session.processes.history.current.step
-        self.writer.add(numbered(form.FromTemplate(session=1, step=session.step, now=now, name=prepared.name)))
+        self.writer.add(form.FromTemplate(session=1, step=session.step, now=now, name=prepared.name))
         self.calls, self._numbers = count(calls + 1), chain((1,), count(sessions + 1))
 
     def follow(self, session: RecordedSession) -> None:
@@ -178,7 +178,7 @@ class SessionRecording:
 
     def open(self, session: RecordedSession) -> None:
         """Record one more session, that has just been opened."""
-        self.writer.add(numbered(form.Opened(session=self.join(session))))
+        self.writer.add(form.Opened(session=self.join(session)))
 
     def tools(self, tools: ToolAnswers) -> RecordedTools:
         """Return the tools of a session, whose calls are recorded."""
@@ -192,7 +192,7 @@ class SessionRecording:
         return number
 
     def leave(self) -> None:
-        """One session less; with the last one the recording ends."""
+        """Count one session less; with the last one the recording ends."""
         self._open -= 1
         if self.durable is not None:
             self.durable.closed()
@@ -223,19 +223,19 @@ class Recorder:
         return how(self, operation, session, args, kwargs)
 
     def history(self) -> Timeline:
-        """Of this session and those that it has branched into, or came from."""
+        """Return the history of this session and of those that it has branched into, or came from."""
         writer, durable = self.recording.writer, self.recording.durable
         writer.flush()
         return Timeline(Recording(writer.path) if durable is None else durable.recording(), self.number)
 
     def closed(self, session: RecordedSession) -> None:
-        """The session is over."""
+        """Write that the session is over."""
         if self.recording.durable is None:  # another process may go on with one of a store
             self.tell(form.Closed(session=self.number, step=session.step))
         self.recording.leave()
 
     def left(self, session: RecordedSession, name: str) -> None:
-        """The session has gone back to a checkpoint, in a process that is to come."""
+        """Write that the session has gone back to a checkpoint, in a process that is to come."""
         self.tell(form.RolledBack(name=name, **self._where(session)))
 
     def note(self, session: RecordedSession, text: str, score: float | None) -> None:
@@ -253,7 +253,7 @@ class Recorder:
                 durable.check()
 
     def tell(self, record: form.Record) -> None:
-        self.recording.writer.add(numbered(record))
+        self.recording.writer.add(record)
 
     # Steps
 
@@ -370,7 +370,7 @@ class Recorder:
             raise
         finally:
             where = self._where(session) | known
-            self.recording.writer.add(lambda n, at: make(n=n, at=at, **where), size)
+            self.recording.writer.add(partial(make, **where), size)
 
     def _plain(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         make, size = LINES[operation.__name__](*args)
@@ -450,7 +450,7 @@ LINES: dict[str, Callable[..., RecordLine]] = {
 
 
 def _begun(request: Any, where: dict[str, Any]) -> form.Begun:
-    """Tell how a step begins that is no program."""
+    """Return how a step begins that is no program."""
     if isinstance(request, m.Query):
         return form.Queried(query=_text(request.query), name=request.name, **where)
     if isinstance(request, m.Install):
@@ -478,7 +478,7 @@ def _problem_of(error: BaseException) -> str:
 
 
 def _size(result: Result) -> int:
-    """About how many bytes it holds."""
+    """Return about how many bytes it holds."""
     size = len(result.stdout) + len(result.stderr) + len(result.text)
     for display in result.displays:
         size += sum(map(len, display.values()))
@@ -503,7 +503,7 @@ class RecordedTools:
         self.recording = recording
 
     def answer(self, call: m.ToolRequest, session: Any, deadline: float | None) -> Core[m.ToolReply]:
-        """As `Toolbox.answer`."""
+        """Run one call, as `Toolbox.answer` does, and write it down."""
         recording = self.recording
         if session.calls_of_step > session.policy.tools.max_calls:
             # A guest may make a hundred thousand of them. The first one that was refused is in the recording.
@@ -517,14 +517,17 @@ class RecordedTools:
         session.recorder.call = number
         key = before.key if before is not None else "" if again is None else again.key
         session.call_key = key or session.next_key()
-        self._intend(call, where, session.call_key, "deferred" if rule is not None and rule.deferred else "at-once")
+        deferred = rule is not None and rule.deferred
+        effect = "deferred" if deferred else "at-once"
+        called = partial(forms.called, call, effect=effect, key=session.call_key, **where)
+        recording.writer.add(called, len(call.arguments))
         calls = len(session.tool_records)
+        outcome: Any
         if before is not None and (reply := before.reply(call, rule)) is not None:
             session.calls_of_step += 1
-            outcome: Any = "error" if reply.error_type else "ok"
+            outcome = "error" if reply.error_type else "ok"
             session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error, 0.0))
             if session.calls is not None:
-                deferred = rule is not None and rule.deferred
                 session.calls.note(call, reply, outcome, session.call_key, deferred=deferred)
             if before.unknown and reply.error_type:
                 return reply  # it is as unknown as it was
@@ -535,23 +538,11 @@ class RecordedTools:
                 # What cannot be written down is not done.
                 return m.ToolReply(call.call, error_type="ToolError", error=f"{call.tool}(): {error}"[:2000])
             reply = yield from self._tools.answer(call, session, deadline)
-        self._answered(reply, session.tool_records.since(calls), where)
+        records = session.tool_records.since(calls)
+        outcome = records[-1].outcome if records else ("error" if reply.error_type else "ok")
+        spent = records[-1].wall_ms if records else 0.0
+        recording.writer.add(partial(forms.answered, reply, outcome, wall_ms=spent, **where), len(reply.value or b""))
         if durable is not None:
             with suppress(StoreError):  # the end of the step says so
                 yield from session.recorder.secured(written=durable.mode == "step")
         return reply
-
-    def _intend(self, call: m.ToolRequest, where: dict[str, Any], key: str, effect: Any) -> None:
-        def called(n: int, at: float) -> form.Called:
-            return forms.called(call, n=n, at=at, effect=effect, key=key, **where)
-
-        self.recording.writer.add(called, len(call.arguments))
-
-    def _answered(self, reply: m.ToolReply, records: Any, where: dict[str, Any]) -> None:
-        outcome: Any = records[-1].outcome if records else ("error" if reply.error_type else "ok")
-        spent = records[-1].wall_ms if records else 0.0
-
-        def answered(n: int, at: float) -> form.Answered:
-            return forms.answered(reply, outcome, n=n, at=at, wall_ms=spent, **where)
-
-        self.recording.writer.add(answered, len(reply.value or b""))

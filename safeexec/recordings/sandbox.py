@@ -128,7 +128,7 @@ class RecordedSandbox(SandboxCore):
     def _stored(
         self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool
     ) -> Core[SessionCore]:
-        """`session_for`, of a session that the store may have."""
+        """Return a session that the store may have, as `session_for` does."""
         from safeexec.recordings.durable import Durable  # with the modules of recordings
         from safeexec.recordings.recorder import SessionRecording
         from safeexec.recordings.store import recovery

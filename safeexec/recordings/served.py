@@ -46,16 +46,16 @@ class ServedTools:
         self.signatures()
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
-        """As the guest saw them."""
+        """Return them as the guest saw them."""
         return signatures_of(self.tools.values())
 
     def close(self) -> None:
-        """There is nothing to end but what is live."""
+        """End what is live, if anything is."""
         if self._live is not None:
             self._live.close()
 
     def begin(self, script: list[Exchange]) -> None:
-        """A step begins, whose calls are in `script`."""
+        """Note that a step begins, whose calls are in `script`."""
         self._script, self.mismatch = script, ""
         self._waiting = {}
         for exchange in script:
@@ -101,17 +101,20 @@ class ServedTools:
         assert answer is not None
         exchange.served = True
         session.tool_records.append(ToolCallRecord(call.tool, session.step, _outcome(answer), answer.error))
-        if answer.error_type:
-            return m.ToolReply(call.call, error_type=answer.error_type, error=answer.error, inside=answer.inside)
-        if answer.value is None:
-            return m.ToolReply(call.call)
         try:
-            value_of(answer.value)
-            return m.ToolReply(call.call, value=bytes_of(answer.value))
+            if answer.value is not None:
+                value_of(answer.value)
+            return reply_of(call, answer)
         except ValueError as error:
             text = f"the answer to {call.tool[:100]}({call_text(call.arguments)}) is needed: {error}"
             self.mismatch = self.mismatch or text
             return m.ToolReply(call.call, error_type="ToolError", error=text)
+
+
+def reply_of(call: m.ToolRequest, answer: Answered) -> m.ToolReply:
+    """Return what a call got when it was recorded. Raises ValueError where its value was left out."""
+    value = None if answer.value is None else bytes_of(answer.value)
+    return m.ToolReply(call.call, value, answer.error_type, answer.error, answer.inside)
 
 
 def python_signature(shape: ToolShape) -> Signature:
@@ -124,7 +127,7 @@ def python_signature(shape: ToolShape) -> Signature:
 
 
 def signature_of(shape: ToolShape) -> m.ToolSignature:
-    """As the guest sees a tool. Raises ValueError for what no tool can be called, or take."""
+    """Return a tool as the guest sees it. Raises ValueError for what no tool can be called, or take."""
     try:
         if not can_be_name(shape.name):
             raise ValueError("guest code could not call it")
@@ -137,7 +140,7 @@ def signature_of(shape: ToolShape) -> m.ToolSignature:
 
 
 def signatures_of(shapes: Iterable[ToolShape]) -> tuple[m.ToolSignature, ...]:
-    """As the guest sees recorded tools. Raises `RecordingError` for what no tool can be called, or take."""
+    """Return recorded tools as the guest sees them. Raises `RecordingError` for what no tool can be called, or take."""
     try:
         return tuple(map(signature_of, shapes))
     except ValueError as error:
@@ -149,7 +152,7 @@ def _outcome(answer: Answered) -> Any:
 
 
 def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:
-    """As `key_of`; with None for arguments that were left out: any are taken for them."""
+    """Return the same as `key_of`; with None for arguments that were left out: any are taken for them."""
     if recorded.arguments.left_out:
         return recorded.tool, None
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct, field
 
@@ -16,6 +16,7 @@ from safeexec.common.text import one_line, shorten
 from safeexec.errors import RecordingError
 from safeexec.recordings import format as form
 
+T = TypeVar("T")
 _WORD = r"(?<![\w.])([^\W\d]\w*+)(?![ \t]*+=(?!=))"
 _NAMES = re.compile(
     # Comments and strings are passed over, whole or to the end of what there is, so that each character is looked at
@@ -27,6 +28,8 @@ _NAMES = re.compile(
 _IN_TEXT = re.compile(_WORD)
 SOURCE_CHARACTERS = 1 << 20
 """Of a source in which names are looked for."""
+LEVELS = 1000
+"""Branches of branches through which a state is looked for."""
 
 
 def mentioned(source: str) -> set[str]:
@@ -57,10 +60,6 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
     deleted: tuple[str, ...] = ()
     calls: tuple[tuple[str, str], ...] = ()
     """The host tools that it called, and with what."""
-    depth: int = 0
-    """How many moments there were before it."""
-    leap: Moment | None = None
-    """One far before it: over these a state is found in as many steps as the depth has digits."""
     stepped: Moment | None = None
     """The last one before it that is a step's."""
 
@@ -162,25 +161,60 @@ class UnknownEffect(Struct, frozen=True):
         return f"{place:>6}  {'undo of ' if self.undoing else ''}{call}{key}"
 
 
+class SessionStates(Generic[T]):
+    """The state that a session is in, while its records are read, and those to which it may go back."""
+
+    def __init__(self, now: T, origin: SessionStates[T] | None = None) -> None:
+        self.now = now
+        self.origin = origin
+        """Of the session that it has branched from."""
+        self.names: dict[str, T] = {}
+        self._states: dict[int, T] = {}
+        """Step → the state after it, as the host has changed it."""
+
+    def go_to(self, step: int, state: T) -> None:
+        """Note that the session is in `state` now, the one after `step`."""
+        self.now = self._states[step] = state
+
+    def state(self, step: int) -> T:
+        """Return the state after `step`, also of the sessions that this one comes from; the present one if there is
+        none.
+        """
+        position: SessionStates[T] | None = self
+        for _ in range(LEVELS):
+            if position is None:
+                break
+            if step in position._states:
+                return position._states[step]
+            position = position.origin
+        return self.now
+
+
 class _Reading(Struct):
     """One session, while its records are read."""
 
-    now: Moment
-    names: dict[str, Moment] = field(default_factory=dict)
+    at: SessionStates[Moment]
     begun: form.Begun | None = None
     calls: list[tuple[str, str]] = field(default_factory=list)
+
+
+def _anew(session: int) -> _Reading:
+    begins = Moment(session=session, step=0)
+    reading = _Reading(SessionStates(begins))
+    reading.at.go_to(0, begins)
+    return reading
 
 
 class Timeline:
     """The moments of a recording. Iterate for the steps in the order in which they ended."""
 
-    def __init__(self, records: Iterable[form.AnyRecord], session: int = 1) -> None:
+    def __init__(self, records: Iterable[form.Record], session: int = 1) -> None:
         """`session`: the one that is meant where none is named."""
         self.session = session
         self.steps: list[Moment] = []
         self._arguments: dict[int, str] = {}
         self._unknown: dict[int, UnknownEffect] = {}
-        self._lines: dict[int, _Reading] = {1: _Reading(Moment(session=1, step=0))}
+        self._lines: dict[int, _Reading] = {1: _anew(1)}
         for record in records:
             if isinstance(record, form.OfSession):
                 self._take(record)
@@ -206,7 +240,7 @@ class Timeline:
     def now(self, session: int | None = None) -> Moment:
         """Return the state that a session is in. Raises `RecordingError`."""
         try:
-            return self._lines[self.session if session is None else session].now
+            return self._lines[self.session if session is None else session].at.now
         except KeyError:
             raise RecordingError(f"there is no session {session}") from None
 
@@ -236,7 +270,7 @@ class Timeline:
 
     def _take(self, record: form.OfSession) -> None:
         if isinstance(record, form.Opened):
-            self._lines[record.session] = _Reading(Moment(session=record.session, step=0))
+            self._lines[record.session] = _anew(record.session)
         line = self._lines.get(record.session)
         if line is None:
             raise RecordingError(f"line {record.n}: there is no session {record.session}")
@@ -268,12 +302,12 @@ class Timeline:
 
     def _end(self, line: _Reading, ended: form.Ended) -> None:
         undone = bool(ended.problem) or ended.state != "kept"
-        if undone and line.now.step != ended.now:
-            line.now = _back(line.now, ended.now)
+        if undone and line.at.now.step != ended.now:
+            line.at.now = line.at.state(ended.now)
         begun, changes = line.begun, ended.changes
         names = () if undone else (*changes.created, *changes.changed)
         moment = _after(
-            line.now,
+            line.at.now,
             session=ended.session,
             step=ended.step,
             source=begun.text if begun is not None else "",
@@ -289,29 +323,29 @@ class Timeline:
         line.begun = None
         self.steps.append(moment)
         if not undone:
-            line.now = moment
+            line.at.go_to(ended.now, moment)
 
     def _operate(self, line: _Reading, record: form.Operation) -> None:
-        now = line.now
+        at, now = line.at, line.at.now
         where: dict[str, Any] = {"session": record.session, "step": record.now}
         if isinstance(record, form.Set):
-            line.now = _after(now, written={record.name: record.value.text}, **where)
+            at.go_to(record.now, _after(now, written={record.name: record.value.text}, **where))
         elif isinstance(record, form.Deleted):
-            line.now = _after(now, deleted=(record.name,), **where)
+            at.go_to(record.now, _after(now, deleted=(record.name,), **where))
         elif isinstance(record, form.Named | form.FromTemplate):
-            line.names[record.name] = now
+            at.names[record.name] = now
         elif isinstance(record, form.Dropped):
-            line.names.pop(record.name, None)
+            at.names.pop(record.name, None)
         elif isinstance(record, form.RolledBack):
-            known = line.names.get(record.name) if record.name is not None else _undone(now, record.steps)
-            line.now = known if known is not None else _back(now, record.now)
+            known = at.names.get(record.name) if record.name is not None else _undone(now, record.steps)
+            at.now = known if known is not None else at.state(record.now)
         elif isinstance(record, form.Branched):
             for number in record.branches:
-                self._lines[number] = _Reading(now)
+                self._lines[number] = _Reading(SessionStates(now, at))
 
 
 def _past(moment: Moment | None) -> Iterator[Moment]:
-    """It, and all before it."""
+    """Yield it, and all before it."""
     while moment is not None:
         yield moment
         moment = moment.before
@@ -319,11 +353,7 @@ def _past(moment: Moment | None) -> Iterator[Moment]:
 
 def _after(before: Moment, **fields: Any) -> Moment:
     """Return a moment after another one."""
-    near = before.leap or before
-    far = near.leap or near
-    even = before.depth - near.depth == near.depth - far.depth
-    stepped = before if before.ended is not None else before.stepped
-    return Moment(before=before, depth=before.depth + 1, leap=far if even else before, stepped=stepped, **fields)
+    return Moment(before=before, stepped=before if before.ended is not None else before.stepped, **fields)
 
 
 def _undone(now: Moment, steps: int) -> Moment | None:
@@ -334,10 +364,3 @@ def _undone(now: Moment, steps: int) -> Moment | None:
         before = last.before if last is not None else None
         steps -= 1
     return before
-
-
-def _back(now: Moment, step: int) -> Moment:
-    """Return the newest state before this one that is that of a step: the steps on a way never grow less."""
-    while now.step > step and now.before is not None:
-        now = now.leap if now.leap is not None and now.leap.step > step else now.before
-    return now

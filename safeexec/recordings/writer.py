@@ -14,9 +14,9 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections import deque
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from typing import Any, NamedTuple, Protocol
 
@@ -41,8 +41,8 @@ LOOK_BYTES = 1 << 20
 """How much is written between two looks at what the whole directory holds."""
 LAST_LINE = 200
 """Bytes that are kept free for the line that says why nothing more came."""
-Make = Callable[[int, float], Record]
-"""Makes a record of its number and its time. It runs in the thread that writes."""
+Make = Record | Callable[..., Record]
+"""A record, or what makes one of `n`, its number, and `at`, its time: in the thread that writes."""
 
 
 class RecordOptions(Struct, frozen=True, kw_only=True):
@@ -123,14 +123,6 @@ class NewPlace(NamedTuple):
     lines: int
 
 
-class _Over(Struct, eq=False):
-    """The recording is to go on elsewhere."""
-
-    begin: Callable[[int], NewPlace]
-    done: threading.Event
-    failed: Exception | None = None
-
-
 class RecordWriter:
     """One recording that is being written. Any thread may add to it."""
 
@@ -166,49 +158,43 @@ class RecordWriter:
         self._batch: list[bytes] = []
         """Lines that are made and not written: those that come together are one write."""
         self._began = monotonic() - began
-        self._waiting: deque[tuple[float, Make, int] | threading.Event | _Over | None] = deque()
+        self._waiting: SimpleQueue[tuple[float, Make, int] | Callable[[], None] | None] = SimpleQueue()
+        """Records with their time and size, and what else the thread is to do between them; None ends it."""
         self._weight = 0
         """Bytes of the large records that wait."""
         self._weighing = threading.Lock()
-        self._asleep = False
-        self._hurry = False
-        self._wake = threading.Event()
+        self._hurry = threading.Event()
+        """Set when somebody waits for what is to be written."""
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._work, name="safeexec-recording", daemon=True)
         self._thread.start()
         atexit.register(self.close)
 
     def add(self, make: Make, size: int = 0) -> None:
-        """Have a record made and written. `size`: about how many bytes it holds meanwhile."""
+        """Have a record written, or made and written. `size`: about how many bytes it holds meanwhile."""
         if self.problem or self._pid != os.getpid():
             return
         if size >= LARGE:
             self._weigh(size)
-        if len(self._waiting) >= WAITING or self._weight > WAITING_BYTES:
+        if self._waiting.qsize() >= WAITING or self._weight > WAITING_BYTES:
             self._wait()
-        self._waiting.append((monotonic() - self._began, make, size))
-        if self._asleep:
-            self._wake.set()
+        self._waiting.put((monotonic() - self._began, make, size))
 
     def _weigh(self, size: int) -> None:
         with self._weighing:
             self._weight += size
 
     def _wait(self) -> None:
-        """The disk is slower than the session: let it catch up."""
+        """Wait until the disk, which is slower than the session, has caught up."""
         deadline = monotonic() + PATIENCE_SECONDS
-        while self._waiting and not self.problem:
-            self._write_now()
-            if len(self._waiting) <= WAITING // 2 and self._weight <= WAITING_BYTES // 2:
+        while not self._waiting.empty() and not self.problem:
+            self._hurry.set()
+            if self._waiting.qsize() <= WAITING // 2 and self._weight <= WAITING_BYTES // 2:
                 return
             if monotonic() > deadline:
                 self.problem = f"nothing could be written for {PATIENCE_SECONDS:g} s"
                 return
             sleep(0.001)
-
-    def _write_now(self) -> None:
-        self._hurry = True
-        self._wake.set()
 
     @property
     def path(self) -> str:
@@ -219,13 +205,23 @@ class RecordWriter:
         """Wait until what was added is written; until it is on the `disk` where the recording is durable."""
         if self._pid != os.getpid() or not self._thread.is_alive():
             return
-        done = threading.Event()
-        self._waiting.append(done)
-        self._write_now()
-        if not done.wait(PATIENCE_SECONDS):
-            self.problem = self.problem or f"nothing could be written for {PATIENCE_SECONDS:g} s"
-        elif disk or self.options.durable:
+        if self._between(lambda: None, PATIENCE_SECONDS) and (disk or self.options.durable):
             self._sync()
+
+    def _between(self, act: Callable[[], None], seconds: float) -> bool:
+        """Have the thread that writes do something, after what was added. Returns whether it was done in time."""
+        done = threading.Event()
+
+        def acting() -> None:
+            self._put_all()
+            act()
+            done.set()
+
+        self._waiting.put(acting)
+        self._hurry.set()
+        if not done.wait(seconds):
+            self.problem = self.problem or f"nothing could be written for {seconds:g} s"
+        return done.is_set()
 
     def _sync(self) -> None:
         self._unsynced = 0.0
@@ -239,28 +235,23 @@ class RecordWriter:
         """Go on at another place, which `begin` makes of how many bytes there are here. Raises what it raises: then the
         recording goes on here.
         """
-        # By the thread that writes: it may be about to wait for the disk, and no line comes in between.
-        over = _Over(begin, threading.Event())
-        self._waiting.append(over)
-        self._write_now()
-        if not over.done.wait(2 * PATIENCE_SECONDS):
-            self.problem = self.problem or f"nothing could be written for {2 * PATIENCE_SECONDS:g} s"
-        elif over.failed is not None:
-            raise over.failed
+        failed: list[Exception] = []
 
-    def _go_over(self, over: _Over) -> None:
-        self._put_all()
-        try:
-            if self.problem:
-                raise RecordingError(self.problem)
-            place, size, lines = over.begin(self.size)
-        except Exception as error:
-            over.failed = error
-        else:
-            self._disk.close()
-            self._disk, self._lines, self._left = place, lines, (self.options.max_mb << 20) - size
-            self._began, self._unsynced = monotonic(), 0.0
-        over.done.set()
+        def go_over() -> None:
+            try:
+                if self.problem:
+                    raise RecordingError(self.problem)
+                place, size, lines = begin(self.size)
+            except Exception as error:
+                failed.append(error)
+            else:
+                self._disk.close()
+                self._disk, self._lines, self._left = place, lines, (self.options.max_mb << 20) - size
+                self._began, self._unsynced = monotonic(), 0.0
+
+        # By the thread that writes: it may be about to wait for the disk, and no line comes in between.
+        if self._between(go_over, 2 * PATIENCE_SECONDS) and failed:
+            raise failed[0]
 
     @property
     def size(self) -> int:
@@ -272,8 +263,8 @@ class RecordWriter:
         atexit.unregister(self.close)
         if self._pid != os.getpid():
             return
-        self._waiting.append(None)
-        self._write_now()
+        self._waiting.put(None)
+        self._hurry.set()
         # No `join`, which would leave a thread of the host that `threading` did not start among its threads.
         deadline = monotonic() + PATIENCE_SECONDS
         while self._thread.is_alive() and monotonic() < deadline:
@@ -293,36 +284,32 @@ class RecordWriter:
 
     def _write_what_came(self) -> bool:
         """Write what comes in a moment. False: it was the end."""
-        waiting = self._waiting
-        self._asleep = True
-        # Looked at after `_asleep` was set: whoever adds sets it the other way round.
-        while not waiting and not self._wake.wait(self._sync_due()):
+        try:
+            item = self._waiting.get(timeout=self._sync_due())
+        except Empty:
             self._sync()
-        self._asleep = False
-        self._wake.clear()
-        if not self._hurry:
-            self._wake.wait(PAUSE_SECONDS)
-        self._hurry = False
-        while waiting:
-            item = waiting.popleft()
-            if item is None:
-                return False
-            if isinstance(item, threading.Event):
-                self._put_all()
-                item.set()
-                continue
-            if isinstance(item, _Over):
-                self._go_over(item)
-                continue
-            at, make, size = item
-            if not self.problem:
-                self._write(at, make)
-            if size >= LARGE:
-                self._weigh(-size)
+            return True
+        self._hurry.wait(PAUSE_SECONDS)
+        self._hurry.clear()
+        with suppress(Empty):
+            while item is not None:
+                self._take(item)
+                item = self._waiting.get_nowait()
+            return False
         self._put_all()
         if self._unsynced and monotonic() - self._unsynced >= (self._sync_seconds or 0.0):
             self._sync()
         return True
+
+    def _take(self, item: tuple[float, Make, int] | Callable[[], None]) -> None:
+        if callable(item):
+            item()
+            return
+        at, make, size = item
+        if not self.problem:
+            self._write(at, make)
+        if size >= LARGE:
+            self._weigh(-size)
 
     def _sync_due(self) -> float | None:
         """Return the seconds until what was written is to be on the disk; None if nothing waits for that."""
@@ -332,7 +319,8 @@ class RecordWriter:
 
     def _write(self, at: float, make: Make) -> None:
         try:
-            line = line_of(self.hidden.of(make(self._lines, round(at, 6))))
+            known = {"n": self._lines, "at": round(at, 6)}
+            line = line_of(self.hidden.of(replace(make, **known) if isinstance(make, Record) else make(**known)))
             if len(line) > LINE_BYTES:
                 self._stop(f"one line would have taken {len(line)} bytes, and {LINE_BYTES} are allowed")
             elif len(line) + LAST_LINE > self._left:
@@ -401,8 +389,3 @@ def _full(options: RecordOptions) -> str | None:
         f"the files in {directory} take {held >> 20} MiB, and total_mb allows {options.total_mb}: move some away, "
         "for none is deleted"
     )
-
-
-def numbered(record: Record) -> Make:
-    """For a record that needs nothing but its number and time."""
-    return lambda n, at: replace(record, n=n, at=at)

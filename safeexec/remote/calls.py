@@ -44,8 +44,6 @@ class Asked:
     def __init__(self) -> None:
         self.signal = Signal()
         self.over = False
-        self.server: Any = None
-        """The server at which a call over HTTP is made now."""
         self.wanted = True
         """True as long as its caller waits for it to begin."""
         self._closed = False
@@ -56,7 +54,7 @@ class Asked:
         self._lock = threading.Lock()
 
     def tell(self, name: str, params: Any, size: int) -> None:
-        """Something of `size` bytes came on the way."""
+        """Take an event of `size` bytes that came on the way."""
         with self._lock:
             self._events.append((name, params))
             self._unread += len(name) + size + EVENT_BYTES
@@ -71,9 +69,9 @@ class Asked:
     def fail(self, error: Exception) -> None:
         self._end(None, error)
 
-    def waits(self, seconds: float, wire: Alive, begun: bool = False) -> bool:
-        """Sleep before it is made again. Whether its caller and the wire are still there then. One that has `begun` is
-        not given up by a caller who only waits for its end.
+    def waits(self, seconds: float, wire: Wire, begun: bool = False) -> bool:
+        """Sleep before it is made again, and tell whether its caller and the wire are still there. One that has `begun`
+        is not given up by a caller who only waits for its end.
         """
         until = monotonic() + seconds
         while (there := (self.wanted or begun) and not self._closed and wire.alive) and monotonic() < until:
@@ -108,31 +106,25 @@ class Asked:
         return self._answer
 
     def close(self) -> None:
-        """Nobody waits any more."""
+        """Note that nobody waits any more."""
         with self._lock:
             self._closed = True
 
 
-class Alive(Protocol):
-    """Something that calls go through."""
+class Wire(Protocol):
+    """A connection to a server."""
 
     @property
     def alive(self) -> bool:
         """True as long as calls may be answered."""
         ...
 
-
-class Wire(Alive, Protocol):
-    """A connection to a server, or to several."""
-
-    several: bool
-
     def ask(self, method: str, params: dict[str, Any]) -> Asked:
         """Begin a call. Raises `SandboxClosed`, and what `sent` raises: then nothing was sent."""
         ...
 
-    def lose(self, error: Exception, asked: Asked | None = None) -> None:
-        """Give up the server (that of `asked`): every call there fails with `error`."""
+    def lose(self, error: Exception) -> None:
+        """Give up the server: every call fails with `error`."""
         ...
 
     def close(self) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from safeexec.api import aio, blocking
 from safeexec.engine.approvals import Approval
 from safeexec.engine.policy.model import Policy
-from safeexec.errors import SandboxError
 from safeexec.remote.core import RemoteSandboxCore
 from safeexec.remote.http import HttpWire
 from safeexec.remote.pipe import PipeWire
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def connect(
-    url: str | Sequence[str] | None = None,
+    url: str | None = None,
     token: str | None = None,
     *,
     command: Sequence[str] | None = None,
@@ -31,24 +30,18 @@ def connect(
     """Return a `Sandbox` of a server: what it runs, runs there.
 
         with connect("http://127.0.0.1:8000", token) as sandbox: ...
-        with connect(["http://a:8000", "http://b:8000"], token) as sandbox: ...
         with connect(command=["ssh", "host", "safeexec", "serve", "--stdio"]) as sandbox: ...
 
     Give the `url` of `safeexec serve` and its `token` (which may be the password in the address), or a `command` that
     runs `safeexec serve --stdio`, which is started here and ended by `close()`. `policy` is one that the server offers;
     the default is the server's.
 
-    With several addresses each session lives at one of the servers, a new one where we have the fewest. A call that no
-    server has begun is made again at another one, or later where all are full. Calls of a session wait where they come
-    faster than the server allows.
-
-    Over HTTP a call whose connection breaks is made again for some seconds, at the same server: it runs once, and its
-    caller gets the answer. A step with a listener (`on_output` …) is not: there a broken connection is a
-    `SandboxClosed`, as it is where the server does not come back.
+    Over HTTP the calls of a session wait where they come faster than the server allows. A call whose connection breaks
+    is made again for some seconds: it runs once, and its caller gets the answer. A step with a listener (`on_output` …)
+    is not: there a broken connection is a `SandboxClosed`, as it is where the server does not come back.
 
     `tools` are functions of this program that guest code there may call, and `approval` is asked about them, as of a
-    `Sandbox` here: each call comes back over the connection, and is checked, run and counted here. With several
-    addresses there are none.
+    `Sandbox` here: each call comes back over the connection, and is checked, run and counted here.
 
     Plugins and `Sandbox.command` are not offered, and `workspace` is None: files go through `read_file` and
     `write_file` of a session. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be
@@ -58,7 +51,7 @@ def connect(
 
 
 def async_connect(
-    url: str | Sequence[str] | None = None,
+    url: str | None = None,
     token: str | None = None,
     *,
     command: Sequence[str] | None = None,
@@ -71,7 +64,7 @@ def async_connect(
 
 
 def _reaching(
-    url: str | Sequence[str] | None,
+    url: str | None,
     token: str | None,
     command: Sequence[str] | None,
     policy: str | None,
@@ -81,16 +74,16 @@ def _reaching(
     """Return what makes a new connection. Raises TypeError and `SandboxError` for what cannot be reached so."""
     if (url is None) is (command is None):
         raise TypeError("connect takes the url of a server, or command=[…] that runs one")
+    if not isinstance(url, str | None):
+        raise TypeError(
+            "connect takes one url; several servers are one behind a balancer, or by safeexec.cluster.serve"
+        )
     if isinstance(command, str):
         raise TypeError(f"command must be a list, the program first, not a str: command={shlex.split(command)!r}")
-    if tools and not isinstance(url, str | None):
-        raise SandboxError("host tools are told to one server: connect to a single address")
 
     def reach() -> RemoteSandboxCore:
-        if url is None:
-            return RemoteSandboxCore(PipeWire(command or ()), policy, tools, approval)
-        urls = [url] if isinstance(url, str) else url
-        return RemoteSandboxCore(HttpWire(urls, token, several=urls is url), policy, tools, approval)
+        wire = PipeWire(command or ()) if url is None else HttpWire(url, token)
+        return RemoteSandboxCore(wire, policy, tools, approval)
 
     return reach
 

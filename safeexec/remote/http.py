@@ -1,4 +1,4 @@
-"""Calls over HTTP to a `safeexec serve`, or to several: one thread and one connection per call that is under way.
+"""Calls over HTTP to a `safeexec serve`: one thread and one connection per call that is under way.
 
 Each call has an id of its own. Where its connection breaks before the answer is whole, it is made again with the same
 id: the server runs it once, and gives the answer to whoever asks. A stream is kept by nobody, and is not made again.
@@ -11,9 +11,8 @@ import select
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from math import inf
 from time import monotonic
@@ -40,10 +39,6 @@ IDLE_SECONDS = 3.0
 """How long a connection is kept for the next call: servers close theirs after five."""
 
 
-End = Callable[[dict[str, Any] | Exception], None]
-"""Takes the answer of a server, or the error."""
-
-
 class _NotNow(Exception):
     """The server has not begun a call: in how many seconds it may be made again, and what it says."""
 
@@ -63,9 +58,9 @@ class _Broken(Exception):
 
 
 class _Request(NamedTuple):
-    """A call as it is sent, each time the same. `about`: calls with the same one are for the same of several servers
-    behind one address. `pauses`: before each time that it may be made again. `patience`: how many seconds it may wait
-    for its turn.
+    """A call as it is sent, each time the same. `about`: what stands before several servers sends those with the same
+    one to the same server. `pauses`: before each time that it may be made again. `patience`: how many seconds it may
+    wait for its turn.
     """
 
     path: str
@@ -76,162 +71,10 @@ class _Request(NamedTuple):
 
 
 class HttpWire:
-    """One server or several of the same policies, by their addresses and a token.
+    """The connections to one address, with a token."""
 
-    Of several, each session lives at one, whose number its identity begins with; a new one goes where we have the
-    fewest sessions and calls. A call that no server has begun is made again elsewhere, or later where all are full.
-    """
-
-    def __init__(self, urls: Sequence[str], token: str | None, *, several: bool = True) -> None:
-        """Raises ValueError for what is no address of a server, and for none at all. Nothing is sent yet."""
-        if not urls:
-            raise ValueError("connect needs the address of a server, and the list has none")
-        servers = [HttpServer(str(number), url, token) for number, url in enumerate(urls)]
-        self._servers = {server.number: server for server in servers}
-        self.several = several
-        self._sessions: set[str] = set()
-        """Those that are counted at their servers, by their identities: a session may be closed twice."""
-        self._lock = threading.Lock()
-        self._lost: Exception | None = None
-        self._owner = os.getpid()
-
-    @property
-    def alive(self) -> bool:
-        return self._lost is None and os.getpid() == self._owner
-
-    def ask(self, method: str, params: dict[str, Any]) -> Asked:
-        if not self.alive:
-            raise self._lost or SandboxClosed("this connection was made before the process forked")
-        server, given, patience = None, dict(params), WAIT_SECONDS
-        if not self.several:
-            server, patience = self._servers["0"], WAIT_SECONDS if "session" in params else 0.0
-        elif (identity := params.get("session")) is not None:
-            number, _, given["session"] = str(identity).partition("-")
-            server = self._servers[number]
-            if method == "session.close":
-                self._count(str(identity), server, -1)
-        request, asked = _request(method, given, patience), Asked()
-        thread = threading.Thread(target=self._call, args=(asked, request, server), name="safeexec-wire", daemon=True)
-        thread.start()
-        return asked
-
-    def _call(self, asked: Asked, request: _Request, pinned: HttpServer | None) -> None:
-        """Make a call at one server, or at all in turn, until one has begun it."""
-        until = monotonic() + request.patience
-        while True:
-            pauses = []
-            for server in [pinned] if pinned is not None else sorted(self._servers.values(), key=lambda one: one.load):
-                asked.server = server
-                with self._lock:
-                    server.load += 1
-                try:
-                    return server.make(request, CONNECT_SECONDS, asked, partial(self._end, asked, server))
-                except _NotNow as refused:
-                    error, pause = refused.error, refused.seconds
-                except _Broken as broken:
-                    if broken.begun:
-                        return self._call_again(asked, request, server, broken.error)
-                    error, pause = broken.error, 0.0
-                finally:
-                    with self._lock:
-                        server.load -= 1
-                pauses.append(pause)
-            # Where none can be reached that is the answer at once; a full one may have room later.
-            pause = max(pauses)
-            if not pause or monotonic() + pause > until or not asked.waits(pause, pinned or self):
-                return asked.fail(self._lost or error)
-
-    def _call_again(self, asked: Asked, request: _Request, server: HttpServer, error: Exception) -> None:
-        """Make a call that may have begun again, there and nowhere else, also when its caller was interrupted: who
-        stops it, or undoes what it did, waits for its answer.
-        """
-        until, pauses = monotonic() + RETURN_SECONDS, iter(request.pauses)
-        pause = next(pauses, inf)
-        while monotonic() + pause <= until and asked.waits(pause, server, begun=True):
-            tried = monotonic()
-            try:
-                seconds = max(until - tried, LOOK_SECONDS)
-                return server.make(request, seconds, asked, partial(self._end, asked, server))
-            except _NotNow as refused:
-                pause = refused.seconds
-            except _Broken as broken:
-                error = broken.error
-                if broken.begun and monotonic() - tried > RETURN_SECONDS:  # what is patient waits anew
-                    until, pauses = monotonic() + RETURN_SECONDS, iter(request.pauses)
-                pause = next(pauses, inf)
-        asked.fail(server.lost or error)
-
-    def _end(self, asked: Asked, server: HttpServer, answer: dict[str, Any] | Exception) -> None:
-        if isinstance(answer, Exception):
-            asked.fail(server.lost or answer)
-        else:
-            asked.finish(self._named(server, answer) if self.several else answer)
-
-    def _named(self, server: HttpServer, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return an answer with the new sessions of a server under the names that they have here."""
-        if isinstance(own := answer.get("session"), str):
-            return {**answer, "session": self._entered(server, own)}
-        if isinstance(sessions := answer.get("sessions"), list):
-            return {**answer, "sessions": [self._entered(server, own) for own in sessions]}
-        return answer
-
-    def _entered(self, server: HttpServer, own: Any) -> str:
-        identity = f"{server.number}-{own}"
-        self._count(identity, server, 1)
-        return identity
-
-    def _count(self, identity: str, server: HttpServer, more: int) -> None:
-        """Count a session at its server, or no more."""
-        with self._lock:
-            if (identity in self._sessions) is (more < 0):
-                self._sessions ^= {identity}
-                server.load += more
-
-    def lose(self, error: Exception, asked: Asked | None = None) -> None:
-        """End the connections to the server of `asked`. Of several it is reached anew by later calls."""
-        if not self.several:
-            self._close(error)
-        elif asked is not None and asked.server is not None:
-            self._servers[asked.server.number] = asked.server.anew()
-            asked.server.lose(error)
-
-    def close(self) -> None:
-        self._close(SandboxClosed("the connection is closed"))
-
-    def _close(self, error: Exception) -> None:
-        self._lost = self._lost or error
-        for server in self._servers.values():
-            server.lose(self._lost)
-
-    def __del__(self) -> None:
-        if hasattr(self, "_owner"):
-            self.close()
-
-
-def _request(method: str, params: dict[str, Any], patience: float) -> _Request:
-    if method not in METHODS:
-        raise SandboxError(f"{method.partition('.')[2]} is offered over a pipe alone: connect(command=…)")
-    given = dict(params)
-    streams = given.get("stream", False)
-    label = given.get("stored") or (method == "sandbox.forget" and given["label"])
-    about = identity = uuid4().hex
-    if not streams:
-        given["request_id"] = identity
-    path = METHODS[method].path
-    if "{session}" in path:
-        identity = quote(str(given.pop("session")), safe="")
-        path = path.replace("{session}", identity)
-        about = identity.partition(".")[0] if identity.startswith(LABELLED) else identity
-    elif label:
-        about = about_label(label)
-    return _Request(path, about, sent(given), () if streams else PAUSES, patience)
-
-
-class HttpServer:
-    """The connections to one address."""
-
-    def __init__(self, number: str, url: str, token: str | None) -> None:
-        """`number`: its place among the servers of a wire."""
+    def __init__(self, url: str, token: str | None) -> None:
+        """Raises ValueError for what is no address of a server. Nothing is sent yet."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{url!r} is no address like http://127.0.0.1:8000")
@@ -243,27 +86,74 @@ class HttpServer:
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
         self._address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-        self.number, self._given = number, (url, token)
-        self.load = 0
-        """Our sessions and calls there."""
-        self.lost: Exception | None = None
+        self._lost: Exception | None = None
         self._idle: list[tuple[float, HTTPConnection]] = []
         self._busy: set[socket.socket] = set()
         """Of the calls that are under way."""
         self._lock = threading.Lock()
+        self._owner = os.getpid()
 
     @property
     def alive(self) -> bool:
-        return self.lost is None
+        return self._lost is None and os.getpid() == self._owner
 
-    def anew(self) -> HttpServer:
-        """Return the same server, without its connections."""
-        server = HttpServer(self.number, *self._given)
-        server.load = self.load
-        return server
+    def ask(self, method: str, params: dict[str, Any]) -> Asked:
+        if not self.alive:
+            raise self._lost or SandboxClosed("this connection was made before the process forked")
+        request, asked = _request(method, params), Asked()
+        thread = threading.Thread(target=self._call, args=(asked, request), name="safeexec-wire", daemon=True)
+        thread.start()
+        return asked
 
-    def make(self, request: _Request, connect_seconds: float, asked: Asked, end: End) -> None:
-        """Make a call once, and call `end` with its answer, or with the error. Raises `_NotNow` and `_Broken`."""
+    def _call(self, asked: Asked, request: _Request) -> None:
+        """Make a call until the server has begun it."""
+        until = monotonic() + request.patience
+        while True:
+            try:
+                return self._make(request, CONNECT_SECONDS, asked)
+            except _NotNow as refused:
+                error, pause = refused.error, refused.seconds
+            except _Broken as broken:
+                if broken.begun:
+                    return self._call_again(asked, request, broken.error)
+                return self._end(asked, broken.error)
+            if monotonic() + pause > until or not asked.waits(pause, self):
+                return self._end(asked, error)
+
+    def _call_again(self, asked: Asked, request: _Request, error: Exception) -> None:
+        """Make a call that may have begun again, also when its caller was interrupted: who stops it, or undoes what it
+        did, waits for its answer.
+        """
+        until, pauses = monotonic() + RETURN_SECONDS, iter(request.pauses)
+        pause = next(pauses, inf)
+        while monotonic() + pause <= until and asked.waits(pause, self, begun=True):
+            tried = monotonic()
+            try:
+                return self._make(request, max(until - tried, LOOK_SECONDS), asked)
+            except _NotNow as refused:
+                pause = refused.seconds
+            except _Broken as broken:
+                error = broken.error
+                if broken.begun and monotonic() - tried > RETURN_SECONDS:  # what is patient waits anew
+                    until, pauses = monotonic() + RETURN_SECONDS, iter(request.pauses)
+                pause = next(pauses, inf)
+        self._end(asked, error)
+
+    def _end(self, asked: Asked, answer: dict[str, Any] | Exception) -> None:
+        if isinstance(answer, Exception):
+            asked.fail(self._lost or answer)
+        else:
+            asked.finish(answer)
+
+    def close(self) -> None:
+        self.lose(SandboxClosed("the connection is closed"))
+
+    def __del__(self) -> None:
+        if hasattr(self, "_owner"):
+            self.close()
+
+    def _make(self, request: _Request, connect_seconds: float, asked: Asked) -> None:
+        """Make a call once, and tell its answer, or the error. Raises `_NotNow` and `_Broken`."""
         connection = self._connection()
         reached = connection.sock is not None
         try:
@@ -275,30 +165,27 @@ class HttpServer:
                 connection.request("POST", self._base + request.path, request.body, headers)
                 with closing(connection.getresponse()) as response:
                     streams = response.headers.get_content_type() == "text/event-stream"
-                    if streams:
-                        _follow(response, asked, end)
-                    else:
-                        end(_taken(response))
+                    self._end(asked, _follow(response, asked) if streams else _taken(response))
         except _NotNow:
             self._keep(connection)
             raise
         except (SandboxError, ValueError) as error:
             connection.close()
-            end(error)
+            self._end(asked, error)
         except (OSError, HTTPException) as error:
             connection.close()
             problem = SandboxClosed(f"{self._address} does not answer: {error or type(error).__name__}")
             if reached and isinstance(error, TimeoutError):
-                return end(problem)  # nothing broke: it says nothing
+                return self._end(asked, problem)  # nothing broke: it says nothing
             raise _Broken(problem, reached) from None
 
     @contextmanager
     def _under_way(self, connection: HTTPConnection) -> Iterator[None]:
-        """While a call uses `connection`, `lose` ends it. Afterwards it is kept for the next call."""
+        """Have `lose` end a connection while a call uses it. Afterwards it is kept for the next call."""
         used = connection.sock  # the response may take it over
         with self._lock:
-            if self.lost is not None:
-                raise self.lost
+            if self._lost is not None:
+                raise self._lost
             self._busy.add(used)
         try:
             yield
@@ -323,7 +210,7 @@ class HttpServer:
 
     def _keep(self, connection: HTTPConnection) -> None:
         with self._lock:
-            if self.lost is None and connection.sock is not None:
+            if self._lost is None and connection.sock is not None:
                 self._idle.append((monotonic(), connection))
                 return
         connection.close()
@@ -331,13 +218,32 @@ class HttpServer:
     def lose(self, error: Exception) -> None:
         """End all connections: each call's thread finds the end of its own, and fails the call."""
         with self._lock:
-            self.lost = self.lost or error
+            self._lost = self._lost or error
             idle, self._idle = self._idle, []
             for used in self._busy:
                 with suppress(OSError):
                     used.shutdown(socket.SHUT_RDWR)
         for _, connection in idle:
             connection.close()
+
+
+def _request(method: str, params: dict[str, Any]) -> _Request:
+    if method not in METHODS:
+        raise SandboxError(f"{method.partition('.')[2]} is offered over a pipe alone: connect(command=…)")
+    given = dict(params)
+    streams = given.get("stream", False)
+    label = given.get("stored") or (method == "sandbox.forget" and given["label"])
+    about = identity = uuid4().hex
+    if not streams:
+        given["request_id"] = identity
+    path, patience = METHODS[method].path, 0.0
+    if "session" in given:
+        identity, patience = quote(str(given.pop("session")), safe=""), WAIT_SECONDS
+        path = path.replace("{session}", identity)
+        about = identity.partition(".")[0] if identity.startswith(LABELLED) else identity
+    elif label:
+        about = about_label(label)
+    return _Request(path, about, sent(given), () if streams else PAUSES, patience)
 
 
 def _connect(connection: HTTPConnection, seconds: float) -> None:
@@ -381,18 +287,22 @@ def _taken(response: HTTPResponse) -> dict[str, Any] | Exception:
     return error
 
 
-def _follow(response: HTTPResponse, asked: Asked, end: End) -> None:
-    """Take server-sent events, each one line of data, to the end of the stream, with the result among them."""
+def _follow(response: HTTPResponse, asked: Asked) -> dict[str, Any] | Exception:
+    """Take server-sent events, each one line of data, to the end of the stream, and return the result among them, or
+    the error.
+    """
+    answer: dict[str, Any] | Exception | None = None
     for name, data in _events(response):
         message = parsed(data)
         if name == "result":
-            end(message)
+            answer = message
         elif name == "error":
-            end(raised(message.get("type"), message.get("message")))
+            answer = raised(message.get("type"), message.get("message"))
         else:
             asked.tell(name, message, len(data))
-    if not asked.over:
+    if answer is None:
         raise SandboxClosed("the server's answer ended early")
+    return answer
 
 
 def _events(response: HTTPResponse) -> Iterator[tuple[str, bytes]]:

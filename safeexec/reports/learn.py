@@ -53,7 +53,7 @@ class _Learning:
         self._most: dict[str, float] = {}
         self._sources: set[str] = set()
 
-    def take(self, name: str, records: Iterable[form.AnyRecord]) -> None:
+    def take(self, name: str, records: Iterable[form.Record]) -> None:
         begun: dict[int, form.Run] = {}
         for record in records:
             if isinstance(record, form.Heading):

@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
@@ -38,7 +38,6 @@ from mcp.types import (
     ToolAnnotations,
 )
 from pydantic import BeforeValidator, Field, ValidationError
-from typing_extensions import TypedDict
 
 from safeexec import (
     Allow,
@@ -82,7 +81,6 @@ PATIENCE = 0.9
 MAX_REQUEST = 32 << 20
 """Bytes of one HTTP request: a program of the largest size that a policy allows, escaped."""
 
-FILE_URI = "safeexec://sessions/{session_id}/files/{+path}"
 Text = Annotated[str, BeforeValidator(lambda given: "" if given is None else given)]
 """Optional text: empty for none, and null is taken. (The SDK would parse a `str | None` as JSON.)"""
 
@@ -101,87 +99,8 @@ RUN = (
 # What tools answer
 
 
-class ProblemAnswer(TypedDict):
-    """Why a step did not end `ok`."""
-
-    type: str
-    message: str
-    line: int | None
-    rule: str | None
-    hint: str | None
-
-
-class ChangesAnswer(TypedDict):
-    """Variables that a step touched."""
-
-    created: list[str]
-    changed: list[str]
-    deleted: list[str]
-
-
-class FileAnswer(TypedDict):
-    """A file of the workspace that a step touched. `size` in bytes."""
-
-    name: str
-    change: str
-    size: int
-
-
-class CallAnswer(TypedDict):
-    """A call that was put off. `asked`: by an approval, or by the tool itself."""
-
-    tool: str
-    asked: str
-    note: str
-
-
-class StepAnswer(TypedDict):
-    """One step. `observation` is all of it as text."""
-
-    session_id: str
-    observation: str
-    outcome: str
-    value: Any
-    error: ProblemAnswer | None
-    changes: ChangesAnswer
-    state: str
-    files: list[FileAnswer]
-    waiting_for: CallAnswer | None
-
-
-class SessionAnswer(TypedDict):
-    session_id: str
-
-
-class BranchesAnswer(SessionAnswer):
-    session_ids: list[str]
-
-
-class VariableAnswer(TypedDict):
-    """One variable; `size` in bytes where it is known."""
-
-    name: str
-    type: str
-    shape: str
-    size: int | None
-    text: str
-
-
-class VariablesAnswer(SessionAnswer):
-    variables: list[VariableAnswer]
-
-
-class FilesAnswer(SessionAnswer, total=False):
-    """`files` of a list; `content` and `encoding` of a file that was read; `size`, in bytes, of one file."""
-
-    files: list[str]
-    content: str
-    encoding: str
-    size: int
-
-
 def _answer(structured: dict[str, Any], content: list[Any] | None = None) -> CallToolResult:
-    """`structured`, also as text where there is no better one. Lone surrogates of a guest become question marks."""
+    """Return `structured`, also as text where no `content` is given. Lone surrogates become question marks."""
     text = json.dumps(structured, ensure_ascii=False).encode("utf-8", "replace").decode()
     return CallToolResult(
         content=content or [TextContent(type="text", text=text)], structured_content=json.loads(text), is_error=False
@@ -196,18 +115,18 @@ def _of_step(handle: str, result: Result) -> CallToolResult:
         "observation": blocks[0]["text"],
         "outcome": result.outcome,
         "value": jsonable(result.value) if size_of(result.value, MAX_VALUE) <= MAX_VALUE else result.text,
-        "error": result.error and _parts(ProblemAnswer, result.error),
-        "changes": _parts(ChangesAnswer, result.changes),
+        "error": result.error and _parts(result.error, "type", "message", "line", "rule", "hint"),
+        "changes": _parts(result.changes, "created", "changed", "deleted"),
         "state": result.state,
-        "files": [_parts(FileAnswer, file) for file in result.files],
-        "waiting_for": result.waiting_for and _parts(CallAnswer, result.waiting_for),
+        "files": [_parts(file, "name", "change", "size") for file in result.files],
+        "waiting_for": result.waiting_for and _parts(result.waiting_for, "tool", "asked", "note"),
     }
     return _answer(answer, blocks)
 
 
-def _parts(shape: Any, of: object) -> dict[str, Any]:
-    """Return the attributes of `of` that a shape names."""
-    return {name: getattr(of, name) for name in shape.__annotations__}
+def _parts(of: object, *names: str) -> dict[str, Any]:
+    """Return the attributes of `of` that are named."""
+    return {name: getattr(of, name) for name in names}
 
 
 # Steps
@@ -298,7 +217,7 @@ def _asker(ctx: Context, step: RunningStep) -> Callable[[str], Awaitable[ElicitR
 
 
 async def _cancel_when_gone(ctx: Context, step: RunningStep) -> None:
-    """Over HTTP a client that goes away says nothing in the protocol; its connection ends."""
+    """Stop a step whose client goes away: over HTTP its connection ends, and it says nothing in the protocol."""
     request = ctx.request_context.request
     if request is not None:
         while (await request.receive())["type"] != "http.disconnect":
@@ -341,7 +260,7 @@ class SharedSession:
 
 
 class McpServer:
-    """The tools and resources, over one sandbox. `server` offers them between `open` and `close`."""
+    """The tools, over one sandbox. `server` offers them between `open` and `close`."""
 
     def __init__(self, policy: str | Policy, tools: Sequence[Callable[..., Any]] = ()) -> None:
         self._sandbox = AsyncSandbox(policy, tools=tools, approval=_approve, idle_seconds=IDLE_SECONDS)
@@ -359,7 +278,6 @@ class McpServer:
             "safeexec", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", tools=self._tools()
         )
         self.server.resource("safeexec://policy", mime_type="text/plain")(self.policy)
-        self.server.resource(FILE_URI, mime_type="application/octet-stream")(self.file)
 
     def _tools(self) -> list[Tool]:
         """Return what the server offers."""
@@ -393,19 +311,17 @@ class McpServer:
 
     async def run_python(
         self, code: str, ctx: Context, session_id: Text = "", timeout: float | None = None, stdin: Text = ""
-    ) -> Annotated[CallToolResult, StepAnswer] | InputRequiredResult:
+    ) -> CallToolResult | InputRequiredResult:
         options = {"timeout": timeout, "stdin": stdin or None}
         return await self._serve(ctx, session_id, partial(self._run, ctx, session_id, code, options))
 
-    async def answer(
-        self, session_id: str, ctx: Context
-    ) -> Annotated[CallToolResult, StepAnswer] | InputRequiredResult:
+    async def answer(self, session_id: str, ctx: Context) -> CallToolResult | InputRequiredResult:
         """Go on with a step whose outcome was `waiting`: the person at the client is asked, a tool that has put itself
         off is called again. The step runs again, to its end; calls that it had made are not made twice.
         """
         return await self._serve(ctx, session_id, partial(self._resume, ctx, session_id, None))
 
-    async def cancel_waiting(self, session_id: str) -> Annotated[CallToolResult, SessionAnswer]:
+    async def cancel_waiting(self, session_id: str) -> CallToolResult:
         """Give up a step whose outcome was `waiting`. The session is as it was before it."""
         async with self._session(session_id) as (handle, session):
             await session.cancel_waiting()
@@ -502,27 +418,26 @@ class McpServer:
         form = ElicitRequestFormParams(message=step.question, requested_schema=_NO_FIELDS)
         return InputRequiredResult(input_requests={"approval": ElicitRequest(params=form)}, request_state=state)
 
-    async def list_variables(self, session_id: str) -> Annotated[CallToolResult, VariablesAnswer]:
+    async def list_variables(self, session_id: str) -> CallToolResult:
         """List the variables of a session: name, type, shape, size in bytes, the beginning of its text."""
         async with self._session(session_id) as (handle, session):
-            variables = [_parts(VariableAnswer, variable) for variable in await session.variables()]
+            found = await session.variables()
+            variables = [_parts(variable, "name", "type", "shape", "size", "text") for variable in found]
             return _answer({"session_id": handle, "variables": variables})
 
-    async def checkpoint(self, session_id: str, name: str) -> Annotated[CallToolResult, SessionAnswer]:
+    async def checkpoint(self, session_id: str, name: str) -> CallToolResult:
         """Keep the state of a session, variables and files, under a name to roll back to."""
         async with self._session(session_id) as (handle, session):
             await session.checkpoint(name)
             return _answer({"session_id": handle})
 
-    async def rollback(self, session_id: str, name: Text = "") -> Annotated[CallToolResult, SessionAnswer]:
+    async def rollback(self, session_id: str, name: Text = "") -> CallToolResult:
         """Take a session back to a checkpoint by its name, or without a name to before its last step."""
         async with self._session(session_id) as (handle, session):
             await session.rollback(name or None)
             return _answer({"session_id": handle})
 
-    async def branch(
-        self, session_id: str, n: Annotated[int, Field(ge=1, le=MAX_BRANCHES)] = 1
-    ) -> Annotated[CallToolResult, BranchesAnswer]:
+    async def branch(self, session_id: str, n: Annotated[int, Field(ge=1, le=MAX_BRANCHES)] = 1) -> CallToolResult:
         """Make n new sessions that go on from the state of this one, to try alternatives. Gives their session_ids."""
         async with self._session(session_id) as (handle, session):
             async with self._minting:
@@ -537,7 +452,7 @@ class McpServer:
         path: Text = "",
         content: Text = "",
         encoding: Literal["utf-8", "base64"] = "utf-8",
-    ) -> Annotated[CallToolResult, FilesAnswer]:
+    ) -> CallToolResult:
         """List, read or write files of a session's workspace. What is no UTF-8 text is base64 (encoding)."""
         async with self._session(session_id) as (handle, session):
             if op == "list":
@@ -549,35 +464,23 @@ class McpServer:
                     raise ToolError(f"files: content is not {encoding}: {error}") from None
                 await session.write_file(path, data)
                 return _answer({"session_id": handle, "size": len(data)})
-            data = await _read(session, path)
+            data = await session.read_file(path, max_bytes=MAX_FILE)
             try:
                 content, encoding = data.decode(), "utf-8"
             except UnicodeDecodeError:
                 content, encoding = base64.b64encode(data).decode(), "base64"
             return _answer({"session_id": handle, "content": content, "encoding": encoding, "size": len(data)})
 
-    async def close_session(self, session_id: str) -> Annotated[CallToolResult, SessionAnswer]:
+    async def close_session(self, session_id: str) -> CallToolResult:
         """End a session; a step that runs in it is stopped. Its variables and files are gone."""
         await self._end(session_id, self._find(session_id), "it was closed")
         return _answer({"session_id": session_id})
 
-    # Resources
+    # Resource
 
     def policy(self) -> str:
         """Return what code may do here: modules, builtins, files, tools, limits."""
         return self._card
-
-    async def file(self, session_id: str, path: str) -> str | bytes:
-        """Return a file of a session's workspace: as text where it is UTF-8."""
-        try:
-            async with self._session(session_id) as (_, session):
-                data = await _read(session, path)
-        except ToolError as error:
-            raise ResourceNotFoundError(str(error)) from None
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            return data
 
     # Sessions
 
@@ -642,10 +545,6 @@ class McpServer:
             await self._end(handle, shared, f"{MAX_SESSIONS} others were used since")
 
 
-async def _read(session: AsyncSession, path: str) -> bytes:
-    return await session.read_file(path, max_bytes=MAX_FILE)
-
-
 # Serving
 
 
@@ -671,9 +570,9 @@ async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]])
 
 @contextmanager
 def filtered_input() -> Iterator[None]:
-    """Standard input without the lines that are too large to be read, or are no message of the protocol, which are
-    answered at once: whoever reads the others, which a thread passes on, drops what it cannot read without a word, and
-    has built all of a message before its parts are counted.
+    """Take the lines out of standard input that are too large to be read, or are no message of the protocol, and answer
+    them at once: whoever reads the others, which a thread passes on, drops what it cannot read without a word, and has
+    built all of a message before its parts are counted.
     """
     given, answers = os.dup(0), os.dup(1)
     passed, end = os.pipe()

@@ -12,7 +12,8 @@ import socket
 import stat
 import threading
 from collections.abc import Callable, Collection, Iterable
-from typing import IO, TYPE_CHECKING, Any
+from time import monotonic
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from safeexec.common.text import printable
@@ -32,26 +33,14 @@ _READ_OF_TYPE = 200
 
 
 def limited(function: Callable[..., Any], *, timeout: float) -> Callable[..., Any]:
-    """`function` as a tool with a deadline of its own, in seconds; the policy's `tools.timeout_seconds` holds besides.
+    """Return `function` as a tool with a deadline of its own in seconds, beside the policy's `tools.timeout_seconds`.
 
     A function that blocks runs in a thread, so that the step goes on (with a TimeoutError in guest code) although the
     function does not return; the thread ends when it does.
     """
     if not timeout > 0:
         raise ToolError(f"a tool's timeout must be more than 0 s, not {timeout!r}")
-    import inspect
-
-    if inspect.iscoroutinefunction(function):
-
-        @functools.wraps(function)
-        async def tool(*args: Any, **kwargs: Any) -> Any:
-            return await function(*args, **kwargs)
-    else:
-
-        @functools.wraps(function)
-        def tool(*args: Any, **kwargs: Any) -> Any:
-            return function(*args, **kwargs)
-
+    tool = functools.update_wrapper(functools.partial(function), function)
     setattr(tool, TIMEOUT_ATTRIBUTE, float(timeout))
     return tool
 
@@ -88,8 +77,6 @@ def http_get(
         Only the hosts that the application allows can be reached. Raises PermissionError for another one, ValueError
         for a body that is too large, ConnectionError and TimeoutError.
         """
-        from time import monotonic
-
         deadline = monotonic() + timeout
         for _ in range(max_redirects + 1):
             target = rules.check(url)
@@ -102,16 +89,13 @@ def http_get(
     return http_get
 
 
-class _Target:
+class _Target(NamedTuple):
     """One URL, judged: where to connect, and what to ask for."""
 
-    __slots__ = ("host", "port", "scheme", "url")
-
-    def __init__(self, url: str, scheme: str, host: str, port: int) -> None:
-        self.url = url
-        self.scheme = scheme
-        self.host = host
-        self.port = port
+    url: str
+    scheme: str
+    host: str
+    port: int
 
 
 class _Hosts:
@@ -142,14 +126,11 @@ class _Hosts:
             raise ValueError(f"not an http or https URL: {url[:200]!r}")
         if parts.username is not None or parts.password is not None:
             raise PermissionError("a URL with a user or a password is refused")
+        host = parts.hostname
         try:
-            host = (
-                parts.hostname.encode("idna").decode("ascii").rstrip(".")
-                if not parts.hostname.isascii()
-                else parts.hostname.rstrip(".")
-            )
+            host = (host if host.isascii() else host.encode("idna").decode("ascii")).rstrip(".")
         except UnicodeError:
-            raise ValueError(f"not a host name: {parts.hostname[:200]!r}") from None
+            raise ValueError(f"not a host name: {host[:200]!r}") from None
         usual = 443 if parts.scheme == "https" else 80
         port = parts.port or usual
         if not self._allows(host, port, usual):
@@ -168,7 +149,7 @@ class _Hosts:
 
 
 def _check_length(url: str) -> None:
-    """Raises ValueError for a URL that takes long to read, before anything reads it: no deadline would end that."""
+    """Raise ValueError for a URL that takes long to read, before anything reads it: no deadline would end that."""
     if len(url) > _LONGEST_URL or has_many_marks(url):
         raise ValueError(f"not a URL, or too long: {url[:200]!r}")
 
@@ -193,7 +174,6 @@ def _address(host: str, port: int, private: bool, deadline: float) -> str:
     elsewhere. In a thread, for the resolver has a patience of its own.
     """
     from ipaddress import ip_address
-    from time import monotonic
 
     from safeexec.engine.host.tools.calls import run_in_thread
 
@@ -230,8 +210,6 @@ def _fetch(
     target: _Target, headers: dict[str, str], max_bytes: int, deadline: float, private: bool, as_bytes: bool
 ) -> dict[str, Any]:
     """Return one request to exactly the address that was judged."""
-    from time import monotonic
-
     try:
         import httpx
     except ImportError:

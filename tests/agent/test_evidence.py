@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from datetime import date, timedelta
+from datetime import timedelta
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -89,7 +89,7 @@ def test_other_readings_are_linear_in_hostile_text() -> None:
         *("3² + ", "1+1=2,", "2 or 3 ", "March ", "x^2 = ", "x^", "(x", "1 h "),
     ]
     for piece in pieces:
-        for value in (5, "x**2", date(2024, 3, 3), timedelta(1), [1, 2], WITHIN_TWO, {2: 3}, "Friday", True):
+        for value in (5, "x**2", timedelta(1), [1, 2], WITHIN_TWO, {2: 3}, "Friday", True):
             text = f"the ratio of the odds {piece * 20_000}"[:20_000]
             assert growth(lambda n, text=text, value=value: judge(text[:n], value), int, 1 << 10, 1 << 14) < SLACK
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from safeexec import Deny
-from safeexec.agent import RepairError, Reply, ScriptedModel
+from safeexec.agent import RepairError, ScriptedModel
 from safeexec.agent.repair import RepairAgent, RepairResult
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.verdicts import Verification
@@ -127,12 +126,6 @@ def test_an_honest_repair_has_no_warnings_and_is_applied_where_nobody_has_writte
     assert repr(result).startswith("<RepairResult ok: 1 file changed, 0 warnings; passes, ")
     assert result.apply() == ["src/shop/pricing.py"]
     assert pricing.read_text() == PRICING.replace("price - rate", "price * rate")
-
-
-def test_a_repair_that_changed_nothing_is_not_applied(shop: Path) -> None:
-    result = repair(shop, "pass")
-    with pytest.raises(RepairError, match="nothing was changed"):
-        result.apply()
 
 
 def test_a_diff_that_stands_in_the_answer_is_asked_for_as_a_step(shop: Path) -> None:
@@ -254,15 +247,6 @@ def test_tests_that_do_not_run_to_their_end_do_not_pass_for_a_repair(
     for name, step in zip(names, result.run.steps, strict=False):
         assert "ROLLED BACK" in step.observation or "No better than before" in step.observation, name
     assert len(result.run.steps) >= len(names)
-
-
-def test_approved_risks_are_reported(shop: Path) -> None:
-    result = repair(
-        shop,
-        "write_file('src/conftest.py', '')\n" + GOOD,
-        approval=lambda action, diff: True,
-    )
-    assert [str(warning) for warning in result.warnings] == ["src/conftest.py: added; it decides what is run"]
 
 
 def test_a_script_that_verifies_is_no_part_of_what_it_verifies(shop: Path) -> None:
@@ -411,11 +395,6 @@ def test_a_long_log_is_cut_to_what_matters() -> None:
         assert line in short
 
 
-def test_a_model_that_gives_up_has_changed_nothing(shop: Path) -> None:
-    result = RepairAgent(ScriptedModel([Reply("I cannot."), Reply("I cannot.")]), shop).run()
-    assert (result.ok, result.diff, result.commits, result.text) == (False, "", (), "I cannot.")
-
-
 def verified(shop: Path, tests: str, *argv: str, timeout: float = 60.0, **files: str) -> Verification:
     (shop / "tests/test_pricing.py").write_text(tests)
     for name, text in files.items():
@@ -454,8 +433,9 @@ def test_tests_may_fork(shop: Path) -> None:
 
 
 def test_what_the_sandbox_refuses_is_said_in_words(shop: Path) -> None:
-    verdict = verified(shop, "import subprocess\n\ndef test_a():\n    subprocess.run(['true'])\n")
-    assert "is what the sandbox answers to network, other programs and signals" in verdict.log
+    tests = "import socket, subprocess\n\ndef test_a():\n    subprocess.run(['true'])\n\n"
+    verdict = verified(shop, tests + "def test_b():\n    socket.create_connection(('127.0.0.1', 9), 1)\n")
+    assert "is what the sandbox answers to network and signals" in verdict.log
     assert PROGRAMS in verdict.log
 
 
@@ -463,14 +443,6 @@ def test_the_log_of_a_script_shows_its_lines_and_not_those_that_ran_it(shop: Pat
     verdict = verified(shop, "x = 1\nassert x == 2, 'not two'\n", "python", "tests/test_pricing.py")
     assert 'File "tests/test_pricing.py", line 2' in verdict.log and "not two" in verdict.log
     assert "<step" not in verdict.log and "runpy" not in verdict.log
-
-
-def test_options_of_python_and_this_python_by_its_path_are_the_same_verification(shop: Path) -> None:
-    for argv in (
-        [sys.executable, "-m", "pytest", "-q"],
-        ["python", "-c", "import shop.pricing as p; assert p.double(2) == 4"],
-    ):
-        assert verified(shop, "import shop.pricing\n\ndef test_a(): pass\n", *argv).ok
 
 
 def test_no_test_at_all_is_no_success(shop: Path) -> None:
@@ -517,3 +489,5 @@ def test_code_that_looks_for_files_is_told_the_tools(shop: Path) -> None:
     error = result.steps[0].result.error
     assert error is not None and error.hint is not None and "read_file(path)" in error.hint
     assert (result.ok, result.stop) == (False, result.run.stop) and result.reason == result.run.reason
+    with pytest.raises(RepairError, match="nothing was changed"):
+        result.apply()

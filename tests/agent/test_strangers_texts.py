@@ -4,7 +4,6 @@ raises nothing but errors of its own.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -28,9 +27,8 @@ from safeexec.agent.repair.judges import is_configuration, is_named, is_test
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
-from safeexec.agent.repair.verification import MAX_LOG, digest
-from safeexec.agent.repair.verification import _read as read_log
-from safeexec.agent.repair.witness import MAX_CHARACTERS, Witness
+from safeexec.agent.repair.verification import digest, read_log
+from safeexec.agent.repair.witness import read_report
 from safeexec.agent.survey import FileSurvey, survey_of
 from safeexec.agent.transcript import conversation
 from safeexec.errors import SandboxError
@@ -65,6 +63,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "a name in a log": lambda text: read_log(
         ["pytest"], 6000, 1, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}
     ),
+    "the report of a verification": lambda text: read_report(text.encode("utf-8", "surrogatepass")),
     "the digest of a log": lambda text: digest(text, 1000),
     "a passage to replace": lambda text: replace_passage(text, text[: len(text) // 2] + "?", "x", "p"),
     "a diff": diffed,
@@ -132,16 +131,6 @@ def test_names_of_many_parts_are_compared_in_little_memory() -> None:
     before = Verification(False, "", outcomes={f"{'a.' * 240}{n}": "passed" for n in range(5000)}, passed=5000)
     after = Verification(False, "", frozenset(before.outcomes), 0, outcomes=dict.fromkeys(before.outcomes, "failed"))
     assert "tests fail that did not before" in after.worse_than(before)
-
-
-def test_a_process_may_not_fill_the_memory_of_the_host_with_names() -> None:
-    witness = Witness()
-    told = 0
-    with pytest.raises(ValueError, match="too long"):
-        for number in range(10**6):
-            witness.witness(f"{number}{'x' * 2000}", "passed")
-            told += 1
-    assert sum(map(len, witness.outcomes)) <= MAX_CHARACTERS and told > 10_000
 
 
 # Transcripts and recorded runs
@@ -237,17 +226,6 @@ def test_a_survey_of_another_shape_or_too_large_is_refused(found: object) -> Non
 
 
 ANSWERS: list[object] = [10**5000, [10**5000], {10**5000: 1}, "x" * 10**6, [[]] * 1000, float("nan")]
-
-
-@pytest.mark.parametrize("answer", ANSWERS, ids=range(len(ANSWERS)))
-def test_any_answer_has_words(answer: object) -> None:
-    assert as_text(answer)
-
-
-def test_a_log_is_read_to_a_bound() -> None:
-    verdict = read_log(["pytest"], 6000, 1, "x\n" * MAX_LOG + "1 passed", {})
-    assert verdict.passed == 1 and len(verdict.log) < 10_000
-    assert json.dumps(verdict.log)
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=range(len(ANSWERS)))

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from safeexec import Policy, WorkspaceError
+from safeexec import Policy
 from safeexec.agent import RepairError, ScriptedModel
-from safeexec.agent.repair import RepairAgent, RepairResult, verification
+from safeexec.agent.repair import RepairAgent, RepairResult, witness
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.judges import held_out_paths, likely_code
 from safeexec.agent.repair.verdicts import Verification, together
-from safeexec.agent.repair.verification import PROGRAMS, Verifier, _read, commands_of
-from safeexec.untrusted.json_text import loads
+from safeexec.agent.repair.verification import PROGRAMS, Verifier, commands_of, read_log
+from safeexec.agent.repair.witness import read_report
 
 CHECK = "import m\nassert m.half(4) == 2, 'four'\n"
 HELD_OUT = "import m\nassert m.half(10) == 5, 'the secret is ten'\n"
-PYTHON = Policy.load("confined-python").replace(danger_allow_commands=[sys.executable, "bash"])
+PYTHON = Policy.load("confined-python").replace(danger_allow_commands=["bash"])
 
 
 @pytest.fixture
@@ -53,11 +53,8 @@ def test_what_is_held_out_decides_and_is_never_shown(halves: Path) -> None:
     assert "the secret is ten" in result.held_out.log, "a person reads it"
     assert "held/secret.py: there is no such file" in told
     assert "secret is ten" not in told and "half(10)" not in told
-
-
-def test_a_repair_that_is_right_passes_what_is_held_out(halves: Path) -> None:
-    result, _ = repaired(halves, "n // 2")
-    assert result.ok and result.held_out is not None and result.held_out.ok
+    right, _ = repaired(halves, "n // 2")
+    assert right.ok and right.held_out is not None and right.held_out.ok
 
 
 @pytest.mark.parametrize("path", ["held/secret.py", "held/more.py", "held"])
@@ -67,11 +64,6 @@ def test_nothing_is_written_where_files_are_held_out(halves: Path, path: str) ->
         copy.write(path, "x = 1\n")
     assert copy.files() == ["check.py", "m.py"]
     assert "held/secret.py" in [path for path, _, _ in copy.visible(hidden=True)]
-
-
-def test_a_held_out_command_must_name_what_it_holds_out(halves: Path) -> None:
-    with pytest.raises(RepairError, match="names no file of the repository"):
-        RepairAgent(ScriptedModel([]), halves, verify=["python", "check.py"], held_out=["pytest", "-q"]).run()
 
 
 def test_the_files_that_words_name() -> None:
@@ -94,12 +86,6 @@ def test_the_code_of_a_repository_is_guessed() -> None:
         "shop", "tool.py",
     ]  # fmt: skip
     assert likely_code(["README.md", "docs/x.py"]) == []
-
-
-def test_a_repository_without_code_asks_for_the_paths(tmp_path: Path) -> None:
-    (tmp_path / "README.md").write_text("nothing")
-    with pytest.raises(RepairError, match="name what may be changed"):
-        WorkingCopy(tmp_path)
 
 
 def test_one_command_or_a_list_of_them() -> None:
@@ -138,23 +124,19 @@ def test_a_prepared_copy_that_was_ended_is_made_anew(halves: Path) -> None:
     copy = WorkingCopy(halves, ["."])
     with Verifier(["python", "-c", "import m"]) as verifier:
         assert verifier.run(copy).ok
-        assert verifier._prepared is not None
-        verifier._prepared.close()
+        verifier.close()
         assert verifier.run(copy).ok
 
 
-def test_tests_start_python_where_the_policy_lists_it(halves: Path) -> None:
+def test_tests_start_python_and_what_the_policy_lists(halves: Path) -> None:
     (halves / "test_m.py").write_text(
         "import subprocess, sys, pytest\n\ndef test_program():\n"
         "    assert subprocess.check_output([sys.executable, '-c', 'print(6 * 7)'], text=True) == '42\\n'\n\n"
         "def test_other():\n    with pytest.raises(OSError):\n        subprocess.run(['/usr/bin/env'])\n"
     )
-    copy = WorkingCopy(halves, ["."])
-    refused = Verifier(["pytest", "-q"]).run(copy)
-    assert refused.failing == {"test_m.py::test_program"}
-    allowed = Verifier(["pytest", "-q"], policy=PYTHON).run(copy)
-    assert allowed.ok, allowed.log
-    assert allowed.outcomes == {"test_m.py::test_program": "passed", "test_m.py::test_other": "passed"}
+    verdict = Verifier(["pytest", "-q"]).run(WorkingCopy(halves, ["."]))
+    assert verdict.ok, verdict.log
+    assert verdict.outcomes == {"test_m.py::test_program": "passed", "test_m.py::test_other": "passed"}
 
 
 def test_a_line_of_a_shell_starts_what_the_policy_lists(halves: Path) -> None:
@@ -162,34 +144,12 @@ def test_a_line_of_a_shell_starts_what_the_policy_lists(halves: Path) -> None:
     line = ["bash", "-c", f"{sys.executable} -c 'import m' && {sys.executable} check.py"]
     verdict = Verifier(line, policy=PYTHON).run(WorkingCopy(halves, ["."]))
     assert not verdict.ok and "four" in verdict.log
-    assert not Verifier(["bash", "-c", f"{sys.executable} -c 'import m'"]).run(WorkingCopy(halves, ["."])).ok
+    assert not Verifier(["bash", "-c", "env true"]).run(WorkingCopy(halves, ["."])).ok
 
 
 def test_a_policy_for_guest_code_is_refused(halves: Path) -> None:
     with pytest.raises(RepairError, match=r"needs language\.mode: python"):
         Verifier(["pytest"], policy="standard").run(WorkingCopy(halves, ["."]))
-
-
-FORGED = """\
-import sys
-frame = sys._getframe()
-while not frame.f_code.co_filename.endswith("child/step/execute.py"):
-    frame = frame.f_back
-encode = frame.f_globals["encode"]
-frame.f_globals["encode"] = lambda value, **options: encode({}, **options)
-"""
-
-
-@pytest.mark.parametrize(
-    ("value", "ended", "said"),
-    [("[0, '', 0]", "exit", "did not say how it ended"), ("['none\\x1b[2J' * 10_000, '']", "missing", "none")],
-    ids=["of another shape", "what a terminal would obey"],
-)
-def test_what_the_code_says_of_its_end_is_a_strangers_word(halves: Path, value: str, ended: str, said: str) -> None:
-    (halves / "check.py").write_text(FORGED.format(value))
-    verdict = Verifier(["python", "check.py"]).run(WorkingCopy(halves, ["."]))
-    assert (verdict.ok, verdict.ended) == (False, ended)
-    assert said in verdict.log and "\x1b" not in verdict.log and len(verdict.log) < 10_000
 
 
 @pytest.mark.parametrize(
@@ -201,40 +161,38 @@ def test_what_the_code_says_of_its_end_is_a_strangers_word(halves: Path, value: 
     ],
 )
 def test_a_program_that_a_shell_may_not_start_is_explained(log: str) -> None:
-    assert PROGRAMS in _read(["bash"], 6000, 1, f"first\n{log}\n", {}).log
-    assert PROGRAMS not in _read(["bash"], 6000, 1, "bash: line 1: /root/x: No such file or directory", {}).log
-
-
-class Reports:
-    """What stands for a session: the report of a program."""
-
-    def __init__(self, report: bytes) -> None:
-        self.report = report
-
-    def read_file(self, name: str, *, max_bytes: int) -> bytes:
-        if len(self.report) > max_bytes:
-            raise WorkspaceError("it is too large")
-        return self.report
+    assert PROGRAMS in read_log(["bash"], 6000, 1, f"first\n{log}\n", {}).log
+    assert PROGRAMS not in read_log(["bash"], 6000, 1, "bash: line 1: /root/x: No such file or directory", {}).log
 
 
 END = b'{"status": 3, "place": "m.py"}\n'
 
 
-@pytest.mark.parametrize("filling", [b"\n", b"1\n", b"[]\n"])
+@pytest.mark.parametrize("filling", [b"\n", b"1\n", b"[]\n", b"[\n", b'["b", "begun"]\n'])
 def test_of_a_long_report_so_many_lines_are_read_and_the_last_one(
     monkeypatch: pytest.MonkeyPatch, filling: bytes
 ) -> None:
-    monkeypatch.setattr(verification, "MAX_CALLS", 100)
-    read: list[str] = []
-    monkeypatch.setattr(verification, "loads", lambda line: read.append(line) or loads(line))
-    verifier: Any = Verifier(["python", "check.py"])
-    report = b'["a", "passed"]\n' + filling * 100_000 + END
-    assert verifier._reported(Reports(report)) == {"status": 3, "place": "m.py"}
-    assert verifier._witness.outcomes == {"a": "passed"} and len(read) <= 101
+    monkeypatch.setattr(witness, "MAX_LINES", 100)
+    report = read_report(b'["a", "passed"]\n' + filling * 1000 + b'["c", "passed"]\n' + END)
+    assert (report.status, report.place, report.outcomes) == (3, "m.py", {"a": "passed"})
 
 
-def test_of_a_report_that_is_too_long_nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    verifier: Any = Verifier(["python", "check.py"])
-    assert verifier._reported(Reports(END)) == {"status": 3, "place": "m.py"} == verifier._reported(Reports(END[:-1]))
-    monkeypatch.setattr(verification, "MAX_REPORT", len(END) - 1)
-    assert verifier._reported(Reports(END)) == {}
+def test_what_the_program_says_of_its_end_is_a_strangers_word(halves: Path) -> None:
+    """None, of another shape, too much of it, and what a terminal would obey."""
+    forged = {
+        "import os; os._exit(0)": "did not say how it ended",
+        "import os; open('../report.jsonl', 'w').write('{\"status\": []}'); os._exit(0)": "did not say how it ended",
+        "import os; open('../report.jsonl', 'w').truncate(1 << 26); os._exit(0)": "did not say how it ended",
+        "import json, os; said = {'status': 'none\\x1b[2J' * 10_000, 'place': ''}\n"
+        "open('../report.jsonl', 'w').write(json.dumps(said)); os._exit(0)": "none",
+    }
+    for program, said in forged.items():
+        (halves / "check.py").write_text(program)
+        verdict = Verifier(["python", "check.py"]).run(WorkingCopy(halves, ["."]))
+        assert not verdict.ok and said in verdict.log, program
+        assert "\x1b" not in verdict.log and len(verdict.log) < 10_000
+
+
+def test_a_held_out_command_must_name_what_it_holds_out(halves: Path) -> None:
+    with pytest.raises(RepairError, match="names no file of the repository"):
+        RepairAgent(ScriptedModel([]), halves, verify=["python", "check.py"], held_out=["pytest", "-q"]).run()

@@ -33,7 +33,7 @@ ONLY_BLOCKING = {Session: {"namespace"}}
 ONLY_AWAITED = {AsyncSession: {"names", "remove"}, AsyncPlugin: {"iterate"}}
 """A mapping cannot be awaited: in the other face its parts are methods."""
 BY_HAND = (
-    {"open", "reopen", "session", "map", "map_as_completed", "stream", "call", "iterate"}
+    {"open", "reopen", "map", "map_as_completed", "stream", "call", "iterate"}
     | {"run", "result"}
     | {"read_file", "write_file", "list_files"}
 )

@@ -203,7 +203,8 @@ def calls_of(session: Session) -> list[str]:
     def profile(frame: Any, event: str, argument: Any) -> None:
         if event != "call" or frame.f_back is None:
             return
-        if frame.f_back.f_code is SessionCore.run.__code__ or "record" in frame.f_code.co_filename:
+        recording = frame.f_globals.get("__name__", "").startswith("safeexec.recordings.")
+        if frame.f_back.f_code is SessionCore.run.__code__ or recording:
             called.append(frame.f_code.co_name)
 
     sys.setprofile(profile)

@@ -112,10 +112,10 @@ def test_a_session_has_its_history_in_memory() -> None:
 VALUE = form.Value("1")
 
 
-def far_back(back: form.RolledBack) -> Callable[[int], list[form.AnyRecord]]:
+def far_back(back: form.RolledBack) -> Callable[[int], list[form.Record]]:
     """As many changes, and as many ways back over all of them."""
 
-    def made(n: int) -> list[form.AnyRecord]:
+    def made(n: int) -> list[form.Record]:
         changes = [form.Set(name="x", value=VALUE, now=step) for step in range(n)]
         return [*changes, form.Named(name="c"), *[back, form.RolledBack(name="c")] * n]
 

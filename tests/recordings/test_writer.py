@@ -14,19 +14,19 @@ import pytest
 from safeexec import RecordOptions
 from safeexec.errors import RecordingError
 from safeexec.recordings import writer as module
-from safeexec.recordings.format import FORMAT, Heading, Note, Record
+from safeexec.recordings.format import FORMAT, Heading, Note, Record, Stop
 from safeexec.recordings.reader import Recording
-from safeexec.recordings.writer import RecordWriter, numbered
+from safeexec.recordings.writer import RecordWriter
 from tests.alone import alone
 
-FIRST = numbered(Heading(format=FORMAT, safeexec="0", python="3"))
+FIRST = Heading(format=FORMAT, safeexec="0", python="3")
 
 
 def test_lines_come_in_order_and_end_with_a_stop(tmp_path: Path) -> None:
     writer = RecordWriter(RecordOptions(path=tmp_path / "r.jsonl"))
     writer.add(FIRST)
     for number in range(1000):
-        writer.add(numbered(Note(text=str(number))))
+        writer.add(Note(text=str(number)))
     writer.close()
     writer.close()
     first, *notes, last = Recording(tmp_path / "r.jsonl")
@@ -48,7 +48,7 @@ def test_it_ends_at_its_size_and_says_so(tmp_path: Path) -> None:
     writer = RecordWriter(RecordOptions(path=tmp_path / "r.jsonl", max_mb=1))
     writer.add(FIRST)
     for _ in range(20):
-        writer.add(numbered(Note(text="x" * 100_000)))
+        writer.add(Note(text="x" * 100_000))
     writer.flush()
     assert "it has reached its size" in writer.problem
     writer.close()
@@ -62,7 +62,7 @@ def test_the_files_beside_it_are_counted_while_it_grows(tmp_path: Path, monkeypa
     writer.add(FIRST)
     writer.flush()
     (tmp_path / "other").write_bytes(bytes(1 << 20))
-    writer.add(numbered(Note(text="one too many")))
+    writer.add(Note(text="one too many"))
     writer.flush()
     assert writer.problem.startswith(f"the files in {tmp_path} take 1 MiB, and total_mb allows 1: move some away")
     writer.close()
@@ -78,7 +78,7 @@ def test_a_line_that_no_reader_takes_is_not_written(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(module, "LINE_BYTES", 1000)
     writer = RecordWriter(RecordOptions(path=tmp_path / "r.jsonl"))
     writer.add(FIRST)
-    writer.add(numbered(Note(text="x" * 1000)))
+    writer.add(Note(text="x" * 1000))
     writer.close()
     assert writer.problem.startswith("one line would have taken 10") and writer.problem.endswith("and 1000 are allowed")
     assert [type(record).__name__ for record in Recording(tmp_path / "r.jsonl")] == ["Heading", "Stop"]
@@ -124,11 +124,17 @@ def test_who_is_faster_than_the_disk_waits_and_then_gives_up(monkeypatch: pytest
 def test_large_records_that_wait_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "WAITING_BYTES", 10_000)
     monkeypatch.setattr(module, "PAUSE_SECONDS", 60.0)
+    written: list[int] = []
+
+    def note(n: int, at: float) -> Note:
+        written.append(n)
+        return Note(n=n, at=at, text="x" * 5000)
+
     writer = RecordWriter(RecordOptions(path=tmp_path / "r.jsonl"))
     writer.add(FIRST)
-    for _ in range(20):
-        writer.add(numbered(Note(text="x" * 5000)), 5000)
-        assert len(writer._waiting) <= 3, "who brings more has it written first, and waits for no pause"
+    for brought in range(1, 21):
+        writer.add(note, 5000)
+        assert brought - len(written) <= 3, "who brings more has it written first, and waits for no pause"
     writer.close()
     assert not writer.problem and len(list(Recording(tmp_path / "r.jsonl"))) == 22
 
@@ -152,9 +158,8 @@ def test_a_full_disk_ends_the_recording_and_not_the_session(tmp_path: Path) -> N
     path = tmp_path / "r.jsonl"
     done = alone(FULL, path)
     assert done.stdout == "['the recording of this session has stopped: File too large']\n", done.stderr
-    recording = Recording(path)
-    records = list(recording)
-    assert not recording.torn and recording.stop is None and len(records) > 4
+    records = list(Recording(path))
+    assert path.read_bytes().endswith(b"\n") and not isinstance(records[-1], Stop) and len(records) > 4
 
 
 KILLED = """

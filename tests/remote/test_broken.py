@@ -42,7 +42,6 @@ class Between:
         self._sockets: list[socket.socket] = []
         self.asked: Counter[str] = Counter()
         """How often each method was asked for."""
-        self.closed = False
         self._lock = threading.Lock()
         self._start(self._accept)
 
@@ -53,7 +52,6 @@ class Between:
 
     def close(self) -> None:
         """All connections end, and there are no new ones."""
-        self.closed = True
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
@@ -380,33 +378,6 @@ def test_a_client_that_dies_stops_its_step(server: Server) -> None:
         while is_busy(session):
             pause()
         assert 5 < monotonic() - died < 30 and session.get("count") == 0
-
-
-def test_a_call_is_made_again_at_no_other_server(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "PAUSES", (0.1, 0.1))
-    places = [Between(server.port), Between(server.port)]
-    first, second = places
-    try:
-        with connect([place.url for place in places], server.token) as sandbox:
-            first.cut("sessions", before_the_last)
-            sandbox.session().close()
-            assert (first.asked["sessions"], second.asked["sessions"]) == (2, 0)
-
-            def for_ever(_: bytes) -> int:
-                threading.Thread(target=first.close).start()
-                while not first.closed:
-                    pause()
-                return 0
-
-            first.cut("sessions", for_ever)
-            with pytest.raises(SandboxClosed, match="does not answer"):
-                sandbox.session()
-            assert second.asked["sessions"] == 0, "the first one may have begun it"
-            sandbox.session().close()
-            assert second.asked["sessions"] == 1
-    finally:
-        for place in places:
-            place.close()
 
 
 def test_a_refusal_is_not_asked_for_again(server: Server, between: Between) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import resource
 import socket
+from contextlib import closing
 from http.client import HTTPConnection
 
 import pytest
@@ -25,13 +26,21 @@ def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(
         connect(f"https://127.0.0.1:{silent.getsockname()[1]}", "token")
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch, several: bool) -> None:
+def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core, "PATIENCE_SECONDS", 0.2 - core.Policy().limits.max_wall_seconds)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # the kernel takes the connection
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(SandboxError, match="answered in time"):
-            connect([url] if several else url, "token")
+            connect(url, "token")
+
+
+@pytest.mark.parametrize("wrong", [float("inf"), object()])
+def test_what_cannot_be_sent_is_said_at_once(wrong: object) -> None:
+    with (
+        closing(http.HttpWire("http://127.0.0.1:1", "t")) as wire,
+        pytest.raises((TypeError, ValueError), match="JSON"),
+    ):
+        wire.ask("sandbox.session", {"queue_seconds": wrong})
 
 
 def test_a_kept_connection_may_have_any_descriptor() -> None:

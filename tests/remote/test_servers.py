@@ -22,7 +22,7 @@ from safeexec.remote import http
 from safeexec.remote.calls import raised
 from safeexec.remote.pipe import PipeWire
 from tests.footprint import pause
-from tests.remote.doors import command, nobody
+from tests.remote.commands import command, nobody
 from tests.servers.serving import needs_server, serving
 
 LIAR = """
@@ -235,8 +235,8 @@ def test_an_address_that_is_none(url: str) -> None:
 
 
 def test_one_of_the_two_is_needed() -> None:
-    for wrong in ({}, {"url": "http://x", "command": ["x"]}):
-        with pytest.raises(TypeError, match="the url of a server, or command="):
+    for wrong in ({}, {"url": "http://x", "command": ["x"]}, {"url": ["http://x", "http://y"]}):
+        with pytest.raises(TypeError, match=r"the url of a server, or command=|takes one url; several servers"):
             connect(**wrong)
 
 

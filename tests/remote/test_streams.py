@@ -14,16 +14,15 @@ from safeexec.remote import calls, http, pipe
 from safeexec.remote.calls import Asked
 
 
-def ending(asked: Asked) -> http.End:
-    return lambda answer: asked.fail(answer) if isinstance(answer, Exception) else asked.finish(answer)
-
-
 def followed(data: bytes) -> tuple[list[tuple[str, Any]], Any]:
     """The events of a stream of these bytes, and the answer. Raises what comes of it."""
     asked, response = Asked(), io.BytesIO(data)
     try:
-        http._follow(response, asked, ending(asked))  # type: ignore[arg-type]
-        return asked.came()[0], asked.answer()
+        answer = http._follow(response, asked)  # type: ignore[arg-type]
+        events, over = asked.came()
+        if over or isinstance(answer, Exception):
+            raise answer if isinstance(answer, Exception) else asked.answer()
+        return events, answer
     finally:
         asked.close()
 

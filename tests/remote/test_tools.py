@@ -20,7 +20,6 @@ from safeexec import (
     ProtocolError,
     Sandbox,
     SandboxClosed,
-    SandboxError,
     ToolError,
     async_connect,
     connect,
@@ -29,7 +28,7 @@ from safeexec import (
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.remote import container, core
 from safeexec.results.jsonable import to_base64
-from tests.remote.doors import command
+from tests.remote.commands import command
 from tests.remote.test_container import ENGINE, REAL
 from tests.remote.test_servers import RESULT, liar
 from tests.servers.serving import needs_server, serving
@@ -202,8 +201,6 @@ def test_tools_that_cannot_be_are_refused_at_once(tmp_path: Path) -> None:
         connect(command=command("standard"), tools=[tool(effect="deferred")(order)])
     with pytest.raises(ToolError, match="follows the steps"):
         Sandbox("standard", tools=[tool(effect="deferred")(order)], engine="container").open()
-    with pytest.raises(SandboxError, match="a single address"):
-        connect(["http://a:1", "http://b:1"], "token", tools=[price])
 
 
 def test_a_client_has_a_few_sets_of_tools_and_the_oldest_idle_one_goes() -> None:

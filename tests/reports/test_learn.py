@@ -9,7 +9,7 @@ import pytest
 from safeexec import Policy, RecordOptions
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import content, encoded, packed
-from safeexec.recordings.writer import RecordWriter, numbered
+from safeexec.recordings.writer import RecordWriter
 from safeexec.reports.learn import Learnt
 from safeexec.results.outcomes import ErrorInfo, Usage
 
@@ -19,7 +19,7 @@ HEADING = form.Heading(format=form.FORMAT, safeexec="0", python="3")
 def learnt_from(path: Path, *records: form.Record) -> Learnt:
     writer = RecordWriter(RecordOptions(path=path))
     for record in records:
-        writer.add(numbered(record))
+        writer.add(record)
     writer.close()
     assert not writer.problem
     return Policy.learn([path])

@@ -87,7 +87,6 @@ WHY = {
     "cli/container.py": OWN + "its own modules and metadata, of which it makes a wheel; starts the engine of the user",
     "cli/example.py": OWN + "its own examples",
     "cli/jupyter.py": OWN + "writes JSON; a name of a command line, to 100 characters",
-    "cli/many.py": OWN + "writes JSON",
     "cli/plugin.py": OWN + "settings of the command line; writes JSON",
     "cli/policy.py": OWN + "writes JSON",
     "cli/typed.py": BOUND + "what the user types, as tokens, each line once; what the tokenizer raises is caught",

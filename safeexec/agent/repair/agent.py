@@ -26,7 +26,7 @@ no files. Work like this: read the failing verification below, look at the code 
 in one sentence what is wrong, make the smallest change that mends it (replace_text), call \
 verify("what the change does"), and look at its verdict. A change that makes things better is committed; one that \
 makes things worse is rolled back at once. Mend the code, not the tests. The verification has no network and starts no \
-other program: what fails for that alone is not yours to mend.
+program but Python: what fails for that alone is not yours to mend.
 When the verification passes, reply in plain text what was wrong and what you changed."""
 _TOOLS = (
     "The repository is reached by tools: read_file(path), list_files(), search(text); replace_text(path, old, new), "
@@ -47,8 +47,8 @@ class RepairAgent:
     held_out    the same, run at the end: the model sees neither the files that it names nor what it says, and a
                 repair is `ok` only if it passes too
     editable    the only paths that change; without them what looks like the code of the repository
-    policy      commands run under it; it may list programs that they start (`danger_allow_commands`): Python for tests
-                that start it, what `bash -c` calls
+    policy      commands run under it; they start Python, and the programs that it lists (`danger_allow_commands`): what
+                `bash -c` calls
     approval    `approval(action, diff)` is asked before high-risk changes: deleting files, changing tests or what
                 configures them. True allows, a text says why not. Without it they are refused
 

@@ -224,17 +224,10 @@ class WorkingCopy:
 
         A file is replaced and not written into: no link and no other name of it leads to what is written.
         """
-        self._write_back(paths, self._accepted)
-
-    def revert(self, paths: Iterable[str]) -> None:
-        """Write files as they were in the original. Raises RepairError as `apply` does."""
-        self._write_back(paths, self._base)
-
-    def _write_back(self, paths: Iterable[str], wanted: Mapping[str, bytes]) -> None:
         try:
             with opened(self.original) as top:
                 now = {path: self._original(top, path) for path in paths}
-                self._replace(top, {path: (before, wanted.get(path)) for path, before in now.items()})
+                self._replace(top, {path: (before, self._accepted.get(path)) for path, before in now.items()})
         except OSError as error:
             raise RepairError(f"{self.original}: {error.strerror}; nothing was applied") from error
 

@@ -1,11 +1,10 @@
 """Run verifications on throw-away copies of the tree, confined, and read what came of them.
 
 The tree is unpacked once, in a session that imports nothing of it; each run is a branch of that session, with the
-changes of the attempt written into it. So every attempt begins with the same files and with no module of the tree.
+changes of the attempt written into it. So every attempt begins with the same files.
 
-A command that is Python (`pytest …`, `python -m package …`, `python script.py …`) runs inside its branch: no program
-is started at all, unless the policy lists Python among its programs. Other commands start exactly the programs that
-the policy lists. Either way: no network, the copy alone is writable, time and memory end.
+A verification is a program of that branch: Python, or what the command or the policy names, and no other program. There
+is no network, the copy alone is writable, time and memory end.
 """
 
 from __future__ import annotations
@@ -25,9 +24,8 @@ from typing import TYPE_CHECKING, Any
 from safeexec import Policy, PolicyError, Sandbox, SandboxError, Session, WorkspaceError
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.verdicts import Verification, together
-from safeexec.agent.repair.witness import MAX_CALLS, SOURCE, Witness
+from safeexec.agent.repair.witness import SOURCE, Report, read_report
 from safeexec.common.text import head_and_tail, printable
-from safeexec.untrusted.json_text import loads
 
 if TYPE_CHECKING:
     from safeexec.agent.repair.copies import WorkingCopy
@@ -37,9 +35,8 @@ _ARCHIVE = "changes.tar"
 _SCRIPT = "verify.py"
 _REPORT = "report.jsonl"
 _BEGIN = """\
-import importlib.util, json, os, runpy, sys, tarfile, traceback
+import os, tarfile
 os.environ.update(NO_COLOR="1", PYTHONDONTWRITEBYTECODE="1")
-sys.dont_write_bytecode = True
 """
 _CHANGE = f"""\
 for path in gone:
@@ -54,8 +51,11 @@ with tarfile.open({_ARCHIVE!r}) as archive:
 os.remove({_ARCHIVE!r})
 """
 _PROGRAM = """\
-__file__ = sys._getframe().f_code.co_filename
-os.environ.update(HOME=os.getcwd(), NO_COLOR="1", PYTHONDONTWRITEBYTECODE="1")
+import importlib.util, json, os, runpy, sys, traceback
+_report = open(os.path.join("..", {report!r}), "a", buffering=1)
+del sys.path[0]
+os.environ.update(HOME=os.path.dirname(os.getcwd()), NO_COLOR="1", PYTHONDONTWRITEBYTECODE="1")
+sys.dont_write_bytecode = True
 sys.argv = {argv!r}
 {witness}sys.path[:0] = [path for path in map(os.path.abspath, {paths!r}) if os.path.isdir(path)]
 try:
@@ -80,19 +80,6 @@ except BaseException as error:
     traceback.print_exception(error.with_traceback(frame))
 sys.stdout.flush()
 sys.stderr.flush()
-"""
-_IN_SESSION = """\
-os.chdir({tree!r})
-{program}
-[status if isinstance(status, str) else int(status), place]
-"""
-_AS_COMMAND = """\
-import importlib.util, json, os, runpy, sys, traceback
-_report = open(os.path.join("..", {report!r}), "a", buffering=1)
-def witness(test, outcome):
-    _report.write(json.dumps([test, outcome]) + "\\n")
-del sys.path[0]
-{program}
 _report.write(json.dumps({{"status": status if isinstance(status, str) else int(status), "place": place}}) + "\\n")
 sys.exit(status if isinstance(status, int) else 1)
 """
@@ -101,12 +88,12 @@ _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S{1,500}+)(?: - .*)?$", re.MULTI
 _UNITTEST = re.compile(r"^(?:FAIL|ERROR): (\S{1,300}+ \([^()\s]{1,300}+\))", re.MULTILINE)
 _REFUSED = "Operation not permitted"
 _NO_PROGRAM = re.compile(
-    r"Operation not permitted: '[^'\n]{1,400}'(?! ->)"
-    r"|(?:bad interpreter|: line \d{1,6}: [^\n:]{1,400}+): Permission denied"
+    r"subprocess\.py(?::[0-9]{1,6}: |\", line (?:[^\n]{1,400}\n){2,3})(?:FileNotFound|Permission)Error"
+    r"|(?:bad interpreter|: line [0-9]{1,6}: [^\n:]{1,400}+): Permission denied"
 )
 PROGRAMS = (
-    "A check may start the programs that the policy names: danger_allow_commands, --program of `safeexec repair` "
-    "(python for tests that start it; for `bash -c`, each program that it calls)."
+    "A check may start Python, and the programs that the policy names: danger_allow_commands, --program of "
+    "`safeexec repair` (for `bash -c`, each program that it calls)."
 )
 _COUNTS = re.compile(r"(?<![0-9])([0-9]{1,9}) (passed|failed|errors?|skipped|xfailed|xpassed)")
 MAX_LOG = 4 << 20
@@ -169,10 +156,8 @@ class Verifier:
         }
         self._kept = False
         self._sandbox: Sandbox | None = None
-        self._programs: frozenset[str] = frozenset()
         self._prepared: Session | None = None
         self._tree: dict[str, tuple[bytes, int]] = {}
-        self._witness = Witness()
 
     def __enter__(self) -> Verifier:
         if self._kept:
@@ -219,13 +204,10 @@ class Verifier:
                 raise RepairError(
                     f"verify: {program} is a file of the repository; name the program that runs it before it"
                 )
-        self._programs = frozenset(policy.danger_allow_commands) | needed
-        policy = policy.replace(
-            checkpoints="off", tools={"max_calls": MAX_CALLS}, limits=self._limits,
-            danger_allow_commands=sorted(self._programs),
-        )  # fmt: skip
+        programs = sorted({*policy.danger_allow_commands, *needed, sys.executable})
+        policy = policy.replace(checkpoints="off", limits=self._limits, danger_allow_commands=programs)
         try:
-            self._sandbox = Sandbox(policy, tools=[self._witness.witness], spare=0).open()
+            self._sandbox = Sandbox(policy, spare=0).open()
         except PolicyError as error:
             raise RepairError(f"verify: {error}") from error
         return self._sandbox
@@ -256,65 +238,34 @@ class Verifier:
         return session
 
     def _verdict(self, argv: list[str], files: dict[str, tuple[bytes, int]], room: int) -> Verification:
-        self._witness.begin()
         with self._attempt(files) as session:
             program = _python_program(argv)
-            if program is None:
-                return self._command(session, argv, argv, room)
-            python = next((name for name in sorted(self._programs) if _is_python(name)), None)
-            if python is None:
-                return self._in_session(session, argv, program, room)
-            session.write_file(_SCRIPT, _AS_COMMAND.format(report=_REPORT, program=program).encode())
-            return self._command(session, argv, [python, f"../{_SCRIPT}"], room)
-
-    def _in_session(self, session: Session, argv: list[str], program: str, room: int) -> Verification:
-        result = session.run(_IN_SESSION.format(tree=_TREE, program=program), timeout=self._timeout)
-        log, error, outcomes = result.stdout + result.stderr, result.error, self._witness.outcomes
-        match result.value:
-            case [int() | str() as status, str() as place]:
-                return _read(argv, room, status, log, outcomes, exit_at=place)
-        if result.ok:  # code of the tree has changed what the step gives
-            return _read(argv, room, 1, f"{log}\nThe program did not say how it ended.", outcomes)
-        if result.outcome == "error":
-            return _read(argv, room, 1, f"{log}\n{error.traceback if error else ''}", outcomes)
-        running = f"The last test that began is {self._witness.running}." if self._witness.running else ""
-        log += f"\n{error.type}: {error.message}\n{running}" if error else ""
-        return _read(argv, room, 1, log, outcomes, ended=result.outcome)
-
-    def _command(self, session: Session, argv: list[str], words: list[str], room: int) -> Verification:
-        """Run a program. `argv` is what was asked for, `words` what is started for it."""
-        done = session.command(words, cwd=_TREE, timeout=self._timeout)
-        end = self._reported(session) if words is not argv else {}
-        log, outcomes = f"{done.stdout}{done.stderr}", self._witness.outcomes
-        status = end["status"] if isinstance(end.get("status"), str) else int(not done.ok)
-        if done.outcome in ("ok", "error") or isinstance(status, str):
-            return _read(argv, room, status, log, outcomes, exit_at=str(end.get("place", "")))
-        return _read(argv, room, status, f"{log}\n{done.message}", outcomes, ended=done.outcome)
-
-    def _reported(self, session: Session) -> dict[str, Any]:
-        """Read what a Python program wrote of its tests, and, last, of its end. It may have written anything."""
-        end: dict[str, Any] = {}
-        try:
-            data = session.read_file(_REPORT, max_bytes=MAX_REPORT)
-        except WorkspaceError:
-            return end
-        reports, _, last = data.decode("utf-8", "replace").rstrip("\n").rpartition("\n")
-        for line in (*reports.split("\n", MAX_CALLS)[:MAX_CALLS], last):
-            if not line.startswith(("[", "{")):
-                continue
-            try:
-                event = loads(line)
-            except (ValueError, RecursionError):
-                continue
-            match event:
-                case [str() as test, str() as outcome]:
-                    self._witness.witness(test, outcome)
-                case {"status": int() | str() as status, "place": str() as place}:
-                    end = {"status": status, "place": place}
-        return end
+            words = argv
+            if program is not None:
+                session.write_file(_SCRIPT, program.encode())
+                words = [sys.executable, f"../{_SCRIPT}"]
+            done = session.command(words, cwd=_TREE, timeout=self._timeout)
+            report = Report() if program is None else _report(session)
+        log, status = f"{done.stdout}{done.stderr}", report.status
+        if done.outcome not in ("ok", "error") and not isinstance(status, str):
+            running = f"\nThe last test that began is {report.running}." if report.running else ""
+            return read_log(argv, room, 1, f"{log}\n{done.message}{running}", report.outcomes, ended=done.outcome)
+        if program is not None and status is None:
+            return read_log(argv, room, 1, f"{log}\nThe program did not say how it ended.", report.outcomes)
+        if not isinstance(status, str):
+            status = int(not done.ok or bool(status))
+        return read_log(argv, room, status, log, report.outcomes, exit_at=report.place)
 
 
-def _read(
+def _report(session: Session) -> Report:
+    """Return what the Python program of a session wrote of its tests, and of its end."""
+    try:
+        return read_report(session.read_file(_REPORT, max_bytes=MAX_REPORT))
+    except WorkspaceError:
+        return Report()
+
+
+def read_log(
     argv: list[str],
     room: int,
     status: int | str,
@@ -332,7 +283,7 @@ def _read(
     ok = status == 0
     log = printable(log[-MAX_LOG:])
     if not ok and _REFUSED in log:
-        log += f"\n`{_REFUSED}` is what the sandbox answers to network, other programs and signals: there are none."
+        log += f"\n`{_REFUSED}` is what the sandbox answers to network and signals: there are none."
     if _NO_PROGRAM.search(log):
         log += f"\n{PROGRAMS}"
     if ok and not outcomes and _runs_tests(argv):
@@ -362,19 +313,13 @@ def _python_command(argv: list[str]) -> list[str] | None:
     return rest if re.fullmatch(r"python(3(\.\d+)?)?", name) else None
 
 
-def _is_python(program: str) -> bool:
-    return _python_command([program]) is not None and Path(program).name not in _PYTEST
-
-
 def _runs_tests(argv: list[str]) -> bool:
     command = _python_command(argv) or []
     return command[:1] == ["-m"] and command[1:2] in (["pytest"], ["unittest"])
 
 
 def _python_program(argv: list[str]) -> str | None:
-    """Return the step that runs a Python command in its own session; None for another program, or another use of
-    Python.
-    """
+    """Return the program that carries out a Python command; None for another command, or another use of Python."""
     command = _python_command(argv)
     paths = [".", "src"]  # an editable install points to the original tree, which is not there for the verification
     if command is None or len(command) < (2 if command[:1] in (["-m"], ["-c"]) else 1):
@@ -398,7 +343,9 @@ def _python_program(argv: list[str]) -> str | None:
             paths.insert(0, str(Path(script).parent))
         case _:
             return None
-    return _PROGRAM.format(argv=shown, witness=SOURCE, run=run, known=known, missing=missing, paths=paths)
+    return _PROGRAM.format(
+        report=_REPORT, argv=shown, witness=SOURCE, run=run, known=known, missing=missing, paths=paths
+    )
 
 
 def _change(session: Session, gone: Sequence[str], files: Mapping[str, tuple[bytes, int]]) -> None:

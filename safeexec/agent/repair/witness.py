@@ -1,5 +1,5 @@
 """Record the outcome of single tests, not from the log, which the code under test can write too: pytest and
-unittest tell the host of each test as it begins and ends.
+unittest report each test as it begins and ends.
 
 The code under test shares a process with them, so a program that sets out to forge this can. It has to be written for
 that, and shows in the diff.
@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from safeexec.untrusted.json_text import loads
+
 SOURCE = """\
 import functools, types, unittest
 
-def _watch(tell):
+def _watch():
     own = os.getpid()
 
     def note(test, outcome):
         if os.getpid() != own:
             return  # a fork of the tests' own
         try:
-            tell(str(test)[:500], outcome)
+            _report.write(json.dumps([str(test)[:500], outcome]) + "\\n")
         except Exception:
             pass  # what is not reported counts as not run
 
@@ -73,36 +75,46 @@ def _watch(tell):
         return plain(self, test, part, error)
     unittest.TestResult.addSubTest = subtest
 
-_watch(witness)
+_watch()
 """
-"""Runs in the verification's process before the command. Needs `os` and `sys`."""
+"""Runs in the verification's process before the command. Needs `json`, `os`, `sys` and the open file `_report`."""
 
-MAX_CALLS = 200_000
+MAX_LINES = 200_000
 MAX_NAME = 500
-MAX_CHARACTERS = 32 << 20
-"""Of all names that are reported: a process that is no test runner may report anything."""
 
 
 @dataclass(slots=True)
-class Witness:
-    """The host's side: the tests by name, in order, and how they ended."""
+class Report:
+    """What a verification's process wrote: the tests by name, in order, and how they ended; and how it ended itself."""
 
     outcomes: dict[str, str] = field(default_factory=dict)
     running: str = ""
     """The test that had begun last."""
-    _left: int = MAX_CHARACTERS
+    status: int | str | None = None
+    """Of its end; a text names what is missing. None where it wrote none."""
+    place: str = ""
+    """The file that raised SystemExit."""
 
-    def begin(self) -> None:
-        """Forget the run before."""
-        self.outcomes, self.running, self._left = {}, "", MAX_CHARACTERS
 
-    def witness(self, test: str, outcome: str) -> None:
-        """The tool that the verification's process calls."""
-        test = test[:MAX_NAME].removeprefix("unittest.loader._FailedTest.")  # a module that cannot be imported
-        self._left -= len(test)
-        if self._left < 0:
-            raise ValueError("the names of the tests are too long")  # what is not reported counts as not run
-        if outcome == "begun":
-            self.running = test
-        elif outcome in ("passed", "failed", "skipped", "xfailed") and self.outcomes.get(test) != "failed":
-            self.outcomes[test] = outcome
+def read_report(data: bytes) -> Report:
+    """Return what a report says. It may hold anything: what cannot be read is left out, and counts as not run."""
+    report = Report()
+    lines, _, last = data.decode("utf-8", "replace").rstrip("\n").rpartition("\n")
+    for line in (*lines.split("\n", MAX_LINES)[:MAX_LINES], last):
+        if not line.startswith(("[", "{")):
+            continue
+        try:
+            event = loads(line)
+        except (ValueError, RecursionError):
+            continue
+        match event:
+            case [str() as test, "begun"]:
+                report.running = test[:MAX_NAME]
+            case [str() as test, "passed" | "failed" | "skipped" | "xfailed" as outcome]:
+                # A module that cannot be imported is a test of unittest's own.
+                test = test[:MAX_NAME].removeprefix("unittest.loader._FailedTest.")
+                if report.outcomes.get(test) != "failed":
+                    report.outcomes[test] = outcome
+            case {"status": int() | str() as status, "place": str() as place}:
+                report.status, report.place = status, place
+    return report

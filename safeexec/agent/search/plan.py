@@ -1,5 +1,4 @@
-"""Plan the next step of a search from its tree. Pure: figures are handed in, and what is random comes from a
-seed.
+"""Plan the next step of a search from its tree. Pure: figures are handed in.
 
 Nothing here depends on the order in which programs end: the choice is made when all that were chosen before are
 recorded, and they are recorded in the order in which they were proposed.
@@ -10,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isnan
-from random import Random
 from typing import Literal
 
 from safeexec.agent.search.tree import FAILED, OPEN, UNSCORED, UNTRIED, SearchNode, SearchTree, rank
@@ -70,7 +68,6 @@ class Plan:
         width: int | None = None,
         depth: int | None = None,
         budget: Budget | None = None,
-        seed: int = 0,
         goal: float | None = None,
     ) -> None:
         if method not in DEPTH:
@@ -87,7 +84,6 @@ class Plan:
         self.width = WIDTH[method] if width is None else width
         self.depth = depth or DEPTH[method]
         self.budget = Budget() if budget is None else budget
-        self.seed = seed
         self.goal = goal
 
     # The budget
@@ -106,10 +102,6 @@ class Plan:
 
     def _waiting(self) -> list[SearchNode]:
         return [node for node in self.tree.nodes if node.status == UNTRIED]
-
-    def random(self, node: SearchNode) -> Random:
-        """Return the same numbers for the same node, whoever asks and when."""
-        return Random(f"{self.seed}:{node.id}")
 
     # The next step
 

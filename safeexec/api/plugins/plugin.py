@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import partial
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -47,6 +46,20 @@ OBJECTIONS = 20
 TURN_SECONDS = 3600.0
 
 
+class PluginOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a plugin is loaded: the keywords of `Sandbox.plugin`."""
+
+    exports: Exports | None
+    tools: Tools
+    state: State
+    timeout: float | None
+    name: str | None
+    settings: Mapping[str, Any] | None
+    api: int | None
+    record: Any
+    limits: Mapping[str, Any]
+
+
 class Staying(NamedTuple):
     """What the core gives for an object that stays in the plugin; its API makes a `Handle` of it."""
 
@@ -72,37 +85,19 @@ cancelled ends in another task.
 class PluginCore:
     """One plugin without its I/O."""
 
-    def __init__(
-        self,
-        sandbox: RecordedSandbox,
-        source: Source,
-        *,
-        exports: Exports | None,
-        tools: Tools,
-        state: State,
-        timeout: float | None,
-        name: str | None,
-        limits: Mapping[str, Any],
-        settings: Mapping[str, Any] | None = None,
-        api: int | None = None,
-        record: Any = None,
-    ) -> None:
-        if state not in ("keep", "fresh"):
-            raise PluginError(f"state={state!r}: a plugin's state is 'keep' or 'fresh'")
+    def __init__(self, sandbox: RecordedSandbox, source: Source, options: PluginOptions) -> None:
+        if options.state not in ("keep", "fresh"):
+            raise PluginError(f"state={options.state!r}: a plugin's state is 'keep' or 'fresh'")
         self._sandbox = sandbox
         self._source = source
-        self._wanted = exports
-        self._name = name
-        self._tools = tools_from(tools)
-        self._limits = {**limits, **({"checkpoints": "off"} if state == "fresh" else {})}
-        self._timeout = timeout
+        self._options = options
+        self._tools = tools_from(options.tools)
+        self._settings = dict(options.settings or {})
+        self._timeout = options.timeout
         self._turnstile = Turnstile(1)
-        self._settings = dict(settings or {})
-        self._api = api
-        self._record = None if record is False else record
+        self.state: State = options.state
         self._recording: SessionRecording | None = None
         self._released: deque[HeldPlace] = deque()
-        self.state = state
         self.definition = self._defined(source)
         self.exports: dict[str, m.Export] = {}
         self._loaded: Loaded | None = None
@@ -115,10 +110,10 @@ class PluginCore:
         """What it gives, by the interface."""
 
     def _defined(self, source: Source) -> Definition:
-        definition = define(source, exports=self._wanted, name=self._name)
-        manifest = definition.manifest
-        if self._api is not None and manifest.api is not None and manifest.api != self._api:
-            raise PluginError(f"{definition.title} is written for api {manifest.api}; this host has {self._api}")
+        definition = define(source, exports=self._options.exports, name=self._options.name)
+        manifest, api = definition.manifest, self._options.api
+        if api is not None and manifest.api is not None and manifest.api != api:
+            raise PluginError(f"{definition.title} is written for api {manifest.api}; this host has {api}")
         setting_values(definition.title, manifest.settings, self._settings)
         wanted = manifest.policy
         if wanted is not None and wanted != self._sandbox.policy.name:
@@ -130,15 +125,14 @@ class PluginCore:
 
     def load(self) -> Core[None]:
         """Run the plugin's main module. Raises `PluginError`; what was loaded before stays in service then."""
-        loaded = Loaded(
-            (yield from self._sandbox.new_session(**{"label": self.definition.name, **self._limits})),
-            fresh=self.state == "fresh",
-        )
+        fresh = self.state == "fresh"
+        limits = {"label": self.definition.name, **self._options.limits, **({"checkpoints": "off"} if fresh else {})}
+        loaded = Loaded((yield from self._sandbox.new_session(**limits)), fresh=fresh)
         try:
-            if self._record is not None:
+            if self._options.record not in (None, False):
                 self._follow(loaded.core)
             exports = yield from self._install(loaded.core)
-            if self.state == "fresh":
+            if fresh:
                 yield from loaded.freeze()
         except BaseException:
             yield from loaded.close()
@@ -154,7 +148,7 @@ class PluginCore:
         if self._recording is None:
             from safeexec.recordings import recorder  # with the modules of recordings
 
-            self._recording = recorder.record(core, self._record)
+            self._recording = recorder.record(core, self._options.record)
         elif self._recording.over:
             raise RecordingError(
                 f"the session of {self.definition.name} was closed, and its recording ended with that: load it anew, "
@@ -321,7 +315,7 @@ class PluginCore:
         return msgspec.structs.replace(result, error=msgspec.structs.replace(error, file=path))
 
     def release(self, place: HeldPlace) -> None:
-        """The host let go of an object of the plugin's; told with the next call. From any thread."""
+        """Note that the host let go of an object of the plugin's; told with the next call. From any thread."""
         self._released.append(place)
 
     def _to_release(self, loaded: Loaded) -> list[int]:
@@ -353,8 +347,8 @@ class PluginCore:
             self._leave(call)
 
     def _turn(self) -> Core[_PluginCall]:
-        """Return one call at a time: threads and tasks that call one plugin wait for each other, first come first
-        served.
+        """Return a call when it is its turn: threads and tasks that call one plugin wait for each other, first come
+        first served.
 
         A tool that calls the plugin which called it would wait for itself.
         """
@@ -483,9 +477,7 @@ class Plugin(PluginAPI):
     def __enter__(self) -> Plugin:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
@@ -512,7 +504,7 @@ class Plugin(PluginAPI):
         *,
         timeout: float | None = None,
     ) -> Core[Result]:
-        """As `call`, but gives the whole `Result` (output, usage, tool calls) and raises nothing for what the plugin
+        """Call an export, and give the whole `Result` (output, usage, tool calls). Raises nothing for what the plugin
         does.
         """
         result, items = yield from self._core.invoke(name, args, dict(kwargs or {}), timeout)

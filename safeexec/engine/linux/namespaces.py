@@ -144,6 +144,6 @@ def leave_old_root() -> None:
     os.rmdir(_OLD_ROOT)
 
 
-def seal_root() -> None:
+def make_root_read_only() -> None:
     """Make the tmpfs of the root read-only; mounts beneath keep their own flags. Raises OSError."""
     set_flags("/", MOUNT_READ_ONLY | MOUNT_NOSUID | MOUNT_NODEV, recursive=False)

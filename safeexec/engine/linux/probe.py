@@ -319,6 +319,6 @@ def _shared_namespaces(report: _Reporter) -> None:
         namespaces.bind("/dev/null", devices=True)
         namespaces.mount_proc()
         namespaces.leave_old_root()
-        namespaces.seal_root()
+        namespaces.make_root_read_only()
 
     _in_a_fork(lambda: report.attempt("mount", act))

@@ -126,7 +126,7 @@ def _new_root(plan: ZygoteConfinement) -> None:
             os.symlink(target, place)
     namespaces.mount_proc()
     namespaces.leave_old_root()
-    namespaces.seal_root()
+    namespaces.make_root_read_only()
 
 
 def _drop_rights(plan: ZygoteConfinement) -> None:

@@ -12,7 +12,7 @@ from safeexec.errors import ProtocolError
 from safeexec.protocol.conversation import TooMuch
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Formula, Opaque, Scalar
-from safeexec.protocol.values.reader import Clock, Reader, UnknownZone, array_length, named_zone, unpack_list
+from safeexec.protocol.values.reader import Clock, Reader, UnknownZone, array_length, named_zone, refuse, unpack_list
 
 _unpack_map = msgspec.msgpack.Decoder(dict[str, Scalar]).decode
 _INLINE = {f.NONE[0]: None, f.TRUE[0]: True, f.FALSE[0]: False}
@@ -134,8 +134,7 @@ def _dict(r: Reader, depth: int) -> dict[Any, Any]:
 def _decimal(r: Reader, depth: int) -> Any:
     r.spend(f.OBJECT)
     data = bytes(r.chunk())
-    if not f.DECIMAL_TEXT.match(data) or (r.in_key and len(data) > f.MAX_KEY_DECIMAL):
-        raise ProtocolError("a bad Decimal in a value")
+    refuse(not f.DECIMAL_TEXT.match(data) or (r.in_key and len(data) > f.MAX_KEY_DECIMAL), "a bad Decimal in a value")
     from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOperation
 
     # A context of its own: the host's may trap, round or be narrower than the number.
@@ -147,8 +146,7 @@ def _fraction(r: Reader, depth: int) -> Any:
     r.spend(f.OBJECT)
     numerator, denominator = r.integer(), r.integer()
     bits = max(numerator.bit_length(), denominator.bit_length())
-    if bits > 8 * f.MAX_FRACTION_INT or denominator <= 0:
-        raise ProtocolError("a bad Fraction in a value")
+    refuse(bits > 8 * f.MAX_FRACTION_INT or denominator <= 0, "a bad Fraction in a value")
     if bits > 512:
         r.check_time()
     from fractions import Fraction
@@ -182,8 +180,7 @@ def _zone(r: Reader) -> tzinfo | UnknownZone | None:
     offset = timedelta(*f.TIMEDELTA.unpack(r.take(f.TIMEDELTA.size)))
     if tag == f.NAMED_OFFSET:
         return timezone(offset, r.text())
-    if tag != f.OFFSET:
-        raise ProtocolError("a bad zone in a value")
+    refuse(tag != f.OFFSET, "a bad zone in a value")
     return timezone(offset) if offset else UTC
 
 

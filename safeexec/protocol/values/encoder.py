@@ -39,7 +39,7 @@ def encode(
     array_bytes: int | None = None,
     text: str | None = None,
 ) -> Encoded:
-    """`value` as bytes, at most about `max_bytes` of them and `max_depth` containers deep. Raises nothing.
+    """Return `value` as bytes, at most about `max_bytes` of them and `max_depth` containers deep. Raises nothing.
 
     Parts that do not fit become `Opaque` and set `truncated`. `arrays`: numpy arrays, DataFrames and Series cross by
     content, all of them together within `array_bytes` where it is given. `text` is the repr of the whole value where
@@ -74,12 +74,15 @@ def _encode_slowly(writer: Writer, value: Any) -> Encoded:
     return Encoded(b"".join(writer.parts), writer.truncated, writer.made_opaque, writer.reason)
 
 
-def _none(w: Writer, value: Any, depth: int) -> None:
-    w.emit(f.NONE, 1)
+def _object(data_of: Callable[[Any], bytes]) -> Write:
+    """Return what writes an object by the bytes that say it, and pays for it as the reader does."""
 
+    def write(w: Writer, value: Any, depth: int) -> None:
+        w.spend(f.OBJECT)
+        data = data_of(value)
+        w.emit(data, len(data))
 
-def _bool(w: Writer, value: bool, depth: int) -> None:
-    w.emit(f.TRUE if value else f.FALSE, 1)
+    return write
 
 
 def _int(w: Writer, value: int, depth: int) -> None:
@@ -99,22 +102,19 @@ def _float(w: Writer, value: float, depth: int) -> None:
     w.emit(f.TAG_FLOAT.pack(f.FLOAT, value), 9)
 
 
-def _complex(w: Writer, value: complex, depth: int) -> None:
-    w.spend(f.OBJECT)
-    w.emit(f.COMPLEX_TAG + f.COMPLEX.pack(value.real, value.imag), 17)
+def _sized(w: Writer, tag: bytes, data: bytes) -> None:
+    """Write a length and so many bytes."""
+    w.emit(f.TAG_LENGTH.pack(tag, len(data)), 5)
+    w.emit(data, len(data))
 
 
 def _str(w: Writer, value: str, depth: int) -> None:
     w.room(len(value))
-    data = value.encode("utf-8", "surrogatepass")
-    w.emit(f.TAG_LENGTH.pack(f.STR, len(data)), 5)
-    w.emit(data, len(data))
+    _sized(w, f.STR, value.encode("utf-8", "surrogatepass"))
 
 
 def _bytes(w: Writer, value: bytes, depth: int) -> None:
-    w.room(len(value))
-    w.emit(f.TAG_LENGTH.pack(f.BYTES, len(value)), 5)
-    w.emit(value, len(value))
+    _sized(w, f.BYTES, value)
 
 
 def _bytearray(w: Writer, value: bytearray, depth: int) -> None:
@@ -123,9 +123,7 @@ def _bytearray(w: Writer, value: bytearray, depth: int) -> None:
         w.opaque(value)
         return
     w.room(len(value))
-    data = bytes(value)
-    w.emit(f.TAG_LENGTH.pack(f.BYTEARRAY, len(data)), 5)
-    w.emit(data, len(data))
+    _sized(w, f.BYTEARRAY, bytes(value))
 
 
 def _list(w: Writer, value: list[Any], depth: int) -> None:
@@ -155,8 +153,7 @@ def _mapping(w: Writer, value: dict[Any, Any], depth: int) -> None:
         packed = packed_bytes(value)
         if packed is not None and (len(packed) <= w.left or len(value) > FEW):
             w.spend(2 * len(value))
-            w.emit(f.TAG_LENGTH.pack(f.PACKED_MAP, len(packed)), 5)
-            w.emit(packed, len(packed))
+            _sized(w, f.PACKED_MAP, packed)
             return
     keys, values = list(value), list(value.values())
     w.in_key += 1
@@ -184,25 +181,22 @@ def _range(w: Writer, value: range, depth: int) -> None:
         _int(w, number, depth)
 
 
-def _date(w: Writer, value: date, depth: int) -> None:
-    w.spend(f.OBJECT)
-    w.emit(f.DATE_TAG + f.DATE.pack(value.year, value.month, value.day), 5)
+def _date(value: date) -> bytes:
+    return f.DATE.pack(value.year, value.month, value.day)
 
 
 def _clock(value: time | datetime) -> bytes:
     return f.TIME.pack(value.hour, value.minute, value.second, value.microsecond, value.fold)
 
 
-def _zone(w: Writer, zone: tzinfo | None) -> None:
+def _zone(zone: tzinfo | None) -> bytes:
     if zone is None:
-        data = f.NO_ZONE
-    elif type(zone) is timezone:
-        delta, name = (*timezone.__getinitargs__(zone), "")[:2]  # type: ignore[attr-defined]
-        data = (f.NAMED_OFFSET if name else f.OFFSET) + f.TIMEDELTA.pack(delta.days, delta.seconds, delta.microseconds)
-        data += text_bytes(name[:200]) if name else b""
-    else:
-        data = f.ZONE_KEY + text_bytes(_zone_key(zone))
-    w.emit(data, len(data))
+        return f.NO_ZONE
+    if type(zone) is not timezone:
+        return f.ZONE_KEY + text_bytes(_zone_key(zone))
+    delta, name = (*timezone.__getinitargs__(zone), "")[:2]  # type: ignore[attr-defined]
+    offset = f.TIMEDELTA.pack(delta.days, delta.seconds, delta.microseconds)
+    return f.NAMED_OFFSET + offset + text_bytes(name[:200]) if name else f.OFFSET + offset
 
 
 def _zone_key(zone: tzinfo) -> str:
@@ -213,23 +207,6 @@ def _zone_key(zone: tzinfo) -> str:
     if type(key) is not str or not f.ZONE_NAME.match(key):
         raise TypeError("a zone without a proper name")
     return key
-
-
-def _time(w: Writer, value: time, depth: int) -> None:
-    w.spend(f.OBJECT)
-    w.emit(f.TIME_TAG + _clock(value), 1 + f.TIME.size)
-    _zone(w, value.tzinfo)
-
-
-def _datetime(w: Writer, value: datetime, depth: int) -> None:
-    w.spend(f.OBJECT)
-    w.emit(f.DATETIME + f.DATE.pack(value.year, value.month, value.day) + _clock(value), 5 + f.TIME.size)
-    _zone(w, value.tzinfo)
-
-
-def _timedelta(w: Writer, value: timedelta, depth: int) -> None:
-    w.spend(f.OBJECT)
-    w.emit(f.TIMEDELTA_TAG + f.TIMEDELTA.pack(value.days, value.seconds, value.microseconds), 13)
 
 
 def _decimal(w: Writer, value: Any, depth: int) -> None:
@@ -256,21 +233,12 @@ def _fraction(w: Writer, value: Any, depth: int) -> None:
     _int(w, denominator, depth)
 
 
-def _uuid(w: Writer, value: Any, depth: int) -> None:
-    w.spend(f.OBJECT)
-    w.emit(f.UUID_TAG + int.to_bytes(value.int, 16, "big"), 17)
-
-
-def _opaque_again(w: Writer, value: Opaque, depth: int) -> None:
-    w.opaque(value)
-
-
 _WRITERS: dict[type, Write] = {
-    type(None): _none,
-    bool: _bool,
+    type(None): lambda w, value, depth: w.emit(f.NONE, 1),
+    bool: lambda w, value, depth: w.emit(f.TRUE if value else f.FALSE, 1),
     int: _int,
     float: _float,
-    complex: _complex,
+    complex: _object(lambda value: f.COMPLEX_TAG + f.COMPLEX.pack(value.real, value.imag)),
     str: _str,
     bytes: _bytes,
     bytearray: _bytearray,
@@ -281,19 +249,19 @@ _WRITERS: dict[type, Write] = {
     dict: _write_dict,
     OrderedDict: _ordered_dict,
     range: _range,
-    date: _date,
-    time: _time,
-    datetime: _datetime,
-    timedelta: _timedelta,
-    Opaque: _opaque_again,
-    Formula: _opaque_again,
+    date: _object(lambda value: f.DATE_TAG + _date(value)),
+    time: _object(lambda value: f.TIME_TAG + _clock(value) + _zone(value.tzinfo)),
+    datetime: _object(lambda value: f.DATETIME + _date(value) + _clock(value) + _zone(value.tzinfo)),
+    timedelta: _object(lambda value: f.TIMEDELTA_TAG + f.TIMEDELTA.pack(value.days, value.seconds, value.microseconds)),
+    Opaque: Writer.opaque,
+    Formula: Writer.opaque,
     ByFields: write_by_fields,
 }
 
 _LATER: dict[tuple[str, str], Write] = {
     ("decimal", "Decimal"): _decimal,
     ("fractions", "Fraction"): _fraction,
-    ("uuid", "UUID"): _uuid,
+    ("uuid", "UUID"): _object(lambda value: f.UUID_TAG + int.to_bytes(value.int, 16, "big")),
 }
 """Types of modules that may not be imported: looked up in `sys.modules` when a type is not known."""
 

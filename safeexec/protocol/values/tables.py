@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.errors import ProtocolError
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values import formulas, frames
-from safeexec.protocol.values.reader import library
+from safeexec.protocol.values.reader import library, refuse
 from safeexec.protocol.values.writer import as_table, container
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _write_scalar(w: Writer, value: Any, depth: int) -> None:
 
 
 def _write_record_scalar(w: Writer, value: Any, depth: int) -> None:
-    """One record of a structured array, as a tuple."""
+    """Write one record of a structured array, as a tuple."""
     if value.dtype.names is None:
         w.opaque(value)
     else:
@@ -104,7 +104,7 @@ def _objects(w: Writer, value: Any, depth: int) -> None:
 
 
 def _records(w: Writer, value: Any, depth: int) -> None:
-    """A structured array, field by field: no offsets cross, and none can be forged."""
+    """Write a structured array, field by field: no offsets cross, and none can be forged."""
     names = list(value.dtype.names)
     _write_header(w, f.RECORDS, "|V", value.shape)
     w.put(names, depth)
@@ -113,7 +113,7 @@ def _records(w: Writer, value: Any, depth: int) -> None:
 
 
 def _masked(w: Writer, value: Any, depth: int) -> None:
-    """A masked array: what it holds, what is masked, and what stands for it."""
+    """Write a masked array: what it holds, what is masked, and what stands for it."""
     numpy = sys.modules["numpy"]
     w.put(numpy.asarray(value.data), depth)
     w.put(numpy.ma.getmaskarray(value), depth)
@@ -140,8 +140,7 @@ def read_table(r: Reader, tag: bytes, depth: int) -> Any:
     """Return the scalar, array, Series or DataFrame that starts after its tag."""
     if tag == f.NUMPY_SCALAR:
         return _read_scalar(r)
-    if depth >= r.max_depth:
-        raise ProtocolError("a value nests too deeply")
+    refuse(depth >= r.max_depth, "a value nests too deeply")
     r.check_time()
     if tag == f.ARRAY:
         return _read_array(r)
@@ -161,8 +160,7 @@ def _read_dtype(r: Reader) -> str:
 
 def _read_scalar(r: Reader) -> Any:
     dtype = _read_dtype(r)
-    if not f.SCALAR_DTYPE.match(dtype):
-        raise ProtocolError("a bad dtype in a value")
+    refuse(not f.SCALAR_DTYPE.match(dtype), "a bad dtype in a value")
     kind = dtype[1:].partition("[")[0]
     data = r.take(8 if kind in ("M8", "m8") else _PLAIN[kind].size)
     numpy = sys.modules.get("numpy")
@@ -184,7 +182,7 @@ def _plain(dtype: str, data: memoryview) -> Any:
 
 
 def _plain_time(kind: str, unit: str, number: int) -> Any:
-    """datetime64 as date or datetime, timedelta64 as timedelta; the bare number where Python's types cannot hold it."""
+    """Return datetime64 as date or datetime, timedelta64 as timedelta; the number where those cannot hold it."""
     if number == _NAT:
         return None
     name = unit.lstrip("0123456789")
@@ -206,21 +204,18 @@ def _plain_time(kind: str, unit: str, number: int) -> Any:
 
 def _read_shape(r: Reader) -> tuple[tuple[int, ...], int]:
     (dimensions,) = r.take(1)
-    if dimensions > _MAX_DIMENSIONS:
-        raise ProtocolError("an array of too many dimensions in a value")
+    refuse(dimensions > _MAX_DIMENSIONS, "an array of too many dimensions in a value")
     shape = tuple(f.INT64.unpack(r.take(8))[0] for _ in range(dimensions))
     count = 1
     for size in shape:
-        if not 0 <= size < 1 << 40:
-            raise ProtocolError("an array of an impossible shape in a value")
+        refuse(not 0 <= size < 1 << 40, "an array of an impossible shape in a value")
         count *= size
     return shape, count
 
 
 def _read_array(r: Reader) -> Any:
     dtype = _read_dtype(r)
-    if not (f.SCALAR_DTYPE.match(dtype) or f.TEXT_DTYPE.match(dtype)):
-        raise ProtocolError("a bad dtype in a value")
+    refuse(not (f.SCALAR_DTYPE.match(dtype) or f.TEXT_DTYPE.match(dtype)), "a bad dtype in a value")
     shape, count = _read_shape(r)
     size = r.length()
     r.align()
@@ -248,13 +243,12 @@ def _item_size(dtype: str) -> int:
 
 
 def _valid(numpy: Any, array: Any) -> Any:
-    """Bytes that numpy itself takes on trust: truth values other than 0 and 1, code points beyond Unicode."""
+    """Return an array without what numpy takes on trust: truth values beyond 0 and 1, code points beyond Unicode."""
     if array.dtype.kind == "b":
         return array.view(numpy.uint8) != 0
     if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
         points = array.view(array.dtype.str[0] + "u4")
-        if int(points.max()) > 0x10FFFF:
-            raise ProtocolError("an array of text holds what is no character")
+        refuse(int(points.max()) > 0x10FFFF, "an array of text holds what is no character")
     return array
 
 
@@ -285,12 +279,10 @@ def _nested(items: list[Any], shape: tuple[int, ...]) -> Any:
 
 
 def _read_object_array(r: Reader, depth: int) -> Any:
-    if _read_dtype(r) != "|O":
-        raise ProtocolError("a bad dtype in a value")
+    refuse(_read_dtype(r) != "|O", "a bad dtype in a value")
     shape, count = _read_shape(r)
     items = r.body(depth + 1)
-    if len(items) != count:
-        raise ProtocolError("an array of which shape and items differ")
+    refuse(len(items) != count, "an array of which shape and items differ")
     numpy = library(r, "numpy")
     if numpy is None:
         return _nested(items, shape)
@@ -302,18 +294,21 @@ def _read_object_array(r: Reader, depth: int) -> Any:
 
 def _read_records(r: Reader, depth: int) -> Any:
     """Return a structured array; a dict of its fields without numpy."""
-    if _read_dtype(r) != "|V":
-        raise ProtocolError("a bad dtype in a value")
+    refuse(_read_dtype(r) != "|V", "a bad dtype in a value")
     shape, count = _read_shape(r)
     names = r.value(depth + 1)
-    if type(names) is not list or not names or any(type(name) is not str for name in names):
-        raise ProtocolError("a structured array without field names in a value")
+    refuse(
+        type(names) is not list or not names or any(type(name) is not str for name in names),
+        "a structured array without field names in a value",
+    )
     fields = [r.value(depth + 1) for _ in names]
     numpy = library(r, "numpy")
     if numpy is None:
         return dict(zip(names, fields, strict=True))
-    if any(type(field) is not numpy.ndarray or field.shape[: len(shape)] != shape for field in fields):
-        raise ProtocolError("a structured array of which the fields differ in shape")
+    refuse(
+        any(type(field) is not numpy.ndarray or field.shape[: len(shape)] != shape for field in fields),
+        "a structured array of which the fields differ in shape",
+    )
     if not any(field.size for field in fields):
         r.spend(count)
     dtype = [(name, field.dtype, field.shape[len(shape) :]) for name, field in zip(names, fields, strict=True)]
@@ -329,10 +324,11 @@ def _read_masked(r: Reader, depth: int) -> Any:
     numpy = library(r, "numpy")
     if numpy is None:
         return _without(data, mask)
-    if type(data) is not numpy.ndarray or type(mask) is not numpy.ndarray or mask.dtype.kind != "b":
-        raise ProtocolError("a bad masked array in a value")
-    if mask.shape != data.shape:
-        raise ProtocolError("a masked array of which data and mask differ in shape")
+    refuse(
+        type(data) is not numpy.ndarray or type(mask) is not numpy.ndarray or mask.dtype.kind != "b",
+        "a bad masked array in a value",
+    )
+    refuse(mask.shape != data.shape, "a masked array of which data and mask differ in shape")
     return numpy.ma.MaskedArray(data, mask=mask, fill_value=fill)
 
 

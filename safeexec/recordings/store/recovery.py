@@ -227,7 +227,7 @@ class _PartReading:
         )
 
     def _newest(self) -> tuple[_Operation, list[int]]:
-        """The last operation whose state can be had, and the steps that ended after it."""
+        """Return the last operation whose state can be had, and the steps that ended after it."""
         lost: list[int] = []
         for one in reversed(self._operations):
             if self._can_be_had(one.moment):
@@ -254,7 +254,7 @@ class _PartReading:
         same = all(one.called.key == other.called.key for one, other in zip(own, before, strict=False))
         return own + (before[len(own) :] if same else [])
 
-    def _take(self, line: int, record: form.AnyRecord) -> None:
+    def _take(self, line: int, record: form.Record) -> None:
         if isinstance(record, form.OfSession) and record.session != 1:
             return
         self._step = max(self._step, getattr(record, "step", 0))
@@ -374,5 +374,5 @@ def _shown(called: form.Called) -> str:
 
 
 def steps(first: int, last: int) -> str:
-    """Name them, with a verb."""
+    """Return their names, with a verb."""
     return f"step {first} is" if first == last else f"steps {first} to {last} are"

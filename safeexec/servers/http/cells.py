@@ -1,4 +1,4 @@
-"""A result in the form of notebook clients: what was shown, the error with its hint, E2B's execution."""
+"""A result in the form of notebook clients: what was shown, the error with its hint."""
 
 from __future__ import annotations
 
@@ -43,13 +43,8 @@ def shown(result: Result) -> list[ShownPart]:
     return [*parts, ShownPart({"text/plain": result.text}, True)]
 
 
-def data_of(data: Mapping[str, str | bytes]) -> dict[str, str]:
-    """MIME types → text, pictures in base64."""
-    return {mime: item if isinstance(item, str) else to_base64(item) for mime, item in data.items()}
-
-
 def traceback_of(result: Result) -> str:
-    """Why a step failed, as a program would tell it: the traceback, what was refused and by which rule, the hint."""
+    """Return why a step failed, as a program would tell it: traceback, or what was refused by which rule; the hint."""
     return "" if result.error is None else "\n".join(failure_of(result.error)) + "\n"
 
 
@@ -57,7 +52,8 @@ def as_result(part: ShownPart) -> dict[str, Any]:
     """Return one thing shown, in E2B's words."""
     row: dict[str, Any] = {"is_main_result": part.main}
     extra = {}
-    for mime, item in data_of(part.data).items():
+    for mime, shown in part.data.items():
+        item = shown if isinstance(shown, str) else to_base64(shown)
         if mime in E2B_NAMES:
             row[E2B_NAMES[mime]] = item
         elif mime == "application/json" and (read := _read_json(item)) is not None:
@@ -71,19 +67,6 @@ def as_error(result: Result) -> dict[str, str] | None:
     """Return the error of a step, in E2B's words."""
     error = result.error
     return None if error is None else {"name": error.type, "value": error.message, "traceback": traceback_of(result)}
-
-
-def as_execution(result: Result) -> dict[str, Any]:
-    """Return the only step of a session, in E2B's words."""
-    return {
-        "results": [as_result(part) for part in shown(result)],
-        "logs": {
-            "stdout": [result.stdout] if result.stdout else [],
-            "stderr": [result.stderr] if result.stderr else [],
-        },
-        "error": as_error(result),
-        "execution_count": 1,
-    }
 
 
 def _read_json(text: str) -> Any:

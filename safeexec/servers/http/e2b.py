@@ -34,6 +34,7 @@ HOME = "/home/user"
 DIRECTORY = "FILE_TYPE_DIRECTORY"
 MAX_FORKS = 20
 PageSize = Annotated[int, Meta(ge=1, le=MAX_KEPT)]
+Moment = Annotated[datetime, Meta(tz=True)]
 
 
 class Timeout(Struct):
@@ -43,10 +44,6 @@ class Timeout(Struct):
 class ForkRequest(Struct):
     timeout: Seconds = 300
     count: Annotated[int, Meta(ge=1, le=MAX_FORKS)] = 1
-
-
-class SnapshotRequest(Struct):
-    name: str = ""
 
 
 class NewContext(Struct):
@@ -83,10 +80,7 @@ def _of_tenants() -> Iterator[BaseRoute]:
         yield Route(f"{one}/resume", resume, methods=["POST"])
         yield Route(f"{one}/pause", pause, methods=["POST"])
         yield Route(f"{one}/fork", fork, methods=["POST"])
-        yield Route(f"{one}/snapshots", take_snapshot, methods=["POST"])
         yield Route(f"{one}/metrics", no_metrics, methods=["GET"])
-    yield Route("/snapshots", list_snapshots, methods=["GET"])
-    yield Route("/templates/{id}", drop_snapshot, methods=["DELETE"])
 
 
 def _of_sandboxes() -> Iterator[BaseRoute]:
@@ -117,7 +111,7 @@ def _found(request: Request) -> tuple[Boxes, Box]:
 
 @takes(NewSandbox)
 async def create(request: Request, asked: NewSandbox) -> Response:
-    """Create a sandbox, or go on from a snapshot."""
+    """Create a sandbox."""
     asked.refuse_the_rest()
     tenant: Tenant = request.scope["tenant"]
 
@@ -134,7 +128,7 @@ async def create(request: Request, asked: NewSandbox) -> Response:
     return created
 
 
-@describes(queries="metadata state order template startedAfter limit nextToken")
+@describes(queries="metadata state limit nextToken")
 async def list_sandboxes(request: Request) -> Response:
     """List the tenant's sandboxes, the youngest first; the query may choose some. With a `limit` they come in pages:
     the header X-Next-Token is the `nextToken` of the next one.
@@ -142,35 +136,19 @@ async def list_sandboxes(request: Request) -> Response:
     query = request.query_params
     wanted = {unquote(name): unquote(one[0]) for name, one in parse_qs(query.get("metadata", "")).items()}
     states = {word for given in query.getlist("state") for word in given.split(",")} or {"running", "paused"}
-    after, last = _time(query.get("startedAfter")), _time(query.get("nextToken"))
     try:
         limit = convert(query.get("limit", MAX_KEPT), PageSize, strict=False)
+        last = convert(query.get("nextToken"), Moment | None)
     except ValidationError as error:
-        raise RefusedRequest(400, f"limit: {error}", "InvalidArguments") from None
-    rising = query.get("order") == "asc"
+        raise RefusedRequest(400, f"the query: {error}", "InvalidArguments") from None
     found = [
         box
-        for box in _boxes(request).of(request.scope["tenant"])
-        if wanted.items() <= box.asked.metadata.items()
-        and box.state in states
-        and query.get("template", box.asked.templateID) == box.asked.templateID
-        and (after is None or box.started > after)
-        and (last is None or (box.started > last if rising else box.started < last))
+        for box in reversed(_boxes(request).of(request.scope["tenant"]))
+        if wanted.items() <= box.asked.metadata.items() and box.state in states and (last is None or box.started < last)
     ]
-    page = (found if rising else found[::-1])[:limit]
+    page = found[:limit]
     headers = {"X-Next-Token": page[-1].started.isoformat()} if len(page) < len(found) else {}
     return answer([box.row() for box in page], headers=headers)
-
-
-def _time(text: str | None) -> datetime | None:
-    """Return a moment of a query. Raises `RefusedRequest`."""
-    if text is None:
-        return None
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise RefusedRequest(400, f"{text[:100]!r} is no time of ISO 8601", "InvalidArguments") from None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 async def detail(request: Request) -> Response:
@@ -197,9 +175,9 @@ async def set_timeout(request: Request, asked: Timeout) -> Response:
 @takes(Timeout)
 async def connect(request: Request, asked: Timeout) -> Response:
     """Return the secrets of a sandbox; a paused one is resumed. Its life is only made longer."""
-    boxes, box = _found(request)
+    _, box = _found(request)
     status = 201 if box.paused else 200
-    await boxes.resume(box)
+    box.paused = False
     if box.ends < time.monotonic() + asked.timeout:
         box.live_for(asked.timeout)
     return answer(box.as_json(), status)
@@ -208,16 +186,16 @@ async def connect(request: Request, asked: Timeout) -> Response:
 @takes(Timeout)
 async def resume(request: Request, asked: Timeout) -> Response:
     """Go on with a paused sandbox."""
-    boxes, box = _found(request)
+    _, box = _found(request)
     if not box.paused:
         raise RefusedRequest(409, "the sandbox is running", "NotPaused")
-    await boxes.resume(box)
+    box.paused = False
     box.live_for(asked.timeout)
     return answer(box.as_json(), 201)
 
 
 async def pause(request: Request) -> Response:
-    """Save a sandbox and end its processes."""
+    """Have a sandbox rest, its time stand still."""
     boxes, box = _found(request)
     await boxes.pause(box)
     return Response(status_code=204)
@@ -237,34 +215,8 @@ def _forked(made: Box | RefusedRequest) -> dict[str, Any]:
     return {"sandbox": made.as_json()}
 
 
-@takes(SnapshotRequest)
-async def take_snapshot(request: Request, asked: SnapshotRequest) -> Response:
-    """Keep the state of a sandbox; `templateID` of a new one may name it."""
-    boxes, box = _found(request)
-    snapshot = await boxes.take_snapshot(box, asked.name[:100])
-    return answer({"snapshotID": snapshot.id, "names": snapshot.names}, 201)
-
-
-@describes(queries="sandboxID")
-async def list_snapshots(request: Request) -> Response:
-    """List the tenant's snapshots, those of one sandbox where `sandboxID` is given."""
-    source = request.query_params.get("sandboxID")
-    found = _boxes(request).snapshots_of(request.scope["tenant"])
-    return answer([{"snapshotID": one.id, "names": one.names} for one in found if source in (None, one.source)])
-
-
-async def drop_snapshot(request: Request) -> Response:
-    """Give up a snapshot."""
-    boxes = _boxes(request)
-    snapshot = boxes.snapshot(request.scope["tenant"], request.path_params["id"])
-    if snapshot is None:
-        raise RefusedRequest(404, "there is no such snapshot", "NotFound")
-    boxes.drop(snapshot)
-    return Response(status_code=204)
-
-
 async def no_metrics(request: Request) -> Response:
-    """There are none for one sandbox."""
+    """Return none: nothing is measured of one sandbox."""
     _found(request)
     return answer([])
 
@@ -291,9 +243,6 @@ async def execute(request: Request, asked: Cell) -> Response:
             box.tenant.check_cpu()
             context.count += 1
             put(line({"type": "number_of_executions", "execution_count": context.count}))
-            for name, reason in context.lost.items():
-                put(_printed("stderr", f"{name} was not saved when the sandbox was paused: {reason}\n"))
-            context.lost.clear()
             result = await context.session.run(
                 asked.code,
                 timeout=context.session.policy.limits.max_wall_seconds,
@@ -404,9 +353,9 @@ def _inside(path: str, sessions: list[AsyncSession]) -> str:
 
 
 def _placed(path: str) -> str:
-    """Return a client's `path` as a whole one without dots: relative ones, and `~`, begin at home."""
-    home, _, rest = path.partition("/")
-    return os.path.normpath(os.path.join(HOME, rest if home == "~" else path))
+    """Return a client's `path` as a whole one without dots: relative ones, and `~`, begin at `HOME`."""
+    first, _, rest = path.partition("/")
+    return os.path.normpath(os.path.join(HOME, rest if first == "~" else path))
 
 
 @takes(PathRequest)
@@ -458,7 +407,7 @@ def _entry(path: str, kind: str, size: int = 0, modified: float = 0) -> dict[str
 
 
 async def not_offered(request: Request) -> Response:
-    """Processes and watches: said in the words of Connect, the protocol of those calls."""
+    """Refuse processes and watches, in the words of Connect, the protocol of those calls."""
     service = "shell processes are" if "process" in request.url.path else "this call for files is"
     problem = {"code": "unimplemented", "message": f"{service} not offered; run_code runs Python"}
     if not (kind := request.headers.get("content-type", "")).startswith("application/connect+"):

@@ -161,7 +161,7 @@ class Bucket:
         return told
 
     def untold(self, amount: float) -> None:
-        """Nobody has heard it."""
+        """Keep a use that nobody has heard, to tell it again."""
         self._untold += amount
 
     def hear(self, level: float, now: float) -> None:

@@ -97,7 +97,7 @@ class Peers:
             await asyncio.sleep(BEAT_SECONDS)
 
     async def beat(self) -> None:
-        """Tell and hear once, and leave to the store what is asked for elsewhere. Raises `SandboxError`."""
+        """Tell the ledger and hear it once; leave to the store what is asked for elsewhere. Raises `SandboxError`."""
         tenants = self._tenancy.tenants
         told = Told(
             self._tenancy.ready,

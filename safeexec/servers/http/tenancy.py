@@ -49,7 +49,7 @@ class Tenant:
         if store is not None:
             store = replace(store, tenant=name or store.tenant, tenant_mb=grant.store_mb or store.tenant_mb)
         self.service = Service(
-            *(first, others, offers.record, offers.record_mb, offers.replica, store, offers.durable),
+            *(first, others, offers.record, offers.replica, store, offers.durable),
             **{"spare": SPARE, **offers.given},
         )
         self.service.place = self.place
@@ -128,14 +128,10 @@ class Tenant:
                 f"a session more may need {needed} MiB, and those that are open may need {memory} of the "
                 f"{self.grant.memory_mb} MiB that are allowed"
             )
-        return self.placed(needed)
-
-    def placed(self, memory_mb: int) -> ExitStack:
-        """Take a place of so much memory, whatever is allowed."""
         self.sessions += 1
-        self.memory_mb += memory_mb
+        self.memory_mb += needed
         place = ExitStack()
-        place.callback(self._give_back, memory_mb)
+        place.callback(self._give_back, needed)
         return place
 
     def _give_back(self, memory_mb: int) -> None:
@@ -206,7 +202,7 @@ class Tenancy:
 
     @property
     def ready(self) -> bool:
-        """True where programs can be run."""
+        """Tell whether programs can be run."""
         return self.findings is not None and self.findings.held and not self.stopping
 
     async def open(self) -> None:

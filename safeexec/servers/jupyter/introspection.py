@@ -1,4 +1,4 @@
-"""Completion and explanation of code that is being written: is it complete, what could come next, what is this name.
+"""Completion and explanation of code that is being written: what could come next, what is this name.
 
 Names are looked up in a branch of the session, which is thrown away: whatever a guest's `__getattr__` or `__dir__` does
 happens there, under the policy and its limits. Nothing here evaluates.
@@ -6,20 +6,15 @@ happens there, under the policy and its limits. Nothing here evaluates.
 
 from __future__ import annotations
 
-import ast
 import keyword
 import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from warnings import catch_warnings, simplefilter
 
 from safeexec import Opaque, SandboxError
-from safeexec.cli.typed import MORE, read_step
 from safeexec.common.text import printable
-from safeexec.untrusted.source_text import costly_name
 
 if TYPE_CHECKING:
     from safeexec import Result, Session
@@ -32,10 +27,6 @@ BEHIND = 2000
 """Characters before the cursor that are looked at."""
 MAX_MATCHES = 1000
 TEXT_CHARACTERS = 4000
-MAX_SOURCE = 10_000
-"""Characters that are asked whether they are complete. The tokens of one line take quadratic time at worst: 32,000
-characters took 5.6 s with Python 3.11, these take half a second.
-"""
 _DOTTED = re.compile(r"[^\W\d]\w{0,100}(?:\.[^\W\d]\w{0,100}){0,10}\Z")
 _IMPORT = re.compile(r"\s*(?:import|from)\s+([\w.]{0,200})\Z")
 _FROM = re.compile(r"\s*from\s+([\w.]{1,200})\s+import\s+(?:[\w ,]{0,500},\s*)?(\w{0,100})\Z")
@@ -121,10 +112,9 @@ def evaluate(session: Session, expressions: Mapping[str, str]) -> dict[str, dict
     }
 
 
-def inspect(session: Session, code: str, cursor: int) -> str | None:
-    """Return what there is to say of the name at the cursor, or of the function whose call it is in."""
-    name = _name_at(code, cursor)
-    if not name:
+def inspect(session: Session, name: str) -> str | None:
+    """Return what there is to say of a dotted name; None where it is none."""
+    if not _DOTTED.match(name):
         return None
     facts = _answers(session, [step.format(name) for _, step in _FACTS])
     parts = [
@@ -133,59 +123,3 @@ def inspect(session: Session, code: str, cursor: int) -> str | None:
         if type(fact) is str
     ]
     return "\n".join(f"{title}: {text}" if "\n" not in text else f"{title}:\n{text}" for title, text in parts) or None
-
-
-def _name_at(code: str, cursor: int) -> str:
-    end = cursor
-    while end < min(len(code), cursor + 100) and (code[end].isalnum() or code[end] == "_"):
-        end += 1
-    before = code[max(0, cursor - BEHIND) : end]
-    path = _path_before(before).rstrip(".")
-    depth = 0
-    while not path and before and depth >= 0:
-        depth += (before[-1] == ")") - (before[-1] == "(")
-        before = before[:-1]
-        path = _path_before(before) if depth < 0 else ""
-    return path if _DOTTED.match(path) else ""
-
-
-def _is_python(code: str) -> bool:
-    """Tell whether CPython's parser takes the code, its magics and questions (`name?`) left out. Of at most
-    `MAX_SOURCE`.
-    """
-    kept = (line for line in code.split("\n") if line.lstrip()[:1] not in ("%", "!", "?") and line.rstrip()[-1:] != "?")
-    plain = "\n".join(kept)
-    if costly_name(plain):
-        return True  # the session says what is wrong with it
-    with catch_warnings():
-        simplefilter("ignore")
-        try:
-            ast.parse(plain)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True
-
-
-def is_complete(code: str) -> tuple[str, str]:
-    """``complete``, ``incomplete``, ``invalid`` or ``unknown``, and the indent of the next line. Magics are
-    complete.
-    """
-    if len(code) > MAX_SOURCE:
-        return "unknown", ""
-    lines = iter(code.split("\n"))
-    wanted = ""
-
-    def ask(prompt: str) -> str:
-        nonlocal wanted
-        for line in lines:
-            return line
-        wanted = wanted or prompt
-        raise EOFError
-
-    with suppress(EOFError):
-        while not wanted:
-            read_step(ask)
-    if wanted != MORE:
-        return ("complete" if _is_python(code) else "invalid"), ""
-    last = code.rstrip().rpartition("\n")[2]
-    return "incomplete", last[: len(last) - len(last.lstrip())] + "    " * last.endswith(":")

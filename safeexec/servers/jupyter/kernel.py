@@ -7,20 +7,20 @@ front end's message (`interrupt_mode: message`), which cancels the step; a child
 from __future__ import annotations
 
 import fnmatch
-import inspect
 import platform
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-import msgspec
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.kernelbase import Kernel
+from IPython.core.inputtransformer2 import TransformerManager
+from IPython.utils.tokenutil import token_at_cursor
 
 from safeexec import SandboxError, __version__
-from safeexec.common.text import shorten
 from safeexec.results.mimebundle import of_display
 from safeexec.servers.jupyter import introspection
 from safeexec.servers.jupyter.notebook import MAGICS, Notebook, refused
@@ -28,12 +28,12 @@ from safeexec.servers.jupyter.notebook import MAGICS, Notebook, refused
 T = TypeVar("T")
 POLL_MILLISECONDS = 50
 """How often a question to the person looks whether it was given up."""
-MAX_EXPRESSIONS = 100
-"""Expressions that a front end may ask for after a cell."""
-HISTORY = 10_000
+HISTORY = 1000
 """Cells that are remembered, of this kernel's life."""
-HISTORY_CHARACTERS = 4_000_000
-"""Of all the cells that are kept for `history_request`, whatever their number."""
+MAX_SOURCE = 10_000
+"""Characters that are asked whether they are complete. The tokens of one line take quadratic time at worst: these half
+a second.
+"""
 _LANGUAGE = {
     "name": "python",
     "version": platform.python_version(),
@@ -43,41 +43,6 @@ _LANGUAGE = {
     "codemirror_mode": {"name": "ipython", "version": 3},
     "nbconvert_exporter": "python",
 }
-
-
-class _Execute(msgspec.Struct):
-    code: str
-    silent: bool = False
-    store_history: bool = True
-    user_expressions: Annotated[dict[str, str], msgspec.Meta(max_length=MAX_EXPRESSIONS)] | None = None
-    allow_stdin: bool = False
-
-
-class _OfCode(msgspec.Struct):
-    code: str
-    cursor_pos: int = 0
-    detail_level: int = 0
-
-
-class _History(msgspec.Struct):
-    hist_access_type: str
-    output: bool = False
-    raw: bool = True
-    session: int | None = None
-    start: int | None = None
-    stop: int | None = None
-    n: int | None = None
-    pattern: str | None = None
-
-
-_CONTENTS: dict[str, type[msgspec.Struct]] = {
-    "execute_request": _Execute,
-    "complete_request": _OfCode,
-    "inspect_request": _OfCode,
-    "is_complete_request": _OfCode,
-    "history_request": _History,
-}
-"""The contents of each request. To one that holds anything else ipykernel answers nothing: its front end would wait."""
 
 
 class SafeexecKernel(Kernel):
@@ -97,32 +62,15 @@ class SafeexecKernel(Kernel):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._cells: list[tuple[int, str]] = []
+        self._cells: deque[tuple[int, str]] = deque(maxlen=HISTORY)
         self._quiet = False
-        for kind, shape in _CONTENTS.items():
-            self.shell_handlers[kind] = partial(self._checked, kind, shape, self.shell_handlers[kind])
-
-    async def _checked(
-        self, kind: str, shape: type[msgspec.Struct], handle: Callable[..., Any], stream: Any, ident: Any, parent: Any
-    ) -> None:
-        """Handle a request; to one that does not hold what it must, reply what is wrong."""
-        try:
-            msgspec.convert(parent["content"], shape)
-        except msgspec.ValidationError as error:
-            message = f"the {kind} is not read: {shorten(str(error), 300)}"
-            content = {"status": "error", "ename": "InvalidRequest", "evalue": message, "traceback": []}
-            self.session.send(stream, kind.replace("request", "reply"), content, parent, ident=ident)
-            return
-        handled = handle(stream, ident, parent)
-        if inspect.isawaitable(handled):
-            await handled
 
     @property
     def kernel_info(self) -> dict[str, Any]:
         return {**super().kernel_info, "supported_features": []}
 
     def pre_handler_hook(self) -> None:
-        """No signal interrupts a handler: interrupts are messages."""
+        """Do nothing: no signal interrupts a handler, interrupts are messages."""
 
     post_handler_hook = pre_handler_hook
 
@@ -138,7 +86,7 @@ class SafeexecKernel(Kernel):
         cell_id: object = None,
     ) -> dict[str, Any]:
         if store_history and code.strip():
-            self._cells = _newest([*self._cells, (self.execution_count, code)])
+            self._cells.append((self.execution_count, code))
         self._quiet, self._allow_stdin = silent, allow_stdin
         try:
             failure = self.notebook.run(code, self)
@@ -167,13 +115,15 @@ class SafeexecKernel(Kernel):
     async def do_inspect(
         self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: object = ()
     ) -> dict[str, Any]:
-        text = _tried(lambda: introspection.inspect(self.notebook.session, code, cursor_pos), None)
+        text = _tried(lambda: introspection.inspect(self.notebook.session, token_at_cursor(code, cursor_pos)), None)
         data = {"text/plain": text} if text else {}
         return {"status": "ok", "found": text is not None, "data": data, "metadata": {}}
 
     async def do_is_complete(self, code: str) -> dict[str, Any]:
-        status, indent = introspection.is_complete(code)
-        return {"status": status, "indent": indent} if status == "incomplete" else {"status": status}
+        if len(code) > MAX_SOURCE:
+            return {"status": "unknown"}
+        status, indent = TransformerManager().check_complete(code)
+        return {"status": status, "indent": " " * indent} if status == "incomplete" else {"status": status}
 
     async def do_history(
         self,
@@ -187,7 +137,7 @@ class SafeexecKernel(Kernel):
         pattern: str | None = None,
         unique: bool = False,
     ) -> dict[str, Any]:
-        cells = self._cells
+        cells = [*self._cells]
         if hist_access_type == "range":
             cells = [cell for cell in cells if (start or 0) <= cell[0] < (stop or sys.maxsize)]
         elif hist_access_type == "search":
@@ -230,7 +180,7 @@ class SafeexecKernel(Kernel):
         self._publish("clear_output", {"wait": wait})
 
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
-        """`Kernel.raw_input`, but for an end: that one waits for the answer, or a signal, and nothing else."""
+        """Ask the person as `Kernel.raw_input` does, which waits for the answer, or a signal, and nothing else."""
         if not self._allow_stdin:
             raise EOFError("nobody can be asked for input here")
         ident, parent = self._get_shell_context_var(self._shell_parent_ident), self.get_parent("shell")
@@ -259,11 +209,3 @@ def _tried(look: Callable[[], T], otherwise: T) -> T:
         return look()
     except SandboxError:
         return otherwise
-
-
-def _newest(cells: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return the newest cells that the history has room for, in their order."""
-    first, room = len(cells), HISTORY_CHARACTERS
-    while first > max(0, len(cells) - HISTORY) and (room := room - len(cells[first - 1][1])) >= 0:
-        first -= 1
-    return cells[first:]

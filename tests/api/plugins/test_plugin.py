@@ -564,14 +564,13 @@ def test_a_method_of_a_handle_is_read_under_the_rules(sandbox: Sandbox) -> None:
 
 
 def test_what_nobody_holds_any_more_is_given_up(sandbox: Sandbox) -> None:
-    with sandbox.plugin("class A: pass\nmade = []\ndef make():\n    return A()") as plugin:
+    source = "import weakref\nmade = weakref.WeakSet()\nclass A: pass\ndef count(): return len(made)\n"
+    with sandbox.plugin(f"{source}def make():\n    made.add(a := A())\n    return a") as plugin:
         plugin.make()
         kept = plugin.make()
-        plugin.make()
-        core = plugin._core
-        assert len(core._released) == 1, "the first one was told with the second call"
+        assert plugin.count() == 1, "the first one was told with the second call"
         del kept
-        assert len(core._released) == 2
+        assert plugin.count() == 0
 
 
 MODULES = {

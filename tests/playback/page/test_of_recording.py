@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from safeexec.playback.page.nodes import Node
-from safeexec.playback.page.of_recording import LEVELS, display_html, of_recording
+from safeexec.playback.page.of_recording import display_html, of_recording
 from safeexec.recordings import format as f
 from safeexec.recordings.reader import Recording
+from safeexec.recordings.timeline import LEVELS
 from tests.untrusted.doubling import SLACK, growth
 
 DATA = Path(__file__).parents[2] / "recordings" / "data"
@@ -42,11 +43,11 @@ def test_an_errand_is_told_step_by_step() -> None:
     assert {node.session for node in rows if node.parent == branch and node.kind == "step"} == {2, 3}
 
 
-def record(*lines: f.AnyRecord) -> list[Node]:
+def record(*lines: f.Record) -> list[Node]:
     return of_recording([f.Heading(format=1, safeexec="1", python="3.11", policy="p"), *lines]).nodes
 
 
-def step(number: int, source: str, *, session: int = 1, outcome: str = "ok", state: str = "kept") -> list[f.AnyRecord]:
+def step(number: int, source: str, *, session: int = 1, outcome: str = "ok", state: str = "kept") -> list[f.Record]:
     ended = f.Ended(
         session=session, step=number, now=number if state == "kept" else number - 1, outcome=outcome, state=state
     )  # type: ignore[arg-type]
@@ -145,8 +146,8 @@ def test_a_display_is_made_harmless() -> None:
     assert "data: image/png" not in display_html(f.DisplayText({"image/png": "no base64 !", "text/plain": "x"}))
 
 
-def calls_of_one_step(n: int) -> list[f.AnyRecord]:
-    calls: list[f.AnyRecord] = [f.Run(source="1")]
+def calls_of_one_step(n: int) -> list[f.Record]:
+    calls: list[f.Record] = [f.Run(source="1")]
     for call in range(1, n):
         calls += [f.Called(call=call, tool="t", arguments=f.Value()), f.Answered(call=call, value=f.Value("1"))]
     return [*calls, f.Ended(outcome="ok")]
@@ -164,6 +165,6 @@ def test_a_page_has_so_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_state_is_looked_for_through_so_many_branches() -> None:
-    nested: list[f.AnyRecord] = [f.Branched(session=number, branches=[number + 1]) for number in range(1, LEVELS + 500)]
+    nested: list[f.Record] = [f.Branched(session=number, branches=[number + 1]) for number in range(1, LEVELS + 500)]
     page = of_recording([*nested, f.RolledBack(session=LEVELS + 500, now=7)])
     assert page.nodes[-1].kind == "rollback"

@@ -152,11 +152,9 @@ def test_a_place_that_was_given_back_is_not_given_back_again(tenant: Tenant) -> 
         assert (tenant.sessions, tenant.memory_mb) == (0, 0)
 
 
-def test_no_more_sandboxes_and_snapshots_are_kept_than_there_may_be(
-    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_more_sandboxes_are_kept_than_there_may_be(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boxes, "MAX_KEPT", 0)
-    with pytest.raises(RefusedRequest, match="0 sandboxes and snapshots are kept") as told:
+    with pytest.raises(RefusedRequest, match="0 sandboxes are kept") as told:
         asyncio.run(boxes.Boxes().create(tenant, boxes.NewSandbox()))
     assert told.value.status == 429 and not tenant.sessions
 
@@ -189,90 +187,6 @@ async def test_a_context_that_cannot_begin_anew_is_gone(
     finally:
         await kept.close()
         await tenant.service.close()
-
-
-async def test_saved_states_take_no_more_room_than_they_may(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = boxes.Boxes()
-    first, second = [await kept.create(tenant, boxes.NewSandbox(autoPause=True)) for _ in range(2)]
-    try:
-        await kept.pause(first)
-        (state,) = first.saved.values()
-        monkeypatch.setattr(boxes, "MAX_SAVED", state.path.stat().st_size)
-        for saving in (kept.pause(second), kept.take_snapshot(second, "")):
-            with pytest.raises(RefusedRequest, match="saved states take") as told:
-                await saving
-            assert (told.value.status, told.value.kind) == (429, "Full")
-        assert [*state.path.parent.iterdir()] == [state.path], "nothing is kept of what was refused"
-        assert (second.state, (await second.context(None).session.run("1 + 1")).value) == ("running", 2)
-        monkeypatch.setattr(boxes, "SWEEP_SECONDS", 0.01)
-        second.live_for(0)
-        await kept.open()
-        async with asyncio.timeout(60):
-            while second in kept.of(tenant):  # it cannot be paused, so it is ended
-                await asyncio.sleep(0.01)
-        assert first.paused
-    finally:
-        await kept.close()
-        await tenant.service.close()
-    assert not state.path.parent.exists()
-
-
-async def test_a_pause_that_takes_long_holds_up_no_other_sandbox(
-    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = boxes.Boxes()
-    save, begun, released = kept._save, [], asyncio.Event()
-    slow, ended, paused = [
-        await kept.create(tenant, boxes.NewSandbox(autoPause=pauses)) for pauses in (True, False, True)
-    ]
-    slow_session = slow.context(None).session
-
-    async def save_some_slowly(tenant: Tenant, session: Any) -> boxes.SavedContext:
-        begun.append(session)
-        if session is slow_session:
-            await released.wait()
-        return await save(tenant, session)
-
-    monkeypatch.setattr(kept, "_save", save_some_slowly)
-    monkeypatch.setattr(boxes, "SWEEP_SECONDS", 0.01)
-    for box in (slow, ended, paused):
-        box.live_for(0)
-    try:
-        await kept.open()
-        async with asyncio.timeout(60):
-            while ended in kept.of(tenant) or not paused.paused:
-                await asyncio.sleep(0.01)
-            assert slow_session in begun and not slow.paused
-            released.set()
-            while not slow.paused:
-                await asyncio.sleep(0.01)
-        assert begun.count(slow_session) == 1
-    finally:
-        await kept.close()
-        await tenant.service.close()
-
-
-async def test_a_pause_that_is_under_way_ends_with_the_server(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = boxes.Boxes()
-    begun, ended = asyncio.Event(), []
-
-    async def never_saved(*_: object) -> Any:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.append(True)
-
-    monkeypatch.setattr(kept, "_save", never_saved)
-    monkeypatch.setattr(boxes, "SWEEP_SECONDS", 0.01)
-    (await kept.create(tenant, boxes.NewSandbox(autoPause=True))).live_for(0)
-    try:
-        await kept.open()
-        await asyncio.wait_for(begun.wait(), 60)
-    finally:
-        await kept.close()
-        await tenant.service.close()
-    assert ended == [True]
 
 
 def test_what_is_not_offered_is_not_read_and_not_kept() -> None:

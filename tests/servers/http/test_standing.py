@@ -91,10 +91,6 @@ async def programs(client: Client) -> None:
     await client.ask(("POST", "/run_code"), {"code": "import sys; len(sys.stdin.read())", "stdin": TEXT})
     await client.ask(("POST", "/run_code"), {"code": "1", "files": {"a": BASE64["base64"]}, "fetch_files": ["a"]})
     await client.ask(("POST", "/run_code"), {"code": TEXT})
-    await client.ask(("POST", "/run_jupyter"), {"cells": [TEXT]})
-    await client.ask(("POST", "/run_jupyter"), {"cells": ["1"], "files": {"a": BASE64["base64"]}, "fetch_files": ["a"]})
-    await client.ask(("POST", "/execute_batch"), {"scripts": [TEXT]})
-    await client.ask(("POST", "/execute_batch"), {"scripts": ["print('x' * 500_000)"] * 20})
     for source in ({"source": TEXT}, {"source": BASE64}, {"source": "1", "namespace": {"x": TEXT}}):
         await client.ask(("POST", "/v1/run"), source)
     for body in ({"stdin": BASE64}, {"stdin": TEXT}, {"files": {"a": BASE64}}, {"request_id": "1", "stdin": TEXT}):
@@ -152,9 +148,6 @@ async def boxes(client: Client) -> None:
             await client.ask((verb, path), **of)
         await client.ask(("POST", f"{one}/timeout"), {"timeout": 600, "more": TEXT}, **of)
         await client.made(("POST", f"{one}/connect"), {"timeout": 600}, **of)
-        snapshot = await client.made(("POST", f"{one}/snapshots"), {"name": TEXT}, **of)
-        await client.ask(("GET", "/snapshots"))
-        await client.ask(("DELETE", "/templates/{id}"), id=snapshot["snapshotID"])
         await client.ask(("POST", f"{one}/fork"), {"count": 2}, **of)
         await client.ask(("POST", f"{one}/pause"), **of)
         await client.made(("POST", f"{one}/resume"), {"timeout": 600}, **of)

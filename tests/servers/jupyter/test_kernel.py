@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import psutil
 import pytest
@@ -100,15 +98,6 @@ def test_output_and_value(front: Front) -> None:
     assert (value["data"], value["execution_count"]) == ({"text/plain": "42"}, reply["execution_count"])
 
 
-def test_output_comes_while_the_cell_runs(front: Front) -> None:
-    front.client.execute("print('early')\nimport time\ntime.sleep(3600)")
-    while (message := front.client.get_iopub_msg(timeout=PATIENCE))["msg_type"] != "stream":
-        pass
-    assert message["content"]["text"] == "early\n"
-    front.manager.interrupt_kernel()
-    assert front.client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "error"
-
-
 def test_an_error_and_what_follows_it(front: Front) -> None:
     reply, said = front.run("value = [1]\nvalue[2]")
     assert reply["status"] == "error" and reply["ename"] == "IndexError"
@@ -131,7 +120,7 @@ def test_input_of_the_person(front: Front) -> None:
 
 def test_an_interrupt_undoes_the_cell(front: Front) -> None:
     front.run("x = 1")
-    front.client.execute("x = 2\nprint('begun')\nwhile True: pass")
+    front.client.execute("x = 2\nprint('begun')\nwhile True: pass", stop_on_error=False)
     while front.client.get_iopub_msg(timeout=PATIENCE)["msg_type"] != "stream":
         pass
     front.manager.interrupt_kernel()
@@ -154,13 +143,26 @@ def test_completion_inspection_and_history(front: Front) -> None:
     assert front.ask(lambda: front.client.complete("variable_o"))["matches"] == ["variable_of_mine"]
     told = front.ask(lambda: front.client.inspect("math.sqrt(", 10))
     assert told["found"] and "square root" in told["data"]["text/plain"]
-    assert front.ask(lambda: front.client.is_complete("if x:")) == {"status": "incomplete", "indent": "    "}
     newest = front.ask(lambda: front.client.history(hist_access_type="tail", n=1))["history"]
     assert newest[0][2] == "import math\nvariable_of_mine = 1"
     found = front.ask(lambda: front.client.history(hist_access_type="search", pattern="*of_mine*", n=5))["history"]
     assert newest[0] in found
     everything = front.ask(lambda: front.client.history(hist_access_type="range", start=0, stop=10_000))["history"]
     assert len(everything) >= len(found)
+
+
+@pytest.mark.parametrize(
+    ("code", "answer"),
+    [
+        ("x = 1", "complete"), (")", "invalid"), ("x = = 1", "invalid"), ("%vars\nx = 1", "complete"),
+        ("print?", "complete"), ("await f()", "complete"), ('"""abc', ""), ("for i in x:", "    "),
+        ("def f():\n    return 1", "    "), ("def f():\n    return 1\n", "complete"), ("a = 1\nb = [", ""),
+        ("x" * 300_000, "unknown"),
+    ],
+)  # fmt: skip
+def test_whether_code_is_complete(front: Front, code: str, answer: str) -> None:
+    told = front.ask(lambda: front.client.is_complete(code))
+    assert told in ({"status": answer}, {"status": "incomplete", "indent": answer})
 
 
 def test_expressions_beside_a_cell(front: Front) -> None:
@@ -174,47 +176,10 @@ def test_a_silent_cell_says_nothing(front: Front) -> None:
     assert (reply["status"], said) == ("ok", [])
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["a\0b", "print('\\ud800\\x1b[2J')\n'\\ud800'", "for n in range(100_000): print(n)", "x = '" + "y" * 10_000_000],
-)
-def test_strange_cells_have_replies(front: Front, code: str) -> None:
-    reply, said = front.run(code)
-    assert reply["status"] in ("ok", "error")
-    assert not any("safeexec/" in line for row in said for line in row.get("traceback", ()))
-    assert front.run("1")[0]["status"] == "ok"
-
-
-@pytest.mark.parametrize(
-    ("kind", "content"),
-    [
-        ("execute_request", {}),
-        ("execute_request", {"code": 7}),
-        ("execute_request", {"code": "1", "user_expressions": ["a"]}),
-        ("execute_request", {"code": "1", "user_expressions": {str(n): "1" for n in range(10_000)}}),
-        ("complete_request", {"code": "x.", "cursor_pos": "2"}),
-        ("inspect_request", {}),
-        ("history_request", {"hist_access_type": "tail", "n": "x"}),
-        ("is_complete_request", {"code": None}),
-    ],
-)
-def test_a_request_that_does_not_hold_what_it_must_is_answered(front: Front, kind: str, content: Any) -> None:
-    session, channel = front.client.session, front.client.shell_channel
-    told = front.ask(lambda: channel.send(session.msg(kind, content)))
-    assert told["status"] == "error" and f"the {kind} is not read" in told["evalue"]
-
-
 def test_expressions_that_never_end_cost_a_few_seconds_together(front: Front) -> None:
     endless = {str(n): "[0 for _ in iter(int, 1)]" for n in range(50)}
     reply, _ = front.run("1", user_expressions=endless)
     assert {one["status"] for one in reply["user_expressions"].values()} == {"error"}
-
-
-def test_messages_that_mean_nothing_change_nothing(front: Front) -> None:
-    session, channel = front.client.session, front.client.shell_channel
-    channel.send(session.msg("unknown", {}))
-    front.client.control_channel.send(session.msg("create_subshell_request", {}))
-    assert front.run("6 * 7")[0]["status"] == "ok"
 
 
 @pytest.mark.modules("numpy", "pandas", "matplotlib", "tqdm")
@@ -276,18 +241,3 @@ def test_a_module_of_the_notebooks_directory_is_not_imported(tmp_path: Path) -> 
     finally:
         front.close()
     assert not (tmp_path / "was-imported").exists()
-
-
-def test_the_history_is_bounded_in_characters() -> None:
-    from safeexec.servers.jupyter.kernel import HISTORY_CHARACTERS, SafeexecKernel
-
-    kernel = SafeexecKernel()
-    kernel.notebook = cast("Any", SimpleNamespace(run=lambda code, page: None))
-
-    async def ask() -> list[int]:
-        for size in (HISTORY_CHARACTERS // 2, HISTORY_CHARACTERS // 2, 10, HISTORY_CHARACTERS + 1, 20):
-            await kernel.do_execute("x" * size, silent=False)
-        rows = (await kernel.do_history("tail", output=False, raw=True, n=10))["history"]
-        return [len(row[2]) for row in rows]
-
-    assert asyncio.run(ask()) == [20]

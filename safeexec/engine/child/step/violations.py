@@ -1,7 +1,7 @@
 """Tells refusals by the kernel from ordinary errors, and gives each a sentence, with the rule and a hint.
 
 The filter answers a refused call with EPERM (`linux.seccomp`), which Python raises as a PermissionError; Landlock and
-the sealed root answer EACCES and EROFS. Of an exception that leaves a step, this is a **violation**:
+the read-only root answer EACCES and EROFS. Of an exception that leaves a step, this is a **violation**:
 
 - EPERM that a system call has answered, wherever it is from: an OSError with this errno, or an exception of a library's
   own type that has its text ("Operation not permitted");
@@ -353,7 +353,7 @@ def of_path(error: OSError) -> KernelRefusal | None:
 
 
 def _explain_path(path: str | None) -> KernelRefusal | None:
-    """Return a refusal by Landlock or the sealed root. In the workspace a file's mode refuses, an ordinary error."""
+    """Return a refusal by Landlock or the read-only root. Beneath the workspace it is the file's mode: an error."""
     if path is None or in_workspace(path):
         return None
     hint = "Use relative paths: only the session's own directory is open." if known.workspace else _HINTS["files"]

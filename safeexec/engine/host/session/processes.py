@@ -34,7 +34,6 @@ from safeexec.engine.host.watch.memory import share_bytes
 from safeexec.engine.linux import processes
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.protocol import messages as m
-from safeexec.protocol.conversation import FROZEN, RESUMED, STARTING
 from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
@@ -109,8 +108,8 @@ class SessionProcesses:
         """Gives the names that the last step has bound, for a process that goes on from the state before it."""
         self._ending: list[int] = []
         """A pidfd of the runner that was stopped last, which may not be gone."""
-        self._coming: tuple[Checkpoint, Channel] | None = None
-        """The process that is being resumed, and from which copy."""
+        self._coming: Channel | None = None
+        """The process that is being resumed."""
         self._undiscovered = False
         """Whether there may be copies whose process the host does not know yet. Asked only while there is no runner."""
 
@@ -180,8 +179,10 @@ class SessionProcesses:
         self.err.close()
 
     def _run(self, channel: Channel, lineage: Lineage, origin: Checkpoint | None) -> None:
-        """From now on the session's process is that of `channel`."""
-        self._give_up_coming(but=channel)
+        """Have that of `channel` as the session's process from now on."""
+        if channel is not self._coming:
+            self._give_up_coming()
+        self._coming = None
         self._withdraw_next_copy()
         self._undiscovered, self.looked_at = True, False
         self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base, self.bill)
@@ -312,8 +313,6 @@ class SessionProcesses:
                 history.note_frozen(copy)
             elif seen is False:
                 self.lose(copy)
-        if self._coming is not None:
-            self._give_up_coming()
         next_copy = None
         if entry is None:
             self.looked_at = False  # what a look has changed is in the copy
@@ -329,10 +328,20 @@ class SessionProcesses:
         return entry is not None
 
     def commit_change(self, tool_calls: int, *, refused: bool = False) -> Core[None]:
-        """The same of a change of the host's, which the process has made, or has `refused`: `commit_with_files`."""
+        """Make a change of the host's, which the process has made or `refused`, part of the session, with the files as
+        they are. If this is interrupted, or the workspace is over its limit, with those of the state before: then the
+        next step ends for that limit.
+        """
         if self._change is None:
             self.announce()
-        yield from self.commit_with_files(tool_calls, self._change, 1 if refused else 0)
+        files = self.history.current.files
+        try:
+            if self.workspace is not None:
+                files = yield from self.on_files(self.workspace.snapshot)
+        except WorkspaceError:
+            pass
+        finally:
+            self.commit(files, tool_calls, self._change, 1 if refused else 0)
 
     def undo(self) -> None:
         """Give up what was begun. To be done first of all: an orphan may hold the other end of a control socket."""
@@ -352,8 +361,8 @@ class SessionProcesses:
             self._leave_lineages()
 
     def lose(self, copy: Checkpoint) -> None:
-        """There is no such copy any more."""
-        self.history.note_lost(copy)
+        """Forget a copy that is there no more."""
+        self.history.forget([copy])
         if all(copy is not named for _, named in self.history.named.values()):
             copy.release()
 
@@ -452,7 +461,7 @@ class SessionProcesses:
         return carried
 
     def _told_lost(self, what: str) -> str:
-        """`what` has become of the state, and which steps could not be repeated, if that is why."""
+        """Return `what` has become of the state, and which steps could not be repeated, if that is why."""
         if not self.lost:
             return what
         first, last = self.lost[0], self.lost[-1]
@@ -482,7 +491,6 @@ class SessionProcesses:
         more, or not in time, or the entries come out otherwise.
         """
         self._open_streams()
-        asked = self._coming is not None
         if (channel := (yield from self._resuming(copy, deadline))) is None:
             return None
         place: str | None = None
@@ -495,13 +503,10 @@ class SessionProcesses:
             deadline += monotonic() - began
             # What a branch goes back to may have been frozen in the directory of the session that it came from.
             place = self.workspace.path
-        if channel.state == RESUMED:
-            yield from self._wake(channel, copy, place, self.names_lost())
+        yield from self._wake(channel, copy, place, self.names_lost())
         if (ready := (yield from wait_ready(channel, deadline))) is None or channel.is_over():
             self._give_up_coming()
-            # What was asked for while the step ran may have ended since: the copy is not to blame. Once at most, as
-            # nothing is coming now.
-            return (yield from self.resume(state, copy, deadline, entries)) if asked else None
+            return None
         self._run(channel, copy.lineage, copy)
         self.remaining = ready.names
         self._enter_group(channel)
@@ -511,7 +516,7 @@ class SessionProcesses:
         return [*problems, *notes_of(ready.notes)]
 
     def _repeat_or_stop(self, state: State, entries: list[m.JournalEntry], entropy: bytes = b"") -> Core[bool]:
-        """`_repeat`. If something came out otherwise, these steps are lost, and the process is ended."""
+        """Tell whether all came out as before; if not, these steps are lost, and the process is ended."""
         if (yield from self._repeat(entries, entropy, state.memory.digest)):
             return True
         self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
@@ -552,46 +557,26 @@ class SessionProcesses:
             self.commit(self.history.current.files, tool_calls, entry.request, entry.did)
         self.history.current.memory.number = number
 
-    def resume_in_time(self) -> Core[None]:
-        """The step will soon be stopped: ask now for the process to go on in, if its copy is known to be frozen. Not
-        where guest code may start processes: this one would take the place of one of them. Where there are files, it is
-        woken only after they have been brought back.
-        """
-        _, copy, _ = next(self.history.ways_back(), (None, None, None))
-        if self.policy.limits.processes or copy is None or copy.channel is None:
-            return
-        if copy.channel.state == FROZEN:
-            channel = yield from self._resuming(copy, monotonic() + patient(RESUME_SECONDS))
-            if channel is not None and channel.state == RESUMED and self.workspace is None:
-                yield from self._wake(channel, copy, None, self.names_lost())
-
     def _resuming(self, copy: Checkpoint, deadline: float) -> Core[Channel | None]:
-        """Return a process that is resumed from `copy`, and has not said `Ready`: the one that was asked for ahead, or
-        a new one. None if the copy is gone.
+        """Return a process that is resumed from `copy`, and waits for `Wake`. None if the copy is gone.
 
         Raises `SessionClosed` once the zygote has died: without a pid namespace the copies outlive it and its reaper.
         """
         self.check_alive()
-        if self._coming is not None:
-            of, channel = self._coming
-            if of is copy and channel.state in (RESUMED, STARTING) and channel.socket.fileno() >= 0:
-                return channel
-            self._give_up_coming()
-        resumed = yield from copy.resume(deadline, self.sandbox.gate)
-        if resumed is not None:
-            self._coming = copy, resumed
-        return resumed
+        self._give_up_coming()
+        self._coming = yield from copy.resume(deadline, self.sandbox.gate)
+        return self._coming
 
     def check_alive(self) -> None:
         """Raises `SessionClosed` once the zygote has died."""
         if not self.sandbox.alive:
             raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
 
-    def _give_up_coming(self, but: Channel | None = None) -> None:
+    def _give_up_coming(self) -> None:
         coming, self._coming = self._coming, None
-        if coming is not None and coming[1] is not but:
-            coming[1].read_if_ready()
-            coming[1].give_up()
+        if coming is not None:
+            coming.read_if_ready()
+            coming.give_up()
 
     def _wake(self, channel: Channel, copy: Checkpoint, place: str | None, lost: list[str]) -> Core[None]:
         """Tell a process that was resumed from `copy` to go on: in the directory `place`; and where another session
@@ -636,7 +621,7 @@ class SessionProcesses:
     def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:
         """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
         assert self._coming is not None
-        _, channel = self._coming
+        channel = self._coming
         if (ready := (yield from wait_ready(channel, monotonic() + patient(RESUME_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
         self._run(channel, copy.lineage, copy)
@@ -663,19 +648,6 @@ class SessionProcesses:
         workspace.tidy()
         return call()
 
-    def commit_with_files(self, tool_calls: int, request: Any = None, did: int = 0) -> Core[None]:
-        """Make what was begun part of the session, with the files as they are. If this is interrupted, or the
-        workspace is over its limit, with those of the state before: then the next step ends for that limit.
-        """
-        files = self.history.current.files
-        try:
-            if self.workspace is not None:
-                files = yield from self.on_files(self.workspace.snapshot)
-        except WorkspaceError:
-            pass
-        finally:
-            self.commit(files, tool_calls, request, did)
-
     # Ending
 
     def stop(self) -> Core[None]:
@@ -684,8 +656,7 @@ class SessionProcesses:
         """
         if (runner := self.runner) is not None:
             yield from wait_for(self._take_ending())  # one at a time: there is no end to what they hold
-            if not (yield from runner.lineage.end_runner(runner.channel, self)):
-                self._give_up_coming()  # it may have said that it is there, and dies
+            yield from runner.lineage.end_runner(runner.channel, self)
             self.runner = None
             self._ending = runner.channel.held()
             runner.channel.close()
@@ -702,7 +673,7 @@ class SessionProcesses:
         return ending
 
     def end_processes(self) -> list[int]:
-        """Kill what runs and what is frozen. Pidfds, the caller's to wait for and to close."""
+        """Kill what runs and what is frozen. Returns pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
         self._give_up_coming()
         self._withdraw_next_copy()
@@ -746,7 +717,7 @@ class SessionProcesses:
             self.runner.channel.close()
             self.runner = None
         if self._coming is not None:
-            self._coming[1].close()
+            self._coming.close()
         for process in self._take_ending():
             os.close(process)
         for copy in self.history.copies():
@@ -770,7 +741,7 @@ class SessionProcesses:
         return self.runner.pid if self.runner is not None else None
 
     def pids(self) -> Collection[int]:
-        """Runner and frozen copies: the processes of this session that are not orphans."""
+        """Return runner and frozen copies: the processes of this session that are not orphans."""
         pids = {pid for copy in self.copies() if (pid := copy.pid()) is not None}
         if (runner := self.runner) is not None and runner.pid is not None:
             pids.add(runner.pid)

@@ -120,10 +120,6 @@ CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be
 _numbers = count(1)
 
 
-def _nobody() -> None:
-    return None
-
-
 class Turn(Struct, eq=False):
     """One caller's use of a session: a second caller is refused at once.
 
@@ -136,7 +132,7 @@ class Turn(Struct, eq=False):
     """Whether it is the host's own and soon over, so that others wait for it."""
     thread: int = 0
     """The thread that began it."""
-    core: Callable[[], Any] = _nobody
+    core: Callable[[], Any] = lambda: None
     """Gives the generator whose life is that of the turn, as long as it lives."""
     next: First[Turn] = {}
     """The turn that follows, once there is one."""

@@ -20,7 +20,7 @@ from safeexec.engine.host.session.output import NOTHING, OnOutput, OutputFile, P
 from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import CallTool, Core
-from safeexec.engine.host.watch.clock import TICK_SECONDS, Place, Watch, where
+from safeexec.engine.host.watch.clock import Place, Watch, where
 from safeexec.engine.host.watch.room import RULE
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
@@ -55,10 +55,6 @@ EVENT_BYTES = 1000
 """What one of them takes beside its data: many small ones are no less."""
 SECURE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
-AHEAD_SECONDS = TICK_SECONDS
-"""How long before a step's deadline the host asks for the process that will go on from the state before it: at its last
-look before the deadline. With pandas such a process takes 2.5 ms.
-"""
 SOURCE_CHARACTERS = 4 << 20
 """Characters of the sources that a session remembers. That of the step that runs is kept whatever its size."""
 LOST_SOURCE = 50_000
@@ -316,8 +312,6 @@ class Step(Struct, eq=False):
             yield from self.secure(0.0)
         verdict = yield from self.watch.looked()
         if verdict is None:
-            if self._secured and self.number and self.watch.deadline - monotonic() < AHEAD_SECONDS:
-                yield from self._processes.resume_in_time()
             return None
         if not self._secured and not self._first_verdict and (yield from self.secure(SECURE_SECONDS)):
             # Until now the child made the copy of the state before this step: its time begins here.

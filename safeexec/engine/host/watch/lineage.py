@@ -43,10 +43,9 @@ class Lineage:
         self.groups: list[Group] = []
         """The control groups of its sessions. A copy that a branch needs may lie in the group of one that is closed."""
 
-    def end_runner(self, runner: Channel, owner: LineageMember) -> Core[bool]:
+    def end_runner(self, runner: Channel, owner: LineageMember) -> Core[None]:
         """Kill the runner of `owner` and every fork that it left behind, and wait until the runner runs no more, for
-        `KILL_SECONDS` at most. False: the whole group has been killed, for its orphans could not be told from the rest
-        in time.
+        `KILL_SECONDS` at most. Where orphans could not be told from the rest in time, the whole group is killed.
         """
         self._gate.withdraw(runner.pid)
         with self._gate.stopping(self.leader):
@@ -65,7 +64,6 @@ class Lineage:
             self._gate.interrupted(self.leader)
             if not swept:
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)
-        return swept
 
     def _known(self, owner: LineageMember, ending: int | None) -> set[int] | None:
         """Return the processes that are no orphans; nor are their children: the next copy of a runner, a runner being
@@ -100,7 +98,7 @@ class Lineage:
         return has_room
 
     def leave(self, member: LineageMember) -> None:
-        """A session of the lineage is closed. With the last one, everything that is left of the group ends."""
+        """Take out a session that is closed. With the last one, everything that is left of the group ends."""
         self.sessions.discard(member)
         if not self.sessions and self._leader_fd >= 0:
             processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)

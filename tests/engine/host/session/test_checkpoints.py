@@ -5,18 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from time import monotonic
 
 import pytest
 
-from safeexec import CheckpointError, Policy, Result, Sandbox, Session
-from safeexec.engine.host.session import step
-from safeexec.engine.host.session.channel import Channel
-from safeexec.engine.host.waiting import Wait, drive, wait
+from safeexec import CheckpointError, Result, Sandbox, Session
 from safeexec.engine.host.watch.verdict import Verdict
-from safeexec.engine.linux import processes
-from safeexec.results.outcomes import STARTS_EMPTY
-from tests.footprint import DEADLINE_SECONDS, until
+from tests.footprint import until
 
 pytestmark = pytest.mark.usefixtures("copied")
 OpenSession = Callable[..., Session]
@@ -28,26 +22,6 @@ def kill(session: Session) -> Result:
     result = session.run("lost = 1\n" + FOREVER, timeout=0.1)
     assert (result.outcome, result.state) == ("timeout", "restored")
     return result
-
-
-def test_no_session_goes_on_in_a_process_that_was_killed_with_its_group(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It was asked for as the last one ended, and has said that it is there."""
-    session.run("x = 1").check()
-    line = session._core.processes
-    assert line.automatic[-1].pid() or drive(line.secured(monotonic() + DEADLINE_SECONDS))
-
-    def too_late(*_: object) -> bool:
-        assert wait(Wait((line._coming[1].socket.fileno(),), monotonic() + DEADLINE_SECONDS))
-        return False
-
-    with monkeypatch.context() as patched:
-        patched.setattr("safeexec.engine.linux.processes.end_orphans", too_late)
-        result = session.run(FOREVER, timeout=0.1)
-    assert result.outcome == "timeout" and STARTS_EMPTY in result.notes[-1]
-    assert result.state == "lost" and "State: lost" in str(result.observation()), result.observation()
-    assert session.run("2").check().notes == ()
 
 
 def test_a_step_that_ends_for_what_was_done_before_it_says_so() -> None:
@@ -276,57 +250,6 @@ def test_on_error_restore_undoes_it_by_policy(open_session: OpenSession) -> None
     assert session.run("x").value == [1]
 
 
-def test_a_process_is_asked_for_before_the_deadline_and_ends_with_a_step_that_does_not_need_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(step, "AHEAD_SECONDS", 60.0)
-    pids: list[int | None] = []
-
-    def seen() -> bool:
-        ahead = session._core.processes._coming
-        if ahead is not None:
-            ahead[1].read_if_ready()  # it says Ready while the step goes on
-            pids[:] = [ahead[1].pid]
-        return ahead is not None and ahead[1].pid is not None
-
-    policy = Policy.load("calculator").replace(tools={"max_calls": 1_000_000})
-    with Sandbox(policy, tools={"seen": seen}) as sandbox, sandbox.session() as session:
-        session.run("x = [1]").check()
-        session.run("x.append(2)\nwhile not seen():\n    pass").check()
-        (pid,) = pids
-        assert pid is not None
-        until(lambda: processes.session_of(pid) is None)
-        assert processes.session_of(pid) is None
-        assert session.get("x") == [1, 2]
-
-
-@pytest.mark.parametrize("ends", [False, True])
-def test_a_process_that_was_asked_for_before_the_deadline_goes_on(monkeypatch: pytest.MonkeyPatch, ends: bool) -> None:
-    """If it has ended meanwhile, another one does from the same copy."""
-    monkeypatch.setattr(step, "AHEAD_SECONDS", 60.0)
-    coming: list[Channel] = []
-
-    def seen() -> bool:
-        line = session._core.processes
-        coming[:] = [] if line._coming is None else [line._coming[1]]
-        born = {stat.pid for stat in processes.session_members(line.lineage.leader)} - set(line.pids())
-        if ends and coming and born:
-            for pid in born:
-                os.kill(pid, signal.SIGKILL)
-        return bool(coming and born)
-
-    policy = Policy.load("calculator").replace(tools={"max_calls": 1_000_000})
-    with Sandbox(policy, tools={"seen": seen}) as sandbox, sandbox.session() as session:
-        session.run("x = [1]").check()
-        result = session.run("x.append(2)\nwhile not seen():\n    pass\n" + FOREVER, timeout=2.0)
-        assert (result.outcome, result.state) == ("timeout", "restored")
-        assert not any("checkpoint" in note for note in result.notes)
-        runner = session._core.processes.runner
-        assert runner is not None
-        assert (runner.channel is coming[0]) is not ends
-        assert session.get("x") == [1]
-
-
 @pytest.mark.profile("standard")
 def test_a_guest_thread_means_no_checkpoint_and_the_result_says_so(session: Session) -> None:
     session.run("import threading\nx = 1").check()
@@ -424,12 +347,6 @@ def test_deep_chains_of_named_restores_end_in_a_clear_error_or_stay_fast(session
     assert 4 <= depth <= 12
     session.drop("c0")
     session.checkpoint("again")
-
-
-# Stopping from outside
-
-
-# Tools
 
 
 # Files

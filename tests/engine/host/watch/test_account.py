@@ -16,7 +16,7 @@ from safeexec.engine.host.watch.accountant import (
     SHARE,
     Accountant,
 )
-from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS, QUIET_AFTER_SECONDS, QUIET_LOOK_SECONDS
+from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.policy.model import Limits
 from tests.engine.host.watch.scripted import ScriptedMachine
@@ -200,18 +200,6 @@ def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(
     scene.machine.run(child, 0.2)
     assert not scene.look(0.05)
     assert scene.outcome(0.25) == "cpu" and scene.session.ended == {child}
-
-
-def test_a_session_that_has_long_been_quiet_is_looked_at_once_a_second_until_it_runs(scene: Scene) -> None:
-    scene.session.used = False
-    for _ in range(int(QUIET_AFTER_SECONDS / IDLE_LOOK_SECONDS) + 3):
-        scene.look(IDLE_LOOK_SECONDS)
-    scene.machine.run(scene.runner, 2.5)
-    assert scene.outcome(QUIET_LOOK_SECONDS) == "cpu"
-    scene.session.verdicts.clear()
-    scene.session.began = Period(1.0)
-    scene.machine.run(scene.runner, 2.5)
-    assert scene.outcome(IDLE_LOOK_SECONDS) == "cpu"
 
 
 def test_who_is_gone_or_removed_is_looked_at_no_more(scene: Scene) -> None:

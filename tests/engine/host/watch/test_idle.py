@@ -217,11 +217,11 @@ with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sand
     sessions = first, second
     for session in sessions:
         session.run("x = 1").check()
-    minder = sandbox._core._idle
+    idle = sandbox._core._idle
     def rest():
         cores = [session._core for session in sessions]
         while any(core.can_rest() or core.rested < core.used for core in cores):
-            assert minder._ended.locked(), "the thread that looks after idle sessions has died"
+            assert idle._ended.locked(), "the thread that looks after idle sessions has died"
             time.sleep(0.01)
     held = []
     while True:
