@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from safeexec.results.mimebundle import of_display, of_rows
 from safeexec.untrusted.latex import plain_latex
 from safeexec.untrusted.markup import CONTENT_SECURITY_POLICY
 from tests.untrusted.hostile import texts
+from tests.untrusted.test_markup import tags
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 TABLE = (
@@ -27,22 +27,10 @@ ALLOWED = {"div", "pre", "table", "thead", "tbody", "tfoot", "tr", "th", "td", "
 ATTRIBUTES = {"class", "sandbox", "style", "srcdoc", "alt", "src", "colspan", "rowspan", "max", "value"}
 
 
-class Tags(HTMLParser):
-    """The tags of a page and their attributes."""
-
-    def __init__(self, markup: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(markup)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-
 def assert_harmless(bundle: Any) -> None:
     """Whatever a page does with it: it sees tags of ours, a frame that can do nothing, and pictures."""
     assert bundle.keys() <= {"text/plain", "text/html", "text/latex", "image/png", "image/jpeg"}
-    for tag, attributes in Tags(bundle.get("text/html", "")).found:
+    for tag, attributes in tags(bundle.get("text/html", "")):
         assert tag in ALLOWED
         assert attributes.keys() <= ATTRIBUTES
         if tag == "iframe":
@@ -62,13 +50,13 @@ def test_a_table_of_pandas_is_one_of_the_page() -> None:
 
 def test_other_html_is_framed() -> None:
     shown = of_display(Display({"text/html": HOSTILE, "text/plain": "x"}))
-    assert [tag for tag, _ in Tags(shown["text/html"]).found] == ["div", "iframe"]
+    assert [tag for tag, _ in tags(shown["text/html"])] == ["div", "iframe"]
     assert_harmless(shown)
 
 
 def test_an_svg_is_a_picture() -> None:
     shown = of_display(Display({"image/svg+xml": f"<svg onload='a()'>{HOSTILE}</svg>", "text/plain": "x"}))
-    assert [tag for tag, _ in Tags(shown["text/html"]).found] == ["div", "img"]
+    assert [tag for tag, _ in tags(shown["text/html"])] == ["div", "img"]
     assert_harmless(shown)
 
 

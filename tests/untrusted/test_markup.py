@@ -77,13 +77,7 @@ def test_a_frame_looks_up_no_names_of_links() -> None:
 
 @given(words)
 def test_a_page_is_one_frame_whatever_it_holds(markup: str) -> None:
-    found: list[tuple[str, dict[str, str | None]]] = []
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            found.append((tag, dict(attrs)))
-
-    Reader().feed(framed_html(markup))
+    found = tags(framed_html(markup))
     assert [tag for tag, _ in found] == ["meta", "meta", "title", "iframe"]
     assert found[-1][1]["sandbox"] == ""
 
