@@ -21,8 +21,8 @@ Finder = Callable[[Failure, "re.Match[str]"], "str | None"]
 class HintRule(NamedTuple):
     """Which sentence an exception is answered with."""
 
-    kind: str
-    """The name of the exception's class, or of one of its bases."""
+    kinds: str
+    """The names of the exceptions' classes, or of bases of them, separated by blanks."""
     pattern: str
     """A regular expression that its message has."""
     hint: str | Finder
@@ -36,21 +36,23 @@ class HintRules:
     """Rules by exception, the first of which that has something to say is asked."""
 
     def __init__(self, rules: Iterable[HintRule] = ()) -> None:
-        self.by_kind: dict[str, list[HintRule]] = {}
+        self.rules: list[HintRule] = []
+        self._by_kind: dict[str, list[HintRule]] = {}
         self._needles: dict[str, tuple[str, ...]] = {}
         for rule in rules:
             self.add(rule)
 
     def add(self, rule: HintRule) -> None:
         """Keep a rule, behind those that are there."""
-        self.by_kind.setdefault(rule.kind, []).append(rule)
+        self.rules.append(rule)
+        for kind in rule.kinds.split():
+            self._by_kind.setdefault(kind, []).append(rule)
 
     def when(self, kinds: str, pattern: str = "", *, calls: tuple[str, ...] = ()) -> Callable[[Finder], Finder]:
-        """Make a rule of a function, for each of the exceptions in `kinds`."""
+        """Make a rule of a function."""
 
         def keep(find: Finder) -> Finder:
-            for kind in kinds.split():
-                self.add(HintRule(kind, pattern, find, calls))
+            self.add(HintRule(kinds, pattern, find, calls))
             return find
 
         return keep
@@ -58,7 +60,7 @@ class HintRules:
     def answer(self, failure: Failure) -> tuple[HintRule, str] | None:
         """Return the rule that speaks and its sentence: one for the exception's class, else for the nearest base."""
         for base in bases_of(failure.kind):
-            for rule in () if is_of_guest(base) else self.by_kind.get(class_name(base), ()):
+            for rule in () if is_of_guest(base) else self._by_kind.get(class_name(base), ()):
                 if text := self._ask(rule, failure):
                     return rule, text
         return None

@@ -15,10 +15,8 @@ from safeexec.hints.tables import messages
 __all__ = ["RULES", "ErrorPlace", "Failure", "runtime_hint"]
 
 _OF_OBJECTS = (names, attributes, calls, values, columns, keys, files, contents)
-RULES = HintRules(rule for module in _OF_OBJECTS for rules in module.RULES.by_kind.values() for rule in rules)
+RULES = HintRules(rule for rules in (*(module.RULES.rules for module in _OF_OBJECTS), messages.RULES) for rule in rules)
 """Rules that look at the objects, then those that follow from the message alone."""
-for _rule in (*messages.RULES, *messages.PATTERN_ERRORS):
-    RULES.add(_rule)
 
 
 def runtime_hint(failure: Failure) -> str | None:

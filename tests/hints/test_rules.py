@@ -44,7 +44,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 def test_every_rule_answers_an_example(answered: set[str]) -> None:
     """So no rule hides another. Without one are those of what a policy refuses."""
-    rules = {name_of(rule.hint) for rules in RULES.by_kind.values() for rule in rules}
+    rules = {name_of(rule.hint) for rule in RULES.rules}
     without = {"files._no_open", "files._no_semaphores", "names._named_exception"}  # the last one of CPython 3.14
     silent = rules - answered - {f"safeexec.hints.{name}" for name in without}
     assert not silent or sys.version_info >= (3, 12), silent  # later ones use other words
@@ -69,6 +69,6 @@ def test_needles_never_hide_a_pattern() -> None:
                     text += "7"
         return text
 
-    for rule in [rule for rules in RULES.by_kind.values() for rule in rules]:
+    for rule in RULES.rules:
         if wanted := needles(rule.pattern):
             assert any(needle in shortest(parser.parse(rule.pattern)) for needle in wanted), rule.pattern

@@ -169,7 +169,7 @@ RULES: tuple[HintRule, ...] = (
         "Give a function or class first: `defaultdict(int)`, `defaultdict(list)` or `defaultdict(lambda: 0)`, without a value or parentheses."),
     HintRule("TypeError", r"can(?:no|')t be used in 'await' expression|'async_generator' object can't be awaited",
         "Only a coroutine is awaited: remove the `await`; an asynchronous generator is looped over with `async for`, or listed, `[x async for x in generator]`."),
-    HintRule("TypeError", "a coroutine was expected, got <function|An asyncio.Future, a coroutine or an awaitable is required|a coroutine was expected",
+    HintRule("TypeError ValueError", "a coroutine was expected, got <function|An asyncio.Future, a coroutine or an awaitable is required|a coroutine was expected",
         "Call the function: `asyncio.run(main())`, with the parentheses of `main()`; give `gather` coroutines: `asyncio.gather(f(1), f(2))`."),
     HintRule("TypeError", r"Cannot cast ufunc '\w+' output from dtype\('(\w+)'\) to dtype\('(\w+)'\)",
         "The array holds `{2}` and the result is `{1}`: make it `{1}` first, `a = a.astype({1})`, or write `a = a + b` instead of `a += b`."),
@@ -273,8 +273,6 @@ RULES: tuple[HintRule, ...] = (
         "Use one of the values that it lists: for an Enum `list({3})` shows its members."),
     HintRule("ValueError", r"cannot convert '?(\w+)'? to|Unable to parse string",
         "Use `pd.to_numeric(column, errors='coerce')`; what is no number becomes NaN."),
-    HintRule("ValueError", "coroutine|a coroutine was expected, got",
-        "Call the function: `asyncio.run(main())`, with the parentheses of `main()`."),
     HintRule("IndexError", "list assignment index out of range",
         "A list does not grow by assignment: use `.append(value)`, or make it long enough first, `[0] * n`."),
     HintRule("IndexError", "pop from (?:an )?empty|Cannot choose from an empty sequence",
@@ -350,7 +348,7 @@ RULES: tuple[HintRule, ...] = (
         "In `query` columns are written by name (with blanks in backquotes), variables with `@{1}`, and texts in quotes."),
     HintRule("InvalidOperation", "",
         "It is no decimal number: clean the text first (`text.replace(',', '').strip()`), or check for a zero divisor."),
-    HintRule("error", "",
+    HintRule("error PatternError", "",  # its name since CPython 3.13
         r"Escape what is text, `re.escape(text)`; close every bracket, put something before `*`, `+` and `?`, and write patterns as raw strings: `r'\d+'`."),
     HintRule("OSError", r"\[Errno 27\]",
         "The file is larger than one file may be: write less, or in a compact form (`df.to_parquet`, `gzip.open`)."),
@@ -359,7 +357,3 @@ RULES: tuple[HintRule, ...] = (
     HintRule("OSError", "Cannot save file into a non-existent directory",
         "There is no such folder: write to a plain name, `'result.csv'`, or make the folder first with `os.makedirs(folder, exist_ok=True)`."),
 )  # fmt: skip
-PATTERN_ERRORS: tuple[HintRule, ...] = tuple(
-    rule._replace(kind="PatternError") for rule in RULES if rule.kind == "error"
-)
-"""The errors of `re` have another name from Python 3.13 on."""
