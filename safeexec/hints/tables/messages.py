@@ -316,7 +316,7 @@ RULES: tuple[HintRule, ...] = (
         "The text is not valid JSON there: print `text[:200]` and mend it: double quotes, no comma after the last item, `true`, `false` and `null` in small letters."),
     HintRule("UnicodeDecodeError", "",
         "The bytes are not UTF-8: look at the first of them, `open(name, 'rb').read(20)`, before you name an encoding."),
-    HintRule("ZeroDivisionError", "division|modulo",
+    HintRule("ZeroDivisionError", "^(?!.*negative power)",
         "The divisor is 0: check it first, `... if {right} != 0 else 0`; for a mean check that the list is not empty."),
     HintRule("OverflowError", r"too large to convert to float|integer division result too large|math range error|Numerical result out of range|Result too large|too large to convert to C|Python integer \S+ out of bounds",
         "The number is too large: stay with whole numbers (`//`), use `decimal.Decimal`, `math.log(n)` for its size, or `dtype=object` in an array."),
