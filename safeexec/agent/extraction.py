@@ -184,7 +184,7 @@ def _is_printed_tool_call(text: str) -> bool:
         return True
     if not any(f'"{key}"' in text for key in _NAME_KEYS) or not any(f'"{key}"' in text for key in _ARGUMENT_KEYS):
         return False
-    return _has_call_at_line_start(text)
+    return False
 
 
 def _is_json_of_objects(body: str) -> bool:
