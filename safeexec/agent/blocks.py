@@ -44,7 +44,6 @@ _FENCE_AFTER_PROSE = re.compile(r"(?<=[^`~\n])(?P<run>`{3,}+|~{3,}+)(?P<info>[^`
 _CLOSE_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+|~{3,}+)[ \t]*+$", re.MULTILINE)
 _CROWDED_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+)(?P<rest>[^`\n]*+)$", re.MULTILINE)
 """The end of a fence with text behind it: taken only where what stands before it is a program."""
-_NO_WORDS = ("<end_code>", "</code>", ".")
 _LABEL = re.compile(r"[^\W_][\w+#.\-]*")
 _LABEL_ALONE = re.compile(r"[ \t]*+\{?\.?[^\W_][\w+#.\-]*+\}?[ \t]*+(?:$|\{|\w++=)")
 _BEFORE_TAG = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$")
@@ -167,7 +166,7 @@ class _BlockReader:
             content = self._text[opener.content : start]
             if (code := clean(content)) and self._parser.parses(code):
                 opens = _is_python(_label(rest)) and _LABEL_ALONE.match(rest)
-                return content, start if opens else end + len(rest) * (rest.strip() in _NO_WORDS)
+                return content, start if opens else end
         return None, 0
 
     def _cut_off(self, opener: _Opener) -> tuple[str, int]:
