@@ -128,7 +128,7 @@ class ServedModel(ABC):
         """Return the meaning of an exception of this SDK, given the names of its class and of the bases of that."""
 
     async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
-        """Return one attempt. What the SDK raises leaves as what it means."""
+        """Make one attempt, and yield its texts. What the SDK raises leaves as what it means."""
         failure: Exception | None = None
         try:
             async with self._connect() as http, aclosing(self._replies(self._client(http), assembly, tools)) as texts:
@@ -224,7 +224,7 @@ def chat_message(message: Message, picture: Callable[[str], Any]) -> dict[str, A
 
 
 def chat_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
-    """Tools as chat completions take them."""
+    """Return the tools as chat completions take them."""
     return [
         {
             "type": "function",
