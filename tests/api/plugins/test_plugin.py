@@ -587,7 +587,7 @@ def test_an_error_names_the_module_that_raised(sandbox: Sandbox) -> None:
     ):
         plugin.hang()
     with pytest.raises(PluginError, match=r"SyntaxError: invalid syntax \(<plugin main:util>, line 2\)\nhint: "):
-        sandbox.plugin({"main": "import util", "util": "\nx = = 1"})
+        sandbox.plugin({"main": "import util", "util": "\nx++"})
 
 
 def test_a_manifest_has_settings_and_a_version_of_the_interface(sandbox: Sandbox, tmp_path: Path) -> None:
