@@ -199,8 +199,17 @@ display_html, display_markdown, display_latex = _shows(HTML), _shows(Markdown), 
 display_svg, display_png = _shows(SVG), _shows(Image)
 """
 
+_SHELL: Final = """
+version_info = 9, 0, 0, ""
+__version__ = "9.0.0"
+
+def get_ipython():
+    return None
+"""
+"""Libraries compare the version before they ask for the shell: matplotlib does with each figure."""
+
 SOURCES: Final = {
-    "IPython": "def get_ipython():\n    return None\n",
+    "IPython": _SHELL,
     "IPython.core": "pass\n",
     "IPython.core.display": f"from IPython.display import {', '.join(_SHOWN.split())}\n",
     "IPython.display": _DISPLAY,
