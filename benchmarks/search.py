@@ -14,17 +14,17 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from benchmarks import four_patches
+from benchmarks import feature_choice, four_patches
 from benchmarks.common import Table, options
 from safeexec import Budget, Policy, Result, Sandbox, SearchResult, search
-from safeexec.examples import feature_choice, game_of_24
+from safeexec.examples import game_of_24
 
 DATA = "data = [[number] for number in range({} * 1_000_000 // 104)]\n"
 """So many MB of small objects, as a table of rows is, that the programs do not touch."""
 
 
 class Task(NamedTuple):
-    """A search of one of the examples."""
+    """A search, with the data that it prepares."""
 
     prepare: str
     propose: Any

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.doors import command
+from tests.remote.commands import command
 
 PROJECT = Path(__file__).resolve().parents[1]
 SYSTEMS = ("darwin", "win32")

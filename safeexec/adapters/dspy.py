@@ -107,7 +107,7 @@ class SafeInterpreter:
         return call
 
     def _submit(self) -> Callable[..., Any]:
-        """``SUBMIT`` with the names of the outputs, so that a wrong call is told to the model. Without names
+        """Return ``SUBMIT`` with the names of the outputs, so that a wrong call is told to the model. Without names
         (ProgramOfThought) it takes one value, which dspy writes as JSON: what JSON has no form for is its text.
         """
         fields = [field["name"] for field in self.output_fields or ()]

@@ -62,7 +62,7 @@ class CodeMode(WrapperToolset[Any]):  # type: ignore[misc]
     _offered: frozenset[str] = field(default=frozenset(), init=False, repr=False)
 
     async def for_run(self, ctx: RunContext[Any]) -> CodeMode:
-        """Another one for each run: its session is its own."""
+        """Return another one for each run: its session is its own."""
         return replace(self, wrapped=await self.wrapped.for_run(ctx))
 
     async def for_run_step(self, ctx: RunContext[Any]) -> CodeMode:

@@ -82,7 +82,7 @@ class SafeEnv(NonIsolatedEnv):  # type: ignore[misc]
             return self._ask([prompt], model)[0]
 
         def llm_query_batched(prompts: list[str], model: str | None = None) -> list[str]:
-            """Answers to several prompts, asked side by side, in their order."""
+            """Return the answers to several prompts, asked side by side, in their order."""
             return self._ask(prompts, model)
 
         one, many = llm_query, llm_query_batched

@@ -128,7 +128,7 @@ def _declared(tool: Any) -> inspect.Signature:
 
 
 def _shown(value: Any) -> Any:
-    """`value` as smolagents may print it: text instead of a number that `str` refuses."""
+    """Return `value` as smolagents may print it: text instead of a number that `str` refuses."""
     try:
         str(value)
     except (ValueError, RecursionError):

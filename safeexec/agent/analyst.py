@@ -18,7 +18,7 @@ from safeexec.agent.errors import AgentError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, Event, OfRun
-from safeexec.agent.report import html_report, markdown_report, pictures_of
+from safeexec.agent.report import pictures_of, report
 from safeexec.agent.survey import SUFFIXES, FileSurvey, survey_of, survey_program
 from safeexec.common.text import printable
 from safeexec.untrusted.saving import NewFiles
@@ -69,33 +69,17 @@ class Analysis(OfRun):
             display.markdown or display.text or "" for display in self.run.displays if display.html and not display.png
         )
 
-    def file(self, name: str) -> bytes:
-        """Return the content of a file that the steps wrote. Raises KeyError, which names those there are."""
-        try:
-            return self.files[name]
-        except KeyError:
-            written = ", ".join(map(printable, self.files)) or "none"
-            raise KeyError(f"no step wrote {name!r}; written were: {written}") from None
-
     def write(self, directory: str | Path, name: str = "report") -> list[Path]:
-        """Write `name`.md with its pictures beside it, a self-contained `name`.html, and the files of
-        the guest into `name`-files; the paths.
+        """Write a self-contained `name`.html, and the files of the guest into `name`-files; the paths.
 
-        All are new files: where one of a name is taken, all get a number (`name`-2.md …). Raises OSError.
+        All are new files: where one of the name is taken, both get a number (`name`-2.html …). Raises OSError.
         """
         files = NewFiles(directory)
-        pictures = self.pictures
         base = files.free_name(name)
-        names = [f"{base}-{number}.png" for number in range(1, len(pictures) + 1)]
-        texts = {
-            f"{base}.md": markdown_report(self.question, self.surveys, self.run, names, self._written()),
-            f"{base}.html": html_report(self.question, self.surveys, self.run, self._written()),
-        }
-        contents = {file_name: text.encode("utf-8", "replace") for file_name, text in texts.items()}
-        contents |= dict(zip(names, pictures, strict=True))
-        paths = [Path(files.write(file_name, data)) for file_name, data in contents.items()]
+        page = report(self.question, self.surveys, self.run, self._written())
+        path = Path(files.write(f"{base}.html", page.encode("utf-8", "replace")))
         beside = Path(directory, f"{base}-files")
-        return paths + [Path(_write_below(beside, path, data)) for path, data in self.files.items()]
+        return [path, *(Path(_write_below(beside, name, data)) for name, data in self.files.items())]
 
     def _written(self) -> list[str]:
         """Return a line for each file that the steps left."""
@@ -240,7 +224,7 @@ class DataAnalyst:
 
 
 def _by_name(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:
-    """Files by the names that they get in the sandbox: their own."""
+    """Return files by the names that they get in the sandbox: their own."""
     if isinstance(paths, (str, bytes)):
         raise AgentError("files must be a list of paths, or map names to paths")
     found: dict[str, Any] = {}

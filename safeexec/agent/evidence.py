@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice, permutations
@@ -113,11 +113,6 @@ def _compare(
     if isinstance(value, bool):
         said = readings.truth(answer, predicates)
         return Comparison(said is value, said is not None and said is not value)
-    if (day := readings.day_of(value)) is not None:
-        return _of_day(answer, day, known)
-    if type(value) is str and readings.weekday(value) == value.lower():
-        said_day = readings.weekday(answer)
-        return Comparison(said_day == value.lower(), said_day not in (None, value.lower()))
     if type(value) is dict and value and _is_factors(value) and (said_factors := readings.factors(answer)):
         return Comparison(said_factors == value, said_factors != value)
     if type(value) is str and _contains(answer, value, known):
@@ -163,16 +158,6 @@ def _compare(
     return next((found for found in judged if not found.contradicted), judged[0])
 
 
-def _of_day(answer: str, day: date, known: Collection[Computed]) -> Comparison:
-    """Judge by the last day that the answer names."""
-    named = readings.dates(answer)
-    if not named:
-        return Comparison(False)
-    stated = numerals(readings.without_dates(answer))
-    others = stated is None or not all(any(_is_known(numeral, leaf) for leaf in known) for numeral in stated)
-    return Comparison(named[-1] == day and not others, day not in named)
-
-
 def _is_empty(value: Any) -> bool:
     """Return True for a value that says that there is none: a list of no solutions, sympy's empty set."""
     return value in ([], (), set(), {}) or getattr(value, "repr", "") == "EmptySet"
@@ -198,7 +183,7 @@ def _of_region(answer: str, wanted: inequalities.Region) -> Comparison:
 
 
 def _infinite(value: Any) -> int:
-    """1 or -1 for an infinite value, else 0."""
+    """Return 1 or -1 for an infinite value, else 0."""
     text = getattr(value, "repr", "")
     if type(value) is float and math.isinf(value):
         return 1 if value > 0 else -1

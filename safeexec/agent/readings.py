@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
+from datetime import timedelta
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from safeexec.agent import formulas, statements
 
@@ -33,7 +33,7 @@ class _Unit(NamedTuple):
 
 
 def _family(*units: tuple[str, str, int]) -> list[_Unit]:
-    """Units of one kind, the largest first."""
+    """Return units of one kind, the largest first."""
     return [_Unit(name, words, Fraction(size)) for name, words, size in units]
 
 
@@ -102,12 +102,11 @@ _CHANGE = re.compile(
 
 
 def _changed(found: re.Match[str]) -> str:
-    """Of "fell by 5" and "a 5 % decrease" the number, with its sign."""
+    """Return the number of "fell by 5" and "a 5 % decrease", with its sign."""
     sign = "-" if found["less"] or found["fall"] else ""
     return f" is {sign}{found['number'] or found['ahead']}"
 
 
-_NOT_REAL = re.compile(r"\b(?:there (?:are|is) )?no real (?:roots?|solutions?|zeros?)[,;:.]?", re.IGNORECASE)
 _DEGREES = re.compile(r"(\d{1,4})\s?(?:°(?![CF])|degrees\b)")
 
 
@@ -118,7 +117,7 @@ def refused(text: str) -> str:
 
 
 def _without_replaced(text: str) -> str:
-    """Of "not 24 but 42", and of "42, not 24", 42 alone."""
+    """Return of "not 24 but 42", and of "42, not 24", 42 alone."""
     return _REPLACED.sub(lambda found: " is" if found[1] else "", text)
 
 
@@ -147,13 +146,9 @@ def _all_readings(text: str) -> Iterator[str]:
     yield _OR.sub(" and ", solved)
     yield _COMMA_POINT.sub(lambda found: f"{found[1].replace('.', '')}.{found[2]}", text)
     yield _CHANGE.sub(_changed, text)
-    yield _to_one(text)
     yield right_sides(text)
-    yield _OR.sub(" and ", _NOT_REAL.sub("", text))
     yield _DEGREES.sub(r"\1π/180", text)
-    yield re.sub(r"\blog(?=\s?\(?\d)", "ln", text)
     yield from _each_of_equals(text)
-    yield _OR.sub(" and ", text)
     yield _MIXED.sub(r"\1 \2", text)
     for pattern, family in _COMPOUNDS:
         for unit in family if any(len(_parts(found)) > 1 for found in pattern.finditer(text)) else ():
@@ -165,12 +160,6 @@ def _all_readings(text: str) -> Iterator[str]:
             yield _CLOCK.sub(partial(_of_clock, size), text)
     if "ratio" in text.lower() or "odds" in text.lower():
         yield _RATIO_WORDS.sub(r"\1/\2", text)
-        yield _RATIO_WORDS.sub(r"\1 and \2", text)
-
-
-def _to_one(text: str) -> str:
-    """Return a ratio to one as a number: 1.78:1."""
-    return re.sub(r"(?<![\d:.])(\d{1,9}(?:\.\d{1,9})?)\s?:\s?1(?![\d:.]*\d)", r"\1", text)
 
 
 _SIDES = re.compile(
@@ -268,40 +257,6 @@ def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
 
 # What is computed and is no number
 
-_MONTHS_TEXT = "january february march april may june july august september october november december"
-_MONTHS = _MONTHS_TEXT.split()
-_MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" if month[3:] else month for month in _MONTHS)
-_DATE = re.compile(
-    rf"(?P<y>\d{{4}})-(?P<m>\d\d?)-(?P<d>\d\d?)"
-    rf"|(?P<day>\d\d?)(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<month>{_MONTH})\.?,?\s(?P<year>\d{{4}})"
-    rf"|(?P<month2>{_MONTH})\.?\s(?P<day2>\d\d?)(?:st|nd|rd|th)?,?\s(?P<year2>\d{{4}})",
-    re.IGNORECASE,
-)
-
-
-def dates(text: str) -> list[date]:
-    """Return the days that a text names."""
-    found = []
-    for match in _DATE.finditer(text):
-        named = match["month"] or match["month2"]
-        month = int(match["m"]) if match["m"] else [each[:3] for each in _MONTHS].index(named[:3].lower()) + 1
-        year = match["y"] or match["year"] or match["year2"]
-        try:
-            found.append(date(int(year), month, int(match["d"] or match["day"] or match["day2"])))
-        except ValueError:
-            continue
-    return found
-
-
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-
-
-def weekday(text: str) -> str | None:
-    """Return the day of the week that a text names last, in lower case."""
-    found = [word for word in re.findall(r"[A-Za-z]+", text[:2000].lower()) if word in _WEEKDAYS]
-    return found[-1] if found else None
-
-
 _POWER = r"\d{1,12}(?:\s?(?:\^\s?\{?\d{1,3}\}?|\*\*\s?\d{1,3}|[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}))?"
 _TIMES = r"\s?(?:[·×*]|\\cdot|\\times)\s?"
 _PRODUCT = re.compile(rf"(?<![\w.^]){_POWER}(?:{_TIMES}{_POWER}){{0,40}}(?![\w^⁰¹²³⁴⁵⁶⁷⁸⁹]|\.\d)")
@@ -318,11 +273,6 @@ def factors(text: str) -> dict[int, int]:
     return found
 
 
-def without_dates(text: str) -> str:
-    """Return the text without the days that it names."""
-    return _DATE.sub(" ", text)
-
-
 def in_units(value: timedelta, text: str) -> Iterator[Fraction]:
     """Yield a length of time as a number, in each unit that the text names."""
     seconds = Fraction(value.days * 86400 + value.seconds) + Fraction(value.microseconds, 10**6)
@@ -330,13 +280,6 @@ def in_units(value: timedelta, text: str) -> Iterator[Fraction]:
     for unit in _TIME:
         if is_clock or re.search(rf"\d\s?(?:{unit.words})(?![A-Za-z])", text, re.IGNORECASE):
             yield seconds / unit.size
-
-
-def day_of(value: Any) -> date | None:
-    """Return the day that a computed value is; None for a time of the day."""
-    if type(value) is datetime:
-        return value.date() if (value.hour, value.minute, value.second) == (0, 0, 0) else None
-    return value if type(value) is date else None
 
 
 _INFINITE = re.compile(
@@ -348,7 +291,7 @@ _DOWN = re.compile(r"\b(?:decreases?|falls?|drops?|below|negative|minus)\b", re.
 
 
 def infinity(text: str) -> int:
-    """1 or -1 where the text speaks of infinity, by the sign of the last one; else 0. "It diverges" says either."""
+    """Return 1 or -1 where the text speaks of infinity, by the sign of the last one; else 0."""
     found = list(_INFINITE.finditer(text))
     return 0 if not found else -1 if found[-1]["sign"] or _DOWN.search(text[:2000]) else 1
 
@@ -367,8 +310,6 @@ def says_none(text: str) -> bool:
 
 
 _POLARITY = re.compile(r"[\W_]*(?:(yes|true|correct|right|indeed)|no|false|incorrect|wrong)\b", re.IGNORECASE)
-_SO = re.compile(r"\b(?:so|hence|thus|therefore|answer)[\s,:]+(?:is[\s:]+)?(?:(yes|true)|no|false)\b", re.IGNORECASE)
-_HOLDS = re.compile(r"\b(?:(does(?:n['’]t|\snot)|fails\sto)\s)?holds?\b(?!\s\d)", re.IGNORECASE)
 _IS_TRUE = re.compile(
     r"(?:\b(?:is|was|are)|\b(?:it|that|this)['’]s)(n['’]t|\s+not)?\s+(?:\*\*)?(true|false|correct|incorrect)\b",
     re.IGNORECASE,
@@ -385,10 +326,6 @@ def truth(text: str, predicates: frozenset[str] = frozenset()) -> bool | None:
     said = list(_IS_TRUE.finditer(text[:2000]))
     if said:
         return (said[-1][2].lower() in ("true", "correct")) is (said[-1][1] is None)
-    if so := _SO.search(text[:2000]):
-        return so[1] is not None
-    if holds := _HOLDS.search(text[:2000]):
-        return holds[1] is None
     for word in predicates:
         for said_word, yes in _said_as(word):
             found = re.search(_SAYS.replace("WORD", said_word), text[:2000], re.IGNORECASE)

@@ -1,8 +1,7 @@
-"""Reports of an analysis: Markdown, and one HTML file that holds its pictures and runs nothing.
+"""The report of an analysis: one HTML file that holds its pictures and runs nothing.
 
-Output, tables, names and the answer come from guest code and a model. In HTML everything is escaped but the plain
-structure of tables, and a Content-Security-Policy forbids scripts and any request besides. In Markdown they are blocks
-of text.
+Output, tables, names and the answer come from guest code and a model. Everything is escaped but the plain structure of
+tables, and a Content-Security-Policy forbids scripts and any request besides.
 """
 
 from __future__ import annotations
@@ -12,15 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from safeexec.common.text import head_and_tail
-from safeexec.untrusted.markup import (
-    CONTENT_SECURITY_POLICY,
-    escape,
-    fenced,
-    markdown_table,
-    plain_markdown,
-    plain_tables,
-    prose,
-)
+from safeexec.untrusted.markup import CONTENT_SECURITY_POLICY, escape, plain_tables
 from safeexec.untrusted.saving import is_picture
 
 if TYPE_CHECKING:
@@ -65,28 +56,7 @@ def answer_of(run: AgentResult) -> str:
     return run.text or f"No answer: {run.reason}."
 
 
-def markdown_report(
-    question: str, files: Sequence[FileSurvey], run: AgentResult, pictures: Sequence[str], written: Sequence[str]
-) -> str:
-    """Return the report as Markdown; `pictures` are the names of the files that hold its PNGs, in order, `written`
-    describes the files that the steps left.
-    """
-    remaining = iter(pictures)
-    parts = [f"# {plain_markdown(question[:_MAX_TITLE])}", prose(answer_of(run)), "## Files"]
-    parts += [fenced(survey.render()) for survey in files]
-    parts.append("## Steps")
-    for step in run.steps:
-        parts += [f"### Step {step.number}", fenced(step.source, "python")]
-        parts += [fenced(text) for _, text in _texts(step)]
-        parts += [f"![Picture of step {step.number}]({next(remaining)})" for _ in pictures_of(step)]
-        tables = (markdown_table(display.markdown) for display in step.result.displays if display.markdown)
-        parts += filter(None, tables)
-    if written:
-        parts += ["## Files written", fenced("\n".join(written))]
-    return "\n\n".join(parts) + "\n"
-
-
-def html_report(question: str, files: Sequence[FileSurvey], run: AgentResult, written: Sequence[str]) -> str:
+def report(question: str, files: Sequence[FileSurvey], run: AgentResult, written: Sequence[str]) -> str:
     """Return the report as one HTML page."""
     title = escape(" ".join(question[:_MAX_TITLE].split()))
     parts = [f"<h1>{title}</h1>", f'<div class="prose">{escape(answer_of(run))}</div>', "<h2>Files</h2>"]
@@ -102,7 +72,7 @@ def html_report(question: str, files: Sequence[FileSurvey], run: AgentResult, wr
 
 
 def _texts(step: AgentStep) -> list[tuple[str, str]]:
-    """Output, value and failure of a step, as far as its displays do not show them."""
+    """Return output, value and failure of a step, as far as its displays do not show them."""
     result = step.result
     texts = [("output", text) for text in (result.stdout, result.stderr) if text.strip()]
     if result.text and not any(display.text == result.text for display in result.displays):

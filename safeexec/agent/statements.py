@@ -165,10 +165,6 @@ _TASK = re.compile(
     re.IGNORECASE,
 )
 """A task that is still to be done with a number."""
-_COMPARED = re.compile(
-    r"(?:%|\bper ?cent)\s(?P<word>more|less|larger|smaller|higher|lower|greater|fewer|cheaper|longer|shorter)\b\s?"
-)
-"""Behind a percentage: by how much it is larger, where the question asks for that."""
 _SENTENCE = re.compile(r"[.!?](?:\s|\Z)|\n")
 
 
@@ -208,13 +204,7 @@ class Sentences:
         """Place of the last word of doubt: it is about all of its sentence, and about those before."""
         self._more: list[tuple[int, bool]] = []
         """Places of the next number, or of a word that may change the one before it."""
-        compared: set[int] = set()
-        for percentage in _COMPARED.finditer(text):
-            if percentage["word"] in (vocabulary or ()):
-                compared |= {percentage.start("word"), percentage.end()}
         for found in _MORE.finditer(text):
-            if found.start() in compared:
-                continue
             if found["word"] is None:
                 self._more.append((found.start(), found["fine"] is None))
                 continue
@@ -235,7 +225,7 @@ class Sentences:
         return Standing(lead, not doubted and self._is_whole(end, last, loud))
 
     def _lead(self, begin: int, end: int) -> tuple[Lead, bool]:
-        """And whether a word or a sign of equality stands before the number, rather than nothing."""
+        """Return the lead, and whether a word or a sign of equality stands before the number, rather than nothing."""
         text, place = self._text, begin
         for _ in range(12):
             near = max(0, place - _NEAR)

@@ -39,7 +39,7 @@ _ENDS = re.compile(
     r"|hours?|minutes?|seconds?|days?|weeks?|months?|years?|dollars?|euros?|cents?|degrees?|radians?|thousand|million)\b",
     re.IGNORECASE,
 )
-_IS = re.compile(r"(?:\b(?:is|are|equals?|gives?|to|get|minus|negative|about)|[=≈±(])\s*\Z")
+_IS = re.compile(r"(?:\b(?:is|are|equals?|gives?|to|get|minus|negative|about|i\.e\.,?)|[=≈±(])\s*\Z")
 _MATRIX = re.compile(
     r"\\begin\{(?:[pbvBV]?matrix|array|cases)\}(?:\{[^{}]{0,20}\})?|\\end\{(?:[pbvBV]?matrix|array|cases)\}"
 )
@@ -47,11 +47,6 @@ _CONGRUENT = re.compile(r"[-\d^{}()·*×+⁻⁰¹²³⁴⁵⁶⁷⁸⁹ ]{0,80}(
 _MODULUS = re.compile(r"\s?\(?\b(?:mod|modulo)\s\d{1,40}\)?|\s?\\p?mod\s?\{?\s?\d{1,40}\}?")
 _LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _Written = str | Callable[[re.Match[str]], str]
-
-
-def _each(found: re.Match[str]) -> str:
-    """Of x = y = 2 an equation for each."""
-    return ", ".join(f"{name} = {found[2]}" for name in re.findall(r"[a-z]", found[1]))
 
 
 def _spaced(found: re.Match[str]) -> str:
@@ -63,24 +58,18 @@ def _spaced(found: re.Match[str]) -> str:
 
 _SIMPLE: list[tuple[re.Pattern[str], _Written]] = [
     (re.compile("∛"), r"\\sqrt[3]"),
-    (re.compile("∜"), r"\\sqrt[4]"),
     (re.compile(r"⟨|\\langle(?![A-Za-z])"), "("),
     (re.compile(r"⟩|\\rangle(?![A-Za-z])"), ")"),
     (re.compile(r"\\(?:text|mathrm|mathbf|operatorname)\s?\{([^{}]{0,60})\}"), r" \1 "),
     (re.compile(r"\\([dt]?)frac\s?(\d)\s?(\d)"), r"\\\1frac{\2}{\3}"),
     (re.compile(r"\b(?:plus or minus|plus/minus|plus-minus)\b", re.I), "±"),
-    (re.compile(r"(?<![\d.])(-?\d{1,9}(?:\.\d{1,12})?)\s?±\s?(\d{1,9}\.\d{1,12})\s?i\b"), r"\1 + \2i and \1 - \2i"),
     (re.compile(r"(?<![^\s(=:\[{,$])[–—](?=[\d.√π$€£])"), "-"),
     (re.compile(r"(?:\A|(?<=[\s:=]))\+(?=\d[\d.]{0,12}\s?%)"), ""),
     (re.compile(r"(?<![\d.,])(\d{1,3}(?:\.\d{3}){2,})(?![.\d])"), lambda found: found[1].replace(".", "")),
     (re.compile(r"(?<![\d.,/])1 (?:in|out of) (\d{1,12}|\d{1,3}(?:,\d{3})+)(?!\.?\d|/)"), r"1/\1"),
     (re.compile(r"(?<![\w.])(\d{1,3})\s?h\s?(\d\d)(?![\w:])"), r"\1 h \2 min"),
     (re.compile(r"((?:π|\\pi|\bpi)(?:\s?/\s?\d{1,3})?[}$]{0,2}|\d?\.\d{1,20})\s?rad(?:ians)?\b"), r"\1"),
-    (re.compile(rf"\bhalf\san?\s(?={_SCALE})", re.I), "0.5 "),
-    (re.compile(r"\b([a-z](?:\s?=\s?[a-z]){1,3})\s?=\s?([-−]?\d[\d./]{0,20})(?![\d.])"), _each),
     (re.compile(r"[{(\[]\d[^{}()\[\]\s]{1,200}[\\})\]]"), _spaced),
-    (re.compile(r"\((?:a )?(?:double|repeated|triple) (?:root|solution|zero)\)"), ""),
-    (re.compile(r"\([a-z](?:,\s?[a-z]){1,3}\)\s?=\s?(?=\()"), ""),
     (re.compile(r"λ"), "l"),
     (re.compile("[₀₁₂₃₄₅₆₇₈₉]+"), lambda found: "_" + found[0].translate(_LOWERED)),
 ]

@@ -7,7 +7,6 @@ and restores the state; the exception goes on when that is done (1 to 3 ms).
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
 from contextlib import aclosing
 from functools import partial, wraps
@@ -20,7 +19,7 @@ from safeexec.api.many import each_of, parts_of, workers_for
 from safeexec.engine.host.waiting import Core, Work
 
 if TYPE_CHECKING:
-    from safeexec.api.options import Program, RunOptions, SessionChanges
+    from safeexec.api.options import Program, RunOptions
     from safeexec.api.plugins.aio import AsyncPlugin
     from safeexec.api.plugins.plugin import Plugin, PluginCore
     from safeexec.engine.host.session.session import SessionCore
@@ -103,9 +102,23 @@ def opening(method: Any) -> Any:
 def giving(
     method: Callable[Concatenate[Any, P], list[Session]],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, list[AsyncSession]]]:
-    """As `awaited`, of a method that gives sessions: here they have the async API."""
+    """Return the same as `awaited`, of a method that gives sessions: here they have the async API."""
     found: Any = awaited(method)
     return found  # type: ignore[no-any-return]
+
+
+def in_thread(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    """Return the awaited form of a method that waits for the file system, or for a server: it runs in a thread."""
+
+    def work(call: Callable[[], R]) -> Core[R]:
+        found: R = yield Work(call)
+        return found
+
+    @wraps(method)
+    async def on_loop(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await drive(work(partial(method, self, *args, **kwargs)), undo=False)
+
+    return on_loop
 
 
 class AsyncSandbox(SandboxAPI):
@@ -143,17 +156,7 @@ class AsyncSandbox(SandboxAPI):
         await self.close()
         return await self.open()
 
-    def session(self, **tightened: Unpack[SessionChanges]) -> Opening[AsyncSession]:
-        """Return a new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``.
-        `session_for`, `restore` and `plugin` are awaited or entered, too.
-        """
-        core = self._core
-
-        async def begin() -> AsyncSession:
-            return AsyncSession(await drive(core.new_session(**tightened)))
-
-        return Opening(begin())
-
+    session = opening(Sandbox.session)
     session_for = opening(Sandbox.session_for)
     forget = awaited(Sandbox.forget)
     stored = awaited(Sandbox.stored)
@@ -176,7 +179,7 @@ class AsyncSandbox(SandboxAPI):
     async def map_as_completed(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[tuple[int, Result]]:
-        """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
+        """Run programs as `map` does; each result as soon as it is there, with the number of its program (from 0)."""
         async with aclosing(self._results(programs, workers, timeout, in_order=False)) as results:
             async for numbered in results:
                 yield numbered
@@ -264,17 +267,9 @@ class AsyncSession(SessionAPI):
 
     # Files
 
-    async def read_file(self, name: str, *, max_bytes: int | None = None) -> bytes:
-        """As `Session.read_file`."""
-        return await drive(_working(partial(self._core.read_file, name, max_bytes)), undo=False)
-
-    async def write_file(self, name: str, data: bytes | str) -> None:
-        """As `Session.write_file`."""
-        await drive(_working(partial(self._core.write_file, name, data)), undo=False)
-
-    async def list_files(self) -> list[str]:
-        """As `Session.list_files`."""
-        return await drive(_working(self._core.list_files), undo=False)
+    read_file = in_thread(Session.read_file)
+    write_file = in_thread(Session.write_file)
+    list_files = in_thread(Session.list_files)
 
     # Checkpoints
 
@@ -302,22 +297,13 @@ class AsyncSession(SessionAPI):
         return drive(self._core.protection(), undo=False)
 
 
-def _working(call: Callable[[], R]) -> Core[R]:
-    """Return what `call` gives, which waits for the file system, or for a server: in a thread."""
-    found: R = yield Work(call)
-    return found
-
-
 class AsyncStream(OneStep):
     """The output of one step, piece by piece while it runs: iterate once. `result` is there at the end."""
 
     __slots__ = ()
 
     def __aiter__(self) -> AsyncIterator[Piece]:
-        return _Pieces(self._begin(), self._heard, self._end)
-
-    def _end(self, result: Result) -> None:
-        self._result = result
+        return _Pieces(self, self._begin())
 
 
 class _Pieces:
@@ -325,23 +311,22 @@ class _Pieces:
     in the loop's body, the step is over at once, and whoever uses the session next finds it undone.
     """
 
-    __slots__ = ("_core", "_end", "_pieces", "_wanted")
+    __slots__ = ("_core", "_stream", "_wanted")
 
-    def __init__(self, core: Core[Result], pieces: deque[Piece], end: Callable[[Result], None]) -> None:
+    def __init__(self, stream: AsyncStream, core: Core[Result]) -> None:
         self._core: Core[Result] | None = core
-        self._pieces = pieces
+        self._stream = stream
         self._wanted: Any = None
-        self._end = end
 
     def __aiter__(self) -> _Pieces:
         return self
 
     async def __anext__(self) -> Piece:
-        while not self._pieces:
+        while not self._stream._heard:
             if self._core is None:
                 raise StopAsyncIteration
             await self._go_on(self._core)
-        return self._pieces.popleft()
+        return self._stream._heard.popleft()
 
     async def aclose(self) -> None:
         """Stop the step and restore the state now. Harmless when it has ended."""
@@ -368,7 +353,7 @@ class _Pieces:
                 self._wanted = core.send(answer)
         except StopIteration as stop:
             self._core = None
-            self._end(stop.value)
+            self._stream._result = stop.value
         except Exception:
             self._core = None
             raise

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 from time import time, time_ns
@@ -58,7 +59,7 @@ INFO = 20
 
 
 def _logger() -> Any:
-    """The logger of this library, if the application has imported `logging` and listens; else None."""
+    """Return the logger of this library, if the application has imported `logging` and listens; else None."""
     logging: Any = sys.modules.get("logging")
     if logging is None:
         return None
@@ -91,7 +92,7 @@ class Observer:
         self._lock = threading.Lock()
 
     def step_done(self, session: Audited, source: bytes, result: Result, call: str | None = None) -> None:
-        """A step has ended, or a `call` of a plugin whose code is `source`."""
+        """Tell of a step that has ended, or a `call` of a plugin whose code is `source`."""
         logger = _logger()
         if self._audit is not None or logger is not None:
             record = self.record(session, source, result, call)
@@ -158,7 +159,7 @@ def observer_for(policy: Policy, audit: Any) -> Observer | None:
 
 
 def _audit(target: Any) -> tuple[Callable[[dict[str, Any]], object] | None, IO[str] | None]:
-    """A function that writes one record, and the file to close in the end."""
+    """Return a function that writes one record, and the file to close in the end."""
     if target is None or callable(target):
         return target, None
     if isinstance(target, str | os.PathLike):
@@ -181,17 +182,15 @@ def _writer(file: IO[str]) -> Callable[[dict[str, Any]], object]:
 _watched: WeakSet[CountedSandbox] = WeakSet()
 """The sandboxes whose sessions the gauges count."""
 _GAUGES = {
-    "open": "sessions that are open",
-    "idle": "open sessions that nobody uses",
-    "resting": "idle sessions without a process until they are used again",
-    "waiting": "idle sessions whose step waits for an answer",
-    "queued": "sessions that wait for a place",
-    "restored": "open sessions that were brought back, after a step was stopped or a process died",
-}
-_UNDO = {
-    "journalled": "steps that are undone by doing those before them once more",
-    "copied": "steps after which the process was copied",
-    "lost": "journalled steps that came out otherwise when they were repeated",
+    "sessions.open": "sessions that are open",
+    "sessions.idle": "open sessions that nobody uses",
+    "sessions.resting": "idle sessions without a process until they are used again",
+    "sessions.waiting": "idle sessions whose step waits for an answer",
+    "sessions.queued": "sessions that wait for a place",
+    "sessions.restored": "open sessions that were brought back, after a step was stopped or a process died",
+    "steps.journalled": "steps that are undone by doing those before them once more",
+    "steps.copied": "steps after which the process was copied",
+    "steps.lost": "journalled steps that came out otherwise when they were repeated",
 }
 
 
@@ -203,39 +202,21 @@ def _gauges(metrics: Any, _provider: Any) -> list[Any]:
     def observer(name: str) -> Callable[[Any], list[Any]]:
         return lambda _options: [metrics.Observation(number, dict(at)) for at, number in _numbers(name).items()]
 
-    def undo(name: str) -> Callable[[Any], list[Any]]:
-        return lambda _options: [metrics.Observation(number, {"policy": at}) for at, number in _undo(name).items()]
-
     return [
-        *(
-            meter.create_observable_gauge(f"safeexec.sessions.{name}", [observer(name)], description=description)
-            for name, description in _GAUGES.items()
-        ),
-        *(
-            meter.create_observable_gauge(f"safeexec.steps.{name}", [undo(name)], description=description)
-            for name, description in _UNDO.items()
-        ),
+        meter.create_observable_gauge(f"safeexec.{name}", [observer(name)], description=description)
+        for name, description in _GAUGES.items()
     ]
 
 
-def _undo(name: str) -> dict[str, int]:
-    """Steps of the sandboxes that live, by policy."""
-    found: dict[str, int] = {}
-    for sandbox in list(_watched):
-        number = getattr(sandbox.stats(), f"steps_{name}")
-        found[sandbox.policy.name] = found.get(sandbox.policy.name, 0) + number
-    return found
-
-
 def _numbers(name: str) -> dict[tuple[tuple[str, str], ...], int]:
-    """Return one gauge by its attributes, policy and label; those of sandboxes of one policy together."""
-    found: dict[tuple[tuple[str, str], ...], int] = {}
+    """Return one gauge by its attributes: policy, and of sessions the label; those of one policy together."""
+    found: Counter[tuple[tuple[str, str], ...]] = Counter()
+    of, _, field = name.partition(".")
     for sandbox in list(_watched):
-        for label, counts in sandbox.stats().by_label.items():
-            at = (("policy", sandbox.policy.name), *((("label", label),) if label is not None else ()))
-            found[at] = found.get(at, 0) + getattr(counts, name)
-        if not found:
-            found[("policy", sandbox.policy.name),] = 0
+        stats, policy = sandbox.stats(), (("policy", sandbox.policy.name),)
+        found[policy] += getattr(stats, f"steps_{field}") if of == "steps" else 0
+        for label, counts in stats.by_label.items() if of == "sessions" else ():
+            found[policy if label is None else (*policy, ("label", label))] += getattr(counts, field)
     return found
 
 
@@ -267,7 +248,7 @@ class Telemetry:
         _watched.add(sandbox)
 
     def step_done(self, policy: str, result: Result) -> None:
-        """One span, begun when the step began, and the counters. Attributes take a bounded set of values."""
+        """Tell a span, begun when the step began, and the counters. Attributes take a bounded set of values."""
         attributes = {"policy": policy, "outcome": result.outcome}
         end = time_ns()
         span = self._tracer.start_span(

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from contextlib import closing
 from functools import cached_property, partial
 from importlib import import_module
-from types import TracebackType
 
 from safeexec.common.typed import TYPE_CHECKING, Unseen
 from safeexec.engine.host.startup.launch import Launched, environment
@@ -173,7 +172,7 @@ class SandboxAPI:
         yield from core.open(launched)
 
     def _prepared(self) -> RecordedSandbox:
-        """The core, made while another process tries what this machine can do."""
+        """Make the core, while another process tries what this machine can do."""
         from safeexec.engine.linux import probe  # a first open alone
 
         probe.begin()
@@ -265,16 +264,18 @@ class Sandbox(SandboxAPI):
         self.close()
         return self.open()
 
-    def session(self, **tightened: Unpack[SessionChanges]) -> Session:
+    @blocking
+    def session(self, **tightened: Unpack[SessionChanges]) -> Core[Session]:
         """Return a new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`. `label` says
         in the audit log whose session it is; `namespace` are variables to begin with; `template` is the name of the
         state that it begins in; `record` (a path, or `RecordOptions`) is where all that happens to it and its branches
         is written down.
 
         Where `max_sessions` are open it waits for its turn, `queue_seconds` (also a keyword here) at most:
-        `SandboxBusy`.
+        `SandboxBusy`. Of an `AsyncSandbox` it is awaited, or entered: ``async with sandbox.session() as session``, as
+        are `session_for`, `restore` and `plugin`.
         """
-        return self._session(drive(self._core.new_session(**tightened)))
+        return self._session((yield from self._core.new_session(**tightened)))
 
     @blocking
     def session_for(
@@ -286,7 +287,7 @@ class Sandbox(SandboxAPI):
         new: bool = True,
         **tightened: Unpack[SessionChanges],
     ) -> Core[Session]:
-        """The open session of this label, as an earlier call of this method opened it, else a new one (as `session`).
+        """Return the open session of this label, as an earlier call opened it, else a new one (as `session`).
         With a `store` it goes on where that session was left, by whatever process; what is lost of it is in the notes
         of its first result. With ``new=False`` there must be one, open or in the store (`SessionClosed`). Raises
         `SessionTaken` where another process has it open, and `StoreError`.
@@ -405,21 +406,13 @@ class Sandbox(SandboxAPI):
         """
         if self._core.without_plugins:
             raise SandboxError(self._core.without_plugins)
-        from safeexec.api.plugins.plugin import PluginCore  # 12 ms, for hosts with plugins only
+        from safeexec.api.plugins.plugin import PluginCore, PluginOptions  # 12 ms, for hosts with plugins only
 
-        core = PluginCore(
-            self._core,
-            source,
-            exports=exports,
-            tools=tools,
-            state=state,
-            timeout=timeout,
-            name=name,
-            limits=limits,
-            settings=settings,
-            api=api,
-            record=record,
-        )
+        options = PluginOptions(
+            exports=exports, tools=tools, state=state, timeout=timeout, name=name, settings=settings, api=api,
+            record=record, limits=limits,
+        )  # fmt: skip
+        core = PluginCore(self._core, source, options)
         yield from core.load()
         return self._plugin(core)
 
@@ -438,7 +431,7 @@ class Sandbox(SandboxAPI):
     def map_as_completed(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> Iterator[tuple[int, Result]]:
-        """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
+        """Run programs as `map` does; each result as soon as it is there, with the number of its program (from 0)."""
         return self._workers(workers, timeout).as_completed(programs)
 
     def _workers(self, workers: int | None, timeout: float | None) -> Workers:
@@ -527,11 +520,11 @@ class SessionAPI:
         core.abandoned = False
 
     def __reduce__(self) -> NoReturn:
-        """A copy would end the session when it is given up: neither `copy` nor `pickle` make one."""
+        """Refuse: a copy would end the session when it is given up, by `copy` or by `pickle`."""
         raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: branch() makes another, save() a file")
 
     def __del__(self) -> None:
-        """Nobody can use it any more: the thread for idle sessions closes it."""
+        """Have the thread for idle sessions close it: nobody can use it any more."""
         self._core.abandon()
 
     def __repr__(self) -> str:
@@ -602,9 +595,7 @@ class Session(SessionAPI):
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @blocking
@@ -741,7 +732,7 @@ class Session(SessionAPI):
 
     @blocking
     def branch(self, n: int = 1, *, checkpoints: Checkpoints | None = None) -> Core[list[Session]]:
-        """`n` new sessions that go on from the state as it is now, independent of this one and of each other.
+        """Return `n` new sessions that go on from the state as it is now, independent of this one and of each other.
 
         `checkpoints` is when theirs are made: for many branches of a step or two, ``before-step`` is half the work.
         Each has files of its own; an absolute path that guest code has kept still leads to those of this session.
@@ -790,7 +781,7 @@ class Session(SessionAPI):
 
     @blocking
     def adopt(self) -> Core[list[str]]:
-        """This branch is the one that is kept: carry out its deferred calls, those of later steps when they end.
+        """Keep this branch: carry out its deferred calls, and those of later steps when they end.
 
         Returns what went wrong, in words. In a session that is no branch: carry out now what a failed step left.
         """

@@ -104,7 +104,7 @@ def answered(loop: Loop, wanted: Wait | CallTool | Work) -> Coroutine[Any, Any, 
 
 
 async def abandon(loop: Loop, core: Core[Any]) -> None:
-    """Nobody waits for the core any more: let it stop what it does and bring its state in order, undisturbed."""
+    """Let the core stop what it does and bring its state in order, undisturbed: nobody waits for it any more."""
     await loop.shielded(_finish(loop, core, None, Abandoned()))
 
 
@@ -267,5 +267,5 @@ class TrioLoop:
 
 
 def _boxed(call: Callable[[], Any]) -> Callable[[], tuple[Any]]:
-    """trio shows the name of what it runs in a thread, which a `partial` lacks, and takes no coroutine as answer."""
+    """Return a function for trio, which shows the name of what it runs in a thread, and takes no coroutine back."""
     return lambda: (call(),)

@@ -30,7 +30,7 @@ STOP_SECONDS = 0.05
 
 
 def workers_for(workers: int | None, max_sessions: int | None) -> int:
-    """Tell how many workers to have: as asked, else one per core that this process may use; no more than may have a
+    """Return how many workers to have: as asked, else one per core that this process may use; no more than may have a
     session, as those would wait for one another.
     """
     if workers is None:
@@ -86,7 +86,7 @@ class Workers:
             yield result
 
     def as_completed(self, programs: Iterable[str | Program]) -> Iterator[tuple[int, Result]]:
-        """Number and result of each program, as they come."""
+        """Yield number and result of each program, as they come."""
         return self._results(programs, lambda running: wait(running, return_when=FIRST_COMPLETED).done)
 
     def _results(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from time import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,7 +29,7 @@ from safeexec.engine.host.startup.launch import import_path
 from safeexec.engine.linux import processes, seccomp
 from safeexec.engine.policy.edit import brought
 from safeexec.engine.policy.model import Policy
-from safeexec.engine.policy.requirements import NAME, Requirement, canonical, of_lock, parse
+from safeexec.engine.policy.requirements import Requirement, canonical, of_lock, parse
 from safeexec.errors import PolicyError
 from safeexec.untrusted.below import read_named
 
@@ -49,39 +50,14 @@ _ALWAYS = (
 )
 
 
-class _Hashes(msgspec.Struct, frozen=True):
-    hashes: dict[str, str] = {}
+class _Chosen(NamedTuple):
+    """A release that is to be fetched, as pip reports it."""
 
-
-class _Download(msgspec.Struct, frozen=True):
-    url: str = ""
-    archive_info: _Hashes = _Hashes()
-
-
-class _Metadata(msgspec.Struct):
     name: str
     version: str
-
-
-class _Install(msgspec.Struct):
-    metadata: _Metadata
-    download_info: _Download
-    is_direct: bool = False
-
-
-class _Report(msgspec.Struct):
-    """What pip says it would install, as far as it is read."""
-
-    install: list[_Install] = []
-
-
-class _Set(msgspec.Struct):
-    """What was fetched for some requirements."""
-
-    modules: dict[str, list[str]]
-    """Name of a requirement → the modules that it brings."""
-    installed: dict[str, str]
-    """What this Python had installed of what they need: name → version."""
+    sha256: str
+    url: str
+    """The address by which a dependency asks for it; "" if it is by its name."""
 
 
 class _Here(NamedTuple):
@@ -108,13 +84,15 @@ def fetched(policy: Policy) -> tuple[Policy, str]:
     """
     requirements = [parse(line) for line in policy.requirements]
     here = _installed()
-    place = _known(requirements, here)
-    found = _read_set(place) if place is not None else None
-    if place is None or found is None:
-        place = _fetch(requirements, here)
-        found = _read_set(place)
-        assert found is not None
-    return brought(policy, found.modules), os.path.join(place, "lib")
+    place = os.path.join(_cache(), _key(requirements, here))
+    if not os.path.lexists(place):
+        _fetch(place, requirements, here)
+    try:
+        written = read_named(os.path.join(place, "modules.json"), max_bytes=MOST_RECORD)
+        modules = msgspec.json.decode(written, type=dict[str, list[str]])
+    except (OSError, msgspec.DecodeError):
+        raise PolicyError(f"what was fetched into {place} is damaged: remove it") from None
+    return brought(policy, modules), os.path.join(place, "lib")
 
 
 # The cache
@@ -141,28 +119,12 @@ def _cache() -> str:
     return path
 
 
-def _key(requirements: Iterable[Requirement]) -> str:
+def _key(requirements: Iterable[Requirement], here: dict[str, _Here]) -> str:
+    """Return the name of what is fetched for these requirements beside what is installed."""
     lines = sorted(requirement.line for requirement in requirements)
+    installed = sorted(f"{name}=={item.version}" for name, item in here.items())
     abi = str(sysconfig.get_config_var("SOABI"))
-    return sha256("\n".join((*lines, abi, sys.implementation.cache_tag)).encode()).hexdigest()[:32]
-
-
-def _known(requirements: list[Requirement], here: dict[str, _Here]) -> str | None:
-    """Return a set that was fetched for these requirements, and fits what is installed now."""
-    cache, key = _cache(), _key(requirements)
-    for name in sorted(os.listdir(cache)):
-        place = os.path.join(cache, name)
-        found = _read_set(place) if name.startswith(key) else None
-        if found is not None and all(n in here and here[n].version == v for n, v in found.installed.items()):
-            return place
-    return None
-
-
-def _read_set(place: str) -> _Set | None:
-    try:
-        return msgspec.json.decode(read_named(os.path.join(place, "set.json"), max_bytes=MOST_RECORD), type=_Set)
-    except (OSError, msgspec.DecodeError):
-        return None
+    return sha256("\n".join((*lines, "", *installed, abi, sys.implementation.cache_tag)).encode()).hexdigest()[:32]
 
 
 # What this Python has installed
@@ -204,10 +166,9 @@ def _modules(info: str) -> list[str]:
 # Fetching
 
 
-def _fetch(requirements: list[Requirement], here: dict[str, _Here]) -> str:
+def _fetch(place: str, requirements: list[Requirement], here: dict[str, _Here]) -> None:
     """Make the set aside and move it to its place, where another process may have been faster."""
-    cache = _cache()
-    fresh = ""
+    cache, fresh = os.path.dirname(place), ""
     try:
         _sweep(cache)
         fresh = tempfile.mkdtemp(prefix="fetching-", dir=cache)
@@ -216,41 +177,27 @@ def _fetch(requirements: list[Requirement], here: dict[str, _Here]) -> str:
         os.makedirs(lib)
         chosen = _resolve(fresh, requirements, here)
         if chosen:
-            lines = [f"{item.metadata.name}=={item.metadata.version} --hash=sha256:{_hash(item)}" for item in chosen]
+            lines = [f"{item.name}=={item.version} --hash=sha256:{item.sha256}" for item in chosen]
             wanted = _written(fresh, "chosen.txt", lines)
             options = ("--no-deps", "--require-hashes", "--only-binary=:all:", "--target", lib, "-r", wanted)
             _pip(fresh, ("install", *options), requirements)
-        new = {canonical(name): info for name, _, info in _releases(lib)}
-        infos = {**{name: item.info for name, item in here.items()}, **new}
+        infos = {name: item.info for name, item in here.items()}
+        infos |= {canonical(name): info for name, _, info in _releases(lib)}
         modules = {item.name: _modules(infos[item.name]) for item in requirements if item.name in infos}
-        used = {name: here[name].version for name in _needed(new.values(), requirements) if name in {*here} - {*new}}
-        with open(os.path.join(made, "set.json"), "wb") as file:
-            file.write(msgspec.json.encode(_Set(modules, used)))
+        with open(os.path.join(made, "modules.json"), "wb") as file:
+            file.write(msgspec.json.encode(modules))
         # Guests may run as another user. That one reaches the set by a mount, and never through the cache's directory.
         os.chmod(lib, 0o755)
-        return _known(requirements, here) or _put(made, os.path.join(cache, _key(requirements)))
+        try:
+            os.rename(made, place)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
     except OSError as error:
         raise PolicyError(f"requirements cannot be fetched into {cache}: {error}") from None
     finally:
         if fresh:
             shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _put(fresh: str, wanted: str) -> str:
-    """Rename to the first free place. A set that somebody else has put there meanwhile is left alone. OSError where
-    nothing can be put anywhere.
-    """
-    for number in range(1000):
-        place = f"{wanted}-{number}"
-        if os.path.lexists(place):
-            continue
-        try:
-            os.rename(fresh, place)
-            return place
-        except OSError as error:
-            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
-                raise
-    raise PolicyError(f"{os.path.dirname(wanted)} holds a thousand sets for the same requirements: remove it")
 
 
 def _sweep(cache: str) -> None:
@@ -262,7 +209,7 @@ def _sweep(cache: str) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _resolve(fresh: str, requirements: list[Requirement], here: dict[str, _Here]) -> list[_Install]:
+def _resolve(fresh: str, requirements: list[Requirement], here: dict[str, _Here]) -> list[_Chosen]:
     """Return what is to be fetched. What is installed already stays as it is, and what fits it is chosen."""
     asked = _written(fresh, "asked.txt", [item.line for item in requirements])
     pinned = [line for item in here.values() if (line := _pin(item.name, item.version))]
@@ -271,27 +218,31 @@ def _resolve(fresh: str, requirements: list[Requirement], here: dict[str, _Here]
     options = ("--dry-run", "--report", report, "--only-binary=:all:", "-c", constraints, "-r", asked)
     _pip(fresh, ("install", *options), requirements)
     try:
-        found = msgspec.json.decode(read_named(report, max_bytes=MOST_REPORT), type=_Report).install
-    except (OSError, msgspec.DecodeError) as error:
+        written = msgspec.json.decode(read_named(report, max_bytes=MOST_REPORT))
+        found = [_chosen(item) for item in written["install"]]
+    except (OSError, msgspec.DecodeError, LookupError, TypeError, AttributeError) as error:
         raise PolicyError(f"requirements: what pip reports cannot be read: {printable(str(error))}") from None
     for item in found:
-        if item.is_direct:
+        if item.url:
             raise PolicyError(
-                f"requirements: a dependency is asked for by its address ({printable(item.download_info.url)[:200]}), "
+                f"requirements: a dependency is asked for by its address ({printable(item.url)[:200]}), "
                 "not by its name; such packages are not fetched"
             )
-        if not _pin(item.metadata.name, item.metadata.version) or len(_hash(item)) != 64:
-            raise PolicyError(f"requirements: the index gives no version and hash for {item.metadata.name[:100]!r}")
+        if not _pin(item.name, item.version) or not re.fullmatch("[0-9a-f]{64}", item.sha256):
+            raise PolicyError(f"requirements: the index gives no version and hash for {item.name[:100]!r}")
     return found
 
 
-def _hash(item: _Install) -> str:
-    digest = item.download_info.archive_info.hashes.get("sha256", "")
-    return digest if digest.isalnum() and digest.isascii() else ""
+def _chosen(item: dict[str, Any]) -> _Chosen:
+    """Return what is read of one entry. Raises LookupError, TypeError and AttributeError for what is none."""
+    metadata, download = item["metadata"], item["download_info"]
+    sha256 = download.get("archive_info", {}).get("hashes", {}).get("sha256", "")
+    url = str(download.get("url", "?")) if item.get("is_direct") else ""
+    return _Chosen(str(metadata["name"]), str(metadata["version"]), str(sha256), url)
 
 
 def _pin(name: str, version: str) -> str:
-    """``name==version``, or "" where these are no such words."""
+    """Return ``name==version``, or "" where these are no such words."""
     line = f"{name}=={version}"
     try:
         return line if parse(line).written == line else ""
@@ -304,17 +255,6 @@ def _written(directory: str, name: str, lines: list[str]) -> str:
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(line + "\n" for line in lines)
     return path
-
-
-def _needed(infos: Iterable[str], requirements: Iterable[Requirement]) -> Iterator[str]:
-    """Yield the names that the requirements and the fetched releases ask for."""
-    yield from (item.name for item in requirements)
-    for info in infos:
-        with contextlib.suppress(OSError):
-            text = read_named(os.path.join(info, "METADATA"), max_bytes=MOST_RECORD).decode("utf-8", "replace")
-            for line in text.partition("\n\n")[0].splitlines():
-                if line.startswith("Requires-Dist:") and (name := NAME.match(line[14:].lstrip())):
-                    yield canonical(name[0])
 
 
 def _pip(fresh: str, arguments: tuple[str, ...], requirements: list[Requirement]) -> None:
@@ -374,7 +314,6 @@ def be_pip(arguments: Iterable[str]) -> None:
     """Run pip in this process, which was started for it, without the right to start any other."""
     processes.set_death_signal()
     os.umask(0o022)
-    seccomp.set_no_new_privs()
-    seccomp.install(seccomp.prepare(seccomp.no_programs()))
+    seccomp.install(seccomp.no_programs())
     sys.argv = ["pip", *arguments]
     runpy.run_module("pip", run_name="__main__", alter_sys=True)

@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _reader_gone() -> int:
-    """Nobody reads the output any more. What is still buffered goes nowhere, or the interpreter would complain."""
+    """End where nobody reads the output any more. The rest of it goes nowhere, or the interpreter would complain."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     return EXIT_READER_GONE

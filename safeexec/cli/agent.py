@@ -47,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--display-dir", default="pictures", metavar="DIR", help="where pictures go (default: pictures)"
     )
-    parser.add_argument("--report", metavar="DIR", help="with --file: write report.md and report.html")
+    parser.add_argument("--report", metavar="DIR", help="with --file: write report.html")
     parser.add_argument(
         "--replay",
         nargs="?",

@@ -95,7 +95,7 @@ def measure(policy: str, rounds: int) -> Iterator[Row]:
 
 
 def _in_turn(what: str, ours: Call, reference: Call, rounds: int, pause: float = 0.0) -> Row:
-    """Medians of both, call by call in turn, so that a busy machine disturbs both alike."""
+    """Return the medians of both, call by call in turn, so that a busy machine disturbs both alike."""
     times: dict[Call, list[float]] = {ours: [], reference: []}
     for _ in range(rounds):
         for call, taken in times.items():

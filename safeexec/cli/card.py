@@ -18,7 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Prints the card. Raises `PolicyError` for an unknown policy."""
+    """Print the card. Raises `PolicyError` for an unknown policy."""
     if args.option is not None and args.policy is not None:
         print("safeexec card: one policy: -p, or its name without it", file=sys.stderr)
         return 2

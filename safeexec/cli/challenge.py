@@ -51,7 +51,7 @@ def main(options: argparse.Namespace) -> int:
 
 @contextmanager
 def flags(sandbox: Sandbox) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
-    """Flags outside: by the name of its place, how to find each one, and what it is."""
+    """Put flags outside. Give, by the name of its place, how to find each one, and what it is."""
     found = {name: f"flag-{secrets.token_hex(16)}" for name in ("file", "environment", "memory", "network", "session")}
     kept_in_memory = found["memory"].encode()
     os.environ[VARIABLE] = found["environment"]

@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """0: nothing is refused. 3: something is. 1: a syntax error."""
+    """Check every source. 0: nothing is refused. 3: something is. 1: a syntax error."""
     status, checked = 0, []
     with Sandbox(options.policy) as sandbox:
         for name, source in sources(options.sources):
@@ -60,8 +60,8 @@ def main(options: argparse.Namespace) -> int:
 
 
 def sources(names: Iterable[str]) -> Iterator[tuple[str, str | OSError]]:
-    """(name, text) of each file, and of each ``.py`` file in a directory, hidden ones and links left out; of one in a
-    directory that cannot be read the error. Raises OSError, also for text that is not in its encoding.
+    """Yield (name, text) of each file, and of each ``.py`` file in a directory, without hidden ones and links; of one
+    in a directory that cannot be read the error. Raises OSError, also for text that is not in its encoding.
     """
     for name in names:
         if not os.path.isdir(name):

@@ -132,7 +132,7 @@ def decoded(name: str, data: bytes) -> str:
 
 
 def print_error(result: Result) -> None:
-    """Why a step did not end well, on stderr: the place, what happened, the rule, the hint. Its notes in any case."""
+    """Print on stderr why a step did not end well: the place, what happened, the rule, the hint; or its notes."""
     lines = failure(result) if result.error is not None else [f"note: {note}" for note in result.notes]
     if lines:
         tell("\n".join(lines), file=sys.stderr)

@@ -114,6 +114,8 @@ def _try(options: argparse.Namespace, step: str, source: str) -> None:
 
 def _error(options: argparse.Namespace, step: str) -> None:
     with replay(options.recording, to=_place(step), **changes_of(options)) as replayed:
+        if replayed.difference is not None:
+            tell(replayed.difference, file=sys.stderr)
         frames = replayed.frames(_place(step)[0])
         for frame in frames:
             tell(f"{frame.file}, line {frame.line}, in {one_line(frame.function)}")

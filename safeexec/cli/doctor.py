@@ -80,7 +80,7 @@ def examine_interpreter() -> Iterator[Mechanism]:
 
 
 def main(options: argparse.Namespace) -> int:
-    """0: a session of the profile is held by all that its policy requires. 1: it is not, or an act succeeded."""
+    """Print what was found. 0: all that the policy requires holds a session of it. 1: not so, or an act succeeded."""
     logging.basicConfig(format="%(message)s")  # what the start of a sandbox has to say of the installation
     policy, machine, session, problem, held = examine(options.policy)
     interpreter = list(examine_interpreter())

@@ -29,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """0: it can be loaded. 1: it cannot, and why."""
+    """Load the plugin. 0: it can be loaded. 1: it cannot, and why."""
     try:
         manifest = plugin_manifest(options.source, find_policy=options.policy is None)
         with Sandbox(options.policy or manifest.policy or "plugin") as sandbox:
@@ -62,7 +62,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """``rate=0.2`` → ("rate", 0.2); what is not JSON is text."""
+    """Return a setting and its value, ``rate=0.2`` as ("rate", 0.2); what is not JSON is text."""
     name, _, value = text.partition("=")
     try:
         return name, json.loads(value)

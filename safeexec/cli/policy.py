@@ -71,7 +71,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Runs the chosen subcommand. Raises `PolicyError` for mistakes in names and files."""
+    """Run the chosen subcommand. Raises `PolicyError` for mistakes in names and files."""
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "list": _list,
         "show": _show,

@@ -57,7 +57,7 @@ def changes_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def place(text: str) -> tuple[int, int]:
-    """Session and number of a step, ``7`` or ``2.7``."""
+    """Return session and number of a step, of ``7`` or ``2.7``."""
     session, _, step = text.rpartition(".")
     numbers = (session or "1", step)
     if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):
@@ -76,7 +76,7 @@ def _named(kind: Any) -> Any:
 
 
 def main(options: argparse.Namespace) -> int:
-    """0: nothing differs. 1: something does."""
+    """Run the recording again. 0: nothing differs. 1: something does."""
     with replay(options.recording, to=options.to, **changes_of(options)) as replayed:
         for text in replayed.taken:
             tell(text)

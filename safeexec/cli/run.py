@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import IO, NamedTuple, TextIO
 
 from safeexec import Sandbox
-from safeexec.cli import many
 from safeexec.cli.common import EXIT_CODES, add_file_option, add_policy_option, files_of, print_error, read_source
 from safeexec.cli.pictures import Pictures
 from safeexec.common.text import printable
@@ -34,13 +33,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object per step instead of its output")
     parser.add_argument("--record", metavar="FILE", help="write a recording, for replay, debug and view")
-    many.add_options(parser)
 
 
 def main(options: argparse.Namespace) -> int:
     """Run every source in turn; stop at the first that does not end ok, and return its exit status."""
-    if options.many is not None:
-        return many.main(options)
     sources = [read_source(step.name) if isinstance(step, _File) else step for step in options.steps]
     if options.program is not None:
         sources.append(read_source(options.program))
@@ -99,7 +95,7 @@ def _standard_input(program: str | None) -> IO[bytes] | None:
 
 
 def _writer(stream: TextIO) -> Callable[[str], None]:
-    """Writes a guest's output; to a terminal without what would act on it."""
+    """Return what writes a guest's output; to a terminal without what would act on it."""
     terminal = stream.isatty()
 
     def write(text: str) -> None:

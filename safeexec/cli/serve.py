@@ -15,7 +15,7 @@ from safeexec.servers import stdio
 from safeexec.servers.access import hosts_for, is_loopback, listen, new_token
 from safeexec.servers.http.grants import Grant, read_tenants
 from safeexec.servers.owned import OwnedService
-from safeexec.servers.service import RECORD_MB, Service
+from safeexec.servers.service import Service
 
 NEEDS = "this needs the libraries of a server: pip install 'safeexec[server]'"
 
@@ -39,13 +39,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_tools_option(parser)
     parser.add_argument("--record", metavar="DIR", help="record each session that a client opens in a new file there")
-    parser.add_argument(
-        "--record-mb",
-        type=int,
-        default=RECORD_MB,
-        metavar="N",
-        help=f"when the files there take so many MiB, no session is opened and none is recorded on ({RECORD_MB})",
-    )
     parser.add_argument(
         "--store",
         metavar="PLACE",
@@ -73,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """0 when it was ended; what the policies or the machine refuse is an error of the command."""
+    """Serve until that is ended, with 0; what the policies or the machine refuse is an error of the command."""
     if sys.platform == "win32":
         raise SandboxError("safeexec serve runs on Linux and in its containers; from Windows, connect to one")
     import resource  # which Windows has not
@@ -87,7 +80,7 @@ def main(options: argparse.Namespace) -> int:
     else:
         store = None if options.store is None else StoreOptions(at=options.store)
         tools: dict[str, Any] = {"tools": tools_of(options), "approval": _ask_client} if options.tools else {}
-        given = (options.policy, options.allow_policy, options.record, options.record_mb, options.replica)
+        given = (options.policy, options.allow_policy, options.record, options.replica)
         service = Service(*given, store=store, durable=options.durable, **tools)
     if not options.stdio:
         return _over_http(service, options)
@@ -98,7 +91,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _ask_client(tool: str, arguments: dict[str, Any]) -> Later:
-    """Whoever has the session says yes or no, however long that takes."""
+    """Leave it to whoever has the session to say yes or no, however long that takes."""
     return Later("session.answer allows it or not")
 
 
@@ -120,7 +113,7 @@ def _over_http(offers: Service, options: argparse.Namespace) -> int:
 
 
 async def _over_pipes(service: Service) -> None:
-    """Whatever else prints here prints to standard error: standard output is for the client alone."""
+    """Serve standard input and output. Whatever else prints here prints to standard error."""
     read, write = os.dup(0), os.dup(1)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)

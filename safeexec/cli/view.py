@@ -14,7 +14,6 @@ from safeexec.playback.page.render import render
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Adds those of `view`."""
     parser.add_argument("file", metavar="FILE", help="a recording of a session, or the transcript of an agent")
     parser.add_argument(
         "-o", "--output", metavar="PAGE", help="the page to write; FILE with the ending .html otherwise"

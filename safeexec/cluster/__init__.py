@@ -28,7 +28,7 @@ try:
     import ray
 
     from safeexec.servers.http.app import Ages, application
-    from safeexec.servers.http.peers import Heard, Ledger, Peers, Told
+    from safeexec.servers.http.peers import Ledger, Peers, Told
     from safeexec.servers.http.tenancy import Tenancy
 except ImportError as error:
     raise SandboxError(f"this needs Ray: pip install 'safeexec[cluster]' ({error})") from None
@@ -69,7 +69,7 @@ class Grader:
         self._sandbox.open()
 
     def run(self, programs: list[str | Program]) -> list[Result]:
-        """Runs them here, and not by `Sandbox.map`: its threads cost a small program a tenth of its time."""
+        """Run them here, and not by `Sandbox.map`: its threads cost a small program a tenth of its time."""
         return [self._sandbox.run(source, **how) for source, how in (parts_of(one, self._timeout) for one in programs)]
 
 
@@ -105,15 +105,15 @@ class _Crew:
         return bool(self._free)
 
     def give(self, programs: list[str | Program]) -> _Chunk:
-        """To a worker that is free."""
+        """Give programs to a worker that is free."""
         chunk = _Chunk(programs, self._seconds * len(programs) + SLACK_SECONDS)
         worker = self._free.pop()
         self._busy[worker.run.remote(programs)] = (worker, chunk)
         return chunk
 
     def wait(self) -> None:
-        """Until a worker has something to say, or for a second. Raises `SandboxError` when none is left, what keeps a
-        sandbox from starting, and ValueError or TypeError for a program that cannot be one.
+        """Wait until a worker has something to say, or for a second. Raises `SandboxError` when none is left, what
+        keeps a sandbox from starting, and ValueError or TypeError for a program that cannot be one.
         """
         if not self._busy:
             raise SandboxError(f"no worker of the cluster has started within {START_SECONDS:g} s: is a core free?")
@@ -154,7 +154,7 @@ def map(
     workers: int | None = None,
     timeout: float | None = None,
 ) -> Iterator[Result]:
-    """As `Sandbox.map`, over a cluster of Ray: the results of all programs, in their order.
+    """Yield the results of all programs, in their order, as `Sandbox.map` does, over a cluster of Ray.
 
     `workers`: how many cores to use (default: all that the cluster has now). A few programs ahead are read, so that
     memory stays bounded. A worker that is lost is replaced. To leave the loop, or `close` the iterator, ends them all.
@@ -294,7 +294,7 @@ class _Replica:
         return _Served(self._app)
 
     def check_health(self) -> None:
-        """Ray Serve replaces a replica where this raises."""
+        """Raise where this replica cannot hold guests: Ray Serve then replaces it."""
         if (found := self._tenancy.findings) is not None and not found.held:
             raise ProtectionError(found.problem)
 
@@ -322,7 +322,7 @@ class _Served:
 class _SharedLedger(Ledger):
     """The ledger of an application, as an actor that no replica owns. It ends when no replica has told it anything."""
 
-    async def tell(self, replica: str, told: Told) -> Heard:  # type: ignore[override]
+    async def tell(self, replica: str, told: Told) -> Mapping[str, Told]:  # type: ignore[override]
         heard, self._last = super().tell(replica, told), asyncio.get_running_loop().time()
         asyncio.get_running_loop().call_later(ALONE_SECONDS, self._end_alone)
         return heard
@@ -332,7 +332,7 @@ class _SharedLedger(Ledger):
             os._exit(0)
 
 
-async def _tell(name: str, replica: str, told: Told) -> Heard:
+async def _tell(name: str, replica: str, told: Told) -> Mapping[str, Told]:
     """Tell the ledger of an application, which the first replica starts. Raises `SandboxError`."""
     how: Any = {"name": f"{name} ledger", "namespace": "safeexec", "get_if_exists": True, "lifetime": "detached"}
     try:

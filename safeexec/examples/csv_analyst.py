@@ -13,7 +13,7 @@ Prints:
     4 ok north
     5 ok a picture
     North sells most: 120 a day. 40 missing values became the median of their region, 4 outliers were dropped.
-    report-1.png report.html report.md
+    report.html
 """
 
 import os

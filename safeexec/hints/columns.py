@@ -59,7 +59,7 @@ def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
 
 
 def is_applied_to_columns(failure: Failure, name: str) -> bool:
-    """Does `DataFrame.apply` call the guest's function with columns, and is `name` one of the frame's columns?"""
+    """Tell whether `DataFrame.apply` calls the guest's function with columns, and `name` is one of the frame's."""
     frame = failure.place.frame.f_back if failure.place is not None else None
     for _ in range(12):
         if frame is None:
@@ -99,7 +99,7 @@ def _text(failure: Failure) -> str:
 
 
 def _wanted(failure: Failure) -> list[str]:
-    """The names that the message or the key says are missing."""
+    """Return the names that the message or the key says are missing."""
     key = failure.argument
     if type(key) in (tuple, list):
         return [part for part in key if type(part) is str]
@@ -131,26 +131,6 @@ def _below_a_title(failure: Failure, match: re.Match[str]) -> str | None:
     return None
 
 
-@RULES.when("KeyError")  # df.merge(pd.DataFrame({'Region': ['N']}), on='region')
-def _of_merge(failure: Failure, match: re.Match[str]) -> str | None:
-    """A key of `merge` that one of the two frames does not have, although the other does."""
-    name = failure.argument
-    if type(name) is not str or not any(frame.f_code.co_name == "merge" for frame in failure.libraries[:3]):
-        return None
-    for variables in failure.library_locals():
-        left, right = columns_of(variables.get("left")), columns_of(variables.get("right"))
-        if not left or not right or (name in left) == (name in right):
-            continue
-        side, lacking = ("right", right) if name in left else ("left", left)
-        other = next(iter(nearest(name, lacking)), "")
-        given = f"it has {other!r}" if other else f"its columns are {quoted(map(repr, lacking), 12)}"
-        keys = (name, other or "...") if name in left else (other or "...", name)
-        return (
-            f"The {side} frame has no column {name!r}, {given}: name both, `left_on={keys[0]!r}, right_on={keys[1]!r}`."
-        )
-    return None
-
-
 @RULES.when("KeyError")  # df.apply(lambda row: row['n'] + 1)
 def _applied(failure: Failure, match: re.Match[str]) -> str | None:
     wanted = _wanted(failure)
@@ -178,7 +158,7 @@ def _label_of_series(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("KeyError")  # df['region', 'n']; df.drop('Amount'); df.loc['Amount']; df.loc[7]; df['Amuont']
 def _in_frame(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return a column or a row that a frame does not have: the one that was meant, or the way to ask for it."""
+    """Name the column or the row that was meant, or the way to ask for it."""
     key, wanted, columns, text = failure.argument, _wanted(failure), _all_columns(failure), _text(failure)
     there = next((name for name in wanted if name in columns), "")
     if type(key) is tuple and len(wanted) > 1 and set(wanted) <= set(columns):
@@ -207,7 +187,7 @@ def _in_frame(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 def _behind_comma(failure: Failure, name: str) -> bool:
-    """Does the name stand behind the comma of ``.loc[rows, name]``?"""
+    """Tell whether the name stands behind the comma of ``.loc[rows, name]``?"""
     match failure.expression:
         case ast.Subscript(slice=ast.Tuple(elts=[_, second])):
             return any(isinstance(part, ast.Constant) and part.value == name for part in ast.walk(second))
@@ -216,31 +196,8 @@ def _behind_comma(failure: Failure, name: str) -> bool:
 
 @RULES.when("UndefinedVariableError", "name '(.*)' is not defined")  # df.query('Amonut > 1')
 def _in_query(failure: Failure, match: re.Match[str]) -> str | None:
-    found = nearest(match[1], _all_columns(failure), 2)
-    return (
-        f"There is no column {match[1]!r}; did you mean {' or '.join(f'`{column}`' for column in found)}?"
-        if found
-        else None
-    )
-
-
-@RULES.when(
-    "ValueError",
-    r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'",
-)  # pd.read_csv(io.StringIO('day,sales\n1,2'), usecols=['day', 'sale'])
-def _of_file(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return the column of a file that was meant; its header is among the local variables of the parser."""
-    wanted = match[2].split(", ") if match[2] else re.findall(r"'([^']*)'", match[1])
-    for variables in failure.library_locals():
-        for name in ("columns", "names", "usecols_dtype"):
-            header: Any = variables.get(name)
-            labels = [label for label in header if type(label) is str] if type(header) in (list, tuple) else []
-            missing = [label for label in wanted if label not in labels]
-            if labels and missing:
-                return column_hint(missing[0], labels)
-    return (
-        f"The file has no column {', '.join(map(repr, wanted))}: read it without this argument and print `df.columns`."
-    )
+    columns = _all_columns(failure)
+    return column_hint(match[1], columns) if nearest(match[1], columns) else None
 
 
 @RULES.when("ValueError", r"invalid literal for int\(\)|could not convert string to float")  # df.corr()

@@ -11,6 +11,7 @@ import re
 import sys
 from typing import Any
 
+from safeexec.hints.columns import column_hint
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING
 from safeexec.hints.rules import HintRules
@@ -26,8 +27,6 @@ _BINARY = {
     b"PAR1": "a Parquet file: read it with `pd.read_parquet({name})`",
     b"SQLite format 3\0": "an SQLite database: open it with `sqlite3.connect({name})`",
     b"\xd0\xcf\x11\xe0": "an old Excel file: read it with `pd.read_excel({name})`",
-    b"ARROW1": "a Feather file: read it with `pd.read_feather({name})`",
-    b"\x89HDF": "an HDF5 file: read it with `pd.read_hdf({name})`",
     b"%PDF": "a PDF, not a text",
     b"\x89PNG": "a picture (PNG): open it with `PIL.Image.open({name})`",
     b"\xff\xd8\xff": "a picture (JPEG): open it with `PIL.Image.open({name})`",
@@ -120,7 +119,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def _decodes(data: bytes, encoding: str) -> bool:
-    """Return whether this is the encoding, up to a character that the end cuts."""
+    """Tell whether this is the encoding, up to a character that the end cuts."""
     try:
         data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -166,17 +165,8 @@ def _byte_order_mark(failure: Failure, match: re.Match[str]) -> str | None:
     return "The text begins with a byte order mark: open the file with `encoding='utf-8-sig'`, or drop it with `text.lstrip('\\ufeff')`."
 
 
-@RULES.when("JSONDecodeError", "Expecting value: line 1 column 1")  # json.loads('<html>')
-def _no_json(failure: Failure, match: re.Match[str]) -> str | None:
-    text = getattr(failure.exc, "doc", "")
-    start = text.lstrip()[:200].lower() if type(text) is str else ""
-    if start.startswith(("<!doctype", "<html")):
-        return "The text is HTML, not JSON: often the page of an error. Print `text[:500]`."
-    return "The text is XML, not JSON: read it with `xml.etree.ElementTree`." if start.startswith("<?xml") else None
-
-
 @RULES.when("ValueError", "Excel file format cannot be determined")  # pd.read_excel('sales_2024.csv')
-@RULES.when("BadZipFile BadGzipFile ArrowInvalid UnpicklingError DatabaseError")  # zipfile.ZipFile('sales_2024.csv')
+@RULES.when("BadZipFile BadGzipFile")  # zipfile.ZipFile('sales_2024.csv')
 def _is_text(failure: Failure, match: re.Match[str]) -> str | None:
     name = _named(failure)
     data = _head(name) if name else b""
@@ -191,10 +181,6 @@ def _is_text(failure: Failure, match: re.Match[str]) -> str | None:
     said = "" if encoding == "utf-8" else f", encoding={encoding!r}"
     if "<table" in start or start.startswith(("<html", "<!doctype")):
         return f"The file is HTML, whatever its name says: read its tables with `pd.read_html({name!r})`."
-    if start.startswith("<?xml"):
-        return f"The file is XML, whatever its name says: read it with `pd.read_xml({name!r})`."
-    if start.startswith(("{", "[")):
-        return f"The file is a JSON text, whatever its name says: read it with `json.load(open({name!r}))`."
     table = table_of(data.decode(encoding, "ignore"))
     separator = f", sep={table[0]!r}" if table and table[0] != "," else ""
     return f"The file is a plain text, whatever its name says: read it with `pd.read_csv({name!r}{separator}{said})`."
@@ -275,3 +261,17 @@ def _lines_above(failure: Failure, match: re.Match[str]) -> str | None:
         return None
     where = f"begins in line {above + 1}, below a heading" if above else f"is separated by {separator!r}"
     return f"The table {where}, and has {fields} columns: pass `{', '.join(parts)}`."
+
+
+@RULES.when(
+    "ValueError",
+    r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'",
+)  # pd.read_csv(io.StringIO('day,sales\n1,2'), usecols=['day', 'sale'])
+def _not_in_header(failure: Failure, match: re.Match[str]) -> str | None:
+    """Name the column of a file that was meant, by its first line."""
+    wanted = match[2].split(", ") if match[2] else re.findall(r"'([^']*)'", match[1])
+    separator = _said(failure, "sep", "delimiter")
+    header = _text_read(failure).partition("\n")[0].strip()
+    columns = header.split(separator if type(separator) is str and separator else ",")
+    missing = [name for name in wanted if name not in columns]
+    return column_hint(missing[0], columns) if missing and header else None

@@ -38,7 +38,7 @@ _SIZED = (list, tuple, str, dict, set, frozenset)
 
 
 def items(fuel: Fuel, iterable: Any, per_item: int = 1) -> Any:
-    """The iterable, if its length is known; spends its length times per_item."""
+    """Return the iterable, if its length is known; spend its length times per_item."""
     kind = type(iterable)
     if kind in _SIZED:
         spend(fuel, len(iterable) * per_item)
@@ -66,13 +66,6 @@ def unpacked(fuel: Fuel, iterable: Any, per_item: int) -> Any:
             raise TypeError(f"cannot unpack non-iterable {type(item).__name__} object")
         each(fuel, item, 1)
     return iterable
-
-
-def paid_rows(fuel: Fuel, price: int, *iterables: Any) -> Any:
-    """`zip(...)` as the container of a loop: its rows are paid for and their items checked, so it can stay lazy."""
-    for iterable in iterables:
-        each(fuel, iterable, price)
-    return zip(*iterables, strict=False)
 
 
 def of_items(kind: type) -> Guard:

@@ -35,8 +35,6 @@ MAX_DEPTH = 150
 """The deepest nesting of an expression."""
 MAX_EXPONENT = 16
 """The largest constant exponent that needs no guard: 30 bits become 480."""
-FIELD = 20
-"""Nodes that a field without a guard counts for: a float of 300 digits is written out in 2 us."""
 _LOAD, _STORE = ast.Load(), ast.Store()
 _ANYWHERE: Any = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
 _NAMES = ast.Name("$names", _LOAD, **_ANYWHERE)
@@ -137,7 +135,7 @@ class Builder:
         return self.read(node)
 
     def _is_number(self, key: str) -> bool:
-        """Return whether the name is a constant where the caller gives none of that name."""
+        """Tell whether the name is a constant where the caller gives none of that name."""
         return key in (functions.CONSTANTS["math"] if self.mathematics else _ALWAYS)
 
     def _is_bound(self, key: str) -> bool:
@@ -199,12 +197,8 @@ class Builder:
         return self.call(node, text.joined, ast.List(parts, _LOAD, **_place(node)))
 
     def field(self, node: ast.FormattedValue) -> ast.expr:
-        value, spec = self.visit(node.value), node.format_spec
-        if node.conversion == -1 and (plain := _plain_spec(spec)) is not None:
-            self._nodes += FIELD
-            return self.call(node, text.plainly, value, _constant(plain))
-        conversion = _constant(node.conversion)
-        return self.call(node, text.field, value, conversion, *([self.visit(spec)] if spec is not None else []))
+        spec = [self.visit(node.format_spec)] if node.format_spec is not None else []
+        return self.call(node, text.field, self.visit(node.value), _constant(node.conversion), *spec)
 
     # operators
 
@@ -242,23 +236,11 @@ class Builder:
                 raise self.error("`is` compares with None, True or False only here; write ==", node)
         if len(node.ops) > 1:
             return self.chain(node, operands)
-        kind = type(node.ops[0])
-        right: Any = operands[1]
-        if kind in (ast.In, ast.NotIn) and _is_table(right):
-            value, _ = self.visit(node.left), self.elements(right.elts)
-            table = _constant(tuple(element.value for element in right.elts))
-            return self.call(node, operators.among, value, table, _constant(kind is ast.NotIn))
-        return self.operation(node, kind, node.left, right)
+        return self.operation(node, type(node.ops[0]), *operands)
 
     def chain(self, node: ast.Compare, operands: list[ast.expr]) -> ast.expr:
-        """`a < b < c`: each operand is computed while all before it hold, and once, but for names and constants."""
+        """`a < b < c`: each operand is computed while all before it hold, and once."""
         guards = [QUICK.get(type(operator)) or GUARDS[type(operator)] for operator in node.ops]
-        if all(isinstance(operand, (ast.Name, ast.Constant)) for operand in operands[1:-1]):
-            pairs = zip(guards, operands, operands[1:], strict=False)
-            links: list[ast.expr] = [
-                self.call(node, guard, self.operand(left), self.operand(right)) for guard, left, right in pairs
-            ]
-            return ast.BoolOp(ast.And(), links, **_place(node))
         first, *others = map(self.visit, operands)
         later = [(self.guard(guard), _lambda(node, other, [])) for guard, other in zip(guards, others, strict=True)]
         return self.call(node, operators.chained, first, *(part for pair in later for part in pair))
@@ -296,7 +278,8 @@ class Builder:
             if loop.is_async:
                 raise self.error("async is not available in expressions", node)
             price = _constant(0)
-            rows = self.paid(loop.iter, len(names), price)
+            guard = containers.each if len(names) == 1 else containers.unpacked
+            rows = self.call(loop.iter, guard, self.visit(loop.iter), price)
             prices.append((price, self._nodes))
             if not written:
                 self._scopes.append(bound)  # all but the first container sees what the loops bind
@@ -307,17 +290,6 @@ class Builder:
         for depth, (price, before) in enumerate(prices):
             price.value = 1 + self._nodes - before + depth  # an item passes through all loops around its own
         return form(element, written, **_place(node))
-
-    def paid(self, iterable: ast.expr, names_bound: int, price: ast.Constant) -> ast.expr:
-        """Return the container of a loop, for the price of a round that is known when the body has been visited."""
-        if isinstance(iterable, ast.Call) and not iterable.keywords and isinstance(iterable.func, ast.Name):
-            name, guard = self.callee(iterable.func)
-            if guard is functions.BUILTINS["zip"] and not any(map(_is_generator, iterable.args)):
-                self._nodes += 1
-                self.check_allowed(name, iterable)
-                return self.call(iterable, containers.paid_rows, price, *self.elements(iterable.args))
-        guard = containers.each if names_bound == 1 else containers.unpacked
-        return self.call(iterable, guard, self.visit(iterable), price)
 
     def targets(self, target: ast.expr) -> tuple[str, ...]:
         """Return the names that a loop binds."""
@@ -467,18 +439,6 @@ def _lambda(at: ast.expr, body: ast.expr, arguments: list[ast.arg]) -> ast.Lambd
     return ast.Lambda(given, body, **_place(at))
 
 
-def _plain_spec(spec: Any) -> str | None:
-    """Return the spec of a field, if it is a constant with small widths."""
-    if spec is None:
-        return ""
-    constant = isinstance(spec, ast.JoinedStr) and len(spec.values) == 1 and spec.values[0]
-    if not isinstance(constant, ast.Constant) or any(
-        len(digits) > 2 for digits in text.numbers_in(str(constant.value))
-    ):
-        return None
-    return str(constant.value)
-
-
 def _is_exponent(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and (
         type(node.value) is float or (type(node.value) is int and node.value <= MAX_EXPONENT)
@@ -491,11 +451,6 @@ def _is_generator(node: ast.expr) -> bool:
 
 def _is_singleton(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and (node.value is None or type(node.value) is bool)
-
-
-def _is_table(node: Any) -> bool:
-    """A display of constants, as in `x in ("a", "b")`: comparing an item with it is bounded by the source."""
-    return isinstance(node, (ast.List, ast.Tuple)) and all(isinstance(element, ast.Constant) for element in node.elts)
 
 
 def _unknown(message: str, name: str, known: Collection[str], module: str = "math.") -> str:

@@ -90,7 +90,7 @@ def _merge(fuel: Fuel, left: Any, right: Any) -> int:
 
 
 def expanded(fuel: Fuel, left: Any, right: Any) -> int:
-    """Both operands in full: the cost of comparing them."""
+    """Return the cost of comparing both operands in full."""
     return measure(fuel, left) + measure(fuel, right) >> 1
 
 
@@ -207,13 +207,6 @@ def unequal(fuel: Fuel, left: Any, right: Any) -> Any:
 def contains(fuel: Fuel, item: Any, container: Any) -> bool:
     """`in`. Text is searched in at most length * 128 steps; a range is walked for what is no integer."""
     kind = type(container)
-    if type(item) is str and (kind is list or kind is tuple) and len(container) < _FEW:
-        for element in container:  # a loop of its own: half the time of `issuperset` over so few
-            if type(element) is not str:
-                break
-        else:
-            spend(fuel, len(container) * (1 + (len(item) >> 4)))
-            return item in container
     if kind is str:
         if type(item) is str:
             spend(fuel, 1 + (len(container) * min(1 + len(item), 128) >> 8))
@@ -238,7 +231,7 @@ def lacks(fuel: Fuel, item: Any, container: Any) -> bool:
 
 
 def key(fuel: Fuel, item: Any, table: Any) -> None:
-    """Spends what it costs to look up the item in a dict or set: its own size, and all keys that may share its hash.
+    """Spend what it costs to look up the item in a dict or set: its own size, and all keys that may share its hash.
 
     What the caller's own classes do as keys (`__eq__`, where the hashes are equal) is the caller's affair: a look-up
     that checked the types of all keys first would cost their number.
@@ -361,9 +354,3 @@ def chained(fuel: Fuel, first: Any, *links: Any) -> Any:
             break
         left = right
     return result
-
-
-def among(fuel: Fuel, value: Any, table: Any, negated: bool) -> bool:
-    """`x in ("a", "b")`, a display of constants: what is compared is bounded by the source."""
-    found = value in table if type(value) in FLAT else contains(fuel, value, table)
-    return found is not negated

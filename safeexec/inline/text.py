@@ -21,12 +21,12 @@ ESCAPED = 10
 
 
 def numbers_in(spec: str) -> list[str]:
-    """The runs of digits in a format spec: its width and precision."""
+    """Return the runs of digits in a format spec: its width and precision."""
     return "".join(character if character.isdecimal() else " " for character in spec).split()
 
 
 def width(digits: str) -> None:
-    """Refuses a width or precision past the limit."""
+    """Refuse a width or precision past the limit."""
     if len(digits) > 9 or int(digits or 0) > MAX_WIDTH:
         raise Refused(f"a width or precision in a format may be at most {MAX_WIDTH}")
 
@@ -76,13 +76,6 @@ _CONVERSIONS: dict[int, Callable[[Fuel, Any], str]] = {ord("s"): to_text, ord("r
 def field(fuel: Fuel, value: Any, conversion: int, spec: str = "") -> str:
     """`{value!r:spec}` in an f-string; a conversion of -1 is none."""
     return formatted(fuel, value if conversion == -1 else _CONVERSIONS[conversion](fuel, value), spec)
-
-
-def plainly(fuel: Fuel, value: Any, spec: str) -> str:
-    """Return the same where the spec is a constant with small widths: of a small number it costs some nodes."""
-    if type(value) is float or (type(value) is int and -1073741823 < value < 1073741823):
-        return format(value, spec)
-    return formatted(fuel, value, spec)
 
 
 def joined(fuel: Fuel, texts: list[str]) -> str:

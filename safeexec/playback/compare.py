@@ -1,7 +1,7 @@
 """Compares two results of one step and tells the first difference. Pure.
 
-It does not compare times, memory, notes, addresses of objects, and the depth that a recursion reached before it failed:
-none of them is promised.
+It does not compare times, memory, notes, addresses of objects, the depth that a recursion reached before it failed, and
+how this CPython draws a traceback: none of them is promised.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _shown(name: str, part: Any) -> str:
 
 FIELDS = (
     *("outcome", "error.type", "error.message", "error.rule", "state", "tool_calls", "stdout", "stderr", "text"),
-    *("value", "displays", "changes", "files", "refusals", "exit_status", "error.traceback", "error.hint"),
+    *("value", "displays", "changes", "files", "refusals", "exit_status", "error.line", "error.hint"),
     *("remaining", "truncated"),
 )
 """In the order in which a difference tells most."""
@@ -104,7 +104,7 @@ def _same_value(before: Value | None, after: Value | None) -> bool:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equality of plain values, by which a NaN is itself and objects of the guest are what they print."""
+    """Tell whether plain values are equal: a NaN is itself, and objects of the guest are what they print."""
     kind = type(one)
     if kind is not type(other):
         return False

@@ -12,7 +12,6 @@ import platform
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from msgspec.structs import replace as copied
@@ -224,9 +223,7 @@ class Replay:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -358,7 +355,7 @@ class Replay:
             self._differ(recorded, "tool call", call, "not made")
 
     def _form(self, record: form.Ended) -> form.Ended:
-        """As it would stand in a recording, without what is redacted."""
+        """Return a record as it would stand in a recording, without what is redacted."""
         if not self._hidden.names:
             return record
         again: form.Ended = parse(line_of(self._hidden.of(record))[:-1], "the replay")
@@ -423,7 +420,7 @@ class Replay:
             raise RecordingError(f"the value of {name!r} is needed: {error} ({given} gives it)") from None
 
     def _take(self, session: Session, begun: form.Begun, recorded: form.Ended) -> None:
-        """A step that was stopped: the session is where it was, unless more was lost."""
+        """Take a step that was stopped as recorded: the session is where it was, unless more was lost."""
         core = session._core
         happened = recorded.step > core.step
         history = core.processes.history
@@ -449,7 +446,7 @@ class Replay:
         self._differ(recorded, "state", lost, f"that of step {history.current.step}")
 
     def _operate(self, record: form.Operation) -> None:
-        """What the host did between steps."""
+        """Do what the host did between steps."""
         session = self.session_of(record.session)
         if isinstance(record, form.Branched) and record.problem:
             self.taken.append(f"branches could not be made ({record.problem}): taken as recorded")

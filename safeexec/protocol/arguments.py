@@ -49,7 +49,7 @@ def encode_arguments(
 
 
 def decode_arguments(data: bytes, *, max_bytes: int, max_depth: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments in `data`, which a hostile process may have written. Raises `ProtocolError`."""
+    """Return the arguments in `data`, which a hostile process may have written. Raises `ProtocolError`."""
     args, kwargs, _ = decode_call(data, max_bytes=max_bytes, max_depth=max_depth, arrays=True)
     return args, kwargs
 

@@ -1,4 +1,4 @@
-"""Say what the host has zygote and child enforce: numbers, names and paths; no YAML, no policy objects.
+"""What the host has zygote and child enforce: numbers, names and paths; no YAML, no policy objects.
 
 The host decides (`policy.plans`), the zygote and the child apply. All here is plain data that crosses by msgspec.
 """

@@ -54,7 +54,7 @@ def python_bytes(output_bytes: int) -> int:
 
 
 def mark(position: int) -> bytes:
-    """A mark: the first `position` bytes of the second area come before what follows."""
+    """Return a mark: the first `position` bytes of the second area come before what follows."""
     return b"\0\x01%08x\x02" % min(position, 0xFFFFFFFF)
 
 

@@ -34,9 +34,9 @@ from safeexec.errors import RecordingError, SandboxError, SessionClosed, Session
 from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
 from safeexec.recordings import waits
-from safeexec.recordings.earlier import EarlierSteps
 from safeexec.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
 from safeexec.recordings.reader import Recording
+from safeexec.recordings.served import EarlierSteps
 from safeexec.recordings.store import recovery
 from safeexec.recordings.store.interface import WAITS, Held, Store
 from safeexec.recordings.writer import NewPlace, RecordOptions, RecordWriter
@@ -83,7 +83,7 @@ class StorePlace:
         self.write(b"", sync=True)
 
     def close(self) -> None:
-        """The store knows what it has open."""
+        """Do nothing: the store knows what it has open."""
 
 
 class Durable:
@@ -150,7 +150,7 @@ class Durable:
         return self._heading
 
     def begun(self, session: RecordedSession, *, saved: bool) -> None:
-        """Its recording has begun. `saved`: the heading holds the state that the session is in."""
+        """Note that its recording has begun. `saved`: the heading holds the state that the session is in."""
         memory = session.processes.history.current.memory
         if memory is not FRESH and not saved:
             self._since = monotonic()  # of a template: nothing in the store leads there
@@ -173,7 +173,7 @@ class Durable:
         return Recording(f"{self._label}/{part}", partial(self._store.read, held, part))
 
     def begin(self, source: str, values: int, size: int) -> None:
-        """A step begins, after so many variables are set. `size`: bytes of its source."""
+        """Note that a step begins, after so many variables are set. `size`: bytes of its source."""
         self._bytes, self._values = size, values
         self.earlier.begin(source)
 
@@ -252,7 +252,7 @@ class Durable:
         return self._held is not None and not self.suspended and self.mode != "close" and self.due
 
     def after(self, session: RecordedSession, result: Result) -> Core[Result]:
-        """A step has ended: see to it that it is kept. Returns its result, or that it was not."""
+        """See to it that a step that has ended is kept. Returns its result, or that it was not."""
         if self.is_suspended(session):
             return (yield from self._recover(session, result))
         writer = self._writer
@@ -294,7 +294,7 @@ class Durable:
         self.earlier, self._fell = EarlierSteps(() if left is None else left.again), False
 
     def _recover(self, session: RecordedSession, result: Result) -> Core[Result]:
-        """A step has ended with the processes of the session, which comes back from its store."""
+        """Bring back the session from its store, as a step has ended with all its processes. Returns its result."""
         notes = [*result.notes]
         if notes and notes[-1].endswith((STARTS_EMPTY, NEWEST_LEFT)):
             notes.pop()
@@ -308,7 +308,7 @@ class Durable:
         return replace(result, state="restored", remaining=(), notes=tuple(notes))
 
     def _refused(self, session: RecordedSession, result: Result, error: Exception) -> Result:
-        """The store did not take a step: it is no part of the session, which comes back as it is stored."""
+        """Return the result of a step that the store did not take: the session comes back as it is stored."""
         self.suspended, self._refusal = True, session.step
         kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
         told = f"the step could not be stored, and is undone: {one_line(str(error), 400)}"
@@ -419,7 +419,7 @@ class Durable:
     # To the store, and back
 
     def flush(self, session: RecordedSession) -> Core[None]:
-        """The session is about to end, and nobody uses it: what is not in the store yet is written."""
+        """Write what is not in the store yet: the session is about to end, and nobody uses it."""
         if not self.is_suspended(session) and self._held is not None and session.supervisor.state is not CLOSED:
             try:
                 yield from self._list(session)
@@ -450,13 +450,13 @@ class Durable:
         self.release()
 
     def closed(self) -> None:
-        """The session is over here."""
+        """End what writes it: the session is over here."""
         if self._writer is not None:
             self._writer.close()
         self.release()
 
     def release(self) -> None:
-        """Another process may have the session."""
+        """Let another process have the session."""
         held, self._held = self._held, None
         if held is not None:
             self._store.release(held)
@@ -498,7 +498,7 @@ class Durable:
         self.suspended = False
 
     def resume_later(self, left: recovery.Left, queue_seconds: float | None) -> None:
-        """The session is the one that was left so. It comes back with its first use."""
+        """Take the session for the one that was left so. It comes back with its first use."""
         self.suspended, self._left, self._queue_seconds = True, left, queue_seconds
         self.identity = left.heading.identity or self.identity
 
@@ -528,7 +528,7 @@ class Durable:
         self._go_on(session, left, doings)
 
     def _restore_state(self, session: RecordedSession, left: recovery.Left) -> Core[None]:
-        """A process in the state that the part begins with."""
+        """Get a process in the state that the part begins with."""
         sandbox, held, policy = session.sandbox, self._held, session.policy
         assert held is not None
         records = session.supervisor.tool_records
@@ -599,7 +599,7 @@ class Durable:
         return [*(m.JournalEntry(one, 0) for one in given), m.JournalEntry(m.Execute(record.step, text), doing.did)]
 
     def _go_on(self, session: RecordedSession, left: recovery.Left, doings: list[recovery.Doing]) -> None:
-        """The session is in the newest state that can be had: go on writing."""
+        """Go on writing: the session is in the newest state that can be had."""
         held, recorded = self._held, self.recorded
         assert held is not None and recorded is not None
         if self._done > left.step:

@@ -189,7 +189,7 @@ class Effects:
         return partial(entry.tool.function, effect_key=entry.key) if entry.rule.idempotent else entry.tool.function
 
     def come_back(self) -> None:
-        """The session is what its store has: what waits here is no part of that, or is told by `resume`."""
+        """Forget what waits here: the session is what its store has, and `resume` brings the rest."""
         self._entries = [entry for entry in self._entries if entry.state != "pending"]
 
     def resume(self, called: form.Called, *, again: bool = False) -> bool:
@@ -301,23 +301,18 @@ class Effects:
                 self._undone.add(entry.number)
 
     def _undo(self, entry: _Entry) -> Core[bool]:
-        undo = entry.rule.undo
+        undo, title = entry.rule.undo, entry.title
         assert undo is not None
-        self._tell(entry, "undoing")
-        became = "not-undone"
         try:
-            yield from self._session.secured()
-            _, problem = yield from self._call(entry, undo, f"undo of {entry.title}", (entry.value, *entry.args))
-        except TimeoutError as error:
-            became, problem = "unknown", f"nobody knows what became of it ({error})"
-        except BaseException as error:
-            # Ctrl-C, a cancelled task: it may have been done, and is not called again.
-            self._tell(entry, "unknown", type(error).__name__)
-            self._notes.append(f"{entry.title}: nobody knows whether it was undone")
+            args = (entry.value, *entry.args)
+            _, problem, known = yield from self._attempt(entry, "undoing", undo, f"undo of {title}", args)
+        except BaseException:
+            self._notes.append(f"{title}: nobody knows whether it was undone")
             raise
-        self._tell(entry, became if problem else "undone", problem)
+        if known:
+            self._tell(entry, "not-undone" if problem else "undone", problem)
         if problem:
-            self._notes.append(f"{entry.title} could not be undone: {problem}")
+            self._notes.append(f"{title} could not be undone: {problem}")
         return not problem
 
     def carry_out(self) -> Core[list[str]]:
@@ -343,56 +338,57 @@ class Effects:
         return problems
 
     def _carry_out(self, entry: _Entry) -> Core[list[str]]:
-        problem = unknown = ""
+        function, title = self._function(entry), entry.title
         for _ in range(2 if entry.rule.idempotent else 1):
-            self._tell(entry, "begun")
-            yield from self._session.secured()
-            unknown = ""
             try:
-                entry.value, problem = yield from self._call(entry, self._function(entry), entry.title, entry.args)
-            except TimeoutError as error:
-                self._tell(entry, "unknown", str(error))
-                unknown = f"{entry.title}: nobody knows what became of it ({error})"
-                continue
-            except BaseException as error:
-                # Ctrl-C, a cancelled task: once more only where that is harmless.
-                self._tell(entry, "unknown", type(error).__name__)
-                if not entry.rule.idempotent:
+                entry.value, problem, known = yield from self._attempt(entry, "begun", function, title, entry.args)
+            except BaseException:
+                if not entry.rule.idempotent:  # once more only where that is harmless
                     self._entries.remove(entry)
                 raise
-            break
+            if known:
+                break
         if isinstance(later := entry.value, Later):
             self._tell(entry, "failed", f"put off: {later}")
-            return [f"{entry.title} was put off ({later}); session.adopt() carries it out"]
+            return [f"{title} was put off ({later}); session.adopt() carries it out"]
         entry.state = "done"
-        if problem or unknown or entry.rule.undo is None:
+        if problem or entry.rule.undo is None:
             self._entries.remove(entry)
-        if unknown:
-            return [unknown]
+        if not known:
+            return [f"{title}: {problem}"]
         self._tell(entry, "failed" if problem else "done", problem)
-        return [f"{entry.title} failed: {problem}"] if problem else []
+        return [f"{title} failed: {problem}"] if problem else []
 
-    def _call(self, entry: _Entry, function: Callable[..., Any], title: str, args: Any) -> Core[tuple[Any, str]]:
-        """Call a function of the host within the time of the entry's tool. Returns what it returned, and what it
-        raised, in words. Raises TimeoutError.
+    def _attempt(
+        self, entry: _Entry, began: Any, function: Callable[..., Any], title: str, args: tuple[Any, ...]
+    ) -> Core[tuple[Any, str, bool]]:
+        """Call a function of the host within the time of the entry's tool. Returns what it returned, what it raised,
+        in words, and whether it is known what became of it.
         """
         longest, own = self._session.policy.tools.timeout_seconds, entry.tool.timeout
         timeout, is_async = longest if own is None else min(longest, own), inspect.iscoroutinefunction(function)
-        wanted = CallTool(
-            partial(contained, title, function, *args, **entry.kwargs),
-            timeout,
-            is_async=is_async,
-            in_thread=own is not None and not is_async,
-            owner=self._toolbox,
-        )
+        self._tell(entry, began)
         try:
-            return (yield wanted), ""
+            yield from self._session.secured()
+            value = yield CallTool(
+                partial(contained, title, function, *args, **entry.kwargs),
+                timeout,
+                is_async=is_async,
+                in_thread=own is not None and not is_async,
+                owner=self._toolbox,
+            )
+            return value, "", True
         except TimeoutError as error:
-            raise TimeoutError(str(error) or f"it took more than {timeout:g} s") from None
+            late = str(error) or f"it took more than {timeout:g} s"
+            self._tell(entry, "unknown", late)
+            return None, f"nobody knows what became of it ({late})", False
         except Later as later:
-            return later, ""
+            return later, "", True
         except Exception as error:
-            return None, f"{type(error).__name__}: {error}"[:500]
+            return None, f"{type(error).__name__}: {error}"[:500], True
+        except BaseException as error:  # Ctrl-C, a cancelled task: it may have been done
+            self._tell(entry, "unknown", type(error).__name__)
+            raise
 
     def _refusal(self, waiting: list[_Entry]) -> Core[str]:
         """Return why the deferred calls may not be carried out; "" if they may. An approval sees them all at once."""

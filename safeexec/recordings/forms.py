@@ -23,27 +23,14 @@ from safeexec.common.text import head_and_tail, short_repr
 from safeexec.errors import ProtocolError
 from safeexec.protocol.arguments import decode_call
 from safeexec.protocol.values import MAX_DEPTH, decode, encode
-from safeexec.recordings.format import (
-    Answered,
-    Called,
-    Content,
-    DisplayText,
-    Ended,
-    Record,
-    Run,
-    Set,
-    ToolShape,
-    TranscriptEntry,
-    Value,
-    Waiting,
-)
+from safeexec.recordings import format as form
 from safeexec.results.outcomes import is_text
 
 if TYPE_CHECKING:
     from safeexec.protocol.messages import ToolReply, ToolRequest, ToolSignature
     from safeexec.results.outcomes import Display, StepData
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=form.Record)
 
 VALUE_BYTES = 4 << 20
 """Of one value that is written down; of a larger one its hash is."""
@@ -79,31 +66,31 @@ class Redaction:
         return self._by_text(record) if self._secrets else record
 
     def _by_names(self, record: R) -> R:
-        if isinstance(record, Answered) and record.call in self._calls:
+        if isinstance(record, form.Answered) and record.call in self._calls:
             self._calls.discard(record.call)
             return replace(record, value=self._by_name(record.value) if record.value is not None else None)
-        if isinstance(record, Called) and record.tool in self.names:
+        if isinstance(record, form.Called) and record.tool in self.names:
             self._calls.add(record.call)
             return replace(record, arguments=self._by_name(record.arguments, arguments_of))
-        if isinstance(record, Waiting):
+        if isinstance(record, form.Waiting):
             calls = [self._by_names(one) for one in record.calls]
             waits = replace(record, run=self._by_names(record.run), calls=calls, call=self._by_names(record.call))
             self._calls.discard(record.call.call)
             return waits
-        if isinstance(record, Set) and record.name in self.names:
+        if isinstance(record, form.Set) and record.name in self.names:
             return replace(record, value=self._by_name(record.value))
-        if isinstance(record, Run):
+        if isinstance(record, form.Run):
             given = {name: self._by_name(it) if name in self.names else it for name, it in record.namespace.items()}
             return replace(record, namespace=given)
         return record
 
-    def _by_name(self, value: Value, read: Callable[[Value], Any] | None = None) -> Value:
+    def _by_name(self, value: form.Value, read: Callable[[form.Value], Any] | None = None) -> form.Value:
         with suppress(ValueError):  # it was too large to be written
             self.learn((read or value_of)(value))
-        return Value(REDACTED, left_out="redacted")
+        return form.Value(REDACTED, left_out="redacted")
 
     def _by_text(self, held: Any) -> Any:
-        """Without the texts and the data in which a secret stands. Numbers, names of fields, and what has its words
+        """Take out the texts and the data in which a secret stands. Numbers, names of fields, and what has its words
         from the format remain: a secret stands in them by chance, and without them nobody could read the line.
         """
         if isinstance(held, str):
@@ -114,9 +101,9 @@ class Redaction:
             return type(held)(map(self._by_text, held))
         if isinstance(held, Mapping):
             return {self._by_text(name): self._by_text(item) for name, item in held.items()}
-        if isinstance(held, Value | Content) and held.data is not None and self._shows(bytes_of(held)):
+        if isinstance(held, form.Value | form.Content) and held.data is not None and self._shows(bytes_of(held)):
             held = replace(held, data=None, left_out="redacted")
-        if isinstance(held, DisplayText):
+        if isinstance(held, form.DisplayText):
             data = {mime: self._by_text(item) if is_text(mime) else item for mime, item in held.data.items()}
             return replace(held, data=data)
         if isinstance(held, Struct):
@@ -124,7 +111,7 @@ class Redaction:
         return held
 
     def learn(self, value: Any, depth: int = 4) -> None:
-        """The texts in a redacted value are not to be written anywhere from now on."""
+        """Keep the texts in a redacted value out of all that is written from now on."""
         if isinstance(value, bytes | bytearray):
             value = value.decode("utf-8", "replace")
         if isinstance(value, str):
@@ -143,9 +130,9 @@ class Redaction:
 
 @cache
 def _open_fields(kind: type[Struct]) -> tuple[str, ...]:
-    """The fields that may hold any text: none whose words are a closed set, and not what was made from bytes."""
+    """Return the fields that may hold any text: none whose words are a closed set, nor what was made from bytes."""
     hints = get_type_hints(kind)
-    made = ("data", "sha256") if issubclass(kind, Value | Content) else ()
+    made = ("data", "sha256") if issubclass(kind, form.Value | form.Content) else ()
     return tuple(
         name
         for name in kind.__struct_fields__
@@ -153,11 +140,11 @@ def _open_fields(kind: type[Struct]) -> tuple[str, ...]:
     )
 
 
-def packed(data: bytes, text: str = "") -> Value:
+def packed(data: bytes, text: str = "") -> form.Value:
     """Return a value that is encoded already."""
     if len(data) > VALUE_BYTES:
-        return Value(text, left_out="large", size=len(data), sha256=sha256(data).hexdigest())
-    return Value(text, base64.b64encode(data).decode("ascii"), size=len(data))
+        return form.Value(text, left_out="large", size=len(data), sha256=sha256(data).hexdigest())
+    return form.Value(text, base64.b64encode(data).decode("ascii"), size=len(data))
 
 
 def encoded(value: Any) -> bytes:
@@ -165,34 +152,34 @@ def encoded(value: Any) -> bytes:
     return encode(value, max_bytes=2 * VALUE_BYTES, max_depth=MAX_DEPTH, arrays=True).data
 
 
-def content(data: bytes, most: int = CONTENT_BYTES) -> Content:
+def content(data: bytes, most: int = CONTENT_BYTES) -> form.Content:
     """Return the bytes of a file; of more than `most` the hash."""
     if len(data) > min(most, CONTENT_BYTES):
-        return Content(left_out="large", size=len(data), sha256=sha256(data).hexdigest())
-    return Content(base64.b64encode(data).decode("ascii"), size=len(data))
+        return form.Content(left_out="large", size=len(data), sha256=sha256(data).hexdigest())
+    return form.Content(base64.b64encode(data).decode("ascii"), size=len(data))
 
 
-def value_of(form: Value) -> Any:
+def value_of(held: form.Value) -> Any:
     """Return the value in a record. Raises ValueError when there is none, or none that can be read."""
-    return _read(form, lambda data: decode(data, max_depth=MAX_DEPTH, arrays=_arrays()))
+    return _read(held, lambda data: decode(data, max_depth=MAX_DEPTH, arrays=_arrays()))
 
 
-def arguments_of(form: Value) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def arguments_of(held: form.Value) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a recorded call. Raises ValueError."""
 
     def read(data: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
         args, kwargs, _ = decode_call(data, max_bytes=VALUE_BYTES, max_depth=MAX_DEPTH, arrays=_arrays())
         return args, kwargs
 
-    return _read(form, read)  # type: ignore[no-any-return]
+    return _read(held, read)  # type: ignore[no-any-return]
 
 
-def bytes_of(form: Value | Content) -> bytes:
+def bytes_of(held: form.Value | form.Content) -> bytes:
     """Return the bytes in a record. Raises ValueError."""
-    return _read(form, bytes)  # type: ignore[no-any-return]
+    return _read(held, bytes)  # type: ignore[no-any-return]
 
 
-def contents(files: dict[str, bytes]) -> dict[str, Content]:
+def contents(files: dict[str, bytes]) -> dict[str, form.Content]:
     """Return the files of a workspace; those that one line has no room for are left out."""
     held, room = {}, CONTENTS_BYTES
     for name, data in files.items():
@@ -201,11 +188,11 @@ def contents(files: dict[str, bytes]) -> dict[str, Content]:
     return held
 
 
-def _read(form: Value | Content, read: Callable[[bytes], Any]) -> Any:
-    if form.data is None:
-        raise ValueError(f"it was left out of the recording: it is {form.left_out or 'missing'}")
+def _read(held: form.Value | form.Content, read: Callable[[bytes], Any]) -> Any:
+    if held.data is None:
+        raise ValueError(f"it was left out of the recording: it is {held.left_out or 'missing'}")
     try:
-        return read(base64.b64decode(form.data, validate=True))
+        return read(base64.b64decode(held.data, validate=True))
     except (binascii.Error, ProtocolError) as error:
         raise ValueError(f"it cannot be read: {error}") from None
 
@@ -222,9 +209,9 @@ def short_text(data: bytes) -> str:
         return ""
 
 
-def shapes_of(tools: Iterable[ToolSignature]) -> list[ToolShape]:
+def shapes_of(tools: Iterable[ToolSignature]) -> list[form.ToolShape]:
     """Return the tools that guest code sees, as they are written down and sent elsewhere."""
-    return [ToolShape(one.name, one.parameters, one.returns, one.doc) for one in tools]
+    return [form.ToolShape(one.name, one.parameters, one.returns, one.doc) for one in tools]
 
 
 def call_text(data: bytes) -> str:
@@ -237,45 +224,34 @@ def call_text(data: bytes) -> str:
     return ", ".join([*shown, *(f"{name}={short_repr(item, SHORT)}" for name, item in kwargs.items())])[: 4 * SHORT]
 
 
-def called(request: ToolRequest, /, **where: Any) -> Called:
+def called(request: ToolRequest, /, **where: Any) -> form.Called:
     """Return a call of a tool as a record."""
     data = request.arguments
-    return Called(tool=request.tool[:200], arguments=packed(data, call_text(data)), **where)
+    return form.Called(tool=request.tool[:200], arguments=packed(data, call_text(data)), **where)
 
 
-def answered(reply: ToolReply, outcome: Any, /, **where: Any) -> Answered:
+def answered(reply: ToolReply, outcome: Any, /, **where: Any) -> form.Answered:
     """Return what came of it."""
     data = reply.value
     value = None if data is None else packed(data, short_text(data))
     said = {name: getattr(reply, name) for name in ("error_type", "error", "inside")}
-    return Answered(outcome=outcome, value=value, **said, **where)
+    return form.Answered(outcome=outcome, value=value, **said, **where)
 
 
-def ended(result: StepData, value: bytes, **where: Any) -> Ended:
+def ended(result: StepData, value: bytes, **where: Any) -> form.Ended:
     """Return a result as a record. `value`: its value, encoded."""
-    return Ended(
-        outcome=result.outcome,
+    same = {name: getattr(result, name) for name in ("outcome", "error", "changes", "usage", "state", "exit_status")}
+    texts = {name: _cut(getattr(result, name)) for name in ("text", "stdout", "stderr")}
+    lists = {name: list(getattr(result, name)) for name in ("tool_calls", "files", "refusals", "notes", "remaining")}
+    return form.Ended(
         value=packed(value) if result.value is not None else None,
-        text=_cut(result.text),
-        stdout=_cut(result.stdout),
-        stderr=_cut(result.stderr),
-        error=result.error,
-        changes=result.changes,
-        usage=result.usage,
-        state=result.state,
         displays=[_display(one) for one in result.displays],
         truncated=result.truncated,
-        tool_calls=list(result.tool_calls),
-        files=list(result.files),
-        refusals=list(result.refusals),
-        notes=list(result.notes),
-        remaining=list(result.remaining),
-        exit_status=result.exit_status,
-        **where,
+        **(same | texts | lists | where),
     )
 
 
-def _display(display: Display) -> DisplayText:
+def _display(display: Display) -> form.DisplayText:
     data, cut = {}, False
     for mime, item in display.items():
         if isinstance(item, bytes):
@@ -286,7 +262,7 @@ def _display(display: Display) -> DisplayText:
             cut = True
         else:
             data[mime] = text
-    return DisplayText(data, display.truncated or cut, display.display_id, display.update)
+    return form.DisplayText(data, display.truncated or cut, display.display_id, display.update)
 
 
 def _cut(text: str) -> str:
@@ -294,7 +270,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= TEXT_CHARACTERS else head_and_tail(text, TEXT_CHARACTERS)[0]
 
 
-def line_of(record: Record | TranscriptEntry) -> bytes:
+def line_of(record: form.Record | form.TranscriptEntry) -> bytes:
     """Return a record as its line. ASCII: lone surrogates survive."""
     try:
         # 1.3 us for a result, where what follows takes 17; but it leaves text beyond ASCII as it is.

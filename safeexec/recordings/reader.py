@@ -16,18 +16,7 @@ import msgspec
 
 from safeexec.common.text import one_line
 from safeexec.errors import RecordingError
-from safeexec.recordings.format import (
-    FORMAT,
-    KINDS,
-    LINE_BYTES,
-    TRANSCRIPT,
-    Branched,
-    Heading,
-    Record,
-    Task,
-    Transcribed,
-    TranscriptEntry,
-)
+from safeexec.recordings import format as form
 from safeexec.untrusted.below import open_named
 from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.lines import Lines
@@ -61,7 +50,7 @@ class Recording:
         """Whether the last line had no end, once all have been read."""
         self.heading = next(self._records())
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[form.Record]:
         records = self._records()
         yield from records
 
@@ -74,10 +63,10 @@ class Recording:
                     f"{self.path}:{number}: line {record.n} of a recording came instead of line {number - 1}: "
                     "lines are missing, or were added"
                 )
-            if isinstance(record, Heading) != (number == 1):
+            if isinstance(record, form.Heading) != (number == 1):
                 raise RecordingError(f"{self.path}:{number}: {_WRONG_HEADING[number == 1]}")
             read = number
-            if isinstance(record, Branched) and (sessions := sessions + len(record.branches)) > MAX_SESSIONS:
+            if isinstance(record, form.Branched) and (sessions := sessions + len(record.branches)) > MAX_SESSIONS:
                 raise RecordingError(f"{self.path}:{number}: there are more than {MAX_SESSIONS} branches")
             yield record
         if not read:
@@ -85,7 +74,7 @@ class Recording:
 
     def _lines(self) -> Iterator[bytes]:
         """Yield the whole lines."""
-        lines, count, size = Lines(LINE_BYTES), 0, 0
+        lines, count, size = Lines(form.LINE_BYTES), 0, 0
         for piece in self._pieces():
             for line in lines.feed(piece):
                 count += 1
@@ -110,28 +99,30 @@ _WRONG_HEADING = {True: "a recording begins with its heading", False: "a recordi
 
 
 def _too_much(path: Path, number: int, line: bytes | None) -> RecordingError:
-    problem = f"a line has more than {LINE_BYTES} bytes" if line is None else f"there are more than {MAX_RECORDS} lines"
-    return RecordingError(f"{path}:{number}: {problem}")
+    most = f"a line has more than {form.LINE_BYTES} bytes"
+    return RecordingError(f"{path}:{number}: {most if line is None else f'there are more than {MAX_RECORDS} lines'}")
 
 
-def entries_of(data: bytes, path: str | os.PathLike[str]) -> Iterator[Transcribed]:
-    """The entries of a transcript, each read when it is come to; empty lines do not count. Raises `RecordingError`."""
+def entries_of(data: bytes, path: str | os.PathLike[str]) -> Iterator[form.Transcribed]:
+    """Yield the entries of a transcript, each read when it is come to, but empty lines. Raises `RecordingError`."""
     if data.count(b"\n") > MAX_ENTRIES:
         raise RecordingError(f"{path}: has more than {MAX_ENTRIES} lines")
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.strip():
-            yield parse(line, f"{path}:{number}", TRANSCRIPT)
+            yield parse(line, f"{path}:{number}", form.TRANSCRIPT)
 
 
-def whole_transcript(data: bytes, path: str | os.PathLike[str]) -> list[Transcribed]:
+def whole_transcript(data: bytes, path: str | os.PathLike[str]) -> list[form.Transcribed]:
     """Return all entries of a transcript, its task first. Raises `RecordingError`."""
     entries = list(entries_of(data[: data.rfind(b"\n") + 1], path))
-    if not entries or not isinstance(entries[0], Task):
+    if not entries or not isinstance(entries[0], form.Task):
         raise RecordingError(f"{path}: a transcript begins with its task")
     return entries
 
 
-def parse(line: bytes, place: str, kinds: Mapping[str, type[Record] | type[TranscriptEntry]] = KINDS) -> Any:
+def parse(
+    line: bytes, place: str, kinds: Mapping[str, type[form.Record] | type[form.TranscriptEntry]] = form.KINDS
+) -> Any:
     """Return the record of a line. Raises `RecordingError`; `place` is for its message."""
     try:
         fields = loads(line.decode("utf-8"))
@@ -139,9 +130,9 @@ def parse(line: bytes, place: str, kinds: Mapping[str, type[Record] | type[Trans
         raise RecordingError(f"{place}: not JSON: {one_line(str(error), 200)}") from None
     kind = fields.pop("kind", None) if isinstance(fields, dict) else None
     known = kinds.get(kind) if isinstance(kind, str) else None
-    if kind == "recording" and isinstance(newer := fields.get("format"), int) and newer > FORMAT:
+    if kind == "recording" and isinstance(newer := fields.get("format"), int) and newer > form.FORMAT:
         raise RecordingError(
-            f"{place}: the recording has format {newer}, and this version of safeexec reads {FORMAT} at most"
+            f"{place}: the recording has format {newer}, and this version of safeexec reads {form.FORMAT} at most"
         )
     if known is None:
         raise RecordingError(f"{place}: `kind` must be one of {', '.join(sorted(kinds))}")

@@ -29,6 +29,7 @@ from safeexec.recordings import forms
 from safeexec.recordings.durable import NEVER, Durable
 from safeexec.recordings.libraries import libraries
 from safeexec.recordings.reader import Recording
+from safeexec.recordings.served import earlier_reply
 from safeexec.recordings.timeline import Timeline
 from safeexec.recordings.writer import RecordOptions, RecordWriter
 from safeexec.results import ToolCallRecord
@@ -192,7 +193,7 @@ class SessionRecording:
         return number
 
     def leave(self) -> None:
-        """One session less; with the last one the recording ends."""
+        """Count one session less; with the last one the recording ends."""
         self._open -= 1
         if self.durable is not None:
             self.durable.closed()
@@ -223,19 +224,19 @@ class Recorder:
         return how(self, operation, session, args, kwargs)
 
     def history(self) -> Timeline:
-        """Of this session and those that it has branched into, or came from."""
+        """Return the history of this session and of those that it has branched into, or came from."""
         writer, durable = self.recording.writer, self.recording.durable
         writer.flush()
         return Timeline(Recording(writer.path) if durable is None else durable.recording(), self.number)
 
     def closed(self, session: RecordedSession) -> None:
-        """The session is over."""
+        """Write that the session is over."""
         if self.recording.durable is None:  # another process may go on with one of a store
             self.tell(form.Closed(session=self.number, step=session.step))
         self.recording.leave()
 
     def left(self, session: RecordedSession, name: str) -> None:
-        """The session has gone back to a checkpoint, in a process that is to come."""
+        """Write that the session has gone back to a checkpoint, in a process that is to come."""
         self.tell(form.RolledBack(name=name, **self._where(session)))
 
     def note(self, session: RecordedSession, text: str, score: float | None) -> None:
@@ -450,7 +451,7 @@ LINES: dict[str, Callable[..., RecordLine]] = {
 
 
 def _begun(request: Any, where: dict[str, Any]) -> form.Begun:
-    """Tell how a step begins that is no program."""
+    """Return how a step begins that is no program."""
     if isinstance(request, m.Query):
         return form.Queried(query=_text(request.query), name=request.name, **where)
     if isinstance(request, m.Install):
@@ -478,7 +479,7 @@ def _problem_of(error: BaseException) -> str:
 
 
 def _size(result: Result) -> int:
-    """About how many bytes it holds."""
+    """Return about how many bytes it holds."""
     size = len(result.stdout) + len(result.stderr) + len(result.text)
     for display in result.displays:
         size += sum(map(len, display.values()))
@@ -503,7 +504,7 @@ class RecordedTools:
         self.recording = recording
 
     def answer(self, call: m.ToolRequest, session: Any, deadline: float | None) -> Core[m.ToolReply]:
-        """As `Toolbox.answer`."""
+        """Run one call, as `Toolbox.answer` does, and write it down."""
         recording = self.recording
         if session.calls_of_step > session.policy.tools.max_calls:
             # A guest may make a hundred thousand of them. The first one that was refused is in the recording.
@@ -515,7 +516,7 @@ class RecordedTools:
         again = None if session.calls is None else session.calls.again
         before = None if durable is None or again is not None else durable.earlier.same(call)
         session.recorder.call = number
-        key = before.key if before is not None else "" if again is None else again.key
+        key = before.called.key if before is not None else "" if again is None else again.key
         session.call_key = key or session.next_key()
         deferred = rule is not None and rule.deferred
         effect = "deferred" if deferred else "at-once"
@@ -523,7 +524,7 @@ class RecordedTools:
         recording.writer.add(called, len(call.arguments))
         calls = len(session.tool_records)
         outcome: Any
-        if before is not None and (reply := before.reply(call, rule)) is not None:
+        if before is not None and (reply := earlier_reply(before, call, rule)) is not None:
             session.calls_of_step += 1
             outcome = "error" if reply.error_type else "ok"
             session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error, 0.0))

@@ -128,7 +128,7 @@ class RecordedSandbox(SandboxCore):
     def _stored(
         self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool
     ) -> Core[SessionCore]:
-        """`session_for`, of a session that the store may have."""
+        """Return a session that the store may have, as `session_for` does."""
         from safeexec.recordings.durable import Durable  # with the modules of recordings
         from safeexec.recordings.recorder import SessionRecording
         from safeexec.recordings.store import recovery
@@ -168,7 +168,7 @@ class RecordedSandbox(SandboxCore):
     ) -> Core[SessionCore]:
         """Return a session of which nothing is in the store yet."""
         if state is not None and os.path.exists(state):
-            return self._restored(state, None, label=label, record=durable, **tightened)
+            return self.restore(state, None, label=label, record=durable, **tightened)
         return self.new_session(label=label, record=durable, **tightened)
 
     def remove_stored(self, label: str) -> Core[None]:

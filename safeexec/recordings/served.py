@@ -1,24 +1,29 @@
-"""The host's tools in a replay: what they answered once is served again, and nothing is called."""
+"""Answers calls that were made already: of a replay, whose tools are not called, and of a stored step that is run
+again, which gets the answers that it had, and its keys.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from safeexec.common.text import can_be_name
 from safeexec.engine.host.waiting import Core
 from safeexec.errors import RecordingError
 from safeexec.protocol import messages as m
-from safeexec.recordings.format import Answered, Called, ToolShape
+from safeexec.protocol.values import encode
+from safeexec.recordings.format import Answered, Called, Record, ToolShape
 from safeexec.recordings.forms import arguments_of, bytes_of, call_text, packed, value_of
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.engine.host.tools.toolbox import Toolbox
+    from safeexec.recordings.store.recovery import MadeCall, Undone
 
 
 class Exchange(Struct):
@@ -46,16 +51,16 @@ class ServedTools:
         self.signatures()
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
-        """As the guest saw them."""
+        """Return them as the guest saw them."""
         return signatures_of(self.tools.values())
 
     def close(self) -> None:
-        """There is nothing to end but what is live."""
+        """End what is live, if anything is."""
         if self._live is not None:
             self._live.close()
 
     def begin(self, script: list[Exchange]) -> None:
-        """A step begins, whose calls are in `script`."""
+        """Note that a step begins, whose calls are in `script`."""
         self._script, self.mismatch = script, ""
         self._waiting = {}
         for exchange in script:
@@ -101,17 +106,89 @@ class ServedTools:
         assert answer is not None
         exchange.served = True
         session.tool_records.append(ToolCallRecord(call.tool, session.step, _outcome(answer), answer.error))
-        if answer.error_type:
-            return m.ToolReply(call.call, error_type=answer.error_type, error=answer.error, inside=answer.inside)
-        if answer.value is None:
-            return m.ToolReply(call.call)
         try:
-            value_of(answer.value)
-            return m.ToolReply(call.call, value=bytes_of(answer.value))
+            if answer.value is not None:
+                value_of(answer.value)
+            return reply_of(call, answer)
         except ValueError as error:
             text = f"the answer to {call.tool[:100]}({call_text(call.arguments)}) is needed: {error}"
             self.mismatch = self.mismatch or text
             return m.ToolReply(call.call, error_type="ToolError", error=text)
+
+
+def earlier_reply(made: MadeCall, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
+    """Return what a call got that an earlier run of the same step has made. None where it is to be made now, with the
+    same key.
+    """
+    answer, again = made.answer, rule is not None and rule.idempotent
+    if made.called.effect == "deferred":
+        if made.effect is None or made.effect.became == "dropped" or (made.unknown and again):
+            return None
+        return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
+    if answer is None:
+        if again:
+            return None
+        error = f"{call.tool}() was begun when the host ended, and nobody knows what became of it: not called again"
+        return m.ToolReply(call.call, error_type="ToolError", error=error)
+    try:
+        return reply_of(call, answer)
+    except ValueError as error:
+        text = f"{call.tool}() was called already, and what it returned is not in the store: {error}"
+        return m.ToolReply(call.call, error_type="ToolError", error=text)
+
+
+class EarlierSteps:
+    """The steps of a stored session that were undone, in their order. One is run again if its source comes next; any
+    other source is a new step, with which they are forgotten: nobody could tell a repeat from a second payment.
+    """
+
+    def __init__(self, undone: Iterable[Undone] = ()) -> None:
+        self._undone = deque(undone)
+        self._repeats = False
+        """Whether the running step is the first of them once more."""
+        self._before: deque[MadeCall] = deque()
+        """The calls that it is to make."""
+
+    def begin(self, source: str) -> None:
+        """Note that a step begins."""
+        self._before.clear()
+        self._repeats = bool(self._undone) and self._undone[0].run.source == source
+        if self._repeats:
+            self._before.extend(self._undone[0].made)
+        else:
+            self._undone.clear()
+
+    def ended(self, *, part: bool) -> None:
+        """Note that it has ended. `part`: as part of the session; if not, its calls are still to be answered."""
+        if self._repeats and part:
+            self._undone.popleft()
+        self._repeats = False
+
+    def same(self, call: m.ToolRequest) -> MadeCall | None:
+        """Return this call, where an earlier run of the step has made it."""
+        if not self._before:
+            return None
+        made = self._before.popleft()
+        try:
+            if made.called.tool == call.tool and bytes_of(made.called.arguments) == call.arguments:
+                return made
+        except ValueError:
+            pass  # too large to be kept: nobody knows whether it is the same
+        self._before.clear()
+        return None
+
+    def records(self) -> Iterator[Record]:
+        """Yield what a part of a store that begins anew is to say of them."""
+        for run, made in self._undone:
+            yield replace(run, undone=True)
+            for one in made:
+                yield from (record for record in one if isinstance(record, Record))
+
+
+def reply_of(call: m.ToolRequest, answer: Answered) -> m.ToolReply:
+    """Return what a call got when it was recorded. Raises ValueError where its value was left out."""
+    value = None if answer.value is None else bytes_of(answer.value)
+    return m.ToolReply(call.call, value, answer.error_type, answer.error, answer.inside)
 
 
 def python_signature(shape: ToolShape) -> Signature:
@@ -124,7 +201,7 @@ def python_signature(shape: ToolShape) -> Signature:
 
 
 def signature_of(shape: ToolShape) -> m.ToolSignature:
-    """As the guest sees a tool. Raises ValueError for what no tool can be called, or take."""
+    """Return a tool as the guest sees it. Raises ValueError for what no tool can be called, or take."""
     try:
         if not can_be_name(shape.name):
             raise ValueError("guest code could not call it")
@@ -137,7 +214,7 @@ def signature_of(shape: ToolShape) -> m.ToolSignature:
 
 
 def signatures_of(shapes: Iterable[ToolShape]) -> tuple[m.ToolSignature, ...]:
-    """As the guest sees recorded tools. Raises `RecordingError` for what no tool can be called, or take."""
+    """Return recorded tools as the guest sees them. Raises `RecordingError` for what no tool can be called, or take."""
     try:
         return tuple(map(signature_of, shapes))
     except ValueError as error:
@@ -149,7 +226,7 @@ def _outcome(answer: Answered) -> Any:
 
 
 def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:
-    """As `key_of`; with None for arguments that were left out: any are taken for them."""
+    """Return the same as `key_of`; with None for arguments that were left out: any are taken for them."""
     if recorded.arguments.left_out:
         return recorded.tool, None
     try:

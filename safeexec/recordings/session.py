@@ -72,7 +72,7 @@ class RecordedSession(SessionCore):
             _waits().check_may_begin(self, again)
 
     def waits_for(self) -> Core[WaitingCall | None]:
-        """`waiting_call`, which may be large."""
+        """Return the same as `waiting_call`, which may be large."""
         size = 0 if self.waiting is None else self.waiting.call.arguments.size
         return (yield from apart(size, self.waiting_call))
 

@@ -345,7 +345,7 @@ class Timeline:
 
 
 def _past(moment: Moment | None) -> Iterator[Moment]:
-    """It, and all before it."""
+    """Yield it, and all before it."""
     while moment is not None:
         yield moment
         moment = moment.before

@@ -195,7 +195,7 @@ def check_may_begin(session: Any, again: Any) -> None:
 
 
 def end_wait(session: Any, became: Literal["answered", "cancelled", "late"]) -> None:
-    """Nothing waits any more."""
+    """Note that nothing waits any more."""
     session.waiting = None
     if session.recorder is not None:
         session.recorder.tell(form.WaitOver(session=session.recorder.number, step=session.step, became=became))

@@ -123,14 +123,6 @@ class NewPlace(NamedTuple):
     lines: int
 
 
-class _Over(Struct, eq=False):
-    """The recording is to go on elsewhere."""
-
-    begin: Callable[[int], NewPlace]
-    done: threading.Event
-    failed: Exception | None = None
-
-
 class RecordWriter:
     """One recording that is being written. Any thread may add to it."""
 
@@ -166,7 +158,8 @@ class RecordWriter:
         self._batch: list[bytes] = []
         """Lines that are made and not written: those that come together are one write."""
         self._began = monotonic() - began
-        self._waiting: SimpleQueue[tuple[float, Make, int] | threading.Event | _Over | None] = SimpleQueue()
+        self._waiting: SimpleQueue[tuple[float, Make, int] | Callable[[], None] | None] = SimpleQueue()
+        """Records with their time and size, and what else the thread is to do between them; None ends it."""
         self._weight = 0
         """Bytes of the large records that wait."""
         self._weighing = threading.Lock()
@@ -192,7 +185,7 @@ class RecordWriter:
             self._weight += size
 
     def _wait(self) -> None:
-        """The disk is slower than the session: let it catch up."""
+        """Wait until the disk, which is slower than the session, has caught up."""
         deadline = monotonic() + PATIENCE_SECONDS
         while not self._waiting.empty() and not self.problem:
             self._hurry.set()
@@ -212,13 +205,23 @@ class RecordWriter:
         """Wait until what was added is written; until it is on the `disk` where the recording is durable."""
         if self._pid != os.getpid() or not self._thread.is_alive():
             return
-        done = threading.Event()
-        self._waiting.put(done)
-        self._hurry.set()
-        if not done.wait(PATIENCE_SECONDS):
-            self.problem = self.problem or f"nothing could be written for {PATIENCE_SECONDS:g} s"
-        elif disk or self.options.durable:
+        if self._between(lambda: None, PATIENCE_SECONDS) and (disk or self.options.durable):
             self._sync()
+
+    def _between(self, act: Callable[[], None], seconds: float) -> bool:
+        """Have the thread that writes do something, after what was added. Returns whether it was done in time."""
+        done = threading.Event()
+
+        def acting() -> None:
+            self._put_all()
+            act()
+            done.set()
+
+        self._waiting.put(acting)
+        self._hurry.set()
+        if not done.wait(seconds):
+            self.problem = self.problem or f"nothing could be written for {seconds:g} s"
+        return done.is_set()
 
     def _sync(self) -> None:
         self._unsynced = 0.0
@@ -232,28 +235,23 @@ class RecordWriter:
         """Go on at another place, which `begin` makes of how many bytes there are here. Raises what it raises: then the
         recording goes on here.
         """
-        # By the thread that writes: it may be about to wait for the disk, and no line comes in between.
-        over = _Over(begin, threading.Event())
-        self._waiting.put(over)
-        self._hurry.set()
-        if not over.done.wait(2 * PATIENCE_SECONDS):
-            self.problem = self.problem or f"nothing could be written for {2 * PATIENCE_SECONDS:g} s"
-        elif over.failed is not None:
-            raise over.failed
+        failed: list[Exception] = []
 
-    def _go_over(self, over: _Over) -> None:
-        self._put_all()
-        try:
-            if self.problem:
-                raise RecordingError(self.problem)
-            place, size, lines = over.begin(self.size)
-        except Exception as error:
-            over.failed = error
-        else:
-            self._disk.close()
-            self._disk, self._lines, self._left = place, lines, (self.options.max_mb << 20) - size
-            self._began, self._unsynced = monotonic(), 0.0
-        over.done.set()
+        def go_over() -> None:
+            try:
+                if self.problem:
+                    raise RecordingError(self.problem)
+                place, size, lines = begin(self.size)
+            except Exception as error:
+                failed.append(error)
+            else:
+                self._disk.close()
+                self._disk, self._lines, self._left = place, lines, (self.options.max_mb << 20) - size
+                self._began, self._unsynced = monotonic(), 0.0
+
+        # By the thread that writes: it may be about to wait for the disk, and no line comes in between.
+        if self._between(go_over, 2 * PATIENCE_SECONDS) and failed:
+            raise failed[0]
 
     @property
     def size(self) -> int:
@@ -303,18 +301,15 @@ class RecordWriter:
             self._sync()
         return True
 
-    def _take(self, item: tuple[float, Make, int] | threading.Event | _Over) -> None:
-        if isinstance(item, threading.Event):
-            self._put_all()
-            item.set()
-        elif isinstance(item, _Over):
-            self._go_over(item)
-        else:
-            at, make, size = item
-            if not self.problem:
-                self._write(at, make)
-            if size >= LARGE:
-                self._weigh(-size)
+    def _take(self, item: tuple[float, Make, int] | Callable[[], None]) -> None:
+        if callable(item):
+            item()
+            return
+        at, make, size = item
+        if not self.problem:
+            self._write(at, make)
+        if size >= LARGE:
+            self._weigh(-size)
 
     def _sync_due(self) -> float | None:
         """Return the seconds until what was written is to be on the disk; None if nothing waits for that."""

@@ -54,7 +54,7 @@ class Asked:
         self._lock = threading.Lock()
 
     def tell(self, name: str, params: Any, size: int) -> None:
-        """Something of `size` bytes came on the way."""
+        """Take an event of `size` bytes that came on the way."""
         with self._lock:
             self._events.append((name, params))
             self._unread += len(name) + size + EVENT_BYTES
@@ -70,8 +70,8 @@ class Asked:
         self._end(None, error)
 
     def waits(self, seconds: float, wire: Wire, begun: bool = False) -> bool:
-        """Sleep before it is made again. Whether its caller and the wire are still there then. One that has `begun` is
-        not given up by a caller who only waits for its end.
+        """Sleep before it is made again, and tell whether its caller and the wire are still there. One that has `begun`
+        is not given up by a caller who only waits for its end.
         """
         until = monotonic() + seconds
         while (there := (self.wanted or begun) and not self._closed and wire.alive) and monotonic() < until:
@@ -106,7 +106,7 @@ class Asked:
         return self._answer
 
     def close(self) -> None:
-        """Nobody waits any more."""
+        """Note that nobody waits any more."""
         with self._lock:
             self._closed = True
 

@@ -54,7 +54,7 @@ class ContainerWire(PipeWire):
     """A container, and the pipes to the server in it."""
 
     def __init__(self) -> None:
-        """Starts it. Raises `ProtectionError` where there is no engine, `SandboxClosed` where it cannot be run."""
+        """Start it. Raises `ProtectionError` where there is no engine, `SandboxClosed` where it cannot be run."""
         self._engine = engine()
         self._name = f"safeexec-{os.getpid()}-{secrets.token_hex(4)}"
         more = words("SAFEEXEC_ENGINE_RUN")

@@ -375,13 +375,13 @@ class Calls:
         """Keep nothing: the server keeps what its step was answered."""
 
     def put_off(self, call: ToolRequest, later: PutOff) -> Core[str]:
-        """It waits at the server, or is refused there."""
+        """Leave it to the server to wait, or to refuse that."""
         yield from ()
         self.later = later
         return ""
 
     def secured(self) -> Core[None]:
-        """Nothing is written down here."""
+        """Write nothing down."""
         yield from ()
 
     def outcome(self) -> str:
@@ -418,7 +418,7 @@ class RemoteSessionCore:
         return f"of {self._sandbox.policy.name!r}, over a connection"
 
     def abandon(self) -> None:
-        """No caller has it any more: the server closes it, as one that nobody uses."""
+        """Leave it to the server to close it, as one that nobody uses."""
 
     def close(self) -> Core[None]:
         if self._sandbox.alive:
@@ -555,14 +555,13 @@ class RemoteSessionCore:
         return list((yield from self._ask("rollback", name=name, steps=steps)).tool_calls)
 
     def checkpoint_rows(self) -> list[CheckpointInfo]:
-        rows = drive(self._ask("checkpoints")).checkpoints
-        return [CheckpointInfo(**msgspec.structs.asdict(row)) for row in rows]
+        return list(drive(self._ask("checkpoints")).checkpoints)
 
     def drop(self, name: str) -> None:
         drive(self._ask("drop", name=name))
 
     def note(self, text: str, score: float | None) -> None:
-        """Nothing is recorded over a connection."""
+        """Record nothing over a connection."""
 
     def pending(self) -> NoReturn:
         raise SandboxError("deferred calls are carried out where the tools are: over a connection that is the server")
@@ -653,7 +652,7 @@ def _source(text: str) -> dict[str, str] | str:
 
 
 def _input(given: Given | None) -> dict[str, str] | str | None:
-    """Standard input as a whole: over a connection it is sent before the step begins."""
+    """Return standard input as a whole: over a connection it is sent before the step begins."""
     if given is None:
         return None
     if isinstance(given, str):

@@ -181,7 +181,7 @@ class HttpWire:
 
     @contextmanager
     def _under_way(self, connection: HTTPConnection) -> Iterator[None]:
-        """While a call uses `connection`, `lose` ends it. Afterwards it is kept for the next call."""
+        """Have `lose` end a connection while a call uses it. Afterwards it is kept for the next call."""
         used = connection.sock  # the response may take it over
         with self._lock:
             if self._lost is not None:

@@ -31,7 +31,7 @@ class PipeWire:
     def __init__(
         self, command: Sequence[str], errors: int | None = None, then: str = "what it said is on standard error"
     ) -> None:
-        """Starts the command, in a group of its own: Ctrl-C is for this program. Raises `SandboxClosed`.
+        """Start the command, in a group of its own: Ctrl-C is for this program. Raises `SandboxClosed`.
 
         `errors`: where its standard error goes, as `Popen` takes it; without, where this program's goes. `then`: what
         who uses it reads when it has ended.
@@ -91,7 +91,7 @@ class PipeWire:
 
     @contextmanager
     def _patience(self) -> Iterator[None]:
-        """Windows cannot wait for a pipe: a server there that reads nothing is ended, which ends the writing."""
+        """End a server on Windows that reads nothing, which ends the writing: no pipe can be waited for there."""
         timer = threading.Timer(WRITE_SECONDS, self._process.kill)
         if sys.platform == "win32":
             timer.start()
@@ -115,7 +115,7 @@ class PipeWire:
         self._thread.join()
 
     def _tell_to_end(self) -> None:
-        """By a byte: the end of the pipe would not be seen while a fork of this process has a copy of it."""
+        """Send a byte: the end of the pipe would not be seen while a fork of this process has a copy of it."""
         stop, self._stop = self._stop, -1
         if stop >= 0 and sys.platform == "win32" and self._process.stdin is not None:
             with suppress(OSError):
@@ -127,7 +127,7 @@ class PipeWire:
             os.close(stop)
 
     def __del__(self) -> None:
-        """Takes no lock and waits for nothing: it may run in any thread, amid anything, the wire's own thread too."""
+        """Take no lock and wait for nothing: this may run in any thread, amid anything, the wire's own thread too."""
         if hasattr(self, "_stop"):
             self._tell_to_end()
 

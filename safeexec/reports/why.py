@@ -1,7 +1,8 @@
 """`why`: is a name allowed, by which line, through which `extends`, and what to use instead.
 
-There is no second copy of the rules here: a name is put into a tiny program and the compiler is asked; for the names of
-modules `language.access` is asked; for system calls the table that a child installs.
+There is no second copy of the rules here. A builtin or an attribute is put into a tiny program and the compiler is
+asked; for modules and their names `engine.policy.access` is asked, for constructs the plan, for system calls the table
+that a child installs.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from safeexec.hints.tables.modules import ALIASES, MODULES
 from safeexec.language.diagnostics import MESSAGES
 from safeexec.language.step import compile_step
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
-from safeexec.reports.syntax import NEWER, construct_of
+from safeexec.reports.syntax import construct_of, is_syntax_here
 from safeexec.untrusted.source_text import costly_name
 
 if TYPE_CHECKING:
@@ -144,11 +145,9 @@ class Judge:
             return answer
         if word.startswith("syscall:") or (called and _is_system_call(word)):
             return self._system_call(word.removeprefix("syscall:"))
-        if word in NEWER:
-            return self._newer(word, NEWER[word])
         construct = construct_of(word)
         if construct is not None and word not in sys.stdlib_module_names:
-            return self._construct(word, *construct)
+            return self._construct(word, construct)
         if section := next((path for path in _LISTED if word.startswith(path)), None):
             return self.why(word.removeprefix(section))
         if not _DOTTED.match(word.lstrip(".")) or any(map(iskeyword, word.split("."))):
@@ -188,8 +187,8 @@ class Judge:
             answer = self._dotted(name)
         elif kind == "attribute":
             answer = self._attribute(name)
-        elif kind == "construct" and (construct := construct_of(name)):
-            answer = self._construct(name, *construct)
+        elif kind == "construct" and construct_of(name) == name:
+            answer = self._construct(name, name)
         if answer is not None and not answer.allowed:
             return answer
         # Not the name alone is refused, but what the program does with it.
@@ -243,23 +242,21 @@ class Judge:
         if objections:
             first = objections[0]
             return self._answer(name, kind, False, first.rule, instead=self._hint(first))
-        paths = {"builtin": f"builtins.{name}", "construct": f"language.constructs.{name}"}
-        path = "language.mode" if self.plan.mode == "python" else paths.get(kind, "language.mode")
-        return self._answer(name, kind, True, self.policy.origin(path))
+        listed = kind == "builtin" and self.plan.mode == "restricted"
+        return self._answer(name, kind, True, self.policy.origin(f"builtins.{name}" if listed else "language.mode"))
 
     def _hint(self, objection: Diagnostic) -> str:
         """Return what a refusal would say to do instead."""
         return hint_for(objection.kind, objection.name, self.plan) or ""
 
-    def _construct(self, name: str, construct: str, source: str) -> Answer:
-        answer = self._program(construct or name, "construct", source)
-        return msgspec.structs.replace(answer, name=name)
-
-    def _newer(self, name: str, construct: str) -> Answer:
-        """A construct that the Python which runs here does not have."""
+    def _construct(self, name: str, construct: str) -> Answer:
+        """Return the answer for a construct, as the plan has it; `name` is the word for it that was asked about."""
+        here = is_syntax_here(construct)
+        reason = "" if here else f"Python {sys.version_info.major}.{sys.version_info.minor} has no such syntax"
+        path = "language.mode" if self.plan.mode == "python" else f"language.constructs.{construct or name}"
         allowed = construct not in self.plan.refused_constructs
-        reason = f"Python {sys.version_info.major}.{sys.version_info.minor} has no such syntax"
-        return self._answer(name, "construct", allowed, self.policy.origin(f"language.constructs.{construct}"), reason)
+        instead = "" if allowed else hint_for("construct", construct, self.plan) or ""
+        return self._answer(name, "construct", allowed, self.policy.origin(path), reason, instead)
 
     def _attribute(self, name: str) -> Answer:
         answer = self._program(f".{name}", "attribute", f"{_PROBE}.{name}")
@@ -413,7 +410,7 @@ def _plain(name: str) -> str:
 
 
 def is_builtin(name: str) -> bool:
-    """Return whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
+    """Tell whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
     own = {"True", "False", "None", "__debug__", "__doc__", "__name__", "__loader__", "__spec__"}
     return name in BUILTINS and name not in own
 
@@ -441,5 +438,5 @@ def module_of(name: str) -> tuple[str, str]:
 
 
 def _is_module(name: str) -> bool:
-    """Return whether a top-level module of this name exists, or is one that hints are known for."""
+    """Tell whether a top-level module of this name exists, or is one that hints are known for."""
     return name in MODULES or name in refusals.MODULES or is_module(name)

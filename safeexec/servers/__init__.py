@@ -1,1 +1,1 @@
-"""The doors: how programs, people and models in other processes reach sandboxes. Public names only."""
+"""The servers by which programs, people and models in other processes reach sandboxes. Public names only."""

@@ -130,6 +130,6 @@ def listen(port: int, host: str = "127.0.0.1") -> socket.socket:
 
 
 def announce(listening: socket.socket, token: str) -> None:
-    """Tell whoever started this process that it accepts requests, where, and with which token."""
+    """Print for whoever started this process that it accepts requests, where, and with which token."""
     host, port = listening.getsockname()[:2]
     print(f"safeexec serves http://{f'[{host}]' if ':' in host else host}:{port} token={token}", flush=True)

@@ -100,7 +100,7 @@ RUN = (
 
 
 def _answer(structured: dict[str, Any], content: list[Any] | None = None) -> CallToolResult:
-    """`structured`, also as text where there is no better one. Lone surrogates of a guest become question marks."""
+    """Return `structured`, also as text where no `content` is given. Lone surrogates become question marks."""
     text = json.dumps(structured, ensure_ascii=False).encode("utf-8", "replace").decode()
     return CallToolResult(
         content=content or [TextContent(type="text", text=text)], structured_content=json.loads(text), is_error=False
@@ -217,7 +217,7 @@ def _asker(ctx: Context, step: RunningStep) -> Callable[[str], Awaitable[ElicitR
 
 
 async def _cancel_when_gone(ctx: Context, step: RunningStep) -> None:
-    """Over HTTP a client that goes away says nothing in the protocol; its connection ends."""
+    """Stop a step whose client goes away: over HTTP its connection ends, and it says nothing in the protocol."""
     request = ctx.request_context.request
     if request is not None:
         while (await request.receive())["type"] != "http.disconnect":
@@ -570,9 +570,9 @@ async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]])
 
 @contextmanager
 def filtered_input() -> Iterator[None]:
-    """Standard input without the lines that are too large to be read, or are no message of the protocol, which are
-    answered at once: whoever reads the others, which a thread passes on, drops what it cannot read without a word, and
-    has built all of a message before its parts are counted.
+    """Take the lines out of standard input that are too large to be read, or are no message of the protocol, and answer
+    them at once: whoever reads the others, which a thread passes on, drops what it cannot read without a word, and has
+    built all of a message before its parts are counted.
     """
     given, answers = os.dup(0), os.dup(1)
     passed, end = os.pipe()

@@ -24,7 +24,7 @@ from msgspec import Meta, Raw, Struct
 
 from safeexec.engine.policy.model import Limits
 from safeexec.recordings.format import ToolShape
-from safeexec.results import Result, TemplateInfo
+from safeexec.results import CheckpointInfo, Result, TemplateInfo
 from safeexec.results.outcomes import ToolCallRecord, Variable, WaitingCall
 
 MAX_MESSAGE = 64 << 20
@@ -54,7 +54,7 @@ class Method(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Its path over HTTP: ``/v1/run``, ``/v1/sessions``, ``/v1/sessions/{session}/NAME``."""
+        """The path over HTTP: ``/v1/run``, ``/v1/sessions``, ``/v1/sessions/{session}/NAME``."""
         kind, _, verb = self.name.partition(".")
         if kind == "session":
             return f"/v1/sessions/{{session}}/{verb}"
@@ -114,17 +114,6 @@ class Protection(Struct, frozen=True):
     name: str
     active: bool
     detail: str = ""
-
-
-class CheckpointRow(Struct, frozen=True):
-    """A row of `checkpoints`."""
-
-    name: str
-    parent: str | None
-    step: int
-    automatic: bool
-    age: float
-    memory_mb: float
 
 
 class StoredRow(Struct, frozen=True):
@@ -311,7 +300,7 @@ METHODS = {
             {"tool_calls": list[ToolCallRecord]},
         ),
         _method(
-            "session.checkpoints", "List the checkpoints of the session.", {}, {"checkpoints": list[CheckpointRow]}
+            "session.checkpoints", "List the checkpoints of the session.", {}, {"checkpoints": list[CheckpointInfo]}
         ),
         _method("session.drop", "Give up a checkpoint.", {"name": Name}, {}),
         _method(

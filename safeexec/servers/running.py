@@ -43,7 +43,7 @@ class App(Protocol):
     async def open(self) -> None: ...
 
     async def stop(self) -> None:
-        """Told to stop: no new work, and an end of what runs."""
+        """Take no new work, and end what runs."""
 
     async def close(self) -> None: ...
 

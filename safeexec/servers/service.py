@@ -208,7 +208,7 @@ class Service:
 
     `policy` is the default: a profile's name, a file or a `Policy`. `allowed` are the others that clients may name, in
     the same ways; None: the shipped profiles. `record` is a directory: each session is recorded in a new file there.
-    When all files there take `record_mb` MiB, no session is opened, and those that are open go on without it.
+    When all files there take `RECORD_MB` MiB, no session is opened, and those that are open go on without it.
     `replica` is the name of one server of several: the id of each session begins with it and a dot. In `store` are the
     sessions that clients open by a label, which is on the disk as `durable` says.
     `sandbox` are arguments for every `AsyncSandbox`.
@@ -222,7 +222,6 @@ class Service:
         policy: str | os.PathLike[str] | Policy = "standard",
         allowed: Iterable[str | os.PathLike[str] | Policy] | None = None,
         record: str | None = None,
-        record_mb: int = RECORD_MB,
         replica: str = "",
         store: StoreOptions | None = None,
         durable: Literal["step", "second", "close"] = "second",
@@ -242,7 +241,6 @@ class Service:
         self.policies: dict[str, Policy] = {**others, default.name: default}
         self.sessions: dict[str, ClientSession] = {}
         self.record = record
-        self.record_mb = record_mb
         self.replica = replica
         self.store = store
         self.durable = durable
@@ -286,11 +284,12 @@ class Service:
 
         Raises what `problem_of` explains. To cancel the task stops a step that runs, and restores its state.
         """
-        given, verb = given.copy(), method.name.partition(".")[2]
+        given = {name: value for name, value in given.items() if value is not None}
+        verb = method.name.partition(".")[2]
         if method.name == "sandbox.tools":
             return {"policy": await self.with_tools(**given)}
         if "session" not in given:
-            sandbox = await self.sandbox(given.pop("policy"))
+            sandbox = await self.sandbox(given.pop("policy", None))
             if act := _ON_SANDBOX.get(verb):
                 return await act(self, sandbox, **given)
             return packed(method.answer, await _plainly(sandbox, verb, given))
@@ -319,7 +318,7 @@ class Service:
             raise PolicyError(f"no policy is called {name[:100]!r} here; there are {', '.join(offered)}")
         return self.policies[name]
 
-    async def with_tools(self, policy: str | None, tools: list[ToolShape]) -> str:
+    async def with_tools(self, tools: list[ToolShape], policy: str | None = None) -> str:
         """Return the name of a policy with tools of the client. Raises `PolicyError`, `ToolError`, and `SandboxError`
         when sessions are open under `MAX_TOOLS` such names.
         """
@@ -387,7 +386,7 @@ class Service:
         if self.record is None:
             return None
         path = os.path.join(self.record, f"{strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}.jsonl")
-        return RecordOptions(path=path, total_mb=self.record_mb)
+        return RecordOptions(path=path, total_mb=RECORD_MB)
 
     def held(self, identity: str) -> ClientSession:
         """Return an open session by its id. Raises `SessionClosed`."""
@@ -562,8 +561,8 @@ def _text(source: str | Bytes) -> str:
 async def _options(given: dict[str, Any], policy: Policy) -> dict[str, Any]:
     """Return the options of a step as the session takes them."""
     given["source"] = _text(given["source"])
-    if isinstance(given["stdin"], Bytes):
-        given["stdin"] = given["stdin"].base64
+    if isinstance(stdin := given.get("stdin"), Bytes):
+        given["stdin"] = stdin.base64
     return given | {"namespace": await _values(given["namespace"], policy)}
 
 
@@ -575,7 +574,7 @@ async def _values(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, 
 
 
 def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
-    """Nothing is built before it is weighed, nor of more parts than the whole call may have."""
+    """Read values. None is built before it is weighed, nor of more parts than the whole call may have."""
     most = policy.limits.value_kb << 10
     texts = {name: bytes(value) for name, value in sent.items()}
     for name, text in texts.items():
@@ -596,8 +595,7 @@ async def _opened(
     service: Service, sandbox: AsyncSandbox, given: Mapping[str, str | Bytes], **tightened: Any
 ) -> AsyncSession:
     """Open a session with the files `given` in its workspace."""
-    wanted = {name: value for name, value in tightened.items() if value is not None}
-    session = await sandbox.session(**wanted, record=service.recording())
+    session = await sandbox.session(**tightened, record=service.recording())
     try:
         await _put(session, given)
     except BaseException:
@@ -612,7 +610,13 @@ async def _put(session: AsyncSession, files: Mapping[str, str | Bytes]) -> None:
 
 
 async def _run_program(
-    service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], label: str | None, exact: bool, **given: Any
+    service: Service,
+    sandbox: AsyncSandbox,
+    *,
+    files: dict[str, Any],
+    exact: bool,
+    label: str | None = None,
+    **given: Any,
 ) -> Answer:
     with service.place(sandbox.policy, None):
         async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
@@ -637,13 +641,15 @@ async def _open_session(
     if stored is not None:
         if service.store is None:
             raise SandboxError("this server has no store: safeexec serve --store DIRECTORY")
-        beginning = {"queue_seconds": tightened.pop("queue_seconds")} | ({"namespace": named} if named else {})
-        wanted = {name: value for name, value in tightened.items() if value is not None and name != "label"}
-        name = StoredName(stored, None if sandbox.policy.name == service.default else sandbox.policy.name, wanted)
-        identity = await service.open_stored(name, **{k: v for k, v in beginning.items() if v is not None})
+        beginning = {"namespace": named} if named else {}
+        if "queue_seconds" in tightened:
+            beginning["queue_seconds"] = tightened.pop("queue_seconds")
+        tightened.pop("label", None)
+        name = StoredName(stored, None if sandbox.policy.name == service.default else sandbox.policy.name, tightened)
+        identity = await service.open_stored(name, **beginning)
         await _put(service.held(identity).session, files)
         return {"session": identity}
-    with service.place(sandbox.policy, tightened["memory_mb"]) as place:
+    with service.place(sandbox.policy, tightened.get("memory_mb")) as place:
         session = await _opened(service, sandbox, files, namespace=named, **tightened)
         return {"session": service.hold(session, place)}
 
@@ -651,9 +657,8 @@ async def _open_session(
 async def _template(
     service: Service, sandbox: AsyncSandbox, *, name: str, files: Mapping[str, str | Bytes], **given: Any
 ) -> Answer:
-    wanted = {key: value for key, value in given.items() if value is not None}
     held = {path: _data(data) for path, data in files.items()}
-    return {"template": _plain(await sandbox.template(name, files=held, **wanted))}
+    return {"template": _plain(await sandbox.template(name, files=held, **given))}
 
 
 async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, trust: str = "", **how: Any) -> Answer:
@@ -681,17 +686,15 @@ async def _session_for(
     *,
     label: str,
     new: bool,
-    state: Bytes | None,
     files: Mapping[str, str | Bytes],
     namespace: dict[str, msgspec.Raw],
+    state: Bytes | None = None,
     **tightened: Any,
 ) -> Answer:
-    wanted = {name: value for name, value in tightened.items() if value is not None}
-
     async def begin() -> AsyncSession:
         if not new:
             raise SessionClosed(f"there is no session of {label!r}")
-        how = wanted | {"namespace": await _values(namespace, sandbox.policy)}
+        how = tightened | {"namespace": await _values(namespace, sandbox.policy)}
         if state is not None:
             async with _file_of(state) as path:
                 return await sandbox.session_for(label, restore=path, **how)
@@ -703,7 +706,7 @@ async def _session_for(
             raise
         return session
 
-    return {"session": await service.labelled(sandbox, label, begin, **wanted)}
+    return {"session": await service.labelled(sandbox, label, begin, **tightened)}
 
 
 async def _stats(service: Service, sandbox: AsyncSandbox) -> Answer:
@@ -733,13 +736,13 @@ async def _answer(
     service: Service,
     at: Target,
     *,
-    allow: bool | None,
     arguments: dict[str, msgspec.Raw],
     reason: str,
     value: msgspec.Raw,
     stream: bool,
     exact: bool,
-    wait: float | None,
+    allow: bool | None = None,
+    wait: float | None = None,
 ) -> Answer:
     if (allow is None) == (not bytes(value)):
         raise ValueError("an answer is `allow`, true or false, or a `value`")
@@ -780,7 +783,7 @@ def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
     return {"on_stdout": heard("stdout"), "on_stderr": heard("stderr"), "on_display": seen, "on_progress": moved}
 
 
-async def _reply(service: Service, at: Target, *, call: int, value: Bytes | None, **given: Any) -> Answer:
+async def _reply(service: Service, at: Target, *, call: int, value: Bytes | None = None, **given: Any) -> Answer:
     answer = RelayedAnswer(value=None if value is None else value.base64, **given)
     return {"taken": service.reply(at.id, call, answer)}
 
@@ -803,14 +806,12 @@ async def _set(service: Service, at: Target, *, name: str, value: msgspec.Raw) -
     return {}
 
 
-async def _branch(
-    service: Service, at: Target, *, n: int, checkpoints: Literal["idle", "before-step", "off"] | None
-) -> Answer:
+async def _branch(service: Service, at: Target, *, n: int, **how: Any) -> Answer:
     policy = at.session.policy
     with ExitStack() as places:
         taken = n if 0 < n <= policy.limits.branches else 0  # other numbers the session refuses
         kept = [places.enter_context(service.place(policy, None)) for _ in range(taken)]
-        branches = await at.session.branch(n, checkpoints=checkpoints)
+        branches = await at.session.branch(n, **how)
         return {"sessions": [service.hold(branch, place) for branch, place in zip(branches, kept, strict=True)]}
 
 
@@ -819,16 +820,15 @@ async def _write_file(service: Service, at: Target, *, name: str, data: str | By
     return {}
 
 
-async def _read_file(service: Service, at: Target, *, name: str, max_bytes: int | None) -> Answer:
-    most = MAX_FILE if max_bytes is None else min(max_bytes, MAX_FILE)
-    data = await at.session.read_file(name, max_bytes=most)
+async def _read_file(service: Service, at: Target, *, name: str, max_bytes: int = MAX_FILE) -> Answer:
+    data = await at.session.read_file(name, max_bytes=min(max_bytes, MAX_FILE))
     return {"data": await apart(len(data), jsonable, data)}
 
 
-async def _save(service: Service, at: Target, *, timeout: float | None, wait: float | None) -> Answer:
+async def _save(service: Service, at: Target, **how: Any) -> Answer:
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
-        unsaved = await at.session.save(path, timeout=timeout, wait=wait)
+        unsaved = await at.session.save(path, **how)
         if path.stat().st_size > MAX_VALUE:
             raise SandboxError(f"the state has {path.stat().st_size} bytes, and {MAX_VALUE} are the most that is sent")
         return {"state": marked(path.read_bytes()), "unsaved": unsaved}

@@ -66,7 +66,7 @@ class _Connection:
         await self._output.flush()
 
     def _leave(self) -> None:
-        """No more is read, and what still runs is stopped."""
+        """Read no more, and stop what still runs."""
         self._ended = True
         self._waiting.clear()
         self._watch(False)

@@ -12,7 +12,8 @@ import socket
 import stat
 import threading
 from collections.abc import Callable, Collection, Iterable
-from typing import IO, TYPE_CHECKING, Any
+from time import monotonic
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from safeexec.common.text import printable
@@ -23,7 +24,9 @@ from safeexec.untrusted.source_text import charset_of, has_many_marks
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_REDIRECTING = frozenset({301, 302, 303, 307, 308})
+_REDIRECTS = 5
+"""That are followed."""
 _LONGEST_URL = 8192
 _LONGEST_HOST = 300
 """Characters of a host and its port: 253 are a name's."""
@@ -32,26 +35,14 @@ _READ_OF_TYPE = 200
 
 
 def limited(function: Callable[..., Any], *, timeout: float) -> Callable[..., Any]:
-    """`function` as a tool with a deadline of its own, in seconds; the policy's `tools.timeout_seconds` holds besides.
+    """Return `function` as a tool with a deadline of its own in seconds, beside the policy's `tools.timeout_seconds`.
 
     A function that blocks runs in a thread, so that the step goes on (with a TimeoutError in guest code) although the
     function does not return; the thread ends when it does.
     """
     if not timeout > 0:
         raise ToolError(f"a tool's timeout must be more than 0 s, not {timeout!r}")
-    import inspect
-
-    if inspect.iscoroutinefunction(function):
-
-        @functools.wraps(function)
-        async def tool(*args: Any, **kwargs: Any) -> Any:
-            return await function(*args, **kwargs)
-    else:
-
-        @functools.wraps(function)
-        def tool(*args: Any, **kwargs: Any) -> Any:
-            return function(*args, **kwargs)
-
+    tool = functools.update_wrapper(functools.partial(function), function)
     setattr(tool, TIMEOUT_ATTRIBUTE, float(timeout))
     return tool
 
@@ -66,7 +57,6 @@ def http_get(
     timeout: float = 10.0,
     headers: dict[str, str] | None = None,
     private: bool = False,
-    max_redirects: int = 5,
 ) -> Callable[..., dict[str, Any]]:
     """Return a tool ``http_get(url)`` that fetches from the hosts in `allow` and from nowhere else.
 
@@ -88,30 +78,25 @@ def http_get(
         Only the hosts that the application allows can be reached. Raises PermissionError for another one, ValueError
         for a body that is too large, ConnectionError and TimeoutError.
         """
-        from time import monotonic
-
         deadline = monotonic() + timeout
-        for _ in range(max_redirects + 1):
+        for _ in range(_REDIRECTS + 1):
             target = rules.check(url)
             answer = _fetch(target, sent, max_bytes, deadline, private, as_bytes)
-            if answer["status"] not in _REDIRECTS or not answer.get("location"):
+            if answer["status"] not in _REDIRECTING or not answer.get("location"):
                 return answer
             url = _redirected(url, answer["location"])
-        raise ConnectionError(f"more than {max_redirects} redirects")
+        raise ConnectionError(f"more than {_REDIRECTS} redirects")
 
     return http_get
 
 
-class _Target:
+class _Target(NamedTuple):
     """One URL, judged: where to connect, and what to ask for."""
 
-    __slots__ = ("host", "port", "scheme", "url")
-
-    def __init__(self, url: str, scheme: str, host: str, port: int) -> None:
-        self.url = url
-        self.scheme = scheme
-        self.host = host
-        self.port = port
+    url: str
+    scheme: str
+    host: str
+    port: int
 
 
 class _Hosts:
@@ -142,14 +127,11 @@ class _Hosts:
             raise ValueError(f"not an http or https URL: {url[:200]!r}")
         if parts.username is not None or parts.password is not None:
             raise PermissionError("a URL with a user or a password is refused")
+        host = parts.hostname
         try:
-            host = (
-                parts.hostname.encode("idna").decode("ascii").rstrip(".")
-                if not parts.hostname.isascii()
-                else parts.hostname.rstrip(".")
-            )
+            host = (host if host.isascii() else host.encode("idna").decode("ascii")).rstrip(".")
         except UnicodeError:
-            raise ValueError(f"not a host name: {parts.hostname[:200]!r}") from None
+            raise ValueError(f"not a host name: {host[:200]!r}") from None
         usual = 443 if parts.scheme == "https" else 80
         port = parts.port or usual
         if not self._allows(host, port, usual):
@@ -168,7 +150,7 @@ class _Hosts:
 
 
 def _check_length(url: str) -> None:
-    """Raises ValueError for a URL that takes long to read, before anything reads it: no deadline would end that."""
+    """Raise ValueError for a URL that takes long to read, before anything reads it: no deadline would end that."""
     if len(url) > _LONGEST_URL or has_many_marks(url):
         raise ValueError(f"not a URL, or too long: {url[:200]!r}")
 
@@ -193,7 +175,6 @@ def _address(host: str, port: int, private: bool, deadline: float) -> str:
     elsewhere. In a thread, for the resolver has a patience of its own.
     """
     from ipaddress import ip_address
-    from time import monotonic
 
     from safeexec.engine.host.tools.calls import run_in_thread
 
@@ -230,8 +211,6 @@ def _fetch(
     target: _Target, headers: dict[str, str], max_bytes: int, deadline: float, private: bool, as_bytes: bool
 ) -> dict[str, Any]:
     """Return one request to exactly the address that was judged."""
-    from time import monotonic
-
     try:
         import httpx
     except ImportError:
@@ -323,7 +302,7 @@ def _answer(url: str, response: Any, body: bytes, as_bytes: bool) -> dict[str, A
         answer["text"] = body.decode(charset_of(named) or "utf-8", "replace")
     else:
         answer["content"] = body
-    if response.status_code in _REDIRECTS:
+    if response.status_code in _REDIRECTING:
         answer["location"] = response.headers.get("location", "")
     return answer
 
@@ -356,11 +335,9 @@ def _ask_at_terminal(question: str) -> str:
 # Files
 
 
-def read_host_file(
-    *, root: str | os.PathLike[str], max_bytes: int = 1 << 20, encoding: str = "utf-8"
-) -> Callable[[str], str | bytes]:
+def read_host_file(*, root: str | os.PathLike[str], max_bytes: int = 1 << 20) -> Callable[[str], str | bytes]:
     """Return a tool ``read_host_file(path)`` that reads regular files below `root`, by relative path; text where it is
-    text.
+    UTF-8.
 
     Symbolic links are followed as long as they stay below `root`; sockets, devices and FIFOs are refused. At most
     `max_bytes` are read. Raises `ToolError` now if `root` is not a directory.
@@ -380,7 +357,7 @@ def read_host_file(
         if len(data) > max_bytes:
             raise ValueError(f"{path} has more than {max_bytes} bytes")
         try:
-            return data.decode(encoding)
+            return data.decode()
         except UnicodeDecodeError:
             return data
 

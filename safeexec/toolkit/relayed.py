@@ -68,11 +68,11 @@ class RelayedTools(AnswersCalls):
         return iter(self.tools.values())
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
-        """Name and parameters of each tool, for the child."""
+        """Return name and parameters of each tool, for the child."""
         return self._signatures
 
     def close(self) -> None:
-        """There is nothing to end here."""
+        """Do nothing: there is nothing to end here."""
 
     def _outcome(
         self, tool: RelayedTool, call: m.ToolRequest, session: Caller, deadline: float | None, decided: Decided

@@ -1,4 +1,4 @@
-"""Put what strangers wrote into HTML and Markdown that a browser or a trusted notebook shows.
+"""Put what strangers wrote into HTML that a browser or a trusted notebook shows.
 
 Nothing is filtered: what comes out is tags from a short list, written here, and text, escaped. One pass over the input,
 whatever it holds.
@@ -22,9 +22,6 @@ _SILENT = frozenset(
 _END_OF = {name: re.compile(f"</{name}", re.IGNORECASE | re.ASCII) for name in _SILENT}
 _MAX_DEPTH = 32
 _LONG_REFERENCE = re.compile(r"&#(?:[0-9]{8,}+|[xX][0-9A-Fa-f]{8,}+);?")
-_BACKTICKS = re.compile("`+")
-_MARKS = re.compile(r"[&<>\[\]()!`$\\*_~|#{}^:@]")
-_WIDTH = 100
 _CALLING = re.compile(r"<(?=(?:iframe|frame|object|embed|fencedframe|portal|link|meta)\b)", re.IGNORECASE | re.ASCII)
 """Where a tag begins for which a browser calls a server, or asks for its name, without asking the policy: it loads a
 page, connects ahead of need (`<link rel=preconnect>` in Chromium 156), or lets the names of links be looked up
@@ -139,56 +136,3 @@ def framed_html(markup: str) -> str:
 def framed_svg(drawing: str) -> str:
     """Return a page that shows an SVG as a picture."""
     return _FRAME.format(policy=CONTENT_SECURITY_POLICY, body=picture(drawing))
-
-
-# Markdown
-
-
-def fenced(text: str, label: str = "") -> str:
-    """Return a code block that nothing in the text ends. Readers show it as text: no HTML, no links, no mathematics."""
-    fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
-    return f"{fence}{label}\n{printable(text).rstrip()}\n{fence}"
-
-
-def prose(text: str) -> str:
-    """Words of a stranger as a block of text, in lines of about 100 characters where they have blanks."""
-    return fenced("\n".join(_wrapped(line) for line in text.split("\n")))
-
-
-def _wrapped(line: str) -> str:
-    lines: list[str] = []
-    words: list[str] = []
-    length = 0
-    for word in line.split(" "):
-        if words and length + len(word) > _WIDTH:
-            lines.append(" ".join(words))
-            words, length = [], 0
-        words.append(word)
-        length += len(word) + 1
-    return "\n".join([*lines, " ".join(words)])
-
-
-def plain_markdown(text: str) -> str:
-    """Return one line of text in which no character is markup: no HTML, no link, no picture, no mathematics."""
-    line = " ".join(printable(text).split())
-    return _MARKS.sub(lambda mark: f"&#{ord(mark[0])};", line)
-
-
-def markdown_table(table: str) -> str:
-    """Return a table of pipes with plain cells; empty where `table` is no table."""
-    rows = [_cells(line) for line in table.strip().split("\n")]
-    if len(rows) < 2 or not table.lstrip().startswith("|"):
-        return ""
-    width = len(rows[0])
-    head, body = rows[0], [row for row in rows[1:] if not _is_rule(row)]
-    rule = ["---"] * width
-    return "\n".join(f"| {' | '.join((*row, *[''] * (width - len(row))))} |" for row in (head, rule, *body))
-
-
-def _cells(line: str) -> list[str]:
-    inner = line.strip().removeprefix("|").removesuffix("|")
-    return [plain_markdown(cell) for cell in inner.split("|")]
-
-
-def _is_rule(row: list[str]) -> bool:
-    return all(not cell.replace("&#58;", "").strip("-") for cell in row)

@@ -105,11 +105,11 @@ def test_a_reply_is_streamed_and_counted(kind: str) -> None:
     assert "secret-key" in str(server.keys[0]) and server.requests[0]["model"] == "test-model"
 
 
-def test_it_is_awaited_on_one_event_loop_after_another_and_takes_dicts(kind: str) -> None:
+def test_it_is_awaited_on_one_event_loop_after_another(kind: str) -> None:
     with chat_server(spoken(kind, Say("Hello, you.", finish="length"))) as server:
         asked = model(kind, server)
         for _ in range(2):
-            reply = asyncio.run(asked.complete_async([{"role": "user", "content": "hi"}]))
+            reply = asyncio.run(asked.complete_async(ASK))
             assert (reply.text, reply.finish) == ("Hello, you.", "length")
 
 

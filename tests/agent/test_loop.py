@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import gc
 import json
 import threading
-import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +21,6 @@ from safeexec.agent import (
     DataAnalyst,
     MathAssistant,
     Message,
-    ModelUnavailable,
     Reply,
     ScriptedModel,
     ToolCall,
@@ -130,6 +126,18 @@ RUNS = {
         [Reply("<execute_python>\nfor i in range(3", finish="length"), "sorry"], outcomes="", told={-1: "cut off"}
     ),
     "a filtered reply": Run([Reply("I cannot", finish="content_filter")], "refused"),
+    "behind a failed call the others are not run": Run(
+        [native("1 / 0", "x = 1"), "gave up"], options={"native": True}, outcomes="error", told={-1: "Not run"}
+    ),
+    "a call that was cut off": Run(
+        [Reply("", (ToolCall("id", "run_python", '{"code": "for i in range(3'),), finish="length"), "sorry"],
+        options={"native": True}, told={-1: "cut off at the token limit"},
+    ),
+    "an answer that a review objects to": Run(
+        ["I guess 5.", "It is 4."],
+        options={"review": lambda answer, steps: "No guessing." if "guess" in answer else None},
+        answer="It is 4.", told={-1: "No guessing."},
+    ),
     "code without markup": Run(["x = 6\nx * 7", "It is 42, I think."], outcomes="ok", told={-1: "42"}),
     "a query where there are no tables": Run(
         ["<execute_sql>select 1</execute_sql>", "No tables."], outcomes="error", told={-1: "NameError"}
@@ -232,18 +240,6 @@ def test_the_limit_of_time_cuts_a_model_that_thinks(sandbox: Sandbox) -> None:
     assert [(result.stop, len(result.steps)) for result in results] == [("max_seconds", 1)] * 3
 
 
-def test_events_of_a_run_with_a_limit_of_time_come_in_the_caller_s_thread(sandbox: Sandbox) -> None:
-    threads: set[int] = set()
-    agent = CodeAgent(
-        scripted(code("print(1)"), "1"),
-        sandbox,
-        max_seconds=60.0,
-        on_event=lambda event: threads.add(threading.get_ident()),
-    )
-    assert agent.run("t").ok
-    assert threads == {threading.get_ident()}
-
-
 @pytest.mark.parametrize("limit", [{"max_steps": -1}, {"max_seconds": float("nan")}, {"max_tokens": "many"}])
 def test_a_limit_that_is_none_is_refused(sandbox: Sandbox, limit: dict[str, object]) -> None:
     with pytest.raises(AgentError, match=f"{next(iter(limit))} must be a number"):
@@ -259,14 +255,6 @@ def test_a_megabyte_of_prose_is_an_answer_and_a_megabyte_of_code_a_rejected_step
     result = CodeAgent(model, sandbox).run("t")
     assert result.steps[0].result.outcome == "rejected"
     assert sum(len(message.content) for message in model.requests[-1]) < 60_000
-
-
-def test_a_model_that_cannot_be_reached_ends_the_run_with_what_was_done(sandbox: Sandbox) -> None:
-    def fail(messages: Sequence[Message]) -> str:
-        raise ModelUnavailable("m: rate limit reached", attempts=5)
-
-    result = CodeAgent(scripted(code("x = 1"), fail), sandbox).run("t")
-    assert (result.stop, result.reason, len(result.steps)) == ("model_error", "m: rate limit reached", 1)
 
 
 class Down:
@@ -322,12 +310,6 @@ def test_native_calls_are_run_and_answered_one_by_one(sandbox: Sandbox) -> None:
     assert [(m.role, m.tool_call_id) for m in model.requests[1][-2:]] == [("tool", "id0"), ("tool", "id1")]
 
 
-def test_behind_a_failed_call_the_others_are_not_run(sandbox: Sandbox) -> None:
-    model = scripted(native("1 / 0", "x = 1"), "gave up")
-    assert len(CodeAgent(model, sandbox, native=True).run("t").steps) == 1
-    assert "Not run" in last(model)
-
-
 @pytest.mark.parametrize(
     "arguments",
     ['{"code": "6 * 7"}', '{"code": "a = 6\nb = 7\na * b"}', '"6 * 7"', "```python\n6 * 7\n```", '{"source": "6 * 7"}'],
@@ -342,13 +324,6 @@ def test_arguments_without_code_are_answered_with_the_form(sandbox: Sandbox, arg
     model = scripted(*[Reply("", (ToolCall("id", "run_python", arguments),))] * 3)
     assert CodeAgent(model, sandbox, native=True).run("t").stop == "no_code"
     assert '{"code": "print(1)"}' in last(model)
-
-
-def test_a_call_that_was_cut_off_is_told_so(sandbox: Sandbox) -> None:
-    cut = Reply("", (ToolCall("id", "run_python", '{"code": "for i in range(3'),), finish="length")
-    model = scripted(cut, "sorry")
-    CodeAgent(model, sandbox, native=True).run("t")
-    assert "cut off at the token limit" in last(model)
 
 
 # No door
@@ -376,17 +351,6 @@ def test_words_in_data_are_data(sandbox: Sandbox) -> None:
     assert "There is no tool 'set_policy'" in model.requests[4][-1].content
     assert sandbox.policy.digest == before
     assert sandbox.run("import os").outcome == "rejected"
-
-
-def test_a_tool_result_cannot_change_the_tools_or_the_policy() -> None:
-    def fetch() -> str:
-        """The page."""
-        return INJECTION
-
-    model = scripted(code("page = fetch()\nprint(page)"), code("import os"), "refused")
-    result = CodeAgent(model, "calculator", tools=[fetch]).run("t")
-    assert [step.result.outcome for step in result.steps] == ["ok", "rejected"]
-    assert "fetch()" in model.requests[0][0].content, "the card names the tool"
 
 
 # The conversation
@@ -425,27 +389,11 @@ def test_an_awaited_sandbox_in_the_blocking_face_is_refused() -> None:
     asyncio.run(work())
 
 
-def test_tools_for_a_sandbox_that_is_open_are_refused(sandbox: Sandbox) -> None:
-    with pytest.raises(AgentError, match="has its own"):
-        CodeAgent(scripted(), sandbox, tools=[price])
-
-
 def test_the_prompt_names_the_files() -> None:
     model = scripted(code("open('prices.csv').read()"), "done")
     result = CodeAgent(model, "data-analysis", files={"prices.csv": b"a,b\n"}).run("t")
     assert "Files that are there: prices.csv" in model.requests[0][0].content
     assert result.steps[0].result.value == "a,b\n"
-
-
-def test_roles_alternate_whatever_happens(sandbox: Sandbox) -> None:
-    model = scripted(
-        "", native("1 / 0", name="nothing"), "", native("1 / 0"), native("1 / 0"), native("1 / 0"), "", "end"
-    )
-    CodeAgent(model, sandbox, native=True, empty_replies=9).run("t")
-    for messages in model.requests:
-        roles = [message.role for message in messages[1:]]
-        assert all(left != "user" or right == "assistant" for left, right in pairwise(roles))
-        assert all(right != "user" or left == "assistant" for left, right in pairwise(roles))
 
 
 def test_a_long_run_fits_the_context(sandbox: Sandbox) -> None:
@@ -517,20 +465,6 @@ def test_agents_of_one_event_loop_work_at_the_same_time() -> None:
         assert [event.number for event in told if isinstance(event, StepEvent)] == [1, 2]
 
 
-def test_a_session_that_is_given_is_used_and_left_open(sandbox: Sandbox) -> None:
-    with sandbox.session() as session:
-        session.set("rate", 3)
-        assert CodeAgent(scripted(code("total = rate * 2"), "6"), session).run("t").answer == "6"
-        assert session.get("total") == 6
-
-
-def test_a_review_may_object_once_more(sandbox: Sandbox) -> None:
-    model = scripted("I guess 5.", "It is 4.")
-    agent = CodeAgent(model, sandbox, review=lambda answer, steps: "No guessing." if "guess" in answer else None)
-    assert agent.run("2 + 2?").answer == "It is 4."
-    assert "No guessing." in last(model)
-
-
 # Transcripts
 
 
@@ -543,13 +477,6 @@ def test_a_run_goes_on_from_its_transcript(sandbox: Sandbox, tmp_path_factory: p
     assert second.steps[0].result.value == 10
     assert "rebuilt by running 2 earlier steps" in model.requests[0][-1].content
     assert [entry["kind"] for entry in Transcript.load(path)].count("end") == 2
-
-
-def test_an_answered_run_is_not_run_again(sandbox: Sandbox) -> None:
-    first = CodeAgent(scripted(code("x = 5"), "five"), sandbox).run("t")
-    model = scripted()
-    again = CodeAgent(model, sandbox).resume(first.transcript)
-    assert (again.answer, again.stop, again.steps, model.requests) == ("five", "answer", (), [])
 
 
 def test_a_run_that_met_a_limit_goes_on_with_the_reply_that_was_not_run(sandbox: Sandbox) -> None:
@@ -570,47 +497,7 @@ def test_a_further_task_stands_behind_the_answer_and_every_call_has_its_own(sand
     assert last(model).startswith("two\n\nThe session was rebuilt")
 
 
-def test_a_run_that_died_before_its_step_runs_it_first(sandbox: Sandbox) -> None:
-    transcript = Transcript([{"kind": "task", "task": "t"}, {"kind": "reply", "text": code("x = 6 * 7")}])
-    result = CodeAgent(scripted(code("x"), "42"), sandbox).resume(transcript)
-    assert [step.result.value for step in result.steps] == [None, 42]
-
-
 # Long runs
-
-
-class Endless:
-    """A model without a memory of its own."""
-
-    name = "endless"
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def complete(self, messages: Sequence[Message], **_: object) -> Reply:
-        self.count += 1
-        return Reply(code(f"x = {self.count}\nprint('line ' * 40)"))
-
-
-@pytest.mark.slow
-def test_two_hundred_steps_leave_nothing_but_their_transcript(sandbox: Sandbox) -> None:
-    def grown(steps: int) -> int:
-        gc.collect()
-        tracemalloc.start()
-        try:
-            result: AgentResult | None = CodeAgent(Endless(), sandbox, max_steps=steps, context_tokens=4000).run("t")
-            assert result is not None and len(result.steps) == steps
-            assert len(result.transcript) < steps * 2 + 10
-            assert sum(len(str(entry)) for entry in result.transcript) < steps * 1500 + 5000
-            result = None
-            gc.collect()
-            return tracemalloc.get_traced_memory()[0]
-        finally:
-            tracemalloc.stop()
-
-    grown(5)
-    short, long = grown(20), grown(200)
-    assert long < short + 100_000
 
 
 # Pictures
@@ -654,12 +541,6 @@ def test_only_the_newest_pictures_are_sent_and_the_transcript_holds_all(sandbox:
     ]
 
 
-def test_pictures_of_native_calls_are_in_the_tool_message(sandbox: Sandbox) -> None:
-    model = scripted(native(DRAWN + "display(Picture(7))"), "done")
-    CodeAgent(model, sandbox, native=True, images=True).run("draw")
-    assert [(m.role, m.pictures) for m in model.requests[-1] if m.pictures] == [("tool", (url_of(7),))]
-
-
 # A person who confirms
 
 
@@ -690,11 +571,6 @@ def test_a_refused_native_call_is_answered(sandbox: Sandbox) -> None:
     result = CodeAgent(model, sandbox, native=True, confirm=lambda source: False).run("t")
     assert (result.steps, result.answer) == ((), "then not")
     assert [m.tool_call_id for m in model.requests[1][-2:]] == ["id0", "id1"]
-
-
-def test_a_person_who_never_allows_ends_the_run(sandbox: Sandbox) -> None:
-    result = CodeAgent(scripted(*[code("x = 1")] * 9), sandbox, confirm=lambda source: False).run("t")
-    assert (result.stop, result.usage.model_calls) == ("no_code", 3)
 
 
 def test_a_confirmation_that_cannot_be_asked_is_refused(sandbox: Sandbox) -> None:
@@ -751,27 +627,6 @@ def test_a_host_tool_that_is_called_by_name_runs() -> None:
         model = scripted('{"name": "wether", "arguments": {"city": "Rome"}}', "No idea.")
         assert CodeAgent(model, sandbox).run("t").steps == ()
         assert "There is no tool 'wether'" in last(model) and "(weather)" in last(model)
-
-
-def test_messages_may_be_dicts() -> None:
-    from safeexec.agent.messages import as_messages
-
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
-    given = [
-        {"role": "system", "content": "s"},
-        {"role": "user", "content": [{"type": "text", "text": "look"}, picture]},
-        Message("assistant", "", (ToolCall("i", "run_python", "{}"),)),
-        {"role": "tool", "content": "done", "tool_call_id": "i"},
-    ]
-    model = scripted("hello")
-    assert model.complete(given).text == "hello"
-    assert [(m.role, m.content, m.pictures) for m in model.requests[0][:2]] == [
-        ("system", "s", ()),
-        ("user", "look", ("data:image/png;base64,AA",)),
-    ]
-    for wrong in ({"content": "x"}, {"role": "robot", "content": "x"}, "x", {"role": "user", "content": [1]}):
-        with pytest.raises(ValueError, match="a message is a dict with role"):
-            as_messages([wrong])  # type: ignore[list-item]
 
 
 def test_tools_of_an_agent_have_an_approval() -> None:
@@ -924,3 +779,10 @@ def test_what_a_person_denies_the_model_reads() -> None:
     second = agent.resume(agent.run("Order.").transcript, answer=Deny("too many"))
     assert second.answer == "I was not allowed to."
     assert "order(): too many" in last(model)
+
+
+def test_an_answered_run_is_not_run_again(sandbox: Sandbox) -> None:
+    first = CodeAgent(scripted(code("x = 5"), "five"), sandbox).run("t")
+    model = scripted()
+    again = CodeAgent(model, sandbox).resume(first.transcript)
+    assert (again.answer, again.stop, again.steps, model.requests) == ("five", "answer", (), [])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import pickle
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused, ModelUnavailable
+from safeexec.agent import CodeAgent
+from safeexec.agent.errors import ModelError, ModelRequestRefused, ModelUnavailable
 from safeexec.agent.messages import Message, ToolCall, ToolSpec
 from safeexec.agent.models import MistralModel, ModelEvents, served
 from safeexec.agent.models.assembly import Assembly
@@ -40,10 +43,8 @@ def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
 
 
 BROKEN = {
-    "cut between events": Raw(chunk({"content": "The ans"})),
     "cut inside an event": Raw(chunk({"content": "The"}) + b'data: {"id": "c1", "cho'),
     "error as finish reason": Raw(chunk({"content": "The"}) + chunk({"content": ""}, "error") + b"data: [DONE]\n\n"),
-    "no events at all": Raw(b""),
 }
 
 
@@ -52,12 +53,6 @@ def test_a_broken_stream_is_asked_for_again(broken: Raw) -> None:
     with chat_server(broken, Say("The answer is 4.")) as server:
         assert model_at(server).complete(ASK).text == "The answer is 4."
     assert len(server.requests) == 2
-
-
-def test_a_stream_that_stalls_ends_with_the_time_limit() -> None:
-    stalled = Raw(chunk({"content": "The ans"}), hang=True)
-    with chat_server(stalled) as server, pytest.raises(ModelUnavailable, match="no complete reply within"):
-        model_at(server, timeout=0.3, retry=RetryRules(attempts=1)).complete(ASK)
 
 
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
@@ -190,13 +185,6 @@ def test_what_a_callback_raises_goes_to_the_caller() -> None:
     assert len(server.requests) == 1
 
 
-def test_nobody_listening_is_a_failed_connection() -> None:
-    with chat_server(Say("x")) as server:
-        url = server.url
-    with pytest.raises(ModelUnavailable, match="connection failed"):
-        MistralModel("m", server_url=url, retry=RetryRules(attempts=1), api_key=KEY).complete(ASK)
-
-
 UNREADABLE = {
     "tool call in fragments": Raw(
         chunk({"tool_calls": [{"id": "a", "index": 0, "function": {"name": "run_python", "arguments": ""}}]})
@@ -219,29 +207,9 @@ def test_a_stream_that_the_sdk_cannot_read_is_replaced_by_whole_replies(unreadab
     assert [bool(r.get("stream")) for r in server.requests] == [True, False, False]
 
 
-def test_a_page_of_html_is_no_reply() -> None:
-    with (
-        chat_server(Raw(b"<html>login</html>", "text/html")) as server,
-        pytest.raises(ModelUnavailable, match="not a chat completion"),
-    ):
-        model_at(server).complete(ASK)
-
-
-def test_an_empty_reply_is_a_reply() -> None:
-    with chat_server(Say("")) as server:
-        assert model_at(server).complete(ASK).text == ""
-
-
-def test_tokens_are_estimated_where_the_server_does_not_count() -> None:
-    with chat_server(Say("x" * 400, usage=None)) as server:
-        usage = model_at(server).complete(ASK).usage
-    assert usage.estimated and usage.completion == 100
-
-
-def test_counts_that_cannot_be_are_estimated() -> None:
-    with chat_server(
-        Say("x" * 400, usage={"prompt_tokens": -5, "completion_tokens": -9, "total_tokens": -14})
-    ) as server:
+@pytest.mark.parametrize("counts", [None, {"prompt_tokens": -5, "completion_tokens": -9, "total_tokens": -14}])
+def test_tokens_are_estimated_where_the_server_does_not_count(counts: dict[str, int] | None) -> None:
+    with chat_server(Say("x" * 400, usage=counts)) as server:
         usage = model_at(server).complete(ASK).usage
     assert usage.estimated and usage.completion == 100
 
@@ -251,13 +219,6 @@ def test_an_endless_reply_is_cut() -> None:
     with chat_server(flood) as server:
         reply = model_at(server).complete(ASK)
     assert (len(reply.text), reply.finish) == (4 << 20, "length")
-
-
-def test_without_key_and_server_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
-    for nowhere in (None, ""):
-        with pytest.raises(ModelKeyMissing, match=r"MISTRAL_API_KEY.*server_url"):
-            MistralModel("mistral-large-latest", server_url=nowhere)
 
 
 def test_the_key_comes_from_the_environment_and_reaches_only_the_server(
@@ -276,12 +237,6 @@ def test_the_key_comes_from_the_environment_and_reaches_only_the_server(
         pickle.dumps(model)
 
 
-def test_a_local_server_gets_no_key_of_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
-    with chat_server(Say("four")) as server:
-        assert server.model().complete(ASK).text == "four"
-
-
 @pytest.mark.parametrize(
     ("milliseconds", "seconds", "wait"),
     [
@@ -297,3 +252,24 @@ def test_retry_after_is_read_in_all_its_forms(
     milliseconds: str | None, seconds: str | None, wait: float | None
 ) -> None:
     assert retry_after_seconds(milliseconds, seconds, now=60.0) == wait
+
+
+def test_the_key_is_nowhere_in_the_sandbox_the_transcript_or_the_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", KEY)
+    look = "import os\nprint(dict(os.environ))\nprint(open('/proc/self/environ').read())"
+    with chat_server(Say(f"<execute_python>\n{look}\n</execute_python>"), Say("Nothing.")) as server:
+        path = tmp_path / "run.jsonl"
+        model = server.model()
+        CodeAgent(model, "confined-python", transcript=path).run("Find the key.")
+    assert server.keys == [f"Bearer {KEY}"] * 2
+    assert KEY not in path.read_text() + json.dumps(server.requests)
+
+
+def test_a_page_of_html_is_no_reply() -> None:
+    with (
+        chat_server(Raw(b"<html>login</html>", "text/html")) as server,
+        pytest.raises(ModelUnavailable, match="not a chat completion"),
+    ):
+        model_at(server).complete(ASK)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from safeexec import Deny
-from safeexec.agent import RepairError, Reply, ScriptedModel
+from safeexec.agent import RepairError, ScriptedModel
 from safeexec.agent.repair import RepairAgent, RepairResult
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.verdicts import Verification
@@ -127,12 +126,6 @@ def test_an_honest_repair_has_no_warnings_and_is_applied_where_nobody_has_writte
     assert repr(result).startswith("<RepairResult ok: 1 file changed, 0 warnings; passes, ")
     assert result.apply() == ["src/shop/pricing.py"]
     assert pricing.read_text() == PRICING.replace("price - rate", "price * rate")
-
-
-def test_a_repair_that_changed_nothing_is_not_applied(shop: Path) -> None:
-    result = repair(shop, "pass")
-    with pytest.raises(RepairError, match="nothing was changed"):
-        result.apply()
 
 
 def test_a_diff_that_stands_in_the_answer_is_asked_for_as_a_step(shop: Path) -> None:
@@ -256,19 +249,10 @@ def test_tests_that_do_not_run_to_their_end_do_not_pass_for_a_repair(
     assert len(result.run.steps) >= len(names)
 
 
-def test_approved_risks_are_reported(shop: Path) -> None:
-    result = repair(
-        shop,
-        "write_file('src/conftest.py', '')\n" + GOOD,
-        approval=lambda action, diff: True,
-    )
-    assert [str(warning) for warning in result.warnings] == ["src/conftest.py: added; it decides what is run"]
-
-
 def test_a_script_that_verifies_is_no_part_of_what_it_verifies(shop: Path) -> None:
     (shop / "check.py").write_text("import shop.pricing as p\nassert p.buggy_discount(100, 0.8) == 80\n")
     result = repair(shop, "write_file('check.py', '')\nverify('Fewer')", editable=(".",), verify=["python", "check.py"])
-    assert str(result.warnings[0]) == "check.py:1: edited; it decides what is run"
+    assert str(result.warnings[0]) == "check.py: edited; it decides what is run"
     ending = "write_file('src/shop/pricing.py', 'raise SystemExit(0)')\nverify('Quiet')"
     result = repair(shop, ending, verify=["python", "check.py"])
     assert "src/shop/pricing.py: ended the verification by SystemExit" in map(str, result.warnings)
@@ -411,11 +395,6 @@ def test_a_long_log_is_cut_to_what_matters() -> None:
         assert line in short
 
 
-def test_a_model_that_gives_up_has_changed_nothing(shop: Path) -> None:
-    result = RepairAgent(ScriptedModel([Reply("I cannot."), Reply("I cannot.")]), shop).run()
-    assert (result.ok, result.diff, result.commits, result.text) == (False, "", (), "I cannot.")
-
-
 def verified(shop: Path, tests: str, *argv: str, timeout: float = 60.0, **files: str) -> Verification:
     (shop / "tests/test_pricing.py").write_text(tests)
     for name, text in files.items():
@@ -466,14 +445,6 @@ def test_the_log_of_a_script_shows_its_lines_and_not_those_that_ran_it(shop: Pat
     assert "<step" not in verdict.log and "runpy" not in verdict.log
 
 
-def test_options_of_python_and_this_python_by_its_path_are_the_same_verification(shop: Path) -> None:
-    for argv in (
-        [sys.executable, "-m", "pytest", "-q"],
-        ["python", "-c", "import shop.pricing as p; assert p.double(2) == 4"],
-    ):
-        assert verified(shop, "import shop.pricing\n\ndef test_a(): pass\n", *argv).ok
-
-
 def test_no_test_at_all_is_no_success(shop: Path) -> None:
     verdict = verified(shop, "raise SystemExit(0)\n", "python", "-m", "unittest", "tests.test_pricing")
     assert not verdict.ok
@@ -518,3 +489,5 @@ def test_code_that_looks_for_files_is_told_the_tools(shop: Path) -> None:
     error = result.steps[0].result.error
     assert error is not None and error.hint is not None and "read_file(path)" in error.hint
     assert (result.ok, result.stop) == (False, result.run.stop) and result.reason == result.run.reason
+    with pytest.raises(RepairError, match="nothing was changed"):
+        result.apply()

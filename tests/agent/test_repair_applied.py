@@ -1,4 +1,4 @@
-"""What was repaired goes back into the user's repository, and the way back."""
+"""What was repaired goes back into the user's repository."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def repaired(repository: Path) -> RepairResult:
     return result
 
 
-def test_files_are_applied_and_put_back(repository: Path) -> None:
+def test_files_are_applied_once(repository: Path) -> None:
     result = repaired(repository)
-    with pytest.raises(RepairError, match="nothing was applied"):
-        result.revert()
-    assert result.apply() == result.revert() == ["src/m.py"]
-    assert (repository / "src/m.py").read_bytes() == BROKEN
-    result.apply()
-    (repository / "src/m.py").write_text("# a person's\n")
-    with pytest.raises(RepairError, match="was changed"):
-        result.revert()
+    assert result.apply() == ["src/m.py"] and (repository / "src/m.py").read_bytes() == MENDED
+    with pytest.raises(RepairError, match="applied already"):
+        result.apply()
     assert json.loads(json.dumps(result.to_dict()))["files"] == ["src/m.py"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 def test_the_command_shows_asks_and_writes(
@@ -51,33 +51,20 @@ def test_the_command_shows_asks_and_writes(
 ) -> None:
     monkeypatch.setenv("MISTRAL_API_KEY", "k")
     monkeypatch.chdir(tmp_path)
-    words = ["repair", str(repository), "--check", f"{sys.executable} check.py"]
-    with chat_server(Say(PATCH), Say("Done.")) as server:
-        assert main([*words, "--apply", "--server-url", server.url]) == 0
-    shown = capsys.readouterr()
-    assert "+    return 2" in shown.out and "editable: src" in shown.out
-    assert "nothing was written: nobody is there to ask (--yes)" in shown.err
-    assert (repository / "src/m.py").read_bytes() == BROKEN
-    with chat_server(Say(PATCH), Say("Done.")) as server:
+    words = ["repair", str(repository), "--check", f"{sys.executable} check.py", "--apply"]
+    with chat_server(*[Say(PATCH), Say("Done.")] * 4) as server:
+        for said, why in (("", "nobody is there to ask (--yes)"), ("maybe\n", ""), ("\n", "")):
+            monkeypatch.setattr(sys, "stdin", Terminal(said) if said else io.StringIO("y\n"))
+            assert main([*words, "--server-url", server.url]) == 0
+            shown = capsys.readouterr()
+            assert "+    return 2" in shown.out and "editable: src" in shown.out
+            assert "nothing was written" in shown.err and why in shown.err
+        assert (repository / "src/m.py").read_bytes() == BROKEN
+        monkeypatch.setattr(sys, "stdin", Terminal("YES\n"))
         # What is wrong may stand anywhere among the options.
-        assert main([*words, "--apply", "--yes", "mend m", "--json", "--server-url", server.url]) == 0
-    assert "mend m" in str(server.requests[0])
-    assert json.loads(capsys.readouterr().out)["ok"] is True
+        assert main([*words, "mend m", "--json", "--server-url", server.url]) == 0
+        assert "mend m" in str(server.requests[-1])
     assert (repository / "src/m.py").read_bytes() == MENDED
-
-
-def test_the_command_takes_a_clear_yes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from safeexec.cli import repair
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    for said, answer in (("y\n", True), ("YES\n", True), ("\n", False), ("maybe\n", False), ("", False)):
-        monkeypatch.setattr(sys, "stdin", Terminal(said))
-        assert repair._asked("Write?") is answer
-    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    assert not repair._asked("Write?"), "no terminal"
 
 
 def test_a_command_with_an_open_quotation_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,7 +95,7 @@ def survey() -> str:
         "  row 1: K\u00f6ln | 01.02.2024 | 1234.5 | 10.0.0.1 | 1200",
         "tabs.csv: 1 rows, 2 columns, read by pd.read_csv('tabs.csv', sep='\\t')",
         "pipes.txt: 1 rows, 2 columns, read by pd.read_csv('pipes.txt', sep='|')",
-        "latin.csv: 1 rows, 2 columns, read by pd.read_csv('latin.csv', encoding='latin-1')",
+        "latin.csv: 1 rows, 2 columns, read by pd.read_csv('latin.csv', encoding='cp1252')",
         "  row 1: M\u00fcnchen | 1",
         "windows.csv: 1 rows, 2 columns, read by pd.read_csv('windows.csv', encoding='cp1252')",
         "  Preis (\u20ac): int64; 3",
@@ -110,7 +110,7 @@ def survey() -> str:
         "packed.tsv.bz2: 1 rows, 2 columns, read by pd.read_csv('packed.tsv.bz2', sep='\\t')\n  a: int64; 1\n",
         "packed.jsonl.xz: 2 rows, 1 columns\n",
         "said_to_be_plain.csv: 1 rows, 2 columns, read by pd.read_csv('said_to_be_plain.csv', compression='gzip')\n",
-        "read by pd.read_csv('commas.csv', encoding='latin-1', sep=';', decimal=',')\n  K\u00e4se: str;",
+        "read by pd.read_csv('commas.csv', encoding='cp1252', sep=';', decimal=',')\n  K\u00e4se: str;",
         "marked.csv: 1 rows, 2 columns\n  a: int64; 1",
         "; 2024-01-02 to 2024-03-04",
         "  id: int64; 20240102 to 9007199254740993",
@@ -148,10 +148,6 @@ def test_the_tables_of_a_database_are_described() -> None:
     assert none == "no.db: could not be read as a table: DatabaseError: file is not a database"
 
 
-def test_a_survey_holds_only_printable_characters(survey: str) -> None:
-    assert all(character.isprintable() or character == "\n" for character in survey)
-
-
 @pytest.mark.parametrize("files", ["data.csv", ["a/data.csv", "b/data.csv"]])
 def test_files_that_cannot_be_told_apart_are_refused(files: str | list[str]) -> None:
     with pytest.raises(AgentError, match=r"two files are called 'data\.csv'|must be a list"):
@@ -168,14 +164,12 @@ def test_a_report_of_a_hostile_run_is_inert(tmp_path: Path) -> None:
             "        return '<script>alert(2)</script><table><tr><td>7</td></tr></table>'\nShown()"
         ),
         code(f"raise ValueError({hostile!r})"),
-        code("print('```\\nnot the end')"),
     )
-    written = {path.suffix: path.read_text() for path in analysis.write(tmp_path)}
-    page = written[".html"]
+    (path,) = analysis.write(tmp_path)
+    page = path.read_text()
     assert "<script" not in page
     assert "default-src 'none'" in page
     assert "<td>7</td>" in page
-    assert "````\n```\nnot the end" in written[".md"]
 
 
 HOSTILE_WORDS = (
@@ -184,44 +178,19 @@ HOSTILE_WORDS = (
 )
 
 
-def outside_fences(markdown: str) -> str:
-    """What a reader takes for markup: all but code blocks."""
-    kept, fence = [], ""
-    for line in markdown.split("\n"):
-        if not fence and line.startswith("```"):
-            fence = line[: len(line) - len(line.lstrip("`"))]
-        elif fence and line == fence:
-            fence = ""
-        elif not fence:
-            kept.append(line)
-    return "\n".join(kept)
-
-
 def test_no_word_of_a_model_is_markup(tmp_path: Path) -> None:
     analysis = DataAnalyst(ScriptedModel([HOSTILE_WORDS]), {"data.csv": b"a\n1\n"}).run(HOSTILE_WORDS)
-    markdown, page = (path.read_text() for path in analysis.write(tmp_path))
-    seen = outside_fences(markdown)
-    assert not set(seen) & set("<>[]!$\\`"), seen
-    assert "javascript:" not in seen and "evil" not in seen.replace("http&#58;//evil", "")
+    page = analysis.write(tmp_path)[0].read_text()
     assert "1 < 2" in page.replace("&lt;", "<") and "<script" not in page and "<img" not in page
 
 
 def test_a_report_is_new_files(tmp_path: Path) -> None:
     analysis = analyse({"data.csv": CSV.encode()}, code("1 + 1"))
     (tmp_path / "mine").write_text("mine")
-    (tmp_path / "report.md").symlink_to(tmp_path / "mine")
+    (tmp_path / "report.html").symlink_to(tmp_path / "mine")
     names = [[path.name for path in analysis.write(tmp_path)] for _ in range(2)]
-    assert names == [[f"report-{n}.md", f"report-{n}.html"] for n in (2, 3)]
+    assert names == [[f"report-{n}.html"] for n in (2, 3)]
     assert (tmp_path / "mine").read_text() == "mine"
-
-
-@pytest.mark.modules("pandas")
-def test_a_resumed_analysis_answers_its_question(tmp_path: Path) -> None:
-    first = DataAnalyst(
-        ScriptedModel([code("import pandas as pd\nlen(pd.read_csv('data.csv'))")]), {"data.csv": CSV.encode()}
-    ).run("What is in it?")
-    again = DataAnalyst(ScriptedModel(["Three rows."]), {"data.csv": CSV.encode()}).resume(first.run.transcript)
-    assert (again.question, again.text) == ("What is in it?", "Three rows.")
 
 
 @pytest.mark.modules("pandas")
@@ -231,15 +200,8 @@ def test_a_table_is_in_the_report_as_a_table(tmp_path: Path) -> None:
         code("import pandas as pd\npd.read_csv('data.csv').groupby('region')[['amount']].sum()"),
     )
     assert len(analysis.tables) == 1
-    page = next(path for path in analysis.write(tmp_path) if path.suffix == ".html").read_text()
+    page = analysis.write(tmp_path)[0].read_text()
     assert "<td>6.0</td>" in page
-
-
-def test_an_analysis_without_an_answer_says_why(tmp_path: Path) -> None:
-    analysis = DataAnalyst(ScriptedModel(["", "", ""]), {"data.csv": CSV.encode()}).run("?")
-    paths = analysis.write(tmp_path)
-    assert not analysis
-    assert "No answer: 3 replies in a row" in paths[0].read_text()
 
 
 @pytest.mark.modules("pandas", "openpyxl", "pyarrow")
@@ -307,14 +269,12 @@ def test_what_the_steps_wrote_comes_back(tmp_path: Path) -> None:
     assert analysis.run.steps[0].result.check().value == ["a.csv", "sub"]
     assert sorted(analysis.files) == [".profile", "clean.csv", "data.csv", "out/..x/\x1b[31m-rf"]
     assert analysis.left_out == ("big.bin",)
-    assert analysis.file("clean.csv") == b"a\n1\n" and analysis.file("data.csv") == CSV.encode() + b"south,1,d\n"
-    with pytest.raises(KeyError, match=r"written were: \.profile, clean\.csv"):
-        analysis.file("big.bin")
+    assert analysis.files["clean.csv"] == b"a\n1\n" and analysis.files["data.csv"] == CSV.encode() + b"south,1,d\n"
     written = analysis.write(tmp_path / "out")
-    beside = sorted(str(path.relative_to(tmp_path / "out" / "report-files")) for path in written[2:])
+    beside = sorted(str(path.relative_to(tmp_path / "out" / "report-files")) for path in written[1:])
     assert beside == ["_.profile", "clean.csv", "data.csv", "out/_..x/_[31m-rf"]
     assert (tmp_path / "out" / "report-files" / "clean.csv").read_text() == "a\n1\n"
-    report = (tmp_path / "out" / "report.md").read_text()
+    report = (tmp_path / "out" / "report.html").read_text()
     assert "clean.csv: 4 bytes" in report and "big.bin: not kept, too large" in report and "\x1b" not in report
 
 
@@ -365,11 +325,6 @@ def _seen(analysis: Analysis) -> tuple[object, ...]:
     return (analysis.text, analysis.run.steps[0].result.value, analysis.files, surveys)
 
 
-def test_an_open_sandbox_has_its_own_files() -> None:
-    with Sandbox("standard") as sandbox, pytest.raises(AgentError, match=r"files= and approval= are for a policy"):
-        DataAnalyst(ScriptedModel([]), {"data.csv": CSV.encode()}, sandbox)
-
-
 def test_a_file_of_a_session_that_cannot_be_copied_is_not_surveyed() -> None:
     assert "cannot be copied" in survey_of("data.csv", None).render()
 
@@ -405,3 +360,7 @@ def test_a_title_above_the_table_of_a_workbook_is_told(tmp_path: Path) -> None:
     pd.DataFrame(rows).to_excel(tmp_path / "book.xlsx", header=False, index=False)
     (found,) = analyse({"book.xlsx": (tmp_path / "book.xlsx").read_bytes()}).surveys
     assert "read it with header=1" in found.render()
+
+
+def test_a_survey_holds_only_printable_characters(survey: str) -> None:
+    assert all(character.isprintable() or character == "\n" for character in survey)

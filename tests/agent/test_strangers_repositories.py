@@ -86,22 +86,6 @@ def test_no_git_of_a_repository_runs(repository: Path, tmp_path: Path, prepare: 
     assert not mark.exists()
 
 
-def test_the_repair_starts_no_program(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The host's own zygote apart, which is no program of the repository's choice."""
-    started: list[object] = []
-    spawn = subprocess.Popen.__init__
-
-    def note(self: object, args: object, *rest: object, **options: object) -> None:
-        started.append(args)
-        spawn(self, args, *rest, **options)  # type: ignore[arg-type]
-
-    filtered(repository, "true")
-    monkeypatch.setattr(subprocess.Popen, "__init__", note)
-    model = ScriptedModel([REPAIR, "Mended.", "Mended."])
-    assert RepairAgent(model, repository, verify=["python", "check.py"], editable=["src/"]).run().ok
-    assert not [command for command in started if "git" in str(command[0] if isinstance(command, list) else command)]
-
-
 # What is in the tree
 
 
@@ -205,14 +189,6 @@ def test_another_name_of_the_same_file_keeps_its_text(repository: Path, tmp_path
     assert (repository / "src/new/x.py").exists()
     assert (tmp_path / "mine").read_text() == "def f():\n    return 1\n"
     assert (repository / "src/m.py").read_text() == "def f():\n    return 2\n"
-
-
-def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(repository: Path) -> None:
-    copy = mended(repository)
-    (repository / "src/m.py").unlink()
-    os.mkfifo(repository / "src/m.py")
-    with pytest.raises(RepairError, match="nothing was applied"):
-        copy.apply(copy.changed)
 
 
 def test_what_is_applied_runs_as_nobody_else(repository: Path) -> None:

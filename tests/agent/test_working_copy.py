@@ -59,9 +59,6 @@ def test_a_character_that_the_encoding_has_not_is_named(project: Path) -> None:
     copy = opened(project)
     with pytest.raises(RepairError, match=r"latin_1.*'\\u20ac'"):
         copy.write("src/code.py", "\u20ac")
-
-
-def test_a_binary_file_is_no_text(project: Path) -> None:
     (project / "src/code.py").write_bytes(b"\x7fELF\0\0")
     with pytest.raises(RepairError, match="not a text file"):
         opened(project).read("src/code.py")
@@ -177,15 +174,6 @@ def test_a_virtual_environment_is_left_out_and_a_package_of_its_name_is_not(proj
     assert list(opened(project).files()) == ["src/code.py", "src/venv/__init__.py"]
 
 
-def test_a_deleted_file_comes_back_with_its_mode(project: Path) -> None:
-    (project / "src/code.py").chmod(0o755)
-    copy = opened(project)
-    copy.write("src/code.py", None)
-    assert "deleted file mode 100755" in copy.diff()
-    copy.roll_back()
-    assert [(path, mode) for path, _, mode in copy.visible()] == [("src/code.py", 0o755)]
-
-
 def test_nothing_is_applied_where_one_file_cannot_be(project: Path) -> None:
     copy = opened(project)
     copy.write_all({"src/code.py": "a = 2\n", "src/new/x.py": "x\n"})
@@ -240,16 +228,6 @@ def test_diffs_are_such_that_other_programs_apply_them(program: tuple[str, ...],
         assert {name: (root / name).read_bytes() for name in wanted if (root / name).exists()} == {
             name: after for name, after in wanted.items() if after is not None
         }
-
-
-def test_what_was_changed_in_two_places_is_two_hunks() -> None:
-    before = "".join(f"def f{n}():\n    return {n}\n\n" for n in range(30))
-    after = before.replace("return 3\n", "return 33\n").replace("def f20():\n    return 20\n\n", "") + "end = 1\n"
-    diff = file_diff("x", before.encode(), after.encode())
-    assert [line for line in diff.splitlines() if line[:1] in "+-"][2:] == [
-        *("-    return 3", "+    return 33", "-def f20():", "-    return 20", "-", "+end = 1"),
-    ]
-    assert diff.count("\n@@ ") == 3
 
 
 def test_a_diff_of_lines_that_repeat_takes_no_quadratic_time() -> None:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import multiprocessing
 import os
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable
@@ -19,10 +15,9 @@ from typing import Any
 import psutil
 import pytest
 
-from safeexec import AsyncSandbox, Policy, Result, Sandbox, SandboxBusy, SandboxClosed, WorkspaceError
+from safeexec import AsyncSandbox, Policy, Result, Sandbox, SandboxBusy, WorkspaceError
 from safeexec.engine.host.queue import Turnstile
 from safeexec.engine.host.waiting import drive
-from tests.interrupting import ended_by
 
 PROGRAMS = ["1 + 1", "while True: pass", "'x' * 3", "1 / 0", "print('seen')", "import subprocess", "[0] * 10 ** 12"]
 OUTCOMES = ["ok", "cpu", "ok", "error", "ok", "rejected", "memory"]
@@ -132,16 +127,6 @@ def test_leaving_a_map_stops_what_runs(way: str) -> None:
         next(results)
         results.close()
         assert sandbox.run("2").value == 2
-
-
-def test_ctrl_c_stops_the_programs_of_a_directory(tmp_path: Path) -> None:
-    for number in range(4):
-        (tmp_path / f"{number}.py").write_text("while True: pass" if number else "1 / 0")
-    command = [sys.executable, "-m", "safeexec", "run", "--many", str(tmp_path), "--timeout", "60"]
-    root = str(Path(__file__).parents[4])
-    with subprocess.Popen([*command, "--workers", "2", "--json"], cwd=root, stdout=subprocess.PIPE) as program:
-        assert json.loads(program.stdout.readline())["file"] == "0.py"
-        assert ended_by(signal.SIGINT, program) != 0
 
 
 async def test_map_awaited() -> None:
@@ -284,43 +269,6 @@ def test_sessions_opened_used_and_closed_leave_nothing(count: int) -> None:
         assert after_fds <= fds + 4
         assert after_children <= children + 2
         assert after_memory - memory < 4 << 20
-
-
-def test_the_command_line_runs_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from safeexec.cli import main
-
-    for number, program in enumerate(PROGRAMS):
-        (tmp_path / f"{number}.py").write_text(program)
-    policy = tmp_path / "brief.yaml"
-    policy.write_text(json.dumps({"extends": "standard", "limits": LIMITS}))
-    status = main(["run", "--many", str(tmp_path), "--policy", str(policy), "--json", "--workers", "2"])
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {line["file"]: line["outcome"] for line in lines} == {
-        f"{number}.py": word for number, word in enumerate(OUTCOMES)
-    }
-    assert status == 1
-    assert main(["run", "--many", str(tmp_path), "--policy", str(policy)]) == 1
-    printed = capsys.readouterr().out
-    assert "7 programs: 3 ok" in printed
-    with pytest.raises(SandboxClosed):
-        Sandbox("calculator").run("1")
-
-
-def test_the_command_line_reads_programs_as_python_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A byte order mark, a coding comment; what is no text at all is a program with a syntax error."""
-    from safeexec.cli import main
-
-    sources = {
-        "mark.py": b"\xef\xbb\xbfprint('\xc3\xa9')",
-        "latin.py": b"# -*- coding: latin-1 -*-\nprint('\xe9')",
-        "none.py": b"\xff\xfe\x00",
-    }
-    for name, source in sources.items():
-        (tmp_path / name).write_bytes(source)
-    assert main(["run", "--many", str(tmp_path), "--policy", "standard", "--json"]) == 1
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    told = {line["file"]: (line["outcome"], line["stdout"]) for line in lines}
-    assert told == {"mark.py": ("ok", "é\n"), "latin.py": ("ok", "é\n"), "none.py": ("error", "")}
 
 
 def test_one_program_is_no_list_of_programs() -> None:

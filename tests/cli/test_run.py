@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from safeexec.cli.common import read_source
+
 Done = subprocess.CompletedProcess[str]
 
 
@@ -27,17 +29,23 @@ def safeexec(*arguments: str, text: str = "") -> Done:
     )
 
 
-def test_code_from_the_command_line() -> None:
-    done = safeexec("run", "--policy", "calculator", "-c", "import math; print(math.sqrt(2))")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "1.4142135623730951\n", "")
-
-
-def test_the_value_of_an_expression_is_shown() -> None:
-    assert safeexec("run", "-c", "6 * 7").stdout == "42\n"
-
-
-def test_standard_input() -> None:
-    assert safeexec("run", "-", text="print('in')").stdout == "in\n"
+@pytest.mark.parametrize(
+    ("arguments", "text", "done"),
+    [
+        (["-p", "calculator", "-c", "import math; print(math.sqrt(2))"], "", (0, "1.4142135623730951\n", "")),
+        (["-c", "6 * 7"], "", (0, "42\n", "")),
+        (["-"], "print('in')", (0, "in\n", "")),
+        (["-c", "import sys\nprint('out')\nprint('err', file=sys.stderr)"], "", (0, "out\n", "err\n")),
+        (["-c", "exit(7)", "-c", "print('never')"], "", (7, "", "")),
+        (["-c", "exit()", "-c", "print('never')"], "", (0, "", "")),
+        (["-c", "import sys\nsys.exit('no')"], "", (1, "", "no\n")),
+    ],
+)
+def test_streams_and_exit_status_are_those_of_the_program(
+    arguments: list[str], text: str, done: tuple[int, str, str]
+) -> None:
+    told = safeexec("run", *arguments, text=text)
+    assert (told.returncode, told.stdout, told.stderr) == done
 
 
 def test_files_and_texts_are_the_steps_of_one_session(tmp_path: Path) -> None:
@@ -68,19 +76,6 @@ def test_names_and_arguments_that_are_not_utf_8(tmp_path: Path) -> None:
     Path(os.fsdecode(path)).write_text("import sys\nprint(sys.argv[0][-4:], sys.argv[1:])\n")
     done = safeexec("run", os.fsdecode(path), os.fsdecode(b"a\xfe"))
     assert (done.returncode, done.stdout) == (0, "?.py ['a?']\n")
-
-
-def test_the_streams_of_the_program_are_those_of_the_command() -> None:
-    done = safeexec("run", "-c", "import sys\nprint('out')\nprint('err', file=sys.stderr)")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "out\n", "err\n")
-
-
-@pytest.mark.parametrize(
-    ("source", "status", "said"), [("exit(7)", 7, ""), ("exit()", 0, ""), ("import sys\nsys.exit('no')", 1, "no\n")]
-)
-def test_the_exit_status_of_the_program_is_that_of_the_command(source: str, status: int, said: str) -> None:
-    done = safeexec("run", "-c", source, "-c", "print('never')")
-    assert (done.returncode, done.stdout, done.stderr) == (status, "", said)
 
 
 @pytest.mark.parametrize(
@@ -160,39 +155,16 @@ def test_standard_input_that_is_not_text() -> None:
     assert b"not UTF-8" in done.stderr and b"Traceback" not in done.stderr
 
 
-def test_declared_encodings_that_are_no_charsets(tmp_path: Path) -> None:
-    for codec in ("rot13", "undefined", "punycode", "hex", "no_such_codec"):
-        (tmp_path / f"{codec}.py").write_text(f"# coding: {codec}\nprint('é')\n", encoding="utf-8")
-    (tmp_path / "latin.py").write_bytes("# coding: latin-1\nassert 'é' == chr(233)\n".encode("latin-1"))
-    done = safeexec("run", "--many", str(tmp_path))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "6 programs: 6 ok\n", "")
-    done = safeexec("run", "--many", str(tmp_path), "--workers", "0")
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", "safeexec run: --workers must be at least 1\n")
-
-
-def test_a_file_is_read_as_its_comment_says(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_bytes("# coding: latin-1\nprint('é' == chr(233))\n".encode("latin-1"))
-    assert safeexec("run", str(tmp_path / "a.py")).stdout == "True\n"
-
-
-def test_many_tells_what_it_does_not_run(tmp_path: Path) -> None:
-    """A file that is no text counts as one that ended badly; a link is named; what is for one program is refused."""
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    (programs / "a.py").write_text("1")
-    (programs / "b.py").write_bytes(b"x = '\xff'")
-    (programs / "c.py").symlink_to(programs / "a.py")
-    done = safeexec("run", "--many", str(programs))
-    assert done.returncode == 1 and "c.py is a symbolic link, and is left out" in done.stderr
-    assert done.stdout.startswith("b.py: error: OSError: the file is not UTF-8 text: byte 5") and "1 ok" in done.stdout
-    lines = [json.loads(line) for line in safeexec("run", "--json", "--many", str(programs)).stdout.splitlines()]
-    assert {line["file"]: line["outcome"] for line in lines} == {"a.py": "ok", "b.py": "error"}
-    for arguments in (["-c", "1"], [str(programs / "a.py")], ["--record", str(tmp_path / "r")]):
-        done = safeexec("run", "--many", str(programs), *arguments)
-        assert done.returncode == 2 and "are for one program" in done.stderr
-    for name, told in {"nowhere": "does not exist", "programs/a.py": "is a file"}.items():
-        done = safeexec("run", "--many", str(tmp_path / name))
-        assert done.returncode == 2 and told in done.stderr
+def test_a_file_is_read_as_python_reads_it(tmp_path: Path) -> None:
+    """With a byte order mark, or a comment that names a charset; other comments name none."""
+    path = tmp_path / "a.py"
+    for codec in ("rot13", "undefined", "punycode", "hex", "no_such_codec", "utf-8-sig"):
+        path.write_text(text := f"# coding: {codec}\nprint('é')\n", encoding="utf-8")
+        assert read_source(str(path)) == text
+    path.write_bytes("# coding: latin-1\nprint('é' == chr(233))\n".encode("latin-1"))
+    assert safeexec("run", str(path)).stdout == "True\n"
+    path.write_bytes(b"\xef\xbb\xbfprint('\xc3\xa9')")
+    assert safeexec("run", str(path)).stdout == "é\n"
 
 
 def test_the_name_of_a_policy_does_not_act_on_a_terminal(tmp_path: Path) -> None:

@@ -90,8 +90,8 @@ def test_the_list_names_each_example_with_what_it_needs(capsys: pytest.CaptureFi
     assert main(["example"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == EXAMPLES
-    (row,) = [line for line in lines if line.startswith("regression ")]
-    assert row.endswith("(needs: numpy, sklearn)")
+    (row,) = [line for line in lines if line.startswith("csv_analyst ")]
+    assert row.endswith("(needs: pandas, matplotlib)")
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,7 @@
-"""Run-time hints: each mistake with the words that its hint must have, or None where a hint would only guess."""
+"""Run-time hints: each mistake with the words that its hint must have, or None where a hint would only guess.
+
+Here is what no mistake of `tests/mistakes/` has. That a sentence of the tables is found, `test_rules.py` shows.
+"""
 
 from __future__ import annotations
 
@@ -40,23 +43,9 @@ def hint_of(source: str, plan: LanguagePlan = PLAN, files: tuple[str, ...] = ())
 
 NAMES = [
     pytest.param(*("clear_output()", "from IPython.display import clear_output"), marks=pytest.mark.modules("IPython")),
-    ("sqrt(2)", "from math import sqrt"),
-    ("print(Counter('a'))", "from collections import Counter"),
-    ("x = np.zeros(3)", "import numpy as np"),
-    ("date_of_birth = 3\ndateofbirth", "`date_of_birth`"),
-    ("lenght = 3\nprint(length)", "`lenght`"),
-    ("totals = [1]\ntotal", "`totals`"),
-    ("printt('x')", "`print`"),
     ("x = null", "`None`"),
-    ("x = true", "`True`"),
-    ("Math.sqrt(2)", "import math"),
-    ("unicode('a')", "`str`"),
     ("helper()\ndef helper(): pass", "line 2"),
     ("class A:\n  def a(self): return b()\n  def b(self): pass\nA().a()", "`self.b`"),
-    ("n = 1\ndef f():\n  n += 1\nf()", "global n"),
-    ("def f():\n  len = len([1])\nf()", "hides the builtin"),
-    ("from collections import counter", "`collections.Counter`"),
-    ("from math import squrt", "`math.sqrt`"),
     ("print(quxbaz)", "put quotes around it"),
     ("input_data.strip()", "assign it first."),
     ("i + 1", "assign it first"),
@@ -75,31 +64,10 @@ NOBODYS = """
     writer.x men([1]) contains('a') sort([1]) variable(1) items[0] result total average data value values text
     name
 """
-ATTRIBUTES = [
-    ("[].push(1)", "`[].append(...)`"),
-    ("x = []\nx.length", "`len(x)`"),
-    ("'a'.contains('b')", "`in`"),
-    ("'a'.toUpperCase()", ".upper`"),
-    ("{}.has_key('a')", "`in`"),
-    ("{}.iteritems()", ".items()"),
-    ("x = (1,)\nx.append(2)", "list(x)"),
-    ("x = range(3)\nx.append(2)", "list(x)"),
+OBJECTS = [
     ("d = {'name': 1}\nd.name", "`d['name']`"),
-    ("import math\nmath.squrt(2)", "`math.sqrt`"),
-    ("import math\nmath.ln(2)", "`math.log"),
-    ("import datetime\ndatetime.now()", "`datetime.datetime.now`"),
-    ("from datetime import datetime\ndatetime.timedelta(days=1)", "from datetime import timedelta"),
-    ("import math\nmath = math.sqrt(16)\nmath.floor(2.5)", "reassigned"),
-    ("class A:\n  def __init__(self): self.balance = 1\na = A()\na.balence", "`a.balance`"),
-    ("class A:\n  def close(self): pass\n  def report(self): pass\nA().explode()", "`close` and `report`"),
-    ("import re\nm = re.match('a', 'b')\nm.group()", "`re.match(...)` is None"),
-    ("x = [2, 1].sort()\nx.pop()", "sorted([2, 1])"),
-    ("def f(): pass\nf().strip()", "`f` has no `return`"),
     ("def f(x):\n  if x: return 1\ny = f(0)\ny + 1", "one path"),
-    ("import enum\nclass C(enum.Enum):\n  RED = 1\nC.red", "`C.RED`"),
     ("x = 3\nx.foo", "`bit_length`"),
-]
-KEYS = [
     ("d = {'retries': 1}\nd['retires']", "`'retries'`"),
     ("d = {1: 'a'}\nd['1']", "`d[1]`"),
     ("d = {'1': 'a'}\nd[1]", "`d['1']`"),
@@ -107,59 +75,13 @@ KEYS = [
     ("s = {1}\ns.remove(2)", ".discard(item)"),
     ("'{name}'.format(1)", ".format(name=...)"),
     ("x = [1, 2]\nx[5]", "`x` has 2 items"),
-    ("[].pop()", "`if values:`"),
-]
-TYPES = [
     ("x = 5\n'Total: ' + x", "`str(x)`"),
-    ("3 + '4'", "int('4')"),
     ("[1] + 2", "[1] + [2]"),
-    ("from decimal import Decimal\nDecimal('1') * 1.2", "Decimal('1.2')"),
-    ("items = [1]\nitems(0)", "square brackets"),
-    ("max = 3\nmax(1, 2)", "del max"),
     ("import datetime\ndatetime(2024, 1, 1)", "`datetime.datetime(...)`"),
-    ("sum(['1', '2'])", "float(x)"),
-    ("sum(1, 2, 3)", "`sum([1, 2, 3])`"),
     ("sorted([1], lambda x: -x)", "key=lambda x: -x"),
-    ("rows = [{'a': 1}]\nrows['a']", "rows[0]"),
-    ("m = [[1]]\nm[0, 0]", "m[i][j]"),
-    ("{[1]: 2}", "tuple(values)"),
-    ("n = 5\nfor i in n: pass", "range(n)"),
-    ("n = None\nfor i in n: pass", "`n` is None"),
-    ("import json\njson.dumps({1, 2})", "list(values)"),
-    ("', '.join([1])", "map(str, values)"),
-    ("2 ^ 0.5", "`2 ** 0.5`"),
-    ("raise 'x'", "raise ValueError"),
-    ("import math\nmath.log(100, base=10)", "`math.log(100, 10)`"),
-    ("def f(alpha): pass\nf(alhpa=1)", "`alpha=`"),
     ("def f(a, b): pass\nf(1)", "`b`"),
     ("class A:\n  def m(): pass\nA().m()", "`self`"),
     ("class A:\n  def m(self): pass\nA.m()", "instance"),
-    ("class A:\n  def __int__(self, x): pass\nA(1)", "__init__"),
-    ("print('a', separator='')", "`sep`"),
-    ("import asyncio\nasync def f(): return 1\nx = f()\nx + 1", "asyncio.run(x)"),
-    (
-        "import asyncio\nasync def f(): return 1\nasync def g():\n  x = f()\n  return x + 1\nasyncio.run(g())",
-        "`await x`",
-    ),
-]
-VALUES = [
-    ("int('3.5')", "float(text)"),
-    ("int('1,200')", "replace(',', '')"),
-    ("float('12%')", "rstrip('%')"),
-    ("float('$5')", "replace('$', '')"),
-    ("int('abc')", "isdigit"),
-    ("a, b = 1, 2, 3", "*rest"),
-    ("for k, v in {'a': 1}: pass", ".items()"),
-    ("max([])", "default=0"),
-    ("1 / 0", "divisor is 0"),
-    ("import math\nmath.sqrt(-1)", "no negative numbers"),
-    ("import json\njson.loads(\"{'a': 1}\")", "double quotes"),
-    ("from datetime import datetime\ndatetime.strptime('01/02/2024', '%Y-%m-%d')", "%d/%m/%Y"),
-    ("d = {1: 1}\nfor k in d: del d[k]", "list(d)"),
-    ("def f(): return f()\nf()", "base case"),
-    ("next(iter([]))", "default"),
-    ("import statistics\nstatistics.mean([])", "empty"),
-    ("from dataclasses import dataclass\n@dataclass\nclass P:\n  x: list = []", "default_factory"),
 ]
 ON_PURPOSE = [
     ("raise ValueError('day is out of range for month')", None),
@@ -169,7 +91,7 @@ ON_PURPOSE = [
 ]
 
 
-@pytest.mark.parametrize(("source", "words"), [*NAMES, *ATTRIBUTES, *KEYS, *TYPES, *VALUES, *ON_PURPOSE])
+@pytest.mark.parametrize(("source", "words"), [*NAMES, *OBJECTS, *ON_PURPOSE])
 def test_plain_python(source: str, words: str | None) -> None:
     hint = hint_of(source)
     assert hint is None if words is None else words in (hint or "")
@@ -191,34 +113,8 @@ def test_a_word_that_looks_like_a_function_is_not_taken_for_it(source: str) -> N
 
 DATA = [
     ("df.amount", "`'Amount'`"),
-    ("df['Amuont']", "`'Amount'`"),
-    ("df[['region', 'city']]", "'city'"),
-    ("df.groupby('regoin').sum()", "`'region'`"),
-    ("df.sort_values('amount')", "`'Amount'`"),
-    ("df.loc['Amount']", "`df['Amount']`"),
-    ("df.drop('Amount')", "columns='Amount'"),
-    ("df.set_index('region')['region']", "reset_index"),
-    ("df[0]", "df.iloc[0]"),
-    ("df.append({})", "pd.concat"),
-    ("df.ix[0]", ".iloc"),
-    ("df['Amount'].iteritems()", ".items()"),
     ("df['region'].lower()", ".str.lower"),
-    ("df[df.Amount > 1 and df.Amount < 3]", "`&`"),
-    ("df['x'] = [1]", "same number"),
-    ("df['region'].dt.month", "pd.to_datetime"),
-    ("pd.concat(df, df)", "`pd.concat([df, df])`"),
-    ("pd.DataFrame({'a': [1], 'b': [1, 2]})", "same number"),
-    ("df2 = df.dropna(inplace=True)\ndf2.shape", "`df2 = df.dropna()`"),
-    ("df.sort_values(by='Amount', descending=True)", "ascending=False"),
-    ("np.int(3)", "`int(...)`"),
-    ("np.zeros(3, 4)", "`np.zeros((3, 4))`"),
     ("np.array([1]).append(2)", "np.append"),
-    ("np.arange(6).reshape(4, 2)", "6"),
-    ("np.ones((2, 2)) + np.ones(3)", "(2,2)"),
-    ("np.ones((2, 3)) @ np.ones((2, 3))", "transpose"),
-    ("np.array([1, 2])[5]", "2 items"),
-    ("if np.array([1, 2]) > 1: pass", ".any()"),
-    ("import math\nmath.sqrt(np.array([1.0, 2.0]))", "np.sqrt"),
 ]
 
 
@@ -226,22 +122,6 @@ DATA = [
 def test_numpy_and_pandas(source: str, words: str) -> None:
     pytest.importorskip("pandas")
     prelude = "import numpy as np\nimport pandas as pd\ndf = pd.DataFrame({'region': ['N', 'S'], 'Amount': [1, 2]})\n"
-    assert words in (hint_of(prelude + source) or "")
-
-
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("m.fit([1, 2], [1, 2])", "reshape(-1, 1)"),
-        ("m.predict([[1]])", ".fit(X, y)"),
-        ("m.fit([[1], [float('nan')]], [1, 2])", "missing values"),
-        ("m.fit([[1], [2]], [1])", "(2 and 1)"),
-        ("LinearRegression(normalize=True)", "StandardScaler"),
-    ],
-)
-def test_scikit_learn(source: str, words: str) -> None:
-    pytest.importorskip("sklearn")
-    prelude = "from sklearn.linear_model import LinearRegression\nm = LinearRegression()\n"
     assert words in (hint_of(prelude + source) or "")
 
 

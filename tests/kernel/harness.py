@@ -152,8 +152,7 @@ def refuse_namespaces() -> None:
     rules |= dict.fromkeys(("unshare", "mount", "setns", "pivot_root", "mount_setattr"), refuse(1))
     rules["clone3"] = refuse(38)
     rules["clone"] = allow_if((Check(0, bits, 0),), error=1)
-    seccomp.set_no_new_privs()
-    seccomp.install(seccomp.prepare(seccomp.build(rules)))
+    seccomp.install(rules)
 
 
 def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, report: int) -> None:
@@ -166,7 +165,7 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         from safeexec.engine.child.process.lockdown import Lockdown
 
         substitutes.install()
-        lockdown = Lockdown.prepare(decided.child)
+        lockdown = Lockdown(decided.child)
         if job["strict"]:
             _kill_instead_of_refusing(lockdown)
         lockdown.limit()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safeexec.errors import RecordingError
+from safeexec.recordings import format as form
 from safeexec.recordings import reader
 from safeexec.recordings.format import FORMAT, Heading
 from safeexec.recordings.forms import line_of
@@ -83,7 +84,7 @@ def test_what_is_no_recording_is_named_with_its_line(tmp_path: Path, data: bytes
 
 
 def test_lines_and_files_beyond_the_bounds_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "LINE_BYTES", 10_000)
+    monkeypatch.setattr(form, "LINE_BYTES", 10_000)
     with pytest.raises(RecordingError, match=r":2: a line has more than 10000 bytes"):
         list(of(tmp_path, LINES[0] + b" " * 3_000_000))
     monkeypatch.setattr(reader, "MAX_RECORDS", 3)

@@ -510,7 +510,7 @@ def test_a_session_that_rests_in_its_store_still_waits(desk: Desk, tmp_path: Pat
         session.run("total = 1")
         session.write_file("list.txt", "")
         assert session.run(SHOPPING).outcome == "waiting"
-        until(lambda: session._core.durable.is_suspended(session._core))  # type: ignore[union-attr]
+        until(lambda: not sandbox.stats().open)
         assert sandbox.waiting() == [session.waiting_for]
         assert session.answer(Allow()).value == "8 to shop"
         assert session.run("pay(1)").outcome == "waiting"
@@ -534,7 +534,7 @@ def test_a_session_that_waits_is_not_idle(desk: Desk) -> None:
     with Sandbox(POLICY, tools=[desk.pay], approval=desk.approval, spare=0, idle_seconds=1.0) as sandbox:
         waits, idle = sandbox.session(), sandbox.session()
         waits.run("pay(1)")
-        until(lambda: idle._core.closed)
+        until(lambda: repr(idle).endswith("closed>"))
         assert waits.answer(Allow()).ok
 
 

@@ -39,7 +39,7 @@ from safeexec.recordings.session import RecordedSession
 from safeexec.remote.core import MAX_FILE, RemoteSandboxCore, RemoteSessionCore
 from safeexec.servers.methods import MAX_MESSAGE
 from tests.footprint import pause
-from tests.remote.doors import command
+from tests.remote.commands import command
 from tests.servers.serving import needs_server, serving
 from tests.test_programs import Program, programs, told
 
@@ -50,11 +50,11 @@ class Picture:
         return {"image/png": b"\\x89PNG\\r\\n\\x1a\\n" + bytes(range(256)), "text/html": "<b>é</b>"}
 display(Picture())
 """
-Doors = dict[str, Any]
+Address = dict[str, Any]
 
 
 @pytest.fixture(scope="module", params=["pipe", pytest.param("http", marks=needs_server)])
-def door(request: pytest.FixtureRequest) -> Iterator[Doors]:
+def address(request: pytest.FixtureRequest) -> Iterator[Address]:
     """How the server of the module is reached."""
     if request.param == "pipe":
         yield {"command": command("confined-python")}
@@ -64,20 +64,20 @@ def door(request: pytest.FixtureRequest) -> Iterator[Doors]:
 
 
 @pytest.fixture(scope="module")
-def there(door: Doors) -> Iterator[Sandbox]:
-    with connect(**door) as sandbox:
+def there(address: Address) -> Iterator[Sandbox]:
+    with connect(**address) as sandbox:
         yield sandbox
 
 
 @pytest.mark.parametrize(
-    ("face", "here", "there"),
+    ("api", "here", "there"),
     [("Sandbox", RecordedSandbox, RemoteSandboxCore), ("Session", RecordedSession, RemoteSessionCore)],
 )
-def test_the_cores_have_all_that_the_faces_use(face: str, here: type, there: type) -> None:
+def test_the_cores_have_all_that_the_apis_use(api: str, here: type, there: type) -> None:
     """By the same names, and taking the same."""
     for module in (blocking, aio):
         for node in ast.walk(ast.parse(inspect.getsource(module))):
-            if isinstance(node, ast.ClassDef) and node.name.removeprefix("Async") == face:
+            if isinstance(node, ast.ClassDef) and node.name.removeprefix("Async") == api:
                 calls = [found.func for found in ast.walk(node) if isinstance(found, ast.Call)]
                 for call in calls:
                     if isinstance(call, ast.Attribute) and ast.unparse(call.value) == "self._core":
@@ -111,14 +111,14 @@ def test_a_step_waits_for_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyP
     )
     with ExitStack() as opened:
         if way == "pipe":
-            door: Doors = {"command": command("shop.yaml", "--tools", "shop:pay", "shop:slow", files=files)}
+            address: Address = {"command": command("shop.yaml", "--tools", "shop:pay", "shop:slow", files=files)}
         else:
             for name, text in files.items():
                 (tmp_path / name).write_text(text)
             monkeypatch.chdir(tmp_path)
             server = opened.enter_context(serving("--policy", "shop.yaml", "--tools", "shop:pay", "shop:slow"))
-            door = {"url": server.url, "token": server.token}
-        there = opened.enter_context(connect(**door))
+            address = {"url": server.url, "token": server.token}
+        there = opened.enter_context(connect(**address))
         session = opened.enter_context(there.session(label="user-7"))
         result = session.run("print('pays')\npaid = pay(3)\npaid")
         assert (result.outcome, result.state) == ("waiting", "restored")
@@ -178,9 +178,9 @@ def test_a_command_is_a_list() -> None:
 
 
 @needs_server
-def test_the_token_may_be_the_password_in_the_address(door: Doors) -> None:
-    if "url" in door:
-        address = door["url"].replace("//", f"//any:{door['token']}@")
+def test_the_token_may_be_the_password_in_the_address(address: Address) -> None:
+    if "url" in address:
+        address = address["url"].replace("//", f"//any:{address['token']}@")
         with connect(address) as sandbox:
             assert sandbox.run("1").value == 1
 
@@ -306,8 +306,8 @@ def test_misuse_raises_the_same_classes(there: Sandbox) -> None:
     session.close()
 
 
-def test_sessions_are_counted_over_a_pipe(there: Sandbox, door: Doors) -> None:
-    if "url" in door:
+def test_sessions_are_counted_over_a_pipe(there: Sandbox, address: Address) -> None:
+    if "url" in address:
         with pytest.raises(SandboxError, match="over a pipe alone"):
             there.stats()
         return
@@ -357,9 +357,9 @@ def test_what_a_listener_raises_stops_the_step(there: Sandbox) -> None:
         assert session.get("x") is None
 
 
-def test_on_an_event_loop(door: Doors) -> None:
+def test_on_an_event_loop(address: Address) -> None:
     async def main() -> None:
-        async with async_connect(**door) as sandbox:
+        async with async_connect(**address) as sandbox:
             assert isinstance(sandbox, AsyncSandbox)
             assert (await sandbox.run("input()", stdin="a")).value == "a"
             async with sandbox.session() as session:
@@ -387,34 +387,34 @@ def test_on_an_event_loop(door: Doors) -> None:
                 "<AsyncRemoteSandbox 'confined-python', open>",
                 "confined-python",
             )
-        again = await async_connect(**door)
+        again = await async_connect(**address)
         assert (await again.run("1")).ok
         await again.close()
 
     asyncio.run(main())
 
 
-def test_a_policy_is_asked_for_by_its_name(door: Doors) -> None:
-    with connect(**door, policy="calculator") as sandbox:
+def test_a_policy_is_asked_for_by_its_name(address: Address) -> None:
+    with connect(**address, policy="calculator") as sandbox:
         assert sandbox.policy.name == "calculator" and sandbox.run("import os").outcome == "rejected"
         with pytest.raises(WorkspaceError):
             sandbox.session().write_file("x", b"")
     with pytest.raises(PolicyError, match="no policy is called 'nope' here"):
-        connect(**door, policy="nope")
+        connect(**address, policy="nope")
 
 
-def test_a_query_gives_a_table(door: Doors) -> None:
+def test_a_query_gives_a_table(address: Address) -> None:
     pytest.importorskip("duckdb")
     pytest.importorskip("pandas")
-    with connect(**door, policy="data-analysis") as sandbox, sandbox.session() as session:
+    with connect(**address, policy="data-analysis") as sandbox, sandbox.session() as session:
         assert session.sql("select 40 + 2 as answer", name="table").ok
         moved: list[tuple[str, float, float | None]] = []
         result = session.run("int(table.answer[0])", on_progress=lambda *seen: moved.append(seen))
         assert result.value == 42 and moved == []
 
 
-def test_it_opens_again_after_it_was_closed(door: Doors) -> None:
-    sandbox = connect(**door)
+def test_it_opens_again_after_it_was_closed(address: Address) -> None:
+    sandbox = connect(**address)
     session = sandbox.session()
     sandbox.close()
     sandbox.close()

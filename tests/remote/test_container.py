@@ -17,10 +17,8 @@ from pathlib import Path
 import pytest
 
 from safeexec import (
-    Allow,
     AsyncSandbox,
     CheckpointError,
-    Later,
     Policy,
     PolicyError,
     ProtectionError,
@@ -267,22 +265,6 @@ def test_what_is_not_offered_says_so() -> None:
             with pytest.raises(SandboxError, match=words):
                 operation(sandbox, session)
             assert name.strip("()=") in listed
-
-
-def pay(amount: int) -> str:
-    """Pay the shop."""
-    return f"paid {amount}"
-
-
-def test_a_step_waits_for_an_approval() -> None:
-    policy = Policy.load("standard").replace(tools={"approval": ["pay"], "wait_days": 2})
-    with Sandbox(policy, tools=[pay], approval=lambda *_: Later("ask Ann"), engine="container") as sandbox:
-        session = sandbox.session(label="user-7")
-        assert session.run("receipt = pay(7)\nreceipt").outcome == "waiting"
-        assert [(call.tool, call.arguments, call.note) for call in sandbox.waiting()] == [
-            ("pay", {"amount": 7}, "ask Ann")
-        ]
-        assert session.answer(Allow()).value == "paid 7"
 
 
 def test_sessions_begin_in_a_template(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from safeexec.remote import http
 from safeexec.remote.calls import raised
 from safeexec.remote.pipe import PipeWire
 from tests.footprint import pause
-from tests.remote.doors import command, nobody
+from tests.remote.commands import command, nobody
 from tests.servers.serving import needs_server, serving
 
 LIAR = """

@@ -28,7 +28,7 @@ from safeexec import (
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.remote import container, core
 from safeexec.results.jsonable import to_base64
-from tests.remote.doors import command
+from tests.remote.commands import command
 from tests.remote.test_container import ENGINE, REAL
 from tests.remote.test_servers import RESULT, liar
 from tests.servers.serving import needs_server, serving

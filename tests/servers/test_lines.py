@@ -17,7 +17,7 @@ import pytest
 ASK = {"jsonrpc": "2.0", "id": 1, "method": "sandbox.check", "params": {"source": "1", "policy": "calculator"}}
 CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": CLIENT}
-DOORS = [
+SERVERS = [
     pytest.param(["serve", "--stdio"], ASK, id="pipe"),
     pytest.param(
         ["mcp"], HELLO, id="mcp", marks=pytest.mark.skipif(find_spec("mcp") is None, reason="mcp is not installed")
@@ -62,7 +62,7 @@ def peak_mb(server: subprocess.Popen[bytes]) -> float:
     return int(Path(f"/proc/{server.pid}/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
 
 
-@pytest.mark.parametrize(("command", "first"), DOORS)
+@pytest.mark.parametrize(("command", "first"), SERVERS)
 def test_a_line_of_millions_of_parts_is_refused_and_the_server_goes_on(
     command: list[str], first: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -56,8 +56,11 @@ async def test_what_clients_do_is_recorded_where_that_is_asked_for(tmp_path: Pat
     assert sorted(ends) == [21, 42]
 
 
-async def test_a_full_directory_of_recordings_opens_no_session_and_loses_no_file(tmp_path: Path) -> None:
-    async with serving("standard", record=str(tmp_path), record_mb=1) as service:
+async def test_a_full_directory_of_recordings_opens_no_session_and_loses_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("safeexec.servers.service.RECORD_MB", 1)
+    async with serving("standard", record=str(tmp_path)) as service:
         opened = await call(service, "sandbox.session", {})
         await call(service, "session.run", {**opened, "source": "kept = 1"})
         (tmp_path / "old.jsonl").write_bytes(bytes(1 << 20))

@@ -70,17 +70,6 @@ def test_the_end_of_what_its_owner_says_stops_what_runs() -> None:
         assert pipes.end()[0] == 0
 
 
-def test_a_session_is_kept_from_line_to_line(pipes: Pipes) -> None:
-    at = pipes.result("sandbox.session")
-    assert pipes.result("session.run", source="x = 20", **at)["outcome"] == "ok"
-    assert pipes.result("session.run", source="x + 1", **at)["value"] == 21
-    assert pipes.result("session.rollback", **at) == {"tool_calls": []}
-    (branch,) = pipes.result("session.branch", **at)["sessions"]
-    assert pipes.result("session.get", session=branch, name="x") == {"found": True, "value": 20}
-    assert pipes.result("session.close", session=branch) == {}
-    assert pipes.call("session.run", session=branch, source="x")["error"]["data"] == {"type": "SessionClosed"}
-
-
 def test_output_comes_while_the_step_runs_and_before_its_result(pipes: Pipes) -> None:
     at = pipes.result("sandbox.session")
     number = pipes.send("session.run", source=f"print('one')\n{ENDLESS}", stream=True, timeout=50, **at)
@@ -89,18 +78,6 @@ def test_output_comes_while_the_step_runs_and_before_its_result(pipes: Pipes) ->
     assert message == {"jsonrpc": "2.0", "method": "session.output", "params": params}
     assert pipes.result("session.cancel", **at) == {"cancelled": True}
     assert pipes.answer(number)["result"]["outcome"] == "cancelled"
-
-
-def test_sessions_run_side_by_side_and_each_is_stopped_alone(pipes: Pipes) -> None:
-    first, second = pipes.result("sandbox.session"), pipes.result("sandbox.session", policy="standard")
-    numbers = [pipes.send("session.run", source=ENDLESS, timeout=50, **at) for at in (first, second)]
-    for at in (first, second):
-        busy(pipes, at["session"])
-    assert pipes.result("session.cancel", **second) == {"cancelled": True}
-    assert pipes.answer(numbers[1])["result"]["outcome"] == "cancelled"
-    assert pipes.result("session.run", source="1 + 1", **second)["value"] == 2
-    assert pipes.result("session.cancel", **first) == {"cancelled": True}
-    assert pipes.answer(numbers[0])["result"]["state"] == "restored"
 
 
 def test_lines_of_ten_megabytes_and_of_more_than_is_read(pipes: Pipes) -> None:
@@ -142,13 +119,6 @@ def test_a_client_that_writes_and_does_not_read_is_waited_for() -> None:
         pipes.write(line[written % len(line) :] + line)
         assert pipes.read() == pipes.read()
         assert pipes.end() == (0, b"")
-
-
-def test_what_was_asked_is_answered_when_the_input_ends() -> None:
-    call = {"jsonrpc": "2.0", "id": 1, "method": "sandbox.run", "params": {"source": "print(6 * 7)"}}
-    done = subprocess.run(COMMAND, input=json.dumps(call).encode(), capture_output=True, timeout=PATIENCE)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert json.loads(done.stdout)["result"]["stdout"] == "42\n"
 
 
 def test_files_instead_of_pipes(tmp_path: Path) -> None:
@@ -198,11 +168,6 @@ def test_clients_name_the_policies_that_the_command_allows() -> None:
             error = pipes.call("sandbox.session", policy=name)["error"]
             assert error["data"] == {"type": "PolicyError"} and "calculator, plugin, standard" in error["message"]
         assert pipes.end() == (0, b"")
-
-
-def test_a_policy_that_is_none_is_told_before_anything_is_served() -> None:
-    done = subprocess.run([*COMMAND, "--policy", "nope"], stdin=subprocess.DEVNULL, capture_output=True)
-    assert done.returncode == 2 and done.stdout == b"" and b"no policy is called 'nope'" in done.stderr
 
 
 def test_a_client_that_leaves_a_socket_without_reading_ends_it() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from safeexec.agent.errors import TranscriptError
-from safeexec.agent.messages import Message, Messages, Reply, TokenUsage, ToolSpec, as_messages
+from safeexec.agent.messages import Message, Reply, TokenUsage, ToolSpec
 from safeexec.agent.models.base import NO_EVENTS, ModelEvents
 from safeexec.agent.transcript import read_replies
 from safeexec.common.text import estimate_tokens
@@ -30,9 +30,11 @@ class ScriptedModel:
     def name(self) -> str:
         return self._name
 
-    def complete(self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS) -> Reply:
+    def complete(
+        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
+    ) -> Reply:
         """Return the next reply of the script. Raises TranscriptError behind the last one."""
-        given = as_messages(messages)
+        given = list(messages)
         if self._keep:
             self.requests.append(tuple(given))
         scripted = next(self._replies, None)

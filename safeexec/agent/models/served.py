@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused, ModelUnavailable
-from safeexec.agent.messages import Message, Messages, Reply, ToolSpec, as_messages
+from safeexec.agent.messages import Message, Reply, ToolSpec
 from safeexec.agent.models.asking import ask_in_thread, out_of_time
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import TRANSIENT_STATUS, RetryRules, Transient, retry_after_seconds
@@ -65,7 +65,9 @@ class ServedModel(ABC):
     def name(self) -> str:
         return self._name
 
-    def complete(self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS) -> Reply:
+    def complete(
+        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
+    ) -> Reply:
         """Return one reply. ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot
         succeed.
         """
@@ -76,12 +78,12 @@ class ServedModel(ABC):
         )
 
     async def complete_async(
-        self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
+        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
     ) -> Reply:
         """As `complete`."""
         try:
             async with asyncio.timeout(events.seconds) as patience:
-                return await self._persist(as_messages(messages), tools, events)
+                return await self._persist(messages, tools, events)
         except TimeoutError:
             if not patience.expired():
                 raise
@@ -126,7 +128,7 @@ class ServedModel(ABC):
         """Return the meaning of an exception of this SDK, given the names of its class and of the bases of that."""
 
     async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
-        """Return one attempt. What the SDK raises leaves as what it means."""
+        """Make one attempt, and yield its texts. What the SDK raises leaves as what it means."""
         failure: Exception | None = None
         try:
             async with self._connect() as http, aclosing(self._replies(self._client(http), assembly, tools)) as texts:
@@ -222,7 +224,7 @@ def chat_message(message: Message, picture: Callable[[str], Any]) -> dict[str, A
 
 
 def chat_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
-    """Tools as chat completions take them."""
+    """Return the tools as chat completions take them."""
     return [
         {
             "type": "function",

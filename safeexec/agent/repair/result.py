@@ -1,4 +1,4 @@
-"""`RepairResult`: what a repair came to, and the way to the original and back."""
+"""`RepairResult`: what a repair came to, and the way to the original."""
 
 from __future__ import annotations
 
@@ -70,21 +70,11 @@ class RepairResult(OfRun):
         was changed there meanwhile or cannot be written. Nothing is committed, and no program of the repository runs.
         """
         if self._applied:
-            raise RepairError("applied already; revert() first")
+            raise RepairError("applied already")
         if not self.files:
             raise RepairError("nothing was changed, so there is nothing to apply")
         self._copy.apply(self.files)
         self._applied = True
-        return list(self.files)
-
-    def revert(self) -> list[str]:
-        """Undo `apply`: the files as they were; their paths. Raises RepairError, and changes nothing, where one of them
-        has changed since.
-        """
-        if not self._applied:
-            raise RepairError("nothing was applied")
-        self._copy.revert(self.files)
-        self._applied = False
         return list(self.files)
 
 

@@ -8,7 +8,6 @@ import inspect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from random import Random
 from time import monotonic
 from typing import Any
 
@@ -27,14 +26,11 @@ SHORTEST_SECONDS = 0.01
 
 @dataclass(frozen=True, slots=True)
 class SearchState:
-    """A state of the search, given to a proposer. `session` is to be looked at, not changed; `random` gives
-    the same numbers in each search with the same seed.
-    """
+    """A state of the search, given to a proposer. `session` is to be looked at, not changed."""
 
     session: Any
     node: SearchNode
     tree: SearchTree
-    random: Random
 
     @property
     def sources(self) -> list[str]:

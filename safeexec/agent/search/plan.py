@@ -1,5 +1,4 @@
-"""Plan the next step of a search from its tree. Pure: figures are handed in, and what is random comes from a
-seed.
+"""Plan the next step of a search from its tree. Pure: figures are handed in.
 
 Nothing here depends on the order in which programs end: the choice is made when all that were chosen before are
 recorded, and they are recorded in the order in which they were proposed.
@@ -10,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isnan
-from random import Random
 from typing import Literal
 
 from safeexec.agent.search.tree import FAILED, OPEN, UNSCORED, UNTRIED, SearchNode, SearchTree, rank
@@ -70,7 +68,6 @@ class Plan:
         width: int | None = None,
         depth: int | None = None,
         budget: Budget | None = None,
-        seed: int = 0,
         goal: float | None = None,
     ) -> None:
         if method not in DEPTH:
@@ -87,13 +84,12 @@ class Plan:
         self.width = WIDTH[method] if width is None else width
         self.depth = depth or DEPTH[method]
         self.budget = Budget() if budget is None else budget
-        self.seed = seed
         self.goal = goal
 
     # The budget
 
     def over(self) -> str | None:
-        """The reason why the search is over: `goal`, or the part of the budget that is used up; None: it is not."""
+        """Return why the search is over: `goal`, or the part of the budget that is used up; None: it is not."""
         best, spent, budget = self.tree.best, self.tree.spent, self.budget
         if self.goal is not None and best is not None and best.score is not None and best.score >= self.goal:
             return "goal"
@@ -107,10 +103,6 @@ class Plan:
     def _waiting(self) -> list[SearchNode]:
         return [node for node in self.tree.nodes if node.status == UNTRIED]
 
-    def random(self, node: SearchNode) -> Random:
-        """Return the same numbers for the same node, whoever asks and when."""
-        return Random(f"{self.seed}:{node.id}")
-
     # The next step
 
     def untried(self) -> list[SearchNode]:
@@ -119,7 +111,7 @@ class Plan:
         return waiting if left is None else waiting[: max(0, left - self.tree.spent.steps)]
 
     def select(self) -> list[SearchNode]:
-        """The states to go on from. Call it when nothing is untried. None of them: there is nothing left to try."""
+        """Return the states to go on from, where nothing is untried. None of them: there is nothing left to try."""
         if self.method == "best-of-n":
             return [] if self.tree.root.expanded else [self.tree.root]
         # The best `width` states of the least depth at which not all of these have been gone on from.
@@ -132,7 +124,7 @@ class Plan:
         return []
 
     def needed_states(self) -> list[SearchNode]:
-        """The nodes whose states will be needed, as far as can be told: the best one, and those to go on from next."""
+        """Return the nodes whose states will be needed: the best one, and those to go on from next."""
         best = self.tree.best
         ahead = [n for n in self.tree.nodes if n.status == OPEN and not n.expanded and n.depth < self.depth]
         ahead.sort(key=lambda node: (-node.depth, *rank(node)))
@@ -151,8 +143,8 @@ class Plan:
         return PROPOSALS if self.budget.steps is None else self.budget.steps - self.tree.spent.steps
 
     def proposed(self, node: SearchNode, sources: Iterable[str], problem: str = "") -> list[SearchNode]:
-        """Programs to try in the state of `node`; `problem`: why there are no more. The proposer is asked again where
-        the budget had no room for all, or where there are to be so many in one state, as long as it has new ones.
+        """Take programs to try in the state of `node`; `problem`: why there are no more. The proposer is asked again
+        where the budget had no room for all, or where there are to be so many in one state, as long as it has new ones.
         """
         left = self._steps_left()
         made = self.tree.add(node, sources)

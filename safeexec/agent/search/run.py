@@ -8,10 +8,9 @@ branches; any other is made again by running the programs that led there.
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from time import monotonic
 from typing import Any, Generic, TypeVar
@@ -224,7 +223,7 @@ class Search:
         return made
 
     async def _branch(self, wanted: list[tuple[Any, int]], checkpoints: str) -> list[Job]:
-        """So many branches of each session. Most run one program: ``off``, for nobody goes back in them."""
+        """Make so many branches of each session. Most run one program: ``off``, for nobody goes back in them."""
 
         async def branched(session: Any, count: int) -> Any:
             return await now_or_awaited(session.branch(count, checkpoints=checkpoints))
@@ -243,7 +242,7 @@ class Search:
         await self._revive(nodes)
         plan, tree = self.plan, self.tree
         asked = [node for node in nodes if node in self._live]
-        states = [jobs.SearchState(self._live[node], node, tree, plan.random(node)) for node in asked]
+        states = [jobs.SearchState(self._live[node], node, tree) for node in asked]
         proposing = [partial(jobs.propose, self._proposer, state, plan.room(state.node)) for state in states]
         for node, job in zip(asked, await self._do(*proposing), strict=True):
             sources, tokens, problem = job.result()
@@ -362,7 +361,7 @@ class Search:
             self.opened = [session for session in self.opened if id(session) not in gone]
 
     def _to_close(self) -> list[Any]:
-        """The sessions to be closed at the end: all but the best one."""
+        """Return the sessions to be closed at the end: all but the best one."""
         return [session for session in self.opened if session is not self.best]
 
 
@@ -386,10 +385,9 @@ def search(
     width: int | None = None,
     depth: int | None = None,
     workers: int = 1,
-    seed: int = 0,
     goal: float | None = None,
     timeout: float | None = None,
-    progress: bool | Callable[[SearchTree], object] = False,
+    progress: Callable[[SearchTree], object] = lambda tree: None,
     resume: SearchTree | None = None,
 ) -> SearchResult[S]:
     """Try programs in branches of `session`, score the states that they lead to, and keep the best one.
@@ -402,23 +400,22 @@ def search(
     higher the better, or a function of the session, or of session and result. Neither is to change the session.
 
     ``best-of-n`` tries `width` programs in one state. ``beam`` goes on from the `width` best states of each depth, down
-    to `depth`. `seed` is that of the random numbers that proposers are given. A program that fails is undone. A score
-    that raises, or is NaN, is none.
+    to `depth`. A program that fails is undone. A score that raises, or is NaN, is none.
 
     The search is over when `budget` is used up, when a score reaches `goal`, or when nothing is left to try; and at
     Ctrl-C, or when the sandbox dies: `why` of the result says it. Its `tree`, given as `resume`, is gone on with; it is
     changed in place while the search runs. With `workers`, programs, scores and proposers run in so many threads; the
     choice does not depend on which of them are done first. `timeout` in seconds is that of each program. `progress`
-    shows a line that grows, or is a function that gets the tree.
+    gets the tree after each round.
 
     `session` stays as it is. Every other session is closed but `best` of the result, which is the caller's to close.
     Raises ValueError and TypeError for arguments that make no sense.
     """
-    plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, seed=seed, goal=goal)
-    with ThreadPoolExecutor(_checked(workers), "safeexec-search") as pool, _reporting(progress) as tell:
+    plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, goal=goal)
+    with ThreadPoolExecutor(_checked(workers), "safeexec-search") as pool:
         doing = partial(_in_threads, pool if workers > 1 else None)
         result: SearchResult[S] = _at_once(
-            Search(session, propose, score, plan, doing, timeout=timeout, progress=tell).result()
+            Search(session, propose, score, plan, doing, timeout=timeout, progress=progress).result()
         )
         return result
 
@@ -433,10 +430,9 @@ async def async_search(
     width: int | None = None,
     depth: int | None = None,
     workers: int = 1,
-    seed: int = 0,
     goal: float | None = None,
     timeout: float | None = None,
-    progress: bool | Callable[[SearchTree], object] = False,
+    progress: Callable[[SearchTree], object] = lambda tree: None,
     resume: SearchTree | None = None,
 ) -> SearchResult[S]:
     """As `search`, on asyncio's event loop: `workers` programs at a time, proposers and scores may be asynchronous.
@@ -444,7 +440,7 @@ async def async_search(
     Cancelling the task stops the search, closes all that it has opened and raises; what it had found is in the tree
     that was given as `resume`.
     """
-    plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, seed=seed, goal=goal)
+    plan = Plan(resume or SearchTree(), method=method, width=width, depth=depth, budget=budget, goal=goal)
     places = asyncio.Semaphore(_checked(workers))
 
     async def one(job: Job) -> None:
@@ -460,8 +456,7 @@ async def async_search(
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
-    with _reporting(progress) as tell:
-        return await Search(session, propose, score, plan, doing, timeout=timeout, progress=tell).result()
+    return await Search(session, propose, score, plan, doing, timeout=timeout, progress=progress).result()
 
 
 async def _in_threads(pool: ThreadPoolExecutor | None, work: list[Job], search: Search) -> None:
@@ -487,23 +482,6 @@ def _stop(futures: list[Future[Any]], search: Search) -> None:
         for session in search.opened:
             session.cancel()
         wait(running, STOP_SECONDS)
-
-
-@contextmanager
-def _reporting(progress: bool | Callable[[SearchTree], object]) -> Iterator[Callable[[SearchTree], object]]:
-    """Tell the progress of a search to a function, or a person: one line of standard error, written anew."""
-    if callable(progress) or not progress:
-        yield progress or (lambda tree: None)
-        return
-    try:
-        yield _show
-    finally:
-        print(file=sys.stderr)
-
-
-def _show(tree: SearchTree) -> None:
-    best = None if tree.best is None else tree.best.score
-    print(f"\rsearch: {tree.spent.steps} programs, best {best}", end="", file=sys.stderr, flush=True)
 
 
 def _checked(workers: int) -> int:

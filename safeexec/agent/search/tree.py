@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from safeexec.common.text import one_line
 from safeexec.results import Result, in_words
@@ -62,14 +61,6 @@ class SearchNode:
         came = one_line(self.why_not.removeprefix("it failed: ").partition("\nhint:")[0], 80) or f"score {self.score}"
         return f"<SearchNode {self.id}: {one_line(self.source, 80)!r}: {self.status}, {came}, depth {self.depth}>"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The node as `json.dumps` takes it."""
-        parent = None if self.parent is None else self.parent.id
-        fields: dict[str, Any] = {"id": self.id, "parent": parent, "source": self.source, "depth": self.depth}
-        fields |= {"status": self.status, "score": _number(self.score), "problem": self.problem}
-        fields["expanded"] = self.expanded
-        return fields | {"result": None if self.result is None else self.result.to_dict()}
-
 
 @dataclass(slots=True)
 class Spent:
@@ -102,7 +93,7 @@ class SearchTree:
         return min(scored, key=rank, default=None)
 
     def add(self, parent: SearchNode, sources: Iterable[str]) -> list[SearchNode]:
-        """Programs to try in the state of `parent`, without those that it has already."""
+        """Add programs to try in the state of `parent`, without those that it has already."""
         known = {child.source for child in parent.children}
         made = []
         for source in dict.fromkeys(sources):
@@ -113,26 +104,12 @@ class SearchTree:
                 parent.children.append(made[-1])
         return made
 
-    def to_dict(self) -> dict[str, Any]:
-        """The tree as `json.dumps` takes it: the nodes in order, the number of the best one, the costs."""
-        best, spent = self.best, self.spent
-        return {
-            "nodes": [node.to_dict() for node in self.nodes],
-            "best": None if best is None else best.id,
-            "spent": asdict(spent),
-        }
-
     def __repr__(self) -> str:
         tried = sum(node.status != UNTRIED for node in self.nodes[1:])
         return f"<SearchTree: {tried} of {len(self.nodes) - 1} programs tried, best {self.best!r}>"
 
 
 def rank(node: SearchNode) -> tuple[float, int, tuple[int, ...]]:
-    """Sorts the best node first; of equals the one that takes fewer programs, and of these that proposed first."""
+    """Sort the best node first; of equals the one that takes fewer programs, and of these that proposed first."""
     assert node.score is not None
     return -node.score, node.depth, node.place
-
-
-def _number(score: float | None) -> float | str | None:
-    """JSON has no infinity."""
-    return score if score is None or abs(score) != float("inf") else str(score)

@@ -20,7 +20,7 @@ class AsyncPlugin(PluginAPI):
         await self.close()
 
     async def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """As `Plugin.call`. Cancelling the task stops the call. For a generator all its items, as a list."""
+        """Call an export as `Plugin.call` does; of a generator give all items, as a list. Cancelling stops the call."""
         return await self._called(name, args, kwargs, None)
 
     async def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
@@ -32,7 +32,7 @@ class AsyncPlugin(PluginAPI):
     invoke = awaited(Plugin.invoke)
 
     async def iterate(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """Return the items of a generator, one by one."""
+        """Yield the items of a generator, one by one."""
         result, items = await drive(self._core.invoke(name, args, kwargs, None))
         if not result.ok:
             raise failed(f"{self.name}.{name}()", result)

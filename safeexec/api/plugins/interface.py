@@ -39,13 +39,7 @@ def returns_of(of: Callable[..., Any] | inspect.Signature) -> Any:
     """Return what the interface says that a function gives; `Any` where it says nothing that values can be checked
     against.
     """
-    if isinstance(of, inspect.Signature):
-        hint = of.return_annotation
-    else:
-        try:
-            hint = typing.get_type_hints(of, include_extras=True).get("return", inspect.Signature.empty)
-        except Exception:  # a name that only a type checker knows
-            return Any
+    hint = _annotations(of).get("return", inspect.Signature.empty)
     if hint in (inspect.Signature.empty, object) or isinstance(hint, str) or not can_be_checked(_item(hint)):
         return Any
     return hint
@@ -53,14 +47,16 @@ def returns_of(of: Callable[..., Any] | inspect.Signature) -> Any:
 
 def hints_of(of: Callable[..., Any] | inspect.Signature) -> dict[str, Any]:
     """Return the hints of a function or signature that name classes of the host."""
+    return {name: hint for name, hint in _annotations(of).items() if not isinstance(hint, str) and _names_class(hint)}
+
+
+def _annotations(of: Callable[..., Any] | inspect.Signature) -> dict[str, Any]:
     if isinstance(of, inspect.Signature):
-        hints = {name: one.annotation for name, one in of.parameters.items()} | {"return": of.return_annotation}
-    else:
-        try:
-            hints = typing.get_type_hints(of, include_extras=True)
-        except Exception:  # a name that only a type checker knows
-            return {}
-    return {name: hint for name, hint in hints.items() if not isinstance(hint, str) and _names_class(hint)}
+        return {name: one.annotation for name, one in of.parameters.items()} | {"return": of.return_annotation}
+    try:
+        return typing.get_type_hints(of, include_extras=True)
+    except Exception:  # a name that only a type checker knows
+        return {}
 
 
 def _names_class(hint: Any) -> bool:
@@ -88,7 +84,7 @@ def given(
 
 
 def returned(hint: Any, what: str, result: Result) -> Result:
-    """The result with its value as the interface says; with a TypeError where it cannot be."""
+    """Return the result with its value as the interface says; with a TypeError where it cannot be."""
     try:
         return msgspec.structs.replace(
             result, value=made(f"{what} returned another type", "value", _item(hint), result.value)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import partial
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
@@ -47,6 +46,20 @@ OBJECTIONS = 20
 TURN_SECONDS = 3600.0
 
 
+class PluginOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a plugin is loaded: the keywords of `Sandbox.plugin`."""
+
+    exports: Exports | None
+    tools: Tools
+    state: State
+    timeout: float | None
+    name: str | None
+    settings: Mapping[str, Any] | None
+    api: int | None
+    record: Any
+    limits: Mapping[str, Any]
+
+
 class Staying(NamedTuple):
     """What the core gives for an object that stays in the plugin; its API makes a `Handle` of it."""
 
@@ -54,55 +67,30 @@ class Staying(NamedTuple):
     opaque: Opaque
 
 
-class _PluginCall:
-    """One call under way. `plugin` is None when it is over."""
-
-    __slots__ = ("plugin",)
-
-    def __init__(self, plugin: PluginCore) -> None:
-        self.plugin: PluginCore | None = plugin
-
-
-_inside: ContextVar[tuple[_PluginCall, ...]] = ContextVar("safeexec_calls", default=())
-"""The calls for which this thread or task waits, or a tool that one of them made. Some may be over: a call that is
-cancelled ends in another task.
+_inside: ContextVar[tuple[list[PluginCore], ...]] = ContextVar("safeexec_calls", default=())
+"""The calls for which this thread or task waits, or a tool that one of them made: each holds its plugin. Some may be
+over, and empty: a call that is cancelled ends in another task.
 """
 
 
 class PluginCore:
     """One plugin without its I/O."""
 
-    def __init__(
-        self,
-        sandbox: RecordedSandbox,
-        source: Source,
-        *,
-        exports: Exports | None,
-        tools: Tools,
-        state: State,
-        timeout: float | None,
-        name: str | None,
-        limits: Mapping[str, Any],
-        settings: Mapping[str, Any] | None = None,
-        api: int | None = None,
-        record: Any = None,
-    ) -> None:
-        if state not in ("keep", "fresh"):
-            raise PluginError(f"state={state!r}: a plugin's state is 'keep' or 'fresh'")
+    def __init__(self, sandbox: RecordedSandbox, source: Source, options: PluginOptions) -> None:
+        if options.state not in ("keep", "fresh"):
+            raise PluginError(f"state={options.state!r}: a plugin's state is 'keep' or 'fresh'")
         self._sandbox = sandbox
         self._source = source
-        self._wanted = exports
-        self._name = name
-        self._tools = tools_from(tools)
-        self._limits = {**limits, **({"checkpoints": "off"} if state == "fresh" else {})}
-        self._timeout = timeout
+        self._options = options
+        self._tools = tools_from(options.tools)
+        self._settings = dict(options.settings or {})
+        self._timeout = options.timeout
         self._turnstile = Turnstile(1)
-        self._settings = dict(settings or {})
-        self._api = api
-        self._record = None if record is False else record
+        self._call: list[PluginCore] = []
+        """The call that has its turn: it holds the plugin until it is over."""
+        self.state: State = options.state
         self._recording: SessionRecording | None = None
         self._released: deque[HeldPlace] = deque()
-        self.state = state
         self.definition = self._defined(source)
         self.exports: dict[str, m.Export] = {}
         self._loaded: Loaded | None = None
@@ -115,10 +103,10 @@ class PluginCore:
         """What it gives, by the interface."""
 
     def _defined(self, source: Source) -> Definition:
-        definition = define(source, exports=self._wanted, name=self._name)
-        manifest = definition.manifest
-        if self._api is not None and manifest.api is not None and manifest.api != self._api:
-            raise PluginError(f"{definition.title} is written for api {manifest.api}; this host has {self._api}")
+        definition = define(source, exports=self._options.exports, name=self._options.name)
+        manifest, api = definition.manifest, self._options.api
+        if api is not None and manifest.api is not None and manifest.api != api:
+            raise PluginError(f"{definition.title} is written for api {manifest.api}; this host has {api}")
         setting_values(definition.title, manifest.settings, self._settings)
         wanted = manifest.policy
         if wanted is not None and wanted != self._sandbox.policy.name:
@@ -130,15 +118,14 @@ class PluginCore:
 
     def load(self) -> Core[None]:
         """Run the plugin's main module. Raises `PluginError`; what was loaded before stays in service then."""
-        loaded = Loaded(
-            (yield from self._sandbox.new_session(**{"label": self.definition.name, **self._limits})),
-            fresh=self.state == "fresh",
-        )
+        fresh = self.state == "fresh"
+        limits = {"label": self.definition.name, **self._options.limits, **({"checkpoints": "off"} if fresh else {})}
+        loaded = Loaded((yield from self._sandbox.new_session(**limits)), fresh=fresh)
         try:
-            if self._record is not None:
+            if self._options.record not in (None, False):
                 self._follow(loaded.core)
             exports = yield from self._install(loaded.core)
-            if self.state == "fresh":
+            if fresh:
                 yield from loaded.freeze()
         except BaseException:
             yield from loaded.close()
@@ -154,7 +141,7 @@ class PluginCore:
         if self._recording is None:
             from safeexec.recordings import recorder  # with the modules of recordings
 
-            self._recording = recorder.record(core, self._record)
+            self._recording = recorder.record(core, self._options.record)
         elif self._recording.over:
             raise RecordingError(
                 f"the session of {self.definition.name} was closed, and its recording ended with that: load it anew, "
@@ -208,7 +195,7 @@ class PluginCore:
     def reload(self, source: Source | None) -> Core[None]:
         """Load the plugin again, from the same place or from `source`; on an error the old one stays."""
         before = self.definition
-        call = yield from self._turn()
+        yield from self._turn()
         try:
             self.definition = self._defined(self._source if source is None else source)
             self._items += 1
@@ -217,7 +204,7 @@ class PluginCore:
             self.definition = before
             raise
         finally:
-            self._leave(call)
+            self._leave()
         if source is not None:
             self._source = source
 
@@ -244,7 +231,7 @@ class PluginCore:
             raise PluginError(f"{name!r} cannot be called from outside: its name begins with an underscore")
         self._hints = self.definition.hints.get(name, {}) if held is None else {}
         self._returns = self.definition.returns.get(name, Any) if held is None else Any
-        call = yield from self._turn()
+        yield from self._turn()
         try:
             if self._streaming and self._loaded is not None:
                 yield from self._loaded.leave()
@@ -273,7 +260,7 @@ class PluginCore:
                 return result, self._items
             return self._with_path(self._received((yield from loaded.after(result)), loaded, name)), 0
         finally:
-            self._leave(call)
+            self._leave()
 
     def _without(
         self,
@@ -321,7 +308,7 @@ class PluginCore:
         return msgspec.structs.replace(result, error=msgspec.structs.replace(error, file=path))
 
     def release(self, place: HeldPlace) -> None:
-        """The host let go of an object of the plugin's; told with the next call. From any thread."""
+        """Note that the host let go of an object of the plugin's; told with the next call. From any thread."""
         self._released.append(place)
 
     def _to_release(self, loaded: Loaded) -> list[int]:
@@ -334,7 +321,7 @@ class PluginCore:
 
     def proceed(self, number: int, name: str, *, close: bool) -> Core[tuple[Result | None, bool]]:
         """Return the next item of generator `number`, which the function `name` gave, and whether there is one."""
-        call = yield from self._turn()
+        yield from self._turn()
         try:
             if number != self._items or self._loaded is None:
                 if close:
@@ -350,28 +337,27 @@ class PluginCore:
             self._streaming = False
             return self._with_path((yield from loaded.after(result))), False
         finally:
-            self._leave(call)
+            self._leave()
 
-    def _turn(self) -> Core[_PluginCall]:
-        """Return one call at a time: threads and tasks that call one plugin wait for each other, first come first
-        served.
+    def _turn(self) -> Core[None]:
+        """Wait for the turn of a call: threads and tasks that call one plugin wait for each other, first come first
+        served. Raises `PluginError`.
 
         A tool that calls the plugin which called it would wait for itself.
         """
-        under_way = [call for call in _inside.get() if call.plugin is not None]
-        if any(call.plugin is self for call in under_way):
+        under_way = [call for call in _inside.get() if call]
+        if [self] in under_way:
             raise PluginError(
                 f"{self.definition.name} is waiting for the tool that calls it now: a plugin cannot be called from its "
                 "own tools; load it a second time for that"
             )
         if not (yield from self._turnstile.enter(monotonic() + TURN_SECONDS)):
             raise PluginError(f"{self.definition.name} was busy for {TURN_SECONDS:.0f} s")
-        call = _PluginCall(self)
-        _inside.set((*under_way, call))
-        return call
+        self._call = [self]
+        _inside.set((*under_way, self._call))
 
-    def _leave(self, call: _PluginCall) -> None:
-        call.plugin = None
+    def _leave(self) -> None:
+        self._call.clear()
         self._turnstile.leave()
 
     def _living(self) -> Core[Loaded]:
@@ -483,9 +469,7 @@ class Plugin(PluginAPI):
     def __enter__(self) -> Plugin:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
@@ -512,7 +496,7 @@ class Plugin(PluginAPI):
         *,
         timeout: float | None = None,
     ) -> Core[Result]:
-        """As `call`, but gives the whole `Result` (output, usage, tool calls) and raises nothing for what the plugin
+        """Call an export, and give the whole `Result` (output, usage, tool calls). Raises nothing for what the plugin
         does.
         """
         result, items = yield from self._core.invoke(name, args, dict(kwargs or {}), timeout)

@@ -101,11 +101,11 @@ class Loaded:
         return self.core.processes.born != self._born
 
     def installed(self) -> None:
-        """The plugin has been loaded into the process that there is now."""
+        """Note that the plugin has been loaded into the process that there is now."""
         self._born = self.core.processes.born
 
     def after(self, result: Result) -> Core[Result]:
-        """A call has ended. In a fresh plugin its process goes, with whatever the call left in it."""
+        """Return the result of a call that has ended. In a fresh plugin its process goes, with what the call left."""
         if result.state == "kept":
             yield from self.leave()
         elif self.started_over:

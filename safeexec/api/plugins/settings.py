@@ -34,7 +34,7 @@ class Setting(Struct, forbid_unknown_fields=True, frozen=True):
     description: str = ""
 
     def __str__(self) -> str:
-        """``float from 0 to 1 = 0.2 (what is added)``."""
+        """Return it in words: ``float from 0 to 1 = 0.2 (what is added)``."""
         kind = self.type if self.choices is None else " | ".join(map(repr, self.choices))
         default = "" if self.default is UNSET else f" = {short_repr(self.default, _SHOWN)}"
         meaning = f" ({shorten(self.description, _SHOWN)})" if self.description else ""
@@ -63,7 +63,7 @@ class Setting(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def wrong_defaults(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str]]:
-    """(setting, what is wrong with its default) in a manifest."""
+    """Yield settings of a manifest, each with what is wrong with its default."""
     for name, setting in settings.items():
         if setting.default is not UNSET and (problem := setting.problem(setting.default)):
             yield name, problem

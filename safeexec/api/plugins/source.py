@@ -192,7 +192,7 @@ def _is_path(text: str) -> bool:
 
 
 def _read_directory(top: int, path: Path, find_policy: bool) -> tuple[Manifest, dict[str, str], dict[str, str]]:
-    """Whoever wrote the plugin filled the directory: every file is read below its descriptor, no link is followed."""
+    """Read a directory that whoever wrote the plugin filled: each file below its descriptor, no link is followed."""
     name = _name_for(path.name)
     written: tuple[str, str] | None = None
     modules: dict[str, str] = {}

@@ -67,13 +67,13 @@ def check_arguments(given: Mapping[str, Any]) -> None:
             raise ValueError(f"{name}={value!r}: {takes.words}")
 
 
-def unexpected(face: str, unknown: Mapping[str, object], known: Iterable[str]) -> TypeError:
+def unexpected(kind: str, unknown: Mapping[str, object], known: Iterable[str]) -> TypeError:
     """Return what to raise for keywords that a sandbox does not have. A limit is one of its sessions."""
     name, value = next(iter(unknown.items()))
     if name in Limits.__struct_fields__:
         text = f"{name}={value!r:.60}"
         return TypeError(
-            f"{face}() has no keyword {name!r}: a limit is a keyword of a session, sandbox.session({text}), or part of "
+            f"{kind}() has no keyword {name!r}: a limit is a keyword of a session, sandbox.session({text}), or part of "
             f"the policy, Policy.load(...).replace({text})"
         )
-    return TypeError(f"{face}() has no keyword {name!r}; it takes {', '.join(known)}")
+    return TypeError(f"{kind}() has no keyword {name!r}; it takes {', '.join(known)}")

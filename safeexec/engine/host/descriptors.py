@@ -41,7 +41,7 @@ def _ledger() -> _Ledger:
 
 @contextmanager
 def reserved() -> Iterator[None]:
-    """While a session opens. Raises `SandboxBusy` where there are too few descriptors for one more."""
+    """Reserve descriptors while a session opens. Raises `SandboxBusy` where there are too few for one more."""
     ledger = _ledger()
     with ledger.lock:
         if (most := _most()) is not None and (left := _left(ledger, most)) < SESSION_DESCRIPTORS:
@@ -77,6 +77,6 @@ def _most() -> int | None:
 
 
 def _left(ledger: _Ledger, most: int) -> int:
-    """Descriptors that nobody has or needs: a session that opens has some of its own already, which count twice."""
+    """Return the descriptors that nobody needs: a session that opens has some of its own already, which count twice."""
     needed = SESSION_DESCRIPTORS * ledger.coming + RESERVED_DESCRIPTORS * ledger.open
     return most - processes.open_descriptors() - needed

@@ -326,11 +326,11 @@ class SandboxCore:
         if not new:
             raise SessionClosed(f"there is no session of {label!r}")
         if state is not None and os.path.exists(state):
-            return self._restored(state, None, label=label, **keywords)
+            return self.restore(state, None, label=label, **keywords)
         return self.new_session(label=label, **keywords)
 
     def follow(self, session: SessionCore) -> None:
-        """A session was opened, and has run nothing yet."""
+        """Note that a session was opened, and has run nothing yet."""
 
     def record(
         self, session: SessionCore, record: Any, *, origin: TemplateCore | None = None, state: bytes | None = None
@@ -348,35 +348,33 @@ class SandboxCore:
         """Called now and then from the thread for idle sessions."""
 
     def admit(self, session: SessionCore, seconds: float | None) -> Core[None]:
-        """A place for a session that comes back from the store. Raises `SandboxBusy`."""
+        """Wait for a place for a session that comes back from the store. Raises `SandboxBusy`."""
         yield from self._enter(session.label, self._queue_seconds if seconds is None else seconds)
         self._places.take(session)
 
     def session_resumed(self, session: SessionCore) -> None:
-        """It has a process again, after it was left to the store."""
+        """Count a session that has a process again, after it was left to the store."""
         if session not in self._open:
             session.watch_anew()
             with descriptors.reserved():
                 self.session_opened(session)
 
     def session_suspended(self, session: SessionCore) -> None:
-        """It is left to the store, and has nothing here until it is used again."""
+        """Let go of a session that is left to the store: it has nothing here until it is used again."""
+        self._let_go(session)
+        session.rests = False
+
+    def _let_go(self, session: SessionCore) -> None:
+        """Give the place and the descriptors of a session to others: it has nothing here any more."""
         if session in self._open:
             self._open.discard(session)
             self._awake.discard(session)
             descriptors.count(0 if session.rests else -1)
-            session.rests = False
-            session.watched.close()
+        session.watched.close()
         self._places.closed(session)
         self.replenish()
 
-    def restore(self, path: str | os.PathLike[str], timeout: float | None, record: Any = None) -> Core[SessionCore]:
-        """Return a session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing
-        can be recorded.
-        """
-        return self._restored(path, timeout, record)
-
-    def _restored(
+    def restore(
         self,
         path: str | os.PathLike[str],
         timeout: float | None,
@@ -384,7 +382,10 @@ class SandboxCore:
         namespace: Mapping[str, Any] | None = None,
         **tightened: Any,
     ) -> Core[SessionCore]:
-        """`restore`, with the keywords of `new_session`. `namespace` has the variables that the state lacks."""
+        """Return a session that goes on from a saved state. `namespace` has the variables that the state lacks, and
+        further keywords are those of `new_session`. Raises `StateFileError`, and `RecordingError` where nothing can be
+        recorded.
+        """
         if _is_asked_for(record) and tightened.get("template") is not None:
             raise RecordingError(
                 "a recording begins with a saved state or a template, not with both: leave out `record` or `template`"
@@ -432,37 +433,31 @@ class SandboxCore:
         session.watched.open()
 
     def session_wakes(self, session: SessionCore) -> None:
-        """It is used again, and will have processes. Raises `SandboxBusy` where there are too few descriptors."""
+        """Count a session that is used again. Raises `SandboxBusy` where there are too few descriptors."""
         with descriptors.reserved():
             self._rouse(session)
 
     def look_after(self, session: SessionCore) -> None:
-        """No caller has it any more: it is to be closed soon, also if it rests."""
+        """Have a session closed soon that no caller has any more, also if it rests."""
         if session in self._open:
             self._awake.add(session)
 
     def session_rests(self, session: SessionCore) -> None:
-        """It has given up its process: until it wakes nobody looks at it, but for how long it has rested."""
+        """Count a session that has given up its process: until it wakes only its idle time is looked at."""
         self._awake.discard(session)
         descriptors.count(-1)
         session.watched.close()
 
     def session_closed(self, session: SessionCore) -> None:
-        if session in self._open:
-            self._open.discard(session)
-            self._awake.discard(session)
-            descriptors.count(0 if session.rests else -1)
         self._labels.closed(session)
-        session.watched.close()
         if session.effects is not None:
             session.effects.closed()
         if session.recorder is not None:
             session.recorder.closed(session)
-        self._places.closed(session)
-        self.replenish()
+        self._let_go(session)
 
     def open_sessions(self, *, awake: bool = False) -> list[SessionCore]:
-        """Those of callers: not the ones that hold the states of templates. `awake`: none that rest."""
+        """Return those of callers: not the ones that hold the states of templates. `awake`: none that rest."""
         held = self._templates.sessions() if self._templates is not None else []
         return [session for session in list(self._awake if awake else self._open) if session not in held]
 
@@ -584,11 +579,11 @@ class SandboxCore:
         return number, channel
 
     def problem(self, number: int) -> str:
-        """Why process `number` could not be made, in the zygote's words."""
+        """Return why process `number` could not be made, in the zygote's words."""
         return self._zygote.problem(number) if self._zygote is not None else ""
 
     def steps_lost(self, count: int) -> None:
-        """Steps of a session came out otherwise when they were repeated."""
+        """Count, and log, steps of a session that came out otherwise when they were repeated."""
         self.undo[2] += count
         logging: Any = sys.modules.get("logging")
         if logging is not None:
@@ -597,8 +592,7 @@ class SandboxCore:
             )
 
     def session_began(self) -> None:
-        """A session has done its first step. Where sessions come and go, ask for a spare child before the next one
-        comes.
+        """Ask for a spare child, where sessions come and go, as a session has done its first step: the next one comes.
 
         The first session's next step would share a core with the spare (500 calls of a tool took a quarter longer):
         there `watch.idle` asks for it a moment later.

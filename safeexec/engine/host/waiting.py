@@ -161,8 +161,8 @@ def ending(size: int, call: Callable[[], R]) -> Core[R]:
 
 
 def weight(value: Any) -> int:
-    """About how large a value of the host is: its items, and the characters of its texts. What is nothing of Python's
-    own (an array, a frame) counts as large; beyond `AT_ONCE` it counts no further.
+    """Return about how large a value of the host is: its items, and the characters of its texts. What is nothing of
+    Python's own (an array, a frame) counts as large; beyond `AT_ONCE` it counts no further.
     """
     kind = type(value)
     if kind in _SCALARS:

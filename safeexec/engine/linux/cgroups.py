@@ -56,7 +56,7 @@ class Group:
         return int(events.get("oom_kill", 0))
 
     def cpu_seconds(self) -> float:
-        """CPU time of all that have ever been in it, those that have ended included."""
+        """Return the CPU time of all that have ever been in it, those that have ended included."""
         first = _read(f"{self.path}/cpu.stat").partition("\n")[0]
         return int(first.partition(" ")[2]) / 1e6
 
@@ -191,7 +191,7 @@ def _is_marked(place: str) -> bool:
 
 
 def _remove_stale(place: str) -> None:
-    """Groups of hosts that were killed: all in them has ended with their hosts, only the directories are left."""
+    """Remove the groups of hosts that were killed: all in them has ended, only the directories are left."""
     with os.scandir(place) as entries:
         names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     for name in names:

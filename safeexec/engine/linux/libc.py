@@ -34,12 +34,12 @@ def check(result: int, what: str) -> int:
 
 
 def call(number: int, what: str, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, f: int = 0) -> int:
-    """System call `number`; an error raises OSError that names `what`."""
+    """Make system call `number`; an error raises OSError that names `what`."""
     return check(raw_syscall(number, a, b, c, d, e, f), what)
 
 
 def syscall(name: str, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, f: int = 0) -> int:
-    """System call `name`. Raises OSError (ENOSYS where the kernel or this machine's table lacks it)."""
+    """Make system call `name`. Raises OSError (ENOSYS where the kernel or this machine's table lacks it)."""
     return check(raw_syscall(numbers().get(name, -1), a, b, c, d, e, f), name)
 
 
@@ -55,7 +55,7 @@ class Call(NamedTuple):
 
 
 def prepared(name: str, *arguments: int, what: str | None = None, memory: object = None) -> Call:
-    """System call `name`, for `make`."""
+    """Return system call `name`, for `make`."""
     return Call(what or name, (numbers().get(name, -1), *arguments, *[0] * (6 - len(arguments))), memory)
 
 
@@ -67,7 +67,7 @@ def make(calls: Iterable[Call]) -> None:
 
 
 def prctl(option: int, argument: int = 0) -> int:
-    """prctl(2). Raises OSError."""
+    """Call prctl(2). Raises OSError."""
     result: int = _prctl(option, argument, 0, 0, 0)
     return check(result, f"prctl({option})")
 

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterable
 
 from safeexec.engine.linux.libc import AT_FDCWD, Call, address, check, libc, make, prepared, syscall, write_file
+from safeexec.engine.linux.processes import setting_dumpable
 from safeexec.engine.syscalls.numbers import numbers
 
 KINDS = {
@@ -46,12 +47,13 @@ def unsharing(kinds: Iterable[str]) -> Call:
     return prepared("unshare", flags)
 
 
-def map_user(uid: int, gid: int, *, deny_setgroups: bool = True) -> None:
-    """Map one uid and gid to themselves, in the user namespace just entered. Raises OSError.
+def enter_user_namespace(uid: int, gid: int, *, deny_setgroups: bool = True) -> None:
+    """Enter a new user namespace in which one uid and gid are mapped to themselves. Raises OSError.
 
-    The process must be dumpable, or its files in /proc belong to root. setgroups must be denied first (once: nested
-    namespaces inherit it), or an unprivileged process may not map a group.
+    The process must be dumpable, or its files in /proc belong to root: it is so from then on. setgroups must be denied
+    first (once: nested namespaces inherit it), or an unprivileged process may not map a group.
     """
+    make([setting_dumpable(True), unsharing(["user"])])
     if deny_setgroups:
         write_file("/proc/self/setgroups", b"deny")
     write_file("/proc/self/gid_map", b"%d %d 1" % (gid, gid))
@@ -59,7 +61,7 @@ def map_user(uid: int, gid: int, *, deny_setgroups: bool = True) -> None:
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    """mount(2). Raises OSError that names the target."""
+    """Call mount(2). Raises OSError that names the target."""
     result = libc.mount(
         source.encode(), target.encode(), kind and kind.encode(), ctypes.c_ulong(flags), data and data.encode()
     )
@@ -142,6 +144,6 @@ def leave_old_root() -> None:
     os.rmdir(_OLD_ROOT)
 
 
-def seal_root() -> None:
+def make_root_read_only() -> None:
     """Make the tmpfs of the root read-only; mounts beneath keep their own flags. Raises OSError."""
     set_flags("/", MOUNT_READ_ONLY | MOUNT_NOSUID | MOUNT_NODEV, recursive=False)

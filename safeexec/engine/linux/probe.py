@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
-from safeexec.engine.linux import landlock, namespaces, notify, processes, seccomp
+from safeexec.engine.linux import landlock, namespaces, notify, seccomp
 from safeexec.engine.linux.libc import raw_syscall
 from safeexec.engine.syscalls import allow, refuse
 from safeexec.engine.syscalls.numbers import MACHINES, machine, numbers
@@ -74,7 +74,7 @@ def begin() -> None:
 
 
 def give_up() -> None:
-    """Nobody waits any more for what `begin` has begun."""
+    """End what `begin` has begun: nobody waits for it any more."""
     with contextlib.suppress(IndexError):
         _begun.pop().end()
 
@@ -113,7 +113,7 @@ class _Trial:
         os.close(write_end)
 
     def result(self) -> Probe:
-        """Its answers, once; it has ended then."""
+        """Return its answers, once; it has ended then."""
         answers = _parse(_read_all(self._read_end, time.monotonic() + TIMEOUT_SECONDS))
         self.end()
         abi = landlock.abi() if answers.get("landlock", _NOT_TRIED).works else 0
@@ -239,9 +239,8 @@ def _act_seccomp() -> None:
     """Refuse one call by its own errno, then make it."""
     if machine() not in MACHINES:
         raise OSError(errno.ENOSYS, f"no system call table for {machine()}")
-    seccomp.set_no_new_privs()
     names = dict.fromkeys(numbers(), allow()) | {"getpriority": refuse()}
-    seccomp.install(seccomp.prepare(seccomp.build(names)))
+    seccomp.install(names)
     import ctypes
 
     ctypes.set_errno(0)
@@ -299,10 +298,7 @@ def _change_user() -> None:
 
 
 def _enter_user_namespace() -> None:
-    uid, gid = os.getuid(), os.getgid()
-    processes.set_dumpable(True)
-    namespaces.unshare(["user"])
-    namespaces.map_user(uid, gid)
+    namespaces.enter_user_namespace(os.getuid(), os.getgid())
 
 
 def _cover() -> None:
@@ -323,6 +319,6 @@ def _shared_namespaces(report: _Reporter) -> None:
         namespaces.bind("/dev/null", devices=True)
         namespaces.mount_proc()
         namespaces.leave_old_root()
-        namespaces.seal_root()
+        namespaces.make_root_read_only()
 
     _in_a_fork(lambda: report.attempt("mount", act))

@@ -1,6 +1,6 @@
 """Processes: pidfds and what they tell, death signals, subreapers, descriptors, and who sent a message.
 
-`PidfdInfo` needs 6.13, its exit information 6.15; the signal to a whole process group by pidfd 6.9.
+Exit information needs 6.15; the signal to a whole process group by pidfd 6.9.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 _PIDFD_SIGNAL_PROCESS_GROUP = 1 << 2
 # PIDFD_GET_INFO = _IOWR(0xFF, 11, 64 bytes); a later kernel fills as much as the size in the number asks for
 _PIDFD_GET_INFO = 3 << 30 | 64 << 16 | 0xFF << 8 | 11
-_INFO_PID, _INFO_EXIT = 1 << 0, 1 << 3
+_INFO_EXIT = 1 << 3
 _PF_EXITING = 1 << 2
 SCM_RIGHTS, SCM_CREDENTIALS, SCM_PIDFD = 1, 2, 4
 SO_PASSCRED, SO_PASSPIDFD = 16, 76
@@ -43,11 +43,6 @@ _TGID = re.compile(rb"^Tgid:\s+(\d+)", re.M)
 def open_descriptors() -> int:
     """Tell how many descriptors this process has. Since 6.2 the directory has that size; to list 15,000 takes 10 ms."""
     return os.stat("/proc/self/fd").st_size or len(os.listdir("/proc/self/fd"))
-
-
-def pidfd_send_signal(descriptor: int, number: int, *, group: bool = False) -> None:
-    """Signal a process, or (6.9) its whole process group. Raises OSError (EINVAL: the kernel knows no groups here)."""
-    syscall("pidfd_send_signal", descriptor, number, 0, _PIDFD_SIGNAL_PROCESS_GROUP if group else 0)
 
 
 def has_ended(descriptor: int) -> bool:
@@ -71,26 +66,19 @@ def kill(descriptor: int) -> bool:
     return send_signal(descriptor, signal.SIGKILL)
 
 
-class PidfdInfo(NamedTuple):
-    """What the kernel says about the process of a pidfd. `exit_status` is a wait status, None while it lives."""
-
-    pid: int
-    tgid: int
-    ppid: int
-    exit_status: int | None
-
-
-def pidfd_info(descriptor: int) -> PidfdInfo | None:
-    """Ask PIDFD_GET_INFO of any process, also one that another has reaped; None where the kernel does not know."""
+def exit_status(descriptor: int) -> int | None:
+    """Return the wait status of the process of a pidfd, though another has reaped it. None while it lives, and where
+    the kernel does not know: it keeps that from 6.15 on.
+    """
     buffer = bytearray(64)
-    struct.pack_into("=Q", buffer, 0, _INFO_PID | _INFO_EXIT)
+    struct.pack_into("=Q", buffer, 0, _INFO_EXIT)
     try:
         fcntl.ioctl(descriptor, _PIDFD_GET_INFO, buffer)
-    except OSError:  # ENOTTY, EINVAL before 6.13; ESRCH: reaped before the kernel kept exit information (6.15)
+    except OSError:  # ENOTTY, EINVAL before 6.13; ESRCH: reaped before the kernel kept exit information
         return None
-    mask, _cgroup, pid, tgid, ppid = struct.unpack_from("=QQIII", buffer, 0)
+    (mask,) = struct.unpack_from("=Q", buffer, 0)
     status: int = struct.unpack_from("=i", buffer, 60)[0]
-    return PidfdInfo(pid, tgid, ppid, status if mask & _INFO_EXIT else None)
+    return status if mask & _INFO_EXIT else None
 
 
 def cpu_clock(pid: int) -> int:
@@ -228,16 +216,6 @@ def _close_range(first: int, last: int) -> None:
         os.closerange(first, min(last, 1 << 16) + 1)
 
 
-class Ancillary(NamedTuple):
-    """What the kernel attached to a message. `pid` is as the receiver's pid namespace counts, 0 if out of sight."""
-
-    pid: int | None
-    uid: int | None
-    gid: int | None
-    pidfd: int | None
-    descriptors: tuple[int, ...]
-
-
 IDENTITY_SPACE = socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4)
 """Room in ``recvmsg`` for the credentials and the pidfd of a sender, and for nothing more."""
 
@@ -251,48 +229,43 @@ def pass_identity(sock: socket.socket, on: bool) -> None:
         return
 
 
-def parse_ancillary(messages: Iterable[tuple[int, int, bytes]]) -> Ancillary:
-    """Read what ``recvmsg`` of a Unix socket attached. The caller owns (and closes) every descriptor in the result."""
-    pid = uid = gid = pidfd = None
-    descriptors = array.array("i")
-    for _, kind, data in messages:
-        if kind == SCM_CREDENTIALS and len(data) >= 12:
-            pid, uid, gid = struct.unpack_from("=iII", data)
-        elif kind == SCM_PIDFD and len(data) >= 4:
-            (pidfd,) = struct.unpack_from("=i", data)
-        elif kind == SCM_RIGHTS:
-            descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
-    return Ancillary(pid, uid, gid, pidfd if pidfd is None or pidfd >= 0 else None, tuple(descriptors))
+Messages = Iterable[tuple[int, int, bytes]]
+"""What ``recvmsg`` of a Unix socket gives besides the data: level, kind and content."""
 
 
-def take_descriptors(
-    messages: Iterable[tuple[int, int, bytes]],
-) -> tuple[tuple[int, ...], list[tuple[int, int, bytes]]]:
+def take_descriptors(messages: Messages) -> tuple[tuple[int, ...], list[tuple[int, int, bytes]]]:
     """Return the descriptors that came with a message, the caller's to close, and the rest of what came with it."""
-    rest = list(messages)
-    carried = [message for message in rest if message[:2] == (socket.SOL_SOCKET, SCM_RIGHTS)]
-    return parse_ancillary(carried).descriptors, [message for message in rest if message not in carried]
+    descriptors, rest = array.array("i"), []
+    for message in messages:
+        if message[:2] == (socket.SOL_SOCKET, SCM_RIGHTS):
+            descriptors.frombytes(message[2][: len(message[2]) - len(message[2]) % descriptors.itemsize])
+        else:
+            rest.append(message)
+    return tuple(descriptors), rest
 
 
-def sender(messages: Iterable[tuple[int, int, bytes]]) -> tuple[int, int]:
+def sender(messages: Messages) -> tuple[int, int]:
     """Return (pid, pidfd) of who sent a message, as the kernel says. The pidfd is the caller's to close.
 
     Descriptors that the sender attached are closed: nothing is accepted from a child. Raises ProcessLookupError if the
     sender is out of sight or gone.
     """
-    ancillary = parse_ancillary(messages)
-    for descriptor in ancillary.descriptors:
+    pid, pidfd = 0, -1
+    descriptors, rest = take_descriptors(messages)
+    for descriptor in descriptors:
         os.close(descriptor)
-    if ancillary.pidfd is not None:
-        if not ancillary.pid:
-            os.close(ancillary.pidfd)
-            raise ProcessLookupError("the kernel names no sender")
-        return ancillary.pid, ancillary.pidfd
+    for _, kind, data in rest:
+        if kind == SCM_CREDENTIALS and len(data) >= 12:
+            pid, _, _ = struct.unpack_from("=iII", data)
+        elif kind == SCM_PIDFD and len(data) >= 4:
+            (pidfd,) = struct.unpack_from("=i", data)
     # A number alone may be another process's by now. Where the kernel passes pidfds, one is missing when the sender has
-    # been reaped, or sent descriptors that took its place: SCM_RIGHTS comes first.
-    if not ancillary.pid or _pidfds_pass():
+    # been reaped, or sent descriptors that took its place: SCM_RIGHTS comes first. 0: it is out of sight.
+    if not pid or (pidfd < 0 and _pidfds_pass()):
+        if pidfd >= 0:
+            os.close(pidfd)
         raise ProcessLookupError("the kernel names no sender")
-    return ancillary.pid, os.pidfd_open(ancillary.pid)
+    return pid, pidfd if pidfd >= 0 else os.pidfd_open(pid)
 
 
 @functools.cache
@@ -371,7 +344,7 @@ def signal_group(leader_fd: int, leader: int, number: int) -> bool:
     group by then. So nothing of a storm of forks escapes.
     """
     try:
-        pidfd_send_signal(leader_fd, number, group=True)
+        signal.pidfd_send_signal(leader_fd, number, None, _PIDFD_SIGNAL_PROCESS_GROUP)
     except ProcessLookupError:
         return False
     except OSError as error:

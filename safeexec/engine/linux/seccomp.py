@@ -144,12 +144,12 @@ class Prepared(NamedTuple):
     program: _Program
 
 
-def no_programs() -> list[bpf.Instruction]:
-    """Return a filter that starts no process and no program, and allows all else. Threads are made by `clone`."""
+def no_programs() -> dict[str, Rule]:
+    """Return the rules by which no process and no program starts, and all else goes. Threads are made by `clone`."""
     rules = dict.fromkeys(numbers(), allow()) | dict.fromkeys(_STARTS, refuse(errno.EPERM))
     rules["clone3"] = refuse(errno.ENOSYS)
     rules["clone"] = allow_if((Check(0, _CLONE_THREAD, _CLONE_THREAD),), error=errno.EPERM)
-    return build(rules)
+    return rules
 
 
 def prepare(program: list[bpf.Instruction]) -> Prepared:
@@ -159,15 +159,16 @@ def prepare(program: list[bpf.Instruction]) -> Prepared:
 
 
 def set_no_new_privs() -> None:
-    """From now on no exec gains privileges. Needed by seccomp and Landlock. Raises OSError."""
+    """Let no exec gain privileges from now on. Needed by seccomp and Landlock. Raises OSError."""
     prctl(_SET_NO_NEW_PRIVS, 1)
 
 
-def install(program: Prepared, flags: int = 0) -> None:
-    """Install the filter on the calling thread. `set_no_new_privs` comes first. Raises OSError (EACCES, EINVAL)."""
-    make([installing(program, flags)])
+def install(rules: Mapping[str, Rule]) -> None:
+    """Hold the calling thread, and all that it starts, by these rules, for good. Raises OSError (EACCES, EINVAL)."""
+    set_no_new_privs()
+    make([installing(prepare(build(rules)))])
 
 
-def installing(program: Prepared, flags: int = 0) -> Call:
-    """Return the call of `install`."""
-    return prepared("seccomp", _SET_MODE_FILTER, flags, address(program.program), memory=program)
+def installing(program: Prepared) -> Call:
+    """Return the call that installs a filter. `set_no_new_privs` comes first."""
+    return prepared("seccomp", _SET_MODE_FILTER, 0, address(program.program), memory=program)

@@ -62,7 +62,7 @@ def parents(module: str) -> Iterator[str]:
 
 
 def module_access(module: str, plan: LanguagePlan) -> Access:
-    """May guest code import this module (a dotted name)?"""
+    """Return whether guest code may import this module (a dotted name), and why not."""
     if plan.mode == "python" or module == "__future__":
         return Access(True)
     module = refusals.canonical(module)
@@ -108,7 +108,7 @@ def _by_word(module: str, plan: LanguagePlan) -> Access:
 
 
 def _covers(entry: ImportPlan, part: str) -> bool:
-    """Does a line cover what lies below its module at ``part``?"""
+    """Tell whether a line covers what lies below its module at ``part``."""
     steps = set(parents(part))
     return (entry.names is None or bool(steps & entry.names)) and not steps & entry.refused
 
@@ -136,7 +136,7 @@ def is_passage(module: str, plan: LanguagePlan) -> bool:
 
 
 def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
-    """May guest code write this name of this module? Answers for submodules as names, too."""
+    """Return whether guest code may write this name of this module, a submodule's too, and why not."""
     module = refusals.canonical(module)
     whole = module_access(module, plan)
     if not whole.allowed or plan.mode == "python" or module == "__future__":

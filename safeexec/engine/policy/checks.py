@@ -103,7 +103,7 @@ def _inside(folders: list[str] | None) -> list[str]:
 
 
 def _known() -> list[str]:
-    """Modules that a slip may have meant."""
+    """Return the modules that a slip may have meant."""
     return [*WORDS, *(name for name in sys.stdlib_module_names if name[0] != "_"), *_OF_DATA]
 
 

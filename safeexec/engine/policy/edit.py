@@ -21,7 +21,7 @@ WRITTEN_HERE = "replace()"
 
 
 def replaced(policy: P, changes: dict[str, Any]) -> P:
-    """`policy` with `changes` laid over it, by the rules of a file that extends it. Names of limits may stand alone."""
+    """Return `policy` with `changes`, by the rules of a file that extends it. Names of limits may stand alone."""
     content: dict[str, Any] = {}
     name = changes.pop("name", policy.name)
     if not isinstance(name, str) or not name.isprintable() or not name:
@@ -49,7 +49,7 @@ _MEANT = {
 
 
 def _meant(key: str) -> str:
-    """`; did you mean …?`, where it can be told."""
+    """Return `; did you mean …?`, where it can be told."""
     if key in _MEANT:
         return f"; did you mean {_MEANT[key]}?"
     return suggestion(key, [*SETTINGS, *Limits.__struct_fields__])
@@ -108,7 +108,7 @@ def written(content: dict[str, Any]) -> str:
 
 
 def _text(dumper: Any, text: str) -> Any:
-    """In quotes where the loader would take the plain text for a number: `1e3` and `08` are none in YAML 1.1."""
+    """Return text, in quotes where the loader would read a number: `1e3` and `08` are none in YAML 1.1."""
     style = None if isinstance(plain_scalar(text), str) else "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 

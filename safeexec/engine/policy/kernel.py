@@ -31,7 +31,7 @@ SETTINGS = {
 
 
 def rules(policy: PolicyData) -> dict[str, str]:
-    """Group of refused system calls → where the policy says so; under ``profile`` what stands for all others."""
+    """Return group of refused system calls → where the policy says so; under ``profile`` what stands for all others."""
     written = {group: origin for group, path in SETTINGS.items() if (origin := policy.origin(path))}
     return {"profile": f"the kernel confinement of profile {policy.name}"} | written
 

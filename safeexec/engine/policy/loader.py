@@ -44,7 +44,7 @@ class PolicyFile(msgspec.Struct, frozen=True):
         return Mistake(self.file, self.marks.get(at), path, text)
 
     def rule(self, path: str) -> str:
-        """``standard.yaml:41`` for the place of `path`."""
+        """Return ``standard.yaml:41`` for the place of `path`."""
         mark = self.marks.get(path)
         return f"{self.file}:{mark.line}" if mark else self.file
 
@@ -68,7 +68,7 @@ def _nothing(file: str, path: str, mistakes: list[Mistake]) -> PolicyFile:
 
 
 def checked(source: PolicyFile, shape: type[msgspec.Struct] = Document) -> PolicyFile:
-    """`source` with every mistake in its shape noted, and the settings that are wrong taken out."""
+    """Return `source` with every mistake in its shape noted, and the settings that are wrong taken out."""
     try:
         _fits(source.content, shape)
     except msgspec.ValidationError:

@@ -68,7 +68,7 @@ def parse(text: str) -> Requirement:
 
 
 def mistakes(lines: Iterable[str]) -> Iterable[tuple[int, str]]:
-    """(position, what is wrong with it) of each requirement that cannot be taken."""
+    """Yield (position, what is wrong with it) of each requirement that cannot be taken."""
     known: dict[str, int] = {}
     hashed: list[bool] = []
     for at, line in enumerate(lines):

@@ -161,7 +161,7 @@ class _Draft:
         return tuple(dict.fromkeys([*kept, *value.get("add", ())]))
 
     def _selection(self, inherited: Selection, value: Any, path: str, source: PolicyFile) -> Selection:
-        """``all``, ``none``, a list, all except some, or an edit of the inherited choice."""
+        """Return what ``all``, ``none``, a list, all except some, or an edit makes of the inherited choice."""
         if not isinstance(value, dict):
             self._forget(path)
             return (
@@ -221,7 +221,7 @@ class _Draft:
                 self.origins[f"imports.{known}"] = source.rule(f"imports.{word}")
 
     def _opened(self, value: Any, source: PolicyFile) -> None:
-        """`danger_allow_modules`, as files of before 0.10 spell lines of `imports`."""
+        """Lay `danger_allow_modules`, as files of before 0.10 spell lines of `imports`."""
         verb, written = ("add", value.get("add", ())) if isinstance(value, dict) else ("", value)
         at = f"danger_allow_modules{verb and f'.{verb}'}"
         for index, module in enumerate(written):
@@ -233,7 +233,7 @@ class _Draft:
             self.imports.pop(module, None)
 
     def _take_from_package(self, module: str) -> bool:
-        """The entry of the nearest package above covers its submodules: it leaves this one out. False if none does."""
+        """Leave a module out of the entry of the nearest package above, which covers it. False if none does."""
         above = module.rpartition(".")[0]
         while above and above not in self.imports:
             above = above.rpartition(".")[0]
@@ -250,7 +250,7 @@ class _Draft:
         return True
 
     def _taken(self, module: str, inherited: Collection[str], source: PolicyFile) -> None:
-        """`none` for a module that is not inherited says nothing, unless its name is a slip: another stays open."""
+        """Note a slip in a name that is not inherited: `none` says nothing then, and another module stays open."""
         if any(known == module or known.startswith(f"{module}.") or known in WORDS for known in inherited):
             return
         meant = nearest(module, inherited, worst=TYPING_ERROR)
@@ -280,7 +280,7 @@ class _Draft:
                 self.origins[f"{path}.{name}"] = source.rule(f"{path}.{verb}[{index}]")
 
     def _forget(self, path: str) -> None:
-        """A plain value stands for itself: the lines of earlier edits no longer explain anything."""
+        """Forget the lines of earlier edits, which explain nothing any more: a plain value stands for itself."""
         if path.startswith("imports."):
             return
         for known in [known for known in self.origins if known.startswith(path + ".")]:

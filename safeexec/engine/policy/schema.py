@@ -51,7 +51,7 @@ def _documented(node: ast.ClassDef) -> list[tuple[str, str]]:
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a policy file."""
+    """Return the JSON Schema (draft 2020-12) of a policy file."""
     parts = msgspec.json.schema(document.Document)["$defs"]
     texts = descriptions()
     for name, part in parts.items():
@@ -78,7 +78,7 @@ def schema() -> dict[str, Any]:
 
 
 def _choices() -> dict[tuple[str, str], dict[str, Any]]:
-    """Section and setting → what its names may be, for editors to complete."""
+    """Return section and setting → what its names may be, for editors to complete."""
     one = "|".join(settings.PROTECTIONS)
     return {
         ("LanguageLayer", "constructs"): {"enum": sorted(CONSTRUCTS)},

@@ -35,15 +35,15 @@ class Rule(NamedTuple):
 
 
 def allow() -> Rule:
-    """Always allowed."""
+    """Return a rule that always allows."""
     return Rule(((),))
 
 
 def allow_if(*alternatives: tuple[Check, ...], error: int = errno.EPERM) -> Rule:
-    """Allowed if all checks of one alternative hold."""
+    """Return a rule that allows where all checks of one alternative hold."""
     return Rule(alternatives, error)
 
 
 def refuse(error: int = errno.EPERM) -> Rule:
-    """Always refused, with `error`: for calls on whose real errno libraries fall back (ENOSYS for clone3)."""
+    """Return a rule that always refuses, with `error`: libraries fall back on some errors (ENOSYS for clone3)."""
     return Rule((), error)

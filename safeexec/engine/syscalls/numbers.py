@@ -94,7 +94,7 @@ def machine() -> str:
 
 @functools.cache
 def numbers(machine_name: str | None = None) -> dict[str, int]:
-    """System call name → number. Raises KeyError for a machine without a table."""
+    """Return system call name → number. Raises KeyError for a machine without a table."""
     table: dict[str, int] = {}
     number = 0
     for token in MACHINES[machine_name or machine()].split():

@@ -193,7 +193,7 @@ def _files(plan: ChildConfinement) -> dict[str, Rule]:
 
 
 def _controls(commands: tuple[int, ...]) -> Rule:
-    """fcntl with these commands, and with F_SETFL short of signals."""
+    """Allow fcntl with these commands, and with F_SETFL short of signals."""
     return allow_if(*((_equal(1, command),) for command in commands), (_equal(1, _F_SETFL), Check(2, _O_ASYNC, 0)))
 
 

@@ -105,10 +105,7 @@ def _leave_namespaces(plan: ZygoteConfinement) -> None:
     """Leave all but the mount namespace, which the zygote alone needs. A user namespace owns them, or a root host."""
     kinds = [kind for kind in plan.namespaces if kind not in ("user", "mount")]
     if "user" in plan.namespaces:
-        uid, gid = os.geteuid(), os.getegid()
-        processes.set_dumpable(True)
-        namespaces.unshare(["user"])
-        namespaces.map_user(uid, gid)
+        namespaces.enter_user_namespace(os.geteuid(), os.getegid())
     if kinds:
         namespaces.unshare(kinds)
 
@@ -129,7 +126,7 @@ def _new_root(plan: ZygoteConfinement) -> None:
             os.symlink(target, place)
     namespaces.mount_proc()
     namespaces.leave_old_root()
-    namespaces.seal_root()
+    namespaces.make_root_read_only()
 
 
 def _drop_rights(plan: ZygoteConfinement) -> None:

@@ -125,10 +125,10 @@ class Zygote:
         try:
             act()
         except BaseException as error:
-            told = f"{what} failed ({type(error).__name__}: {error})"
-            print(told, file=sys.stderr)
-            if told not in self.server.unprepared:
-                self.server.unprepared.append(told)
+            problem = f"{what} failed ({type(error).__name__}: {error})"
+            print(problem, file=sys.stderr)
+            if problem not in self.server.unprepared:
+                self.server.unprepared.append(problem)
 
     def _become(
         self, request: m.Spawn | m.RunCommand, control: int, stdout: int, stderr: int, shared: int = -1
@@ -201,8 +201,8 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     preload.import_modules(configure.preload)
     server = preload.build_server(configure, link.fileno())
     # The plan of the children comes last: it is the one by which this process explains refusals.
-    command = Lockdown.prepare(configure.command, (link.fileno(),)) if configure.command is not None else None
-    lockdown = Lockdown.prepare(configure.child, (link.fileno(),))
+    command = Lockdown(configure.command, (link.fileno(),)) if configure.command is not None else None
+    lockdown = Lockdown(configure.child, (link.fileno(),))
     refusals.listen(configure.child)
     server.guest.language.close_paths(refusals.closed_paths(configure.child))
     if not configure.limits.processes:

@@ -59,14 +59,8 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "clamp clip": "Use `max(low, min(x, high))`.",
             "nCr ncr choose binomial": "Use `math.comb(n, k)`.",
             "isprime is_prime": "Write it: `all(n % d for d in range(2, math.isqrt(n) + 1))` for n > 1.",
-            "primes": "Write a sieve: `[n for n in range(2, limit) if all(n % d for d in range(2, math.isqrt(n) + 1))]`.",
             "mod modulo modulus": "Use `x % y`, or `math.fmod(x, y)`.",
-            "norm": "Use `math.hypot(*vector)`, or `math.dist(p, q)` of two points.",
             "factors divisors factorize prime_factors": "Write it: `[d for d in range(1, n + 1) if n % d == 0]` are the divisors.",
-            "is_integer isinteger is_int isint": "Use `float(x).is_integer()`, or `x == int(x)`.",
-            "fibonacci fib": "Write it as a function: `a, b = 0, 1`, then `a, b = b, a + b` in a loop.",
-            "dot dot_product sumproduct": "Use `sum(a * b for a, b in zip(x, y))`.",
-            "is_even is_odd even odd": "Use `n % 2 == 0`, or `n % 2 == 1`.",
             "solve solver": {
                 "import:sympy": "Use `sympy` for formulas: `sympy.solve(f, x)`.",
                 "": "Write the formula of the solution, or halve an interval in a loop until it is small enough.",
@@ -80,24 +74,14 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
                 "": "Compute it numerically: a difference quotient, `(f(x + h) - f(x - h)) / (2 * h)`, or a sum over small steps.",
             },
         },
-        "cmath": {
-            "magnitude modulus": "Use the builtin `abs(z)`.",
-            "pow power": "Use `z ** n`.",
-        },
         "statistics": {
             "standard_deviation": "Use `statistics.stdev(values)` of a sample, or `statistics.pstdev(values)` of a population.",
-            "weighted_mean wmean weighted_average": "Use `statistics.fmean(values, weights=weights)`.",
-            "geomean gmean": "Use `statistics.geometric_mean(values)`.",
             "describe summary": "Print what you need: `statistics.mean(values)`, `statistics.median(values)`, `statistics.stdev(values)`, `min(values)`, `max(values)`.",
-            "norm": "Use `statistics.NormalDist(mean, sd)`, with `.cdf(x)`, `.pdf(x)` and `.inv_cdf(p)`.",
-            "moving_average rolling_mean": "Write it: `[statistics.mean(values[i:i + n]) for i in range(len(values) - n + 1)]`.",
             "range": "Use `max(values) - min(values)`.",
-            "zscore": "Write it: `[(x - mean) / sd for x in values]` with `statistics.mean` and `statistics.stdev`.",
         },
         "random": {
             "random_integer int integer": "Use `random.randint(a, b)`.",
             "range": "Use `random.randrange(start, stop, step)`.",
-            "shuffled": "Use `random.sample(values, len(values))`, or `random.shuffle(values)` in place.",
             "randn": "Use `random.gauss(0, 1)`.",
             "normal": "Use `random.gauss(mean, sd)`.",
         },
@@ -105,23 +89,15 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "chunked chunk": "Use slices: `[values[i:i + n] for i in range(0, len(values), n)]`.",
             "batched": "It came with Python 3.12; use slices: `[values[i:i + n] for i in range(0, len(values), n)]`.",
             "window sliding_window": "Use `zip(values, values[1:])`, or `itertools.pairwise(values)` for pairs.",
-            "unique": "Use `dict.fromkeys(values)`, which keeps the order.",
-            "powerset": "Use `itertools.chain.from_iterable(itertools.combinations(values, k) for k in range(len(values) + 1))`.",
-            "take": "Use `itertools.islice(values, n)`.",
-            "sum": "Use `itertools.accumulate(values)`, or the builtin `sum(values)`.",
-            "first head": "Use `next(iter(values))`, or `itertools.islice(values, n)`.",
         },
         "collections": {
-            "dict set": "Use the builtin `list`, `dict` or `set`.",
             "Stack stack": "Use a list: `append(item)` and `pop()`.",
             "PriorityQueue": "Use a list with `heapq.heappush(heap, item)` and `heapq.heappop(heap)`.",
-            "OrderedSet": "Use `dict.fromkeys(values)`, which keeps the order.",
         },
         "heapq": {
             "Heap heap PriorityQueue MinHeap new": "A heap is a plain list: `heap = []`, then `heapq.heappush(heap, item)` and `heapq.heappop(heap)`.",
             "peek top heappeek": "The smallest is `heap[0]`.",
         },
-        "hashlib": {"sha hash": "Use `hashlib.sha256(data)`."},
         "csv": {
             "parse loads load read_csv from_string": "Use `list(csv.reader(io.StringIO(text)))`, or `csv.DictReader(...)` for dicts.",
         },
@@ -131,8 +107,6 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "matches": "Use `re.fullmatch(pattern, text)`, or `re.search(pattern, text)`.",
         },
         "time": {
-            "timer": "Use `time.perf_counter()` before and after.",
-            "format": "Use `time.strftime('%Y-%m-%d %H:%M:%S')`.",
             "clock": "It was removed from Python; use `time.perf_counter()`.",
         },
         "datetime": {
@@ -142,19 +116,11 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
         "calendar": {
             "days_in_month month_days last_day": "Use `calendar.monthrange(year, month)[1]`.",
         },
-        "string": {
-            "ascii": "Use `string.ascii_letters`, `string.ascii_lowercase` or `string.ascii_uppercase`.",
-        },
-        "dataclasses": {
-            "dict": "Use `dataclasses.asdict(obj)`.",
-        },
         "typing": {
             "list dict tuple set": "Use the builtin `list[int]`, `dict[str, int]`, `tuple[int, ...]`, or `typing.List`.",
         },
         "asyncio": {
             "parallelize await_all all wait_all parallel": "Use `await asyncio.gather(*coroutines)`.",
-            "delay wait_seconds": "Use `await asyncio.sleep(seconds)`.",
-            "async spawn": "Use `asyncio.create_task(coroutine)`.",
             "coroutine": "It was removed from Python; write `async def`.",
             "create_subprocess_shell create_subprocess_exec": {
                 "tool:shell": "Guest code cannot start processes; call the host tool `{tool}(...)`.",
@@ -165,42 +131,22 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
                 "": "There is no network here; put the data into the code, or use data sets that ship with the libraries.",
             },
         },
-        "sympy": {
-            "integral antiderivative": "Use `sympy.integrate(f, x)`.",
-            "numeric": "Use `sympy.N(expression)`, or the method `expression.evalf()`.",
-        },
         "inspect": {
             "getargspec": "It was removed from Python; use `inspect.signature(function)`.",
-            "formatargspec": "It was removed from Python; use `str(inspect.signature(function))`.",
         },
         "sklearn.datasets": {
             "load_boston": "Use `sklearn.datasets.load_diabetes()`; the Boston data was removed.",
-            "fetch_mldata": "Use the data sets that ship with scikit-learn: `load_digits()`, `load_iris()`.",
         },
         "numpy": {
             "trapz integrate": "Use `np.trapezoid(y, x)`.",
             "in1d": "Use `np.isin(values, test)`.",
             "product": "Use `np.prod(a)`.",
-            "mat": "Use `np.array(...)`, with `@` for the product of matrices.",
-            "math": "Use `import math`, or the functions of numpy itself: `np.sqrt`, `np.pi`.",
             "standard_deviation": "Use `np.std(a)`.",
-            "correlation": "Use `np.corrcoef(x, y)[0, 1]`.",
-            "matrix_multiply": "Use `np.matmul(a, b)`, or `a @ b`.",
-            "iqr": "Use `np.subtract(*np.percentile(a, [75, 25]))`.",
-            "zscore": "Write it: `(a - a.mean()) / a.std()`.",
             "shuffle": "Use `np.random.default_rng().permutation(a)`.",
             "randn": "Use `np.random.default_rng().standard_normal(size)`.",
             "seed": "Use `np.random.default_rng(42)`.",
-            "dropna": "Use a mask: `a[~np.isnan(a)]`.",
-            "derivative": "Use `np.gradient(y, x)`, or `np.diff(y)`.",
             "range": "Use `np.arange(start, stop, step)`.",
-            "identity_matrix": "Use `np.eye(n)`.",
-            "rank": "Use `np.linalg.matrix_rank(a)`, or `a.ndim` for the number of axes.",
             "randint": "Use `np.random.default_rng().integers(low, high, size)`.",
-            "normalize": "Divide by the length: `a / np.linalg.norm(a)`.",
-            "moving_average": "Use `np.convolve(a, np.ones(n) / n, mode='valid')`.",
-            "sigmoid": "Write it: `1 / (1 + np.exp(-x))`.",
-            "softmax": "Write it: `e = np.exp(x - x.max()); e / e.sum()`.",
         },
         "os": {
             "listdir": {
@@ -226,13 +172,6 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
         "matplotlib.pyplot": {
             "piechart": "Use `plt.pie(values, labels=names)`.",
             "barchart barplot": "Use `plt.bar(x, height)`.",
-            "linechart lineplot line": "Use `plt.plot(x, y)`.",
-            "distplot": "Use `plt.hist(values, bins=20)`.",
-            "regplot": "Use `plt.scatter(x, y)` and `np.polyfit(x, y, 1)` for the line.",
-            "countplot": "Use `series.value_counts().plot.bar()`.",
-            "heatmap": "Use `plt.imshow(matrix)` with `plt.colorbar()`.",
-            "vline": "Use `plt.axvline(x)`.",
-            "hline": "Use `plt.axhline(y)`.",
         },
         "concurrent.futures": {
             "ProcessPoolExecutor": "There are no processes here: use `concurrent.futures.ThreadPoolExecutor`, or a plain loop."
@@ -250,41 +189,10 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
                 "": "There are no files here: use `io.StringIO(text)` for a text in memory.",
             },
         },
-        "codecs": {
-            "open": {
-                "workspace builtin:open": "Use `open('name.txt', encoding='utf-8')`.",
-                "": "There are no files here: keep the text in a variable.",
-            }
-        },
         "pandas": {
             "np": "Use numpy itself: `import numpy as np`, then `np.log(...)`.",
             "datetime": "Use `from datetime import datetime`, or `pd.Timestamp`.",
-            "rolling_mean": "Use `series.rolling(window).mean()`.",
-            "rolling_std": "Use `series.rolling(window).std()`.",
-            "rolling_sum": "Use `series.rolling(window).sum()`.",
-            "dt": "It is an accessor of a Series: `series.dt.month`.",
             "nan NaN": "Use `np.nan` (with `import numpy as np`), or `pd.NA`.",
-            "parse_dates": "Use `pd.to_datetime(values)`.",
-            "read_text": "Use `pd.read_csv(...)`, with `sep=` where it is not a comma.",
-        },
-        "numpy.random": {
-            "int": "Use `np.random.default_rng().integers(low, high, size)`.",
-            "float": "Use `np.random.default_rng().random(size)`.",
-            "gaussian": "Use `np.random.default_rng().normal(mean, sd, size)`.",
-        },
-        "numpy.linalg": {
-            "dot": "Use `a @ b`, or `np.dot(a, b)`.",
-            "transpose": "Use `a.T`.",
-        },
-        "scipy.misc": {
-            "derivative": "Use a difference quotient: `(f(x + h) - f(x - h)) / (2 * h)`.",
-        },
-        "scipy.stats": {
-            "t_test": "Use `scipy.stats.ttest_ind(a, b)`, `ttest_rel` for pairs or `ttest_1samp` for one sample.",
-            "anova": "Use `scipy.stats.f_oneway(a, b, c)`.",
-            "chi2_test": "Use `scipy.stats.chi2_contingency(table)` or `chisquare(observed)`.",
-            "correlation": "Use `scipy.stats.pearsonr(x, y)`.",
-            "std": "Use `np.std(a, ddof=1)`.",
         },
         "scipy": {
             "std var median zeros ones arange dot sqrt exp log sin cos sum pi eye polyfit array linspace": "Use numpy's own, `np.mean(a)`, `np.sqrt(a)`, `np.linspace(...)`: `scipy` has no functions of numpy any more.",
@@ -296,34 +204,5 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
             "cross_validation": "Use `sklearn.model_selection`.",
             "grid_search": "Use `from sklearn.model_selection import GridSearchCV`.",
         },
-        "sklearn.metrics": {
-            "plot_confusion_matrix": "Use `sklearn.metrics.ConfusionMatrixDisplay.from_estimator(model, X, y)`.",
-            "plot_roc_curve": "Use `sklearn.metrics.RocCurveDisplay.from_estimator(model, X, y)`.",
-            "plot_precision_recall_curve": "Use `sklearn.metrics.PrecisionRecallDisplay.from_estimator(model, X, y)`.",
-        },
-        "sklearn.decomposition": {
-            "LDA": "Use `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`, or `LatentDirichletAllocation` for topics."
-        },
-        "sklearn.ensemble": {
-            "XGBClassifier": "Use `sklearn.ensemble.HistGradientBoostingClassifier`.",
-        },
-        "sklearn.tree": {
-            "DecisionTree": "Use `DecisionTreeClassifier` for classes or `DecisionTreeRegressor` for numbers."
-        },
-        "sklearn.neighbors": {
-            "KNearestNeighbors": "Use `KNeighborsClassifier` for classes or `KNeighborsRegressor` for numbers.",
-        },
-        "sklearn.linear_model": {
-            "PolynomialRegression": "Use `make_pipeline(PolynomialFeatures(2), LinearRegression())`.",
-        },
-        "sklearn.preprocessing": {
-            "Imputer": "Use `from sklearn.impute import SimpleImputer`.",
-        },
-        "sklearn.model_selection": {
-            "cross_validation": "Use `sklearn.model_selection.cross_val_score(model, X, y)`.",
-        },
-        "sklearn.externals": {"joblib": "Keep the model in a variable: it stays alive from step to step."},
-        "sklearn.svm": {"SVM": "Use `sklearn.svm.SVC()` for classes or `SVR()` for numbers."},
-        "matplotlib.cm": {"get_cmap": "Use `matplotlib.colormaps['name']`, or `plt.get_cmap('name')`."},
     }
 )

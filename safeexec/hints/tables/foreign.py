@@ -48,8 +48,6 @@ NAMES: dict[str, Advice] = BUILTINS | by_name(
         },
         "system": "There are no processes and no shell commands here: write it in Python.",
         "izip": "In Python 3 it is `zip(...)`.",
-        "imap": "In Python 3 it is `map(...)`.",
-        "ifilter": "In Python 3 it is `filter(...)`.",
         "Error Exeption Excpetion ArgumentError IllegalArgumentException IllegalArgumentError RuntimeException": "Raise `ValueError('why')` or `RuntimeError('why')`.",
         "parseInt": "Use `int(text)`.",
         "parseFloat": "Use `float(text)`.",
@@ -57,23 +55,17 @@ NAMES: dict[str, Advice] = BUILTINS | by_name(
         "String strval toString to_string Str tostring": "Use `str(value)`.",
         "Array": "Use a list: `[1, 2, 3]`, or `[0] * n`.",
         "Object Map HashMap": "Use a dict: `{'key': value}`.",
-        "ArrayList": "Use a list: `[]`.",
         "Set": "Use the builtin `set()`.",
         "Date": {
             "import:datetime": "Use `datetime.date(2024, 1, 31)` (with `import datetime`).",
             "": "There is no clock here; use plain numbers.",
         },
-        "boolean": "Use `bool`.",
-        "string": "Use `str` for the type of a text.",
-        "double": "Use `float`.",
         "array": {
             "import:numpy": "Use a list, or `np.array(...)` (with `import numpy as np`).",
             "": "Use a list: `[1, 2, 3]`.",
         },
-        "func function": "Define functions with `def`.",
         "typeof": "Use `type(x)` or `isinstance(x, str)`.",
         "instanceof isinstanceof is_instance isa": "Use `isinstance(x, Kind)`.",
-        "new": "Call the class itself: `Kind(...)`.",
         "var let const": "Assign directly: `x = 1`; there is no declaration.",
         "require": "Use `import module`.",
         "length size": "Use `len(x)`.",
@@ -95,14 +87,6 @@ NAMES: dict[str, Advice] = BUILTINS | by_name(
             "import:math": "Use `math.isnan(x)` (with `import math`).",
             "": "Use `x != x`, which is true for NaN alone.",
         },
-        "isFinite isfinite": {
-            "import:math": "Use `math.isfinite(x)` (with `import math`).",
-            "": "Compare with `float('inf')`.",
-        },
-        "setTimeout setInterval requestAnimationFrame": {
-            "import:asyncio": "There are no timers: call the function directly, or wait with `await asyncio.sleep(seconds)`.",
-            "": "There are no timers: call the function directly.",
-        },
         "fetch axios XMLHttpRequest": {
             "tool:fetch": "There is no network here; call the host tool `{tool}(...)` to fetch data.",
             "": "There is no network here; put the data into the code as a literal.",
@@ -112,8 +96,6 @@ NAMES: dict[str, Advice] = BUILTINS | by_name(
             "import:asyncio": "Use `await asyncio.gather(*coroutines)` inside an `async def`.",
             "": "Call the functions one after the other.",
         },
-        "RegExp": {"import:re": "Use `re.compile(pattern)` (with `import re`).", "": "Use the string methods."},
-        "Symbol": {"import:sympy": "Import it first: `from sympy import Symbol`.", "": "Use a string."},
         "intval toInt to_int Int toint Integer": "Use `int(value)`.",
         "floatval toFloat to_float Float Double tonumber": "Use `float(value)`.",
         "indexOf index_of": "Use `values.index(item)`, or `text.find(part)`.",
@@ -132,14 +114,13 @@ NAMES: dict[str, Advice] = BUILTINS | by_name(
             "": "Compute it from `sum((x - mean) ** 2 for x in values)`.",
         },
         "ln": {"import:math": "Use `math.log(x)` (with `import math`).", "": "Compute it without logarithms."},
-        "π": {"import:math": "Use `math.pi` (with `import math`).", "": "Write 3.141592653589793."},
     }
 )
 """Names that are not defined, other than modules. Only used when nothing in the session's namespace is near."""
 
 ORDINARY = by_name(
     {
-        "length size count mean average avg empty new vector array func function module process document window display file system std stdev variance push append upper lower split explode join implode replace trim strip flatten seq sqr square concat apply long intern reload alert": True
+        "length size count mean average avg array process document window display file system std stdev variance upper lower split explode join implode replace trim strip flatten concat long reload alert": True
     }
 ).keys()
 """Those of them that programs call their variables, too: a function of another language only where one is called."""
@@ -148,22 +129,15 @@ MEMBERS: dict[str, str] = {
     "Object.keys": "Use `mapping.keys()`, or loop over the dict itself: `for key in mapping:`.",
     "Object.values": "Use `mapping.values()`.",
     "Object.entries": "Use `mapping.items()`: `for key, value in mapping.items():`.",
-    "Object.assign": "Use `{**a, **b}`, or `a | b`.",
     "Array.from": "Use `list(values)`.",
     "Array.isArray": "Use `isinstance(values, list)`.",
-    "String.fromCharCode": "Use `chr(code)`.",
     "Number.parseFloat": "Use `float(text)`.",
     "Number.parseInt": "Use `int(text)`.",
     "Number.isInteger": "Use `isinstance(x, int)`, or `float(x).is_integer()`.",
-    "Number.MAX_SAFE_INTEGER": "Integers have no limit in Python; use `float('inf')` for a largest value.",
-    "Number.isNaN": "Use `math.isnan(x)` (with `import math`).",
     "Math.random": "Use `random.random()` (with `import random`).",
     "Math.PI": "Use `math.pi` (with `import math`).",
     "Math.E": "Use `math.e` (with `import math`).",
     "Date.now": "Use `time.time()` (with `import time`), or `datetime.datetime.now()`.",
-    "System.out": "Use `print(...)`.",
-    "process.exit": "Remove it: a step ends by itself at its last line.",
-    "Promise.all": "Use `await asyncio.gather(*coroutines)` inside an `async def`.",
 }
 """The same for names with a member, where the member says more than the name."""
 
@@ -180,19 +154,14 @@ _COLLECTION: dict[str, str] = by_name(
         "map apply": "Use a comprehension: `[f(x) for x in {obj}]`.",
         "filter select where": "Use a comprehension: `[x for x in {obj} if ...]`.",
         "reduce": "Use `sum({obj})` or `functools.reduce(f, {obj})`.",
-        "every": "Use `all(... for x in {obj})`.",
-        "some": "Use `any(... for x in {obj})`.",
         "mean average avg": "Use `sum({obj}) / len({obj})`.",
         "median": "Use `statistics.median({obj})` (with `import statistics`).",
         "std stdev": "Use `statistics.stdev({obj})` (with `import statistics`).",
-        "tolist to_list": "Use `list({obj})`.",
-        "items keys values": "It has no pairs of keys and values: loop over it directly.",
         "entries iteritems": "Use `enumerate({obj})`.",
         "unique uniq distinct drop_duplicates": "Use `list(dict.fromkeys({obj}))`.",
         "value_counts counter": "Use `collections.Counter({obj})` (with `import collections`).",
         "shape reshape dtype": "Make an array of it first: `np.array({obj})` (with `import numpy as np`).",
         "describe columns groupby iterrows loc merge to_csv sort_values dropna fillna": "Make a DataFrame of it first, `pd.DataFrame({obj})` (with `import pandas as pd`).",
-        "sample choice random": "Use `random.choice({obj})` (with `import random`).",
     }
 )
 """For whatever holds items."""
@@ -201,69 +170,43 @@ _SEQUENCE: dict[str, str] = by_name(
         "first": "Use `{obj}[0]`.",
         "last peek top": "Use `{obj}[-1]`.",
         "head take": "Use `{obj}[:n]`.",
-        "tail": "Use `{obj}[-n:]`.",
         "get at iloc loc nth elementAt charAt char_at get_char": "Use an index: `{obj}[i]`.",
         "slice substring substr": "Use a slice: `{obj}[start:stop]`.",
         "reverse reversed": "Use a slice: `{obj}[::-1]`.",
         "concat": "Use `+`: `{obj} + other`.",
-        "repeat": "Use `{obj} * n`.",
     }
 )
 """For what has positions, too."""
 _TEXT: dict[str, str] = by_name(
     {
         "json items keys get values": "It is text: read it first with `json.loads({obj})` (with `import json`).",
-        "trimStart": "Use `{obj}.lstrip()`.",
-        "trimEnd": "Use `{obj}.rstrip()`.",
         "charCodeAt codePointAt": "Use `ord({obj}[i])`.",
         "indexOf": "Use `{obj}.find(part)`, which is -1 if it is not there.",
-        "lastIndexOf": "Use `{obj}.rfind(part)`.",
-        "gsub": "Use `{obj}.replace(old, new)`, or `re.sub(pattern, new, {obj})`.",
         "match test": "Use `re.search(pattern, {obj})` (with `import re`).",
-        "findall": "Use `re.findall(pattern, {obj})` (with `import re`).",
         "padEnd pad padding pad_right rpad padRight right_pad": "Use `{obj}.ljust(width)`.",
         "padStart pad_left padleft lpad leftpad padLeft left_pad": "Use `{obj}.rjust(width)`, or `{obj}.zfill(width)` for zeros.",
         "append push add extend": "Use `+`: `{obj} = {obj} + other`; strings cannot be changed in place.",
-        "sort sorted": "Use `''.join(sorted({obj}))`.",
         "remove delete": "Use `{obj}.replace(part, '')`.",
         "decode": "It is text already; `decode` is a method of bytes.",
         "strftime year month day": _READ_AS_DATE,
-        "astype": "Use `int({obj})` or `float({obj})`; `astype` is for arrays and Series.",
-        "read str": "It is text already; use it as it is.",
-        "is_number isNumber is_float is_int": "Use `{obj}.isdigit()`, or try `float({obj})`.",
-        "tolist": "Use `list({obj})`, or `{obj}.split()` for words.",
     }
 )
 _LIST: dict[str, str] = by_name(
     {
-        "append_all addAll": "Use `{obj}.extend(items)`.",
         "appendleft unshift prepend": "Use `{obj}.insert(0, item)`, or `collections.deque`.",
         "popleft shift": "Use `{obj}.pop(0)`, or `collections.deque`.",
-        "splice": "Use slices: `del {obj}[start:stop]`, or `{obj}[start:stop] = items`.",
         "find": "Use `{obj}.index(item)`, or `next(x for x in {obj} if ...)`.",
-        "findIndex": "Use `next(i for i, x in enumerate({obj}) if ...)`.",
         "flat flatten flatMap": "Use a comprehension: `[y for x in {obj} for y in x]`.",
-        "sort_by": "Use `sorted({obj}, key=lambda item: ...)`.",
         "delete": "Use `del {obj}[i]` or `{obj}.remove(item)`.",
         "items": "It is a list: use `enumerate({obj})` for positions and items.",
         "keys": "It is a list: use `range(len({obj}))`.",
-        "tolist to_list": "It is a list already; use it as it is.",
-        "astype": "Use a comprehension: `[int(x) for x in {obj}]`.",
-        "groupby": "Use a dict of lists, or `itertools.groupby` on the sorted list.",
         "set put": "Assign it: `{obj}[i] = value`.",
-        "difference subtract": "Use `[x for x in {obj} if x not in other]`.",
-        "intersection": "Use `[x for x in {obj} if x in other]`.",
-        "shuffle": "Use `random.shuffle({obj})` (with `import random`).",
     }
 )
 _DICT: dict[str, str] = by_name(
     {
         "itervalues": "Use `{obj}.values()`.",
         "iteritems entries": "Use `{obj}.items()`.",
-        "average mean": "Use `sum({obj}.values()) / len({obj})`.",
-        "total sum": "Use `sum({obj}.values())`.",
-        "max": "Use `max({obj}, key={obj}.get)`.",
-        "min": "Use `min({obj}, key={obj}.get)`.",
         "forEach each": "Use a loop: `for key, value in {obj}.items():`.",
         "map filter": "Use a comprehension: `{k: f(v) for k, v in {obj}.items() if ...}`.",
         "add_key add put set insert append push": "Assign it: `{obj}[key] = value`.",
@@ -271,18 +214,12 @@ _DICT: dict[str, str] = by_name(
         "remove delete": "Use `del {obj}[key]` or `{obj}.pop(key, None)`.",
         "sort sorted": "Use `dict(sorted({obj}.items()))`.",
         "sort_values": "Use `dict(sorted({obj}.items(), key=lambda pair: pair[1]))`.",
-        "getOrDefault get_or_default": "Use `{obj}.get(key, default)`.",
-        "index": "A dict has keys: use `{obj}[key]`, or `list({obj}).index(key)`.",
-        "to_dict json": "It is a dict already; use it as it is.",
-        "to_json dumps": "Use `json.dumps({obj})`.",
     }
 )
 _COUNTER: dict[str, str] = by_name(
     {
         "add append": "Use `{obj}[item] += 1`.",
         "count": "Use `{obj}[item]`, or `{obj}.total()` for all.",
-        "to_dict": "Use `dict({obj})`.",
-        "sum": "Use `{obj}.total()`.",
         "max highest most_frequent top mostCommon sort sorted": "Use `{obj}.most_common(n)`.",
     }
 )
@@ -312,12 +249,8 @@ _REAL: dict[str, str] = by_name(
         "floor": "Use `math.floor({obj})`, or `int({obj} // 1)`.",
         "ceil": "Use `math.ceil({obj})`.",
         "pow power": "Use `{obj} ** n`.",
-        "inverse reciprocal invert": "Use `1 / {obj}`.",
-        "add plus": "Use `{obj} + other`.",
         "isNaN is_nan isnan": "Use `math.isnan({obj})`.",
-        "isInteger": "Use `float({obj}).is_integer()`.",
         "to_i intValue": "Use `int({obj})`.",
-        "evalf decimal": "Use `float({obj})`.",
     }
 )
 """For numbers that have an order."""
@@ -327,16 +260,12 @@ _NUMBER: dict[str, str] = by_name(
         "isdigit isnumeric toNumber total_seconds seconds item tolist": "It is a number already; use it as it is.",
         "append extend add push": "It is a number, not a list: make a list first, `values = [{obj}]`, and use `values.append(item)`.",
         "mean sum max min std sort shape": "It is one number, not a list: use it as it is, or put the numbers into a list.",
-        "astype": "Use `int({obj})` or `float({obj})`.",
-        "items keys values get": "It is a number, not a dict: use the dict that it comes from.",
-        "strftime year month day date": "It is a number: make a date of it first, `datetime.datetime.fromtimestamp({obj})` for seconds.",
     }
 )
 _COMPLEX: dict[str, str] = by_name(
     {
         "magnitude modulus norm mod r": "Use `abs({obj})`.",
         "phase angle arg argument theta": "Use `cmath.phase({obj})` (with `import cmath`).",
-        "polar to_polar": "Use `cmath.polar({obj})` (with `import cmath`).",
         "sqrt": "Use `cmath.sqrt({obj})` (with `import cmath`).",
     }
 )
@@ -345,22 +274,15 @@ _FRACTION: dict[str, str] = by_name(
 )
 _DATE: dict[str, str] = by_name(
     {
-        "last_day": "Use `calendar.monthrange({obj}.year, {obj}.month)[1]` (with `import calendar`).",
         "add_days plus_days plusDays add_day plus shift offset add addDays": "Add a `timedelta`: `{obj} + timedelta(days=1)` (with `from datetime import timedelta`).",
         "add_months addMonths plus_months": "Use `{obj}.replace(month=...)`, or add a `timedelta(days=30)`.",
         "toString to_str to_string as_string format": "Use `{obj}.strftime('%Y-%m-%d')` or `{obj}.isoformat()`.",
         "day_name dayName weekday_name": "Use `{obj}.strftime('%A')`.",
         "month_name monthName": "Use `{obj}.strftime('%B')`.",
-        "quarter": "Use `({obj}.month - 1) // 3 + 1`.",
         "week isoweek week_of_year weekofyear week_number": "Use `{obj}.isocalendar().week`.",
-        "getTime unix epoch to_timestamp toTimestamp": "Use `{obj}.timestamp()` of a datetime.",
         "hour": "A date has no time; use `datetime.datetime`.",
-        "date": "It is a date already; use it as it is.",
-        "total_seconds": "Subtract two dates first: `(end - start).total_seconds()`.",
         "day_of_week dayOfWeek getDay": "Use `{obj}.weekday()`, which counts from Monday as 0.",
         "diff difference subtract days_between": "Subtract the dates: `({obj} - other).days`.",
-        "localize tz_localize": "Use `{obj}.replace(tzinfo=zoneinfo.ZoneInfo('Europe/Berlin'))`.",
-        "to_timezone tz_convert convert": "Use `{obj}.astimezone(zoneinfo.ZoneInfo('Europe/Berlin'))`.",
     }
 )
 _DURATION: dict[str, str] = by_name(
@@ -404,8 +326,6 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
 CLASSES: dict[str, str] = by_name(
     {
         "datetime.parse datetime.from_string": "Use `datetime.strptime(text, '%Y-%m-%d')`, or `datetime.fromisoformat(text)`.",
-        "datetime.sleep": "Use `time.sleep(seconds)` (with `import time`).",
-        "date.parse date.from_string": "Use `date.fromisoformat(text)`.",
         "date.strptime": "Use `datetime.datetime.strptime(text, '%Y-%m-%d').date()`, or `date.fromisoformat(text)`.",
         "date.now": "Use `date.today()`.",
     }

@@ -76,7 +76,6 @@ MODULES: dict[str, Advice] = by_name(
             "workspace": "The system is out of reach; files of the workspace are opened by their relative name, and paths are joined with strings: `folder + '/' + name`.",
             "": "There are no files, environment variables, processes or shell commands here: keep data in variables, and print the result instead.",
         },
-        "atexit": "Nothing runs when the interpreter ends: use `try: … finally: …`, or `contextlib.ExitStack` and its `callback(function)`.",
         "dis code codeop faulthandler site runpy pkgutil pkg_resources zipimport _frozen_importlib": "The interpreter's insides are out of reach; call functions and read attributes directly by their names instead.",
         "numpy numba cupy array_api": {
             "import:numpy": "It is not available; use `import numpy as np`.",
@@ -97,9 +96,6 @@ MODULES: dict[str, Advice] = by_name(
             "import:mpmath": "It is not available; use `mpmath`.",
             "import:fractions": "It is not available; compute exactly with `from fractions import Fraction`, with many digits by `decimal.Decimal`, or numerically with `math`.",
         },
-        "cv2 skimage imageio Image wand pillow PIL": {
-            "import:PIL": "It is not installed and cannot be installed; use Pillow: `from PIL import Image`.",
-        },
         "psycopg2 psycopg pymysql MySQLdb sqlalchemy duckdb pymongo redis dbm": {
             "tool:query": "There is no database here; call the host tool `{tool}(...)`.",
             "import:duckdb": "It is not available; use `import duckdb` over DataFrames and files of the workspace.",
@@ -109,10 +105,6 @@ MODULES: dict[str, Advice] = by_name(
         "bs4 lxml lxml.html lxml.etree html5lib pyquery": {
             "import:html.parser": "It is not installed and cannot be installed; use `html.parser.HTMLParser`, or `re` for simple cases.",
             "import:re": "It is not installed and cannot be installed; take the text apart with `re`.",
-        },
-        "pytest nose mock": {
-            "import:unittest": "Use `unittest` and `unittest.mock`; or call the functions directly and check them with `assert`.",
-            "": "Tests are not collected here: call the functions directly and check them with `assert`.",
         },
         "secrets": {
             "import:random": "It is not available here; for random numbers that need not be secret use `random`.",
@@ -130,7 +122,6 @@ MODULES: dict[str, Advice] = by_name(
         },
         "importlib imp": "Write the import statement directly, for example `import json`; the modules that can be imported are fixed by the policy.",
         "builtins __builtin__": "The builtins are there without an import: write `len`, `sum`, `print` directly.",
-        "__future__": "Remove the line: the features of `__future__` are not needed in this version of Python.",
         "getpass": {
             "tool:ask": "There is no interactive user; call the host tool `{tool}(...)`.",
             "": "There is no interactive user; assign the value to a variable.",
@@ -139,16 +130,12 @@ MODULES: dict[str, Advice] = by_name(
             "import:argparse": "Use `argparse`: `parser = argparse.ArgumentParser()`, `parser.add_argument('--name')`, `parser.parse_args()`.",
             "": "Only a program that is given arguments has a command line (`sys.argv`); assign the values to variables at the top of the code.",
         },
-        "logging.handlers logging.config": "Use `logging.basicConfig(...)`, or `logging.getLogger(name).addHandler(...)` with `logging.StreamHandler` and, where there are files, `logging.FileHandler`.",
-        "resource": "Leave it out: the host sets the limits of memory, stack and time; `sys.setrecursionlimit(n)` and `threading.stack_size(n)` are there where the modules are.",
         "inspect ast types traceback linecache symtable": "Looking into code is out of reach here; call the function directly and print what it returns.",
         "pdb bdb ipdb trace IPython rlcompleter readline curses": {
             "builtin:print": "There is no interactive debugger or terminal; remove it and use `print(...)` to see values."
         },
-        "IPython.display": "Remove the import: `display(...)` is there without one.",
         "tkinter Tkinter PyQt5 PySide6 wx kivy pygame streamlit gradio dash flask django fastapi tornado uvicorn "
         "webbrowser": "There is no screen, server or user at this place; compute the result and print it.",
-        "pyautogui keyboard pynput pyperclip ipywidgets": "There is no keyboard, screen or user here: assign the values to variables, and print the result.",
         "pydantic attr attrs marshmallow": {
             "import:dataclasses": "It is not available; use `from dataclasses import dataclass`.",
         },
@@ -166,16 +153,6 @@ MODULES: dict[str, Advice] = by_name(
             "import:struct": "Memory and C libraries are out of reach: use `struct`, `array` or `bytes` of Python instead.",
             "": "Memory and C libraries are out of reach: use `bytes` and plain Python instead.",
         },
-        "cProfile profile pstats line_profiler": {
-            "import:timeit": "Measure with `time.perf_counter()` before and after, or `timeit.timeit(function)`.",
-            "import:time": "Measure with `time.perf_counter()` before and after.",
-            "": "Count the steps of the algorithm yourself.",
-        },
-        "xml.dom xml.dom.minidom xml.sax defusedxml xmltodict": {
-            "import:xml.etree.ElementTree": "Use `import xml.etree.ElementTree as ET`: `ET.fromstring(text)`, and `ET.indent(root)` to print it nicely.",
-            "import:re": "Use `re` for simple cases.",
-        },
-        "PyPDF2 pypdf pdfplumber docx fitz reportlab pptx": "It is not installed and cannot be installed; documents of this kind cannot be read here: work with plain text.",
         "asyncio": "There is no event loop here: write plain functions and call them directly, one after the other.",
         "time": {
             "import:datetime": "Use `datetime.datetime.now()` for the time; there is nothing to wait for, so leave `time.sleep` out.",

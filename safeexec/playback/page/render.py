@@ -59,7 +59,7 @@ def _data(page: RunPage) -> str:
 
 
 def _plain(value: object) -> object:
-    """`value` with texts that UTF-8 can carry, and that read in the order in which they are written."""
+    """Return `value` with texts that UTF-8 can carry, and that read in the order in which they are written."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):

@@ -39,7 +39,7 @@ def encode(
     array_bytes: int | None = None,
     text: str | None = None,
 ) -> Encoded:
-    """`value` as bytes, at most about `max_bytes` of them and `max_depth` containers deep. Raises nothing.
+    """Return `value` as bytes, at most about `max_bytes` of them and `max_depth` containers deep. Raises nothing.
 
     Parts that do not fit become `Opaque` and set `truncated`. `arrays`: numpy arrays, DataFrames and Series cross by
     content, all of them together within `array_bytes` where it is given. `text` is the repr of the whole value where
@@ -83,14 +83,6 @@ def _object(data_of: Callable[[Any], bytes]) -> Write:
         w.emit(data, len(data))
 
     return write
-
-
-def _none(w: Writer, value: Any, depth: int) -> None:
-    w.emit(f.NONE, 1)
-
-
-def _bool(w: Writer, value: bool, depth: int) -> None:
-    w.emit(f.TRUE if value else f.FALSE, 1)
 
 
 def _int(w: Writer, value: int, depth: int) -> None:
@@ -241,13 +233,9 @@ def _fraction(w: Writer, value: Any, depth: int) -> None:
     _int(w, denominator, depth)
 
 
-def _opaque_again(w: Writer, value: Opaque, depth: int) -> None:
-    w.opaque(value)
-
-
 _WRITERS: dict[type, Write] = {
-    type(None): _none,
-    bool: _bool,
+    type(None): lambda w, value, depth: w.emit(f.NONE, 1),
+    bool: lambda w, value, depth: w.emit(f.TRUE if value else f.FALSE, 1),
     int: _int,
     float: _float,
     complex: _object(lambda value: f.COMPLEX_TAG + f.COMPLEX.pack(value.real, value.imag)),
@@ -265,8 +253,8 @@ _WRITERS: dict[type, Write] = {
     time: _object(lambda value: f.TIME_TAG + _clock(value) + _zone(value.tzinfo)),
     datetime: _object(lambda value: f.DATETIME + _date(value) + _clock(value) + _zone(value.tzinfo)),
     timedelta: _object(lambda value: f.TIMEDELTA_TAG + f.TIMEDELTA.pack(value.days, value.seconds, value.microseconds)),
-    Opaque: _opaque_again,
-    Formula: _opaque_again,
+    Opaque: Writer.opaque,
+    Formula: Writer.opaque,
     ByFields: write_by_fields,
 }
 

@@ -64,7 +64,7 @@ def _binary(w: Writer, value: Any, depth: int) -> None:
 
 
 def _more_digits(w: Writer, value: Any, depth: int) -> None:
-    """A number that no float holds: one of sympy's with its digits, one of mpmath's stays."""
+    """Write a number that no float holds: one of sympy's with its digits; one of mpmath's stays."""
     if getattr(sys.modules.get("sympy.core.numbers"), "Float", None) in _mro(type(value)):
         _formula(w, value, depth)
     else:

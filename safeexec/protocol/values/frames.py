@@ -71,10 +71,10 @@ def writer_of(kind: type) -> Write | None:
         pandas.Series: _table(_write_series, f.SERIES),
         pandas.Timestamp: _write_timestamp,
         pandas.Timedelta: _write_timedelta,
-        pandas.Period: _write_period,
-        pandas.Interval: _write_interval,
-        type(pandas.NaT): _write_constant,
-        type(pandas.NA): _write_constant,
+        pandas.Period: _own(lambda value: ("period", (value.ordinal, value.freqstr, str(value)))),
+        pandas.Interval: _own(lambda value: ("interval", (value.left, value.right, value.closed))),
+        type(pandas.NaT): _own(lambda value: ("NaT", None)),
+        type(pandas.NA): _own(lambda value: ("NA", None)),
         **{getattr(pandas, name): _table(_write_index, f.INDEX) for name in _INDEXES},
     }
     if issubclass(kind, pandas.api.extensions.ExtensionArray):
@@ -100,16 +100,9 @@ def _write_timedelta(w: Writer, value: Any, depth: int) -> None:
         w.put(value.to_pytimedelta(), depth)
 
 
-def _write_period(w: Writer, value: Any, depth: int) -> None:
-    _write_own(w, ("period", (value.ordinal, value.freqstr, str(value))), depth)
-
-
-def _write_interval(w: Writer, value: Any, depth: int) -> None:
-    _write_own(w, ("interval", (value.left, value.right, value.closed)), depth)
-
-
-def _write_constant(w: Writer, value: Any, depth: int) -> None:
-    _write_own(w, ("NaT" if value is sys.modules["pandas"].NaT else "NA", None), depth)
+def _own(pair_of: Callable[[Any], tuple[str, Any]]) -> Write:
+    """Return what writes a scalar of pandas by its kind and what it holds."""
+    return lambda w, value, depth: _write_own(w, pair_of(value), depth)
 
 
 def _write_own(w: Writer, pair: tuple[str, Any], depth: int) -> None:
@@ -130,14 +123,13 @@ def _write_frame(w: Writer, value: Any, depth: int) -> None:
 
 
 def _block(frame: Any) -> Any:
-    """Return all columns of a frame as the rows of one array, where pandas holds them so (4 columns: 20 us instead of
-    150).
+    """Return all columns of a frame as the rows of one array, where they are of one kind (4 columns: 0.1 ms instead of
+    0.5; 100: 0.2 instead of 10).
     """
-    blocks = frame._mgr.blocks
-    if len(blocks) != 1 or frame.shape[1] < 2:
+    kinds = set(frame.dtypes)
+    if len(kinds) != 1 or frame.shape[1] < 2 or not f.SCALAR_DTYPE.match(getattr(kinds.pop(), "str", "")):
         return None
-    values = blocks[0].values
-    return values if type(values) is sys.modules["numpy"].ndarray and f.SCALAR_DTYPE.match(values.dtype.str) else None
+    return frame.to_numpy().T
 
 
 def _write_series(w: Writer, value: Any, depth: int) -> None:
@@ -147,13 +139,13 @@ def _write_series(w: Writer, value: Any, depth: int) -> None:
 
 
 def _write_array_value(w: Writer, value: Any, depth: int) -> None:
-    """`df["a"].array`, a Categorical: an index without a name carries it; what comes back is its array."""
+    """Write `df["a"].array`, a Categorical: an index without a name carries it; what comes back is its array."""
     w.put([], depth)
     w.put(_column(sys.modules["pandas"].Series(value)), depth)
 
 
 def _write_index(w: Writer, index: Any, depth: int) -> None:
-    """An index: its names and one column, which for a range is a range, and for a MultiIndex levels and codes."""
+    """Write an index: its names and one column, which for a range is a range, and for a MultiIndex levels and codes."""
     pandas = sys.modules["pandas"]
     w.put(list(index.names), depth)
     if type(index) is pandas.RangeIndex:
@@ -253,7 +245,7 @@ def _of_block(r: Reader, levels: Any, rows: Any, names: Any, block: Any, pandas:
 
 
 def _plain_frame(r: Reader, levels: list[Any], rows: Any, names: list[Any], columns: list[Any]) -> dict[Any, Any]:
-    """The columns by name, after those of an index that says something, which are named as `reset_index` does."""
+    """Return the columns by name, after those of an index that says something, named as by `reset_index`."""
     if _says_something(r, levels, rows):
         if len(levels) == 1:
             parts, default = [rows], ["index"]

@@ -148,7 +148,7 @@ class Reader:
         return [self.value(depth) for _ in range(count)]
 
     def _packed(self) -> list[Any]:
-        """Scalars that msgspec reads at once."""
+        """Return scalars that msgspec reads at once."""
         data = self.chunk()
         count = array_length(data)
         if count > f.PART:
@@ -176,7 +176,7 @@ class Reader:
         return items
 
     def dict_of(self, keys: list[Any], values: list[Any]) -> dict[Any, Any]:
-        """A dict, in pieces between which the clock is watched where the sender may have chosen the hashes."""
+        """Return a dict, made in pieces: the clock is watched where the sender may have chosen the hashes."""
         if len(keys) != len(values):
             raise ProtocolError("a dict of which keys and values differ in number")
         if _salted(keys):
@@ -228,7 +228,7 @@ class Reader:
 
 
 def _by_parts(items: list[Any]) -> Iterator[list[Any]]:
-    """The items in pieces that one call of C may go through."""
+    """Return the items in pieces that one call of C may go through."""
     return (items[start : start + f.PART] for start in range(0, len(items), f.PART))
 
 
@@ -249,7 +249,7 @@ def _words(part: Any) -> int:
 
 
 def array_length(data: memoryview) -> int:
-    """The count in a msgpack array or map header, known before anything is read."""
+    """Return the count in a msgpack array or map header, known before anything is read."""
     first = data[0]
     if 0x80 <= first <= 0x9F:
         return first & 0x0F

@@ -74,7 +74,7 @@ def _write_scalar(w: Writer, value: Any, depth: int) -> None:
 
 
 def _write_record_scalar(w: Writer, value: Any, depth: int) -> None:
-    """One record of a structured array, as a tuple."""
+    """Write one record of a structured array, as a tuple."""
     if value.dtype.names is None:
         w.opaque(value)
     else:
@@ -104,7 +104,7 @@ def _objects(w: Writer, value: Any, depth: int) -> None:
 
 
 def _records(w: Writer, value: Any, depth: int) -> None:
-    """A structured array, field by field: no offsets cross, and none can be forged."""
+    """Write a structured array, field by field: no offsets cross, and none can be forged."""
     names = list(value.dtype.names)
     _write_header(w, f.RECORDS, "|V", value.shape)
     w.put(names, depth)
@@ -113,7 +113,7 @@ def _records(w: Writer, value: Any, depth: int) -> None:
 
 
 def _masked(w: Writer, value: Any, depth: int) -> None:
-    """A masked array: what it holds, what is masked, and what stands for it."""
+    """Write a masked array: what it holds, what is masked, and what stands for it."""
     numpy = sys.modules["numpy"]
     w.put(numpy.asarray(value.data), depth)
     w.put(numpy.ma.getmaskarray(value), depth)
@@ -182,7 +182,7 @@ def _plain(dtype: str, data: memoryview) -> Any:
 
 
 def _plain_time(kind: str, unit: str, number: int) -> Any:
-    """datetime64 as date or datetime, timedelta64 as timedelta; the bare number where Python's types cannot hold it."""
+    """Return datetime64 as date or datetime, timedelta64 as timedelta; the number where those cannot hold it."""
     if number == _NAT:
         return None
     name = unit.lstrip("0123456789")
@@ -243,7 +243,7 @@ def _item_size(dtype: str) -> int:
 
 
 def _valid(numpy: Any, array: Any) -> Any:
-    """Bytes that numpy itself takes on trust: truth values other than 0 and 1, code points beyond Unicode."""
+    """Return an array without what numpy takes on trust: truth values beyond 0 and 1, code points beyond Unicode."""
     if array.dtype.kind == "b":
         return array.view(numpy.uint8) != 0
     if array.dtype.kind == "U" and array.size and array.dtype.itemsize:

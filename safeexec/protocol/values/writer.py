@@ -50,7 +50,7 @@ _CODE_KINDS = frozenset({"function", "builtin_function_or_method", "method", "ty
 
 
 def _reason(kind: type) -> str:
-    """Why no value of this class crosses, and what to return instead. Never runs code of the class."""
+    """Return why no value of this class crosses, and what to return instead. Never runs code of the class."""
     mro = mro_of(kind)
     if class_name(kind) in _CODE_KINDS or type in mro:
         return _CODE
@@ -151,7 +151,7 @@ class Writer:
         write(self, value, depth)
 
     def item(self, value: Any, depth: int) -> None:
-        """One value inside another: written, or opaque where it cannot be."""
+        """Write one value inside another, or what stands for it where it cannot be written."""
         parts, left, reason = len(self.parts), self.left, ""
         try:
             write = self.writers.get(type(value)) or self.writer_of(type(value))
@@ -171,8 +171,8 @@ class Writer:
         self.opaque(value, depth, reason)
 
     def table(self, write: Write, value: Any, depth: int) -> None:
-        """An array or a frame by its content, where the caller wants that: all of them together within `array_bytes`,
-        and one that does not fit stays, whole.
+        """Write an array or a frame by its content, where the caller wants that: all of them together within
+        `array_bytes`, and one that does not fit stays, whole.
         """
         if not self.arrays or self.in_key:
             self.opaque(value, depth)
@@ -224,7 +224,7 @@ class Writer:
         return False
 
     def body(self, items: list[Any] | tuple[Any, ...], depth: int) -> None:
-        """The items of a sequence: at once where all are plain scalars, else one by one."""
+        """Write the items of a sequence: at once where all are plain scalars, else one by one."""
         self.spend(len(items))
         self.room(len(items))
         if items and SCALARS.issuperset(map(type, items)):

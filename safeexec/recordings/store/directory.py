@@ -78,24 +78,19 @@ class DirectoryStore:
     def claim(self, label: str) -> Held:
         check_label(label)
         name = _name_of(label)
-        while True:
-            try:
+        handle: _Handle | None = None
+        try:
+            while handle is None:  # it was removed meanwhile: a new one takes its place
                 with suppress(FileExistsError):
                     os.mkdir(name, 0o700, dir_fd=self._top)
                 directory = os.open(name, _DIRECTORY, dir_fd=self._top)
-            except OSError as error:
-                raise self._failed(label, error) from None
-            try:
-                handle = self._owned(label, directory)
-                if handle is not None:
-                    break
-            except OSError as error:
-                os.close(directory)
-                raise self._failed(label, error) from None
-            except BaseException:
-                os.close(directory)
-                raise
-            os.close(directory)  # it was removed meanwhile: a new one takes its place
+                try:
+                    handle = self._owned(label, directory)
+                finally:
+                    if handle is None:
+                        os.close(directory)
+        except OSError as error:
+            raise self._failed(label, error) from None
         with self._lock:
             self._handles.add(handle)
         parts = {}
@@ -108,10 +103,8 @@ class DirectoryStore:
 
     def _owned(self, label: str, directory: int) -> _Handle | None:
         """Take the lock, and count its owners. None where the directory is no longer the session's."""
-        lock = os.open("lock", os.O_RDWR | os.O_CREAT | _FILE, 0o600, dir_fd=directory)
+        lock = _opened("lock", os.O_RDWR | os.O_CREAT, directory)
         try:
-            if not stat.S_ISREG(os.fstat(lock).st_mode):
-                raise StoreError(f"the store of {label!r} is damaged: its lock is no regular file")
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -174,34 +167,24 @@ class DirectoryStore:
             raise SessionTaken(f"another process has taken over the session {held.label!r}")
 
     def _open(self, handle: _Handle, part: str) -> None:
-        fd = os.open(part, os.O_WRONLY | os.O_CREAT | _FILE, 0o600, dir_fd=handle.directory)
-        info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode):
-            os.close(fd)
-            raise OSError(0, "it is no regular file")
+        fd = _opened(part, os.O_WRONLY | os.O_CREAT, handle.directory)
         if handle.fd >= 0:
             os.close(handle.fd)
-        handle.part, handle.fd, handle.size = part, fd, info.st_size
-        if not info.st_size:
+        handle.part, handle.fd, handle.size = part, fd, os.fstat(fd).st_size
+        if not handle.size:
             os.fsync(handle.directory)  # the name, too, is to outlive a loss of power
 
     def read(self, held: Held, part: str) -> Iterator[bytes]:
         handle: _Handle = held.handle
         try:
-            fd = os.open(part, os.O_RDONLY | _FILE, dir_fd=handle.directory)
+            fd = _opened(part, os.O_RDONLY, handle.directory)
             try:
-                if not stat.S_ISREG(os.fstat(fd).st_mode):
-                    raise StoreError(f"the part {part!r} of the session {held.label!r} is no regular file")
                 while piece := os.read(fd, PIECE):
                     yield piece
             finally:
                 os.close(fd)
         except OSError as error:
             raise self._failed(held.label, error) from None
-
-    def path_of(self, held: Held, part: str) -> str:
-        """Return where a part can be read."""
-        return os.path.join(self.path, _name_of(held.label), part)
 
     def list(self) -> Iterator[StoredSession]:
         with os.scandir(self._top) as entries:
@@ -216,9 +199,12 @@ class DirectoryStore:
                     yield StoredSession(unquote(entry.name), sum(info.st_size for info in infos), used, waits)
 
     def _waits(self, name: str) -> bytes:
-        fd = os.open(os.path.join(self.path, name, WAITS), os.O_RDONLY | _FILE)
         try:
-            return os.read(fd, WAITS_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+            fd = _opened(os.path.join(self.path, name, WAITS), os.O_RDONLY)
+        except OSError:
+            return b""
+        try:
+            return os.read(fd, WAITS_BYTES)
         finally:
             os.close(fd)
 
@@ -258,6 +244,15 @@ class DirectoryStore:
     @staticmethod
     def _failed(label: str, error: OSError) -> StoreError:
         return StoreError(f"the session {label!r} cannot be stored: {error.strerror or error}")
+
+
+def _opened(name: str, flags: int, directory: int | None = None) -> int:
+    """Open a regular file, and nothing else. Raises OSError."""
+    fd = os.open(name, flags | _FILE, 0o600, dir_fd=directory)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(0, f"{name!r} is no regular file")
+    return fd
 
 
 def _close(handle: _Handle) -> None:

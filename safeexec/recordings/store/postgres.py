@@ -46,19 +46,42 @@ CREATE TABLE IF NOT EXISTS safeexec_parts (
     PRIMARY KEY (tenant, label, part, at),
     FOREIGN KEY (tenant, label) REFERENCES safeexec_sessions ON DELETE CASCADE)
 """
+_SESSION = "tenant = %(tenant)s AND label = %(label)s"
+_OWNED = f"SELECT 1 FROM safeexec_sessions WHERE {_SESSION} AND generation = %(generation)s"
 _CLAIM = """
-INSERT INTO safeexec_sessions VALUES (%s, %s, 1, %s, now() + %s * interval '1 second')
+INSERT INTO safeexec_sessions
+VALUES (%(tenant)s, %(label)s, 1, %(owner)s, now() + %(seconds)s * interval '1 second')
 ON CONFLICT (tenant, label) DO UPDATE
 SET generation = safeexec_sessions.generation + 1, owner = excluded.owner, until = excluded.until
-WHERE safeexec_sessions.until < now() OR safeexec_sessions.generation = %s RETURNING generation
+WHERE safeexec_sessions.until < now() OR safeexec_sessions.generation = %(own)s RETURNING generation
 """
-_APPEND = """
-WITH mine AS (SELECT 1 FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s FOR SHARE)
-INSERT INTO safeexec_parts (tenant, label, part, at, data) SELECT %s, %s, %s, %s, %s FROM mine
-WHERE %s = coalesce((SELECT at + length(data) FROM safeexec_parts WHERE tenant = %s AND label = %s AND part = %s
-                     ORDER BY at DESC LIMIT 1), 0)
+_RELEASE = f"""
+UPDATE safeexec_sessions SET until = now() - interval '1 second' WHERE {_SESSION} AND generation = %(generation)s
+"""
+_CUT = f"DELETE FROM safeexec_parts WHERE {_SESSION} AND part = %(part)s AND at >= %(at)s AND EXISTS ({_OWNED})"
+"""What another owner, or an append that was given up, has left from there on."""
+_APPEND = f"""
+WITH mine AS ({_OWNED} FOR SHARE)
+INSERT INTO safeexec_parts (tenant, label, part, at, data)
+SELECT %(tenant)s, %(label)s, %(part)s, %(at)s, %(data)s FROM mine
+WHERE %(at)s = coalesce((SELECT at + length(data) FROM safeexec_parts WHERE {_SESSION} AND part = %(part)s
+                         ORDER BY at DESC LIMIT 1), 0)
 """
 """Only where the part ends: a server that was killed has lost what it had not written to its disk."""
+_RENEW = """
+UPDATE safeexec_sessions SET until = now() + %(seconds)s * interval '1 second'
+FROM unnest(%(labels)s::text[], %(generations)s::bigint[]) AS mine (label, generation)
+WHERE tenant = %(tenant)s AND safeexec_sessions.label = mine.label AND safeexec_sessions.generation = mine.generation
+"""
+_LIST = """
+SELECT label, coalesce(sum(length(data)), 0)::bigint, coalesce(extract(epoch FROM max(written)), 0)::float,
+    (SELECT substr(w.data, 1, %(most)s) FROM safeexec_parts w
+     WHERE w.tenant = s.tenant AND w.label = s.label AND w.part = %(part)s AND w.at = 0)
+FROM safeexec_sessions s LEFT JOIN safeexec_parts USING (tenant, label) WHERE tenant = %(tenant)s
+GROUP BY tenant, label
+"""
+Run = Callable[..., Any]
+"""Runs a statement with these values, and that of the tenant."""
 
 
 class PostgresStore:
@@ -81,7 +104,7 @@ class PostgresStore:
         self._room = TenantRoom(self)
         self._pid = os.getpid()
         self._ended = threading.Event()
-        self._do(lambda run: run(_TABLES), sync=True)
+        self._do(lambda run: [run(table) for table in _TABLES.split(";")], sync=True)
         threading.Thread(target=self._watch, name="safeexec-store", daemon=True).start()
 
     # The connection
@@ -98,7 +121,7 @@ class PostgresStore:
             )
         return self._connection
 
-    def _do(self, use: Callable[[Callable[..., Any]], R], *, sync: bool = False) -> R:
+    def _do(self, use: Callable[[Run], R], *, sync: bool = False) -> R:
         """Use the connection in one transaction, which is on the disk at its end where `sync`."""
         if self._pid != os.getpid():
             raise StoreError("the store was opened before the process forked: open the sandbox in each worker")
@@ -110,8 +133,8 @@ class PostgresStore:
                     with connection.transaction(), connection.cursor() as cursor:
                         cursor.execute(f"SET LOCAL synchronous_commit = {'on' if sync else 'off'}")
 
-                        def run(query: str, *values: Any) -> Any:
-                            return cursor.execute(query, values or None)
+                        def run(query: str, **values: Any) -> Any:
+                            return cursor.execute(query, {"tenant": self.options.tenant, **values})
 
                         return use(run)
                 finally:
@@ -133,39 +156,28 @@ class PostgresStore:
                     self._renew()
 
     def _renew(self) -> None:
-        held = [(one.label, one.generation) for one in list(self._held.values())]
-        labels, generations = [label for label, _ in held], [generation for _, generation in held]
-        self._do(
-            lambda run: run(
-                "UPDATE safeexec_sessions SET until = now() + %s * interval '1 second' "
-                "FROM unnest(%s::text[], %s::bigint[]) AS mine (label, generation) WHERE tenant = %s "
-                "AND safeexec_sessions.label = mine.label AND safeexec_sessions.generation = mine.generation",
-                *(LEASE_SECONDS, labels, generations, self.options.tenant),
-            )
-        )
+        held = list(self._held.values())
+        labels, generations = [one.label for one in held], [one.generation for one in held]
+        self._do(lambda run: run(_RENEW, seconds=LEASE_SECONDS, labels=labels, generations=generations))
 
     # The five
 
     def claim(self, label: str) -> Held:
         check_label(label)
-        tenant, owner = self.options.tenant, f"process {os.getpid()} of {socket.gethostname()}"
+        owner = f"process {os.getpid()} of {socket.gethostname()}"
 
-        def claimed(run: Callable[..., Any]) -> Held:
-            row = run(_CLAIM, tenant, label, owner, LEASE_SECONDS, self._own.pop(label, 0)).fetchone()
+        def claimed(run: Run) -> Held:
+            own = self._own.pop(label, 0)
+            row = run(_CLAIM, label=label, owner=owner, seconds=LEASE_SECONDS, own=own).fetchone()
             if row is None:
-                (who,) = run(
-                    "SELECT owner FROM safeexec_sessions WHERE tenant = %s AND label = %s", tenant, label
-                ).fetchone() or ("a process",)
+                found = run(f"SELECT owner FROM safeexec_sessions WHERE {_SESSION}", label=label).fetchone()
+                (who,) = found or ("a process",)
                 raise SessionTaken(
                     f"the session {label!r} is open elsewhere: {one_line(who, 200)}; close it there, or wait "
                     f"{LEASE_SECONDS:g} s after its end"
                 )
-            parts = run(
-                "SELECT part, max(at + length(data)) FROM safeexec_parts WHERE tenant = %s AND label = %s "
-                "GROUP BY part",
-                *(tenant, label),
-            ).fetchall()
-            return Held(label, row[0], dict(parts), None)
+            sizes = f"SELECT part, max(at + length(data)) FROM safeexec_parts WHERE {_SESSION} GROUP BY part"
+            return Held(label, row[0], dict(run(sizes, label=label).fetchall()), None)
 
         held = self._do(claimed, sync=True)
         self._held[label] = held
@@ -176,30 +188,20 @@ class PostgresStore:
             return
         del self._held[held.label]
         try:
-            self._do(
-                lambda run: run(
-                    "UPDATE safeexec_sessions SET until = now() - interval '1 second' "
-                    "WHERE tenant = %s AND label = %s AND generation = %s",
-                    *(self.options.tenant, held.label, held.generation),
-                )
-            )
+            self._do(lambda run: run(_RELEASE, **_of(held)))
         except StoreError:  # it runs out, or is taken again here
             self._own[held.label] = held.generation
 
     def append(self, held: Held, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
         if data:
             self._room.check()
-        mine = self.options.tenant, held.label
+        values = {**_of(held), "part": part, "at": at}
 
-        def write(run: Callable[..., Any]) -> None:
-            # What another owner, or an append that was given up, has left from there on.
-            run("DELETE FROM safeexec_parts WHERE tenant = %s AND label = %s AND part = %s AND at >= %s "
-                "AND EXISTS (SELECT 1 FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s)",
-                *(*mine, part, at, *mine, held.generation))  # fmt: skip
-            if run(_APPEND, *mine, held.generation, *mine, part, at, data, at, *mine, part).rowcount:
+        def write(run: Run) -> None:
+            run(_CUT, **values)
+            if run(_APPEND, **values, data=data).rowcount:
                 return
-            owned = "SELECT 1 FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s"
-            if run(owned, *mine, held.generation).fetchone() is None:
+            if run(_OWNED, **_of(held)).fetchone() is None:
                 raise SessionTaken(f"another process has taken over the session {held.label!r}")
             raise StoreError(f"the database has lost the end of {held.label!r}/{part}: its server was killed")
 
@@ -207,17 +209,13 @@ class PostgresStore:
 
     def read(self, held: Held, part: str) -> Iterator[bytes]:
         at = 0
-        where = self.options.tenant, held.label, part
-        while True:
-            rows = self._do(
-                lambda run, at=at: run(  # type: ignore[misc]
-                    "SELECT at, data FROM safeexec_parts WHERE tenant = %s AND label = %s AND part = %s AND at >= %s "
-                    "AND length(data) > 0 ORDER BY at LIMIT 64",
-                    *(*where, at),
-                ).fetchall()
-            )
-            if not rows:
-                return
+        pieces = (
+            f"SELECT at, data FROM safeexec_parts WHERE {_SESSION} AND part = %(part)s AND at >= %(at)s "
+            "AND length(data) > 0 ORDER BY at LIMIT 64"
+        )
+        while rows := self._do(
+            lambda run, at=at: run(pieces, label=held.label, part=part, at=at).fetchall()  # type: ignore[misc]
+        ):
             for start, data in rows:
                 if start != at:
                     raise StoreError(f"the part {part!r} of the session {held.label!r} is damaged at byte {at}")
@@ -225,38 +223,18 @@ class PostgresStore:
                 yield bytes(data)
 
     def list(self) -> Iterator[StoredSession]:
-        yield from self._do(
-            lambda run: [
-                StoredSession(label, size, used, bytes(waits or b""))
-                for label, size, used, waits in run(
-                    "SELECT label, coalesce(sum(length(data)), 0)::bigint, "
-                    "coalesce(extract(epoch FROM max(written)), 0)::float, "
-                    "(SELECT substr(w.data, 1, %s) FROM safeexec_parts w WHERE w.tenant = s.tenant "
-                    "AND w.label = s.label AND w.part = %s AND w.at = 0) FROM safeexec_sessions s "
-                    "LEFT JOIN safeexec_parts USING (tenant, label) WHERE tenant = %s GROUP BY tenant, label",
-                    *(WAITS_BYTES, WAITS, self.options.tenant),
-                )
-            ]
-        )
+        rows = self._do(lambda run: run(_LIST, most=WAITS_BYTES, part=WAITS).fetchall())
+        for label, size, used, waits in rows:
+            yield StoredSession(label, size, used, bytes(waits or b""))
 
     def remove(self, held: Held, part: str | None = None) -> None:
-        mine = self.options.tenant, held.label, held.generation
-        owned = "(SELECT 1 FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s FOR SHARE)"
         if part is not None:
-            self._do(
-                lambda run: run(
-                    f"DELETE FROM safeexec_parts WHERE tenant = %s AND label = %s AND part = %s AND EXISTS {owned}",
-                    *(*mine[:2], part, *mine),
-                )
-            )
+            query = f"DELETE FROM safeexec_parts WHERE {_SESSION} AND part = %(part)s AND EXISTS ({_OWNED} FOR SHARE)"
+            self._do(lambda run: run(query, **_of(held), part=part))
             return
         self._held.pop(held.label, None)
-        self._do(
-            lambda run: run(
-                "DELETE FROM safeexec_sessions WHERE tenant = %s AND label = %s AND generation = %s", *mine
-            ),
-            sync=True,
-        )
+        query = f"DELETE FROM safeexec_sessions WHERE {_SESSION} AND generation = %(generation)s"
+        self._do(lambda run: run(query, **_of(held)), sync=True)
 
     def close(self) -> None:
         if self._pid != os.getpid() or self._ended.is_set():
@@ -271,3 +249,7 @@ class PostgresStore:
 
     def forget(self) -> None:
         """To close the connection here would end that of the other process: it stays as it is."""
+
+
+def _of(held: Held) -> dict[str, Any]:
+    return {"label": held.label, "generation": held.generation}

@@ -42,7 +42,7 @@ OPEN = frozenset({"/healthz", "/readyz"})
 
 
 def application(tenancy: Tenancy, hosts: Hosts, ages: Ages) -> Guard:
-    """Everything that `safeexec serve` offers over HTTP."""
+    """Return everything that `safeexec serve` offers over HTTP."""
     return Guard(Router(routes(), redirect_slashes=False), tenancy, hosts, ages)
 
 
@@ -84,7 +84,7 @@ class Guard:
         self.routes = app.routes
 
     async def open(self) -> None:
-        """Begin: nothing is served before."""
+        """Begin what serving needs: nothing is served before."""
         await self._tenancy.open()
         await self._boxes.open()
         self._sweeping = asyncio.create_task(sessions.sweep(self._tenancy.tenants, *self._ages))
@@ -215,7 +215,7 @@ async def _readyz(request: Request) -> Response:
 
 
 async def _metrics(request: Request) -> Response:
-    """Counters for Prometheus."""
+    """Return the counters for Prometheus."""
     tenancy: Tenancy = request.scope["tenancy"]
     text, peers = tenancy.metrics.text(), request.scope["peers"]
     if peers is not None:

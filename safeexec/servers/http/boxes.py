@@ -1,4 +1,4 @@
-"""The sandboxes of E2B's clients, and their lives: created, forked, paused to a file, resumed, ended.
+"""The sandboxes of E2B's clients, and their lives: created, forked, paused, resumed, ended.
 
 Each is a session, and one more for each further context.
 """
@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import tempfile
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta, Raw, Struct, field
@@ -32,8 +29,6 @@ ENVD_VERSION = "0.5.8"
 MAX_SECONDS = 24 * 3600
 MAX_KEPT = 1000
 """Sandboxes of one tenant, paused ones included."""
-MAX_SAVED = 4 << 30
-"""Bytes of the files of one tenant's paused sandboxes together."""
 SWEEP_SECONDS = 1.0
 OWN_TOKENS = ("/execute", "/contexts", "/files", "/health", "/process.Process", "/filesystem.Filesystem")
 """Where the secrets of one sandbox count, and the tenant's token does not."""
@@ -73,15 +68,13 @@ class NewSandbox(Struct):
 class Context:
     """One session of a sandbox. Its cells queue."""
 
-    def __init__(self, session: AsyncSession, place: ExitStack, lost: Mapping[str, str] | None = None) -> None:
+    def __init__(self, session: AsyncSession, place: ExitStack) -> None:
         self.session = session
         self.place = place
         self.turn = asyncio.Lock()
         self.count = 0
         self.environment: dict[str, str] = {}
         """The environment variables that clients have set, as they are now."""
-        self.lost = dict(lost or {})
-        """Variables that could not be saved when the sandbox was paused, and why; told with the next cell."""
 
     async def set_environment(self, tenant: Tenant, wanted: Mapping[str, str]) -> None:
         """Make the variables of clients be these, in a step of its own. Raises `RefusedRequest`."""
@@ -109,16 +102,10 @@ class Context:
             await self.session.close()
 
 
-class SavedContext(Struct):
-    """A session as a file, and what could not be put into it."""
-
-    path: Path
-    size: int
-    lost: dict[str, str]
-
-
 class Box:
-    """One sandbox of a client: running, with `contexts`, or paused, with `saved`. The first context is the default."""
+    """One sandbox of a client. The first context is the default. While it is `paused` its time stands still, and it
+    takes no call: its sessions rest, as all do that nobody uses.
+    """
 
     def __init__(self, tenant: Tenant, asked: NewSandbox, seconds: int) -> None:
         self.id = f"i{secrets.token_hex(12)}"
@@ -128,18 +115,13 @@ class Box:
         self.tokens = Tokens([(self.access_token, self), (self.traffic_token, self)])
         self.started = datetime.now(UTC)
         self.contexts: dict[str, Context] = {}
-        self.saved: dict[str, SavedContext] = {}
-        self.paused_place = ExitStack()
+        self.paused = False
         self.changing = asyncio.Lock()
         self.live_for(seconds)
 
     def live_for(self, seconds: int) -> None:
         self.ends = time.monotonic() + seconds
         self.end_at = datetime.now(UTC) + timedelta(seconds=seconds)
-
-    @property
-    def paused(self) -> bool:
-        return bool(self.saved)
 
     @property
     def state(self) -> str:
@@ -154,7 +136,7 @@ class Box:
 
     @asynccontextmanager
     async def at_rest(self) -> AsyncIterator[None]:
-        """Nobody changes its state meanwhile. Raises `RefusedRequest` where a cell runs, or it is paused."""
+        """Have nobody else change its state. Raises `RefusedRequest` where a cell runs, or it is paused."""
         async with self.changing, AsyncExitStack() as turns:
             if self.paused:
                 raise RefusedRequest(409, "the sandbox is paused", "Paused")
@@ -180,13 +162,13 @@ class Box:
         }
 
     def row(self) -> dict[str, Any]:
-        limits = next(iter(self.contexts.values())).session.policy.limits if self.contexts else None
+        limits = self.context(None).session.policy.limits
         return self._named() | {
             "startedAt": self.started.isoformat(),
             "endAt": self.end_at.isoformat(),
             "cpuCount": 1,
-            "memoryMB": limits.memory_mb if limits is not None else 0,
-            "diskSizeMB": limits.workspace_mb if limits is not None else 0,
+            "memoryMB": limits.memory_mb,
+            "diskSizeMB": limits.workspace_mb,
             "state": self.state,
             "metadata": self.asked.metadata,
         }
@@ -197,27 +179,16 @@ class Boxes:
 
     def __init__(self) -> None:
         self._boxes: dict[str, Box] = {}
-        self._states: tempfile.TemporaryDirectory[str] | None = None
-        self._saved: Counter[Tenant] = Counter()
-        """The bytes of each tenant's states."""
         self._sweeping: asyncio.Task[None] | None = None
-        self._ending: dict[Box, asyncio.Task[None]] = {}
-        """Those whose time is up, while they are paused or ended."""
 
     async def open(self) -> None:
         self._sweeping = asyncio.create_task(self._sweep())
 
     async def close(self) -> None:
-        """End all sandboxes with their sessions, and remove saved states."""
+        """End all sandboxes with their sessions."""
         if self._sweeping is not None:
             self._sweeping.cancel()
-        ending = [*self._ending.values()]
-        for task in ending:
-            task.cancel()
         await closed(context.session for box in self._boxes.values() for context in box.contexts.values())
-        await asyncio.gather(*ending, return_exceptions=True)
-        if self._states is not None:
-            self._states.cleanup()
 
     def let_in(self, scope: Any, headers: Headers) -> Tenant | None:
         """Return whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
@@ -259,7 +230,7 @@ class Boxes:
         """Make a new sandbox. Raises `RefusedRequest`."""
         self._check_room(tenant)
         box = Box(tenant, asked, asked.timeout)
-        box.contexts["default"] = await self._context(box, None)
+        box.contexts["default"] = await self._context(box)
         self._boxes[box.id] = box
         return box
 
@@ -289,44 +260,14 @@ class Boxes:
         return forked
 
     async def pause(self, box: Box) -> None:
-        """Write every context to a file and end its processes. Raises `RefusedRequest`, and `StateFileError`."""
+        """Have its time stand still. Raises `RefusedRequest` where a cell runs."""
         async with box.at_rest():
-            saved: dict[str, SavedContext] = {}
-            with ExitStack() as undo:
-                for name, context in [*box.contexts.items()]:
-                    saved[name] = await self._save(box.tenant, context.session)
-                    undo.callback(self._remove, box.tenant, saved[name])
-                undo.pop_all()
-            box.saved, contexts, box.contexts = saved, box.contexts, {}
-            for context in contexts.values():
-                await context.close()
-            box.paused_place = box.tenant.placed(0)
-            await self._check_alive(box)
-
-    async def resume(self, box: Box) -> None:
-        """Go on from what was written. Raises `RefusedRequest`."""
-        async with box.changing, AsyncExitStack() as undo:
-            if not box.paused:
-                return
-            box.paused_place.close()  # room for what it becomes
-            undo.callback(self._take_paused_place, box)
-            contexts: dict[str, Context] = {}
-            for name, state in [*box.saved.items()]:  # who kills it empties that
-                contexts[name] = await self._context(box, state)
-                undo.push_async_callback(contexts[name].close)
-            undo.pop_all()
-            box.contexts = contexts
-            self._forget(box)
-            await self._check_alive(box)
-
-    def _take_paused_place(self, box: Box) -> None:
-        if box.id in self._boxes:  # not killed meanwhile
-            box.paused_place = box.tenant.placed(0)
+            box.paused = True
 
     async def add_context(self, box: Box) -> str:
         """Open a further session with copies of the sandbox's files. Raises `RefusedRequest`."""
         async with box.at_rest():
-            context = await self._context(box, None)
+            context = await self._context(box)
             async with AsyncExitStack() as undo:
                 undo.push_async_callback(context.close)
                 if context.session.workspace is not None:
@@ -346,7 +287,7 @@ class Boxes:
             box.tenant.check_cpu()
             await context.close()
             try:
-                box.contexts[name] = await self._context(box, None)
+                box.contexts[name] = await self._context(box)
             except BaseException:
                 box.contexts.pop(name, None)
                 if name == "default":
@@ -373,72 +314,39 @@ class Boxes:
             raise RefusedRequest(404, "the sandbox was killed meanwhile", "NotFound")
 
     async def _end(self, box: Box) -> None:
-        self._forget(box)
         for context in [*box.contexts.values()]:
             await context.close()
         box.contexts.clear()
 
-    def _forget(self, box: Box) -> None:
-        while box.saved:
-            self._remove(box.tenant, box.saved.popitem()[1])
-        box.paused_place.close()
-
     async def _sweep(self) -> None:
-        """End, or pause, what has lived long enough. Nobody waits for another's pause: how long one takes, a guest
-        decides (three objects that sleep when they are saved held up a sandbox of another tenant for 91 s).
-        """
+        """End, or pause, what has lived long enough."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             now = time.monotonic()
             for box in self._boxes.values():
                 for context in box.contexts.values():
                     box.tenant.use_untold_cpu(context.session)
-                if box.ends < now and not box.paused and box not in self._ending:
-                    self._ending[box] = asyncio.create_task(self._end_of_time(box))
+            late = [box for box in self._boxes.values() if box.ends < now and not box.paused]
+            await asyncio.gather(*map(self._end_of_time, late), return_exceptions=True)
 
     async def _end_of_time(self, box: Box) -> None:
-        try:
-            if not box.asked.autoPause:
-                await self.kill(box)
-            else:
-                await self.pause(box)
-        except RefusedRequest as error:
-            if error.kind == "Full":  # else a cell still runs: the next round
-                await self.kill(box)
-        except (SandboxError, OSError):
+        if not box.asked.autoPause:
             await self.kill(box)
-        finally:
-            self._ending.pop(box, None)
+        else:
+            with suppress(RefusedRequest):  # a cell still runs: the next round
+                await self.pause(box)
 
     # Sessions
 
-    async def _context(self, box: Box, saved: SavedContext | None) -> Context:
+    async def _context(self, box: Box) -> Context:
         sandbox = await box.tenant.sandbox()
         async with AsyncExitStack() as undo:
             place = undo.enter_context(box.tenant.place(sandbox.policy))
-            session = await (sandbox.session() if saved is None else sandbox.restore(saved.path))
-            undo.push_async_callback(session.close)
-            context = Context(session, place, saved.lost if saved is not None else None)
+            context = Context(await sandbox.session(), place)
+            undo.push_async_callback(context.session.close)
             await context.set_environment(box.tenant, box.asked.envVars)
             undo.pop_all()
             return context
-
-    async def _save(self, tenant: Tenant, session: AsyncSession) -> SavedContext:
-        """Raises `RefusedRequest`, and keeps nothing, where the tenant's states take too much room with this one."""
-        if self._states is None:
-            self._states = tempfile.TemporaryDirectory(prefix="safeexec-states-")
-        path = Path(self._states.name, secrets.token_hex(16))
-        lost = await session.save(path)
-        saved = SavedContext(path, path.stat().st_size, lost)
-        self._saved[tenant] += saved.size
-        if self._saved[tenant] > MAX_SAVED:
-            self._remove(tenant, saved)
-            raise full(f"the saved states take {MAX_SAVED} bytes, as many as may be")
-        return saved
-
-    def _remove(self, tenant: Tenant, saved: SavedContext) -> None:
-        self._saved[tenant] -= saved.size
-        saved.path.unlink(missing_ok=True)
 
     def _check_room(self, tenant: Tenant) -> None:
         if len(self.of(tenant)) >= MAX_KEPT:

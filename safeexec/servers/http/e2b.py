@@ -103,10 +103,9 @@ def _boxes(request: Request) -> Boxes:
     return boxes
 
 
-def _found(request: Request) -> tuple[Boxes, Box]:
-    """Return all sandboxes, and the one of the path. Raises `RefusedRequest`."""
-    boxes = _boxes(request)
-    return boxes, boxes.find(request)
+def _found(request: Request) -> Box:
+    """Return the sandbox of the path. Raises `RefusedRequest`."""
+    return _boxes(request).find(request)
 
 
 @takes(NewSandbox)
@@ -153,21 +152,20 @@ async def list_sandboxes(request: Request) -> Response:
 
 async def detail(request: Request) -> Response:
     """Describe one sandbox."""
-    _, box = _found(request)
+    box = _found(request)
     return answer(box.row() | {"domain": None, "allowInternetAccess": False, "envdAccessToken": box.access_token})
 
 
 async def kill(request: Request) -> Response:
     """End a sandbox."""
-    boxes, box = _found(request)
-    await boxes.kill(box)
+    await _boxes(request).kill(_found(request))
     return Response(status_code=204)
 
 
 @takes(Timeout)
 async def set_timeout(request: Request, asked: Timeout) -> Response:
     """Tell how many seconds a sandbox lives from now on."""
-    _, box = _found(request)
+    box = _found(request)
     box.live_for(asked.timeout)
     return Response(status_code=204)
 
@@ -175,9 +173,9 @@ async def set_timeout(request: Request, asked: Timeout) -> Response:
 @takes(Timeout)
 async def connect(request: Request, asked: Timeout) -> Response:
     """Return the secrets of a sandbox; a paused one is resumed. Its life is only made longer."""
-    boxes, box = _found(request)
+    box = _found(request)
     status = 201 if box.paused else 200
-    await boxes.resume(box)
+    box.paused = False
     if box.ends < time.monotonic() + asked.timeout:
         box.live_for(asked.timeout)
     return answer(box.as_json(), status)
@@ -186,26 +184,24 @@ async def connect(request: Request, asked: Timeout) -> Response:
 @takes(Timeout)
 async def resume(request: Request, asked: Timeout) -> Response:
     """Go on with a paused sandbox."""
-    boxes, box = _found(request)
+    box = _found(request)
     if not box.paused:
         raise RefusedRequest(409, "the sandbox is running", "NotPaused")
-    await boxes.resume(box)
+    box.paused = False
     box.live_for(asked.timeout)
     return answer(box.as_json(), 201)
 
 
 async def pause(request: Request) -> Response:
-    """Save a sandbox and end its processes."""
-    boxes, box = _found(request)
-    await boxes.pause(box)
+    """Have a sandbox rest, its time stand still."""
+    await _boxes(request).pause(_found(request))
     return Response(status_code=204)
 
 
 @takes(ForkRequest)
 async def fork(request: Request, asked: ForkRequest) -> Response:
     """Make copies of a sandbox as it is now."""
-    boxes, box = _found(request)
-    made = await boxes.fork(box, asked.count, asked.timeout)
+    made = await _boxes(request).fork(_found(request), asked.count, asked.timeout)
     return answer([_forked(one) for one in made], 201)
 
 
@@ -216,7 +212,7 @@ def _forked(made: Box | RefusedRequest) -> dict[str, Any]:
 
 
 async def no_metrics(request: Request) -> Response:
-    """There are none for one sandbox."""
+    """Return none: nothing is measured of one sandbox."""
     _found(request)
     return answer([])
 
@@ -243,9 +239,6 @@ async def execute(request: Request, asked: Cell) -> Response:
             box.tenant.check_cpu()
             context.count += 1
             put(line({"type": "number_of_executions", "execution_count": context.count}))
-            for name, reason in context.lost.items():
-                put(_printed("stderr", f"{name} was not saved when the sandbox was paused: {reason}\n"))
-            context.lost.clear()
             result = await context.session.run(
                 asked.code,
                 timeout=context.session.policy.limits.max_wall_seconds,
@@ -356,9 +349,9 @@ def _inside(path: str, sessions: list[AsyncSession]) -> str:
 
 
 def _placed(path: str) -> str:
-    """Return a client's `path` as a whole one without dots: relative ones, and `~`, begin at home."""
-    home, _, rest = path.partition("/")
-    return os.path.normpath(os.path.join(HOME, rest if home == "~" else path))
+    """Return a client's `path` as a whole one without dots: relative ones, and `~`, begin at `HOME`."""
+    first, _, rest = path.partition("/")
+    return os.path.normpath(os.path.join(HOME, rest if first == "~" else path))
 
 
 @takes(PathRequest)
@@ -410,7 +403,7 @@ def _entry(path: str, kind: str, size: int = 0, modified: float = 0) -> dict[str
 
 
 async def not_offered(request: Request) -> Response:
-    """Processes and watches: said in the words of Connect, the protocol of those calls."""
+    """Refuse processes and watches, in the words of Connect, the protocol of those calls."""
     service = "shell processes are" if "process" in request.url.path else "this call for files is"
     problem = {"code": "unimplemented", "message": f"{service} not offered; run_code runs Python"}
     if not (kind := request.headers.get("content-type", "")).startswith("application/connect+"):

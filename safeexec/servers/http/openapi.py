@@ -100,7 +100,7 @@ def _content(name: str) -> dict[str, Any]:
 
 
 def _other(kind: type) -> dict[str, Any]:
-    """Shapes that msgspec does not know."""
+    """Return the schema of a shape that msgspec does not know."""
     if kind is Display:
         return {"type": "object", "properties": {"data": {"type": "object"}, "truncated": {"type": "boolean"}}}
     raise NotImplementedError(kind)

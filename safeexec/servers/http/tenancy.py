@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result
 from safeexec.cli.doctor import Findings, examine
-from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Share, Tokens, Use
+from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.once import Answers
 from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full
@@ -49,7 +49,7 @@ class Tenant:
         if store is not None:
             store = replace(store, tenant=name or store.tenant, tenant_mb=grant.store_mb or store.tenant_mb)
         self.service = Service(
-            *(first, others, offers.record, offers.record_mb, offers.replica, store, offers.durable),
+            *(first, others, offers.record, offers.replica, store, offers.durable),
             **{"spare": SPARE, **offers.given},
         )
         self.service.place = self.place
@@ -64,7 +64,10 @@ class Tenant:
         now = monotonic()
         amounts = {name: getattr(grant, name) for name in PERIODS}
         self._buckets = {name: Bucket(amount, PERIODS[name], now) for name, amount in amounts.items() if amount}
-        self._elsewhere = Share(0, 0, {})
+        self._elsewhere: Mapping[str, Use] = {}
+        """By the name of each other replica."""
+        self._known: dict[str, Mapping[str, float]] = {}
+        """The use of each other replica that the buckets know of."""
         self._turns = asyncio.Semaphore(PROGRAMS)
         self._waiting = 0
 
@@ -120,7 +123,8 @@ class Tenant:
         needed = policy.limits.memory_mb
         if isinstance(memory_mb, int) and 0 < memory_mb < needed:
             needed = memory_mb
-        count, memory = self.sessions + self._elsewhere.sessions, self.memory_mb + self._elsewhere.memory_mb
+        count = self.sessions + sum(use.sessions for use in self._elsewhere.values())
+        memory = self.memory_mb + sum(use.memory_mb for use in self._elsewhere.values())
         if self.grant.sessions is not None and count >= self.grant.sessions:
             raise full(f"{self.grant.sessions} sessions are open, as many as are allowed")
         if self.grant.memory_mb is not None and memory + needed > self.grant.memory_mb:
@@ -128,14 +132,10 @@ class Tenant:
                 f"a session more may need {needed} MiB, and those that are open may need {memory} of the "
                 f"{self.grant.memory_mb} MiB that are allowed"
             )
-        return self.placed(needed)
-
-    def placed(self, memory_mb: int) -> ExitStack:
-        """Take a place of so much memory, whatever is allowed."""
         self.sessions += 1
-        self.memory_mb += memory_mb
+        self.memory_mb += needed
         place = ExitStack()
-        place.callback(self._give_back, memory_mb)
+        place.callback(self._give_back, needed)
         return place
 
     def _give_back(self, memory_mb: int) -> None:
@@ -143,21 +143,23 @@ class Tenant:
         self.memory_mb -= memory_mb
 
     def use(self) -> Use:
-        """Return what it has open, and has used since this was last asked."""
-        used = {name: bucket.tell() for name, bucket in self._buckets.items()}
-        allowed = {name: bucket.amount for name, bucket in self._buckets.items()}
-        return Use(self.sessions, self.memory_mb, used, allowed, frozenset(self.service.wanted))
+        """Return what it has open here, and has used."""
+        used = {name: bucket.used for name, bucket in self._buckets.items()}
+        left = {name: bucket.level for name, bucket in self._buckets.items()}
+        return Use(self.sessions, self.memory_mb, used, left, frozenset(self.service.wanted))
 
-    def untold(self, use: Use) -> None:
-        """Take back a use that nobody has heard."""
+    def hear(self, elsewhere: Mapping[str, Use]) -> None:
+        """Note what it has open at other replicas, and has used there since that was last heard. Of what was used
+        before this one heard of any, their buckets tell.
+        """
         for name, bucket in self._buckets.items():
-            bucket.untold(use.used[name])
-
-    def hear(self, share: Share) -> None:
-        """Note what it has open at other replicas, and may still use."""
-        self._elsewhere, now = share, monotonic()
-        for name, left in share.left.items():
-            self._buckets[name].hear(left, now)
+            uses = {replica: use for replica, use in elsewhere.items() if name in use.used}
+            if not self._known:
+                bucket.level = min([bucket.level, *(use.left[name] for use in uses.values())])
+            else:
+                bucket.level -= sum(use.used[name] - self._known.get(one, {}).get(name, 0) for one, use in uses.items())
+        self._known |= {replica: use.used for replica, use in elsewhere.items()}
+        self._elsewhere = elsewhere
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -206,7 +208,7 @@ class Tenancy:
 
     @property
     def ready(self) -> bool:
-        """True where programs can be run."""
+        """Tell whether programs can be run."""
         return self.findings is not None and self.findings.held and not self.stopping
 
     async def open(self) -> None:

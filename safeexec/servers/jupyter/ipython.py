@@ -76,7 +76,7 @@ class Cells:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Called by ``%load_ext safeexec``."""
+    """Add the magics: ``%load_ext safeexec``."""
     cells = Cells()
     shell.register_magic_function(cells.run, "line_cell", "safeexec")
     atexit.register(cells.close)

@@ -70,7 +70,7 @@ class SafeexecKernel(Kernel):
         return {**super().kernel_info, "supported_features": []}
 
     def pre_handler_hook(self) -> None:
-        """No signal interrupts a handler: interrupts are messages."""
+        """Do nothing: no signal interrupts a handler, interrupts are messages."""
 
     post_handler_hook = pre_handler_hook
 
@@ -180,7 +180,7 @@ class SafeexecKernel(Kernel):
         self._publish("clear_output", {"wait": wait})
 
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
-        """`Kernel.raw_input`, but for an end: that one waits for the answer, or a signal, and nothing else."""
+        """Ask the person as `Kernel.raw_input` does, which waits for the answer, or a signal, and nothing else."""
         if not self._allow_stdin:
             raise EOFError("nobody can be asked for input here")
         ident, parent = self._get_shell_context_var(self._shell_parent_ident), self.get_parent("shell")

@@ -105,7 +105,7 @@ class Page(Protocol):
         """Return what of a display it may show: `of_display`, where the page runs what it is given."""
 
     def stream(self, name: str, text: str) -> None:
-        """Text of `stdout` or `stderr`."""
+        """Show text of `stdout` or `stderr`."""
 
     def show(self, data: Mapping[str, str | bytes], display_id: str | None = None, update: bool = False) -> None:
         """Show a display, or another one in the place of those with its id."""
@@ -165,7 +165,7 @@ class Notebook:
 
     @property
     def session(self) -> Session:
-        """That of the current branch. Raises `SandboxError` where the sandbox cannot be started."""
+        """The session of the current branch. Raises `SandboxError` where the sandbox cannot be started."""
         self._opening.join()
         if not self.branches:
             self._open()
@@ -274,7 +274,7 @@ class Notebook:
         return refused(f"the magic {one_line(kind + name)} is refused", _INSTEAD.get(name) or there_are)
 
     def _explain(self, name: str) -> CellFailure | None:
-        """`name?`"""
+        """Show what is known of a name: `name?`."""
         text = introspection.inspect(self.session, name)
         if text is None:
             return refused(
@@ -284,7 +284,7 @@ class Notebook:
         return None
 
     def _write_file(self, cell: str) -> None:
-        """`%%writefile [-a] NAME`: the lines below are a file of the workspace, or go to its end."""
+        """Make the lines below `%%writefile [-a] NAME` a file of the workspace, or put them at its end."""
         head, _, text = cell.partition("\n")
         text += "" if text.endswith("\n") else "\n"
         name = head.removeprefix("%%writefile").strip()
@@ -297,7 +297,7 @@ class Notebook:
         self._say(f"wrote {one_line(name)}")
 
     def _capture(self, cell: str) -> CellFailure | None:
-        """`%%capture`: the rest of the cell, in its own lines; nothing is shown."""
+        """Run the rest of the cell, in its own lines, and show nothing: `%%capture`."""
         head, _, rest = cell.partition("\n")
         if head.strip() != "%%capture":
             return refused(
@@ -474,7 +474,7 @@ def _loop(options: str, code: str) -> str:
 
 
 def _is_time(line: str) -> bool:
-    """`%%time` above the code, or `%time CODE`."""
+    """Tell whether a line is `%%time` above the code, or `%time CODE`."""
     return _parts(line)[1] == "time" and line.startswith("%")
 
 

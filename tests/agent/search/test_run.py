@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from random import Random
 from typing import Any
 
 import pytest
@@ -61,6 +63,44 @@ def test_the_best_is_a_live_session_and_all_others_are_closed(method: Method) ->
         assert -abs(result.best.names["x"] - 37) == result.score
         assert root.names == {"x": 1} and root.programs == []
     assert world.open == {root}
+
+
+def textbook(proposals: Callable[[list[str]], list[str]], width: int, depth: int) -> tuple[int, float]:
+    """A plain beam search: how many programs it tries, and the best value of x."""
+    level: list[list[str]] = [[]]
+    best, count = -math.inf, 0
+    for _ in range(depth):
+        scored = []
+        for path in level:
+            for source in proposals(path):
+                count += 1
+                names = {"x": 1}
+                with suppress(ZeroDivisionError):
+                    for program in [*path, source]:
+                        exec(program, {}, names)
+                    scored.append((names["x"], [*path, source]))
+        scored.sort(key=lambda pair: -pair[0])  # of equals the one that was proposed first
+        best = max([best, *(score for score, _ in scored)])
+        level = [path for _, path in scored[:width]]
+    return count, best
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 1000])
+def test_a_beam_is_that_of_the_textbook(width: int) -> None:
+    """Over made-up trees of programs: the same proposals for the same path. With room for all each is tried once."""
+    for seed in range(30):
+
+        def proposals(path: list[str], seed: int = seed) -> list[str]:
+            rolled = Random(f"{seed}{path}")
+            return [rolled.choice([f"x = x * {n}", f"x = x + {n}", "x = 1 / 0"]) for n in range(rolled.randint(0, 4))]
+
+        def propose(state: SearchState, proposals: Callable[[list[str]], list[str]] = proposals) -> list[str]:
+            return list(dict.fromkeys(proposals(state.sources)))
+
+        result = search(World().root(x=1), propose, "x", method="beam", width=width, depth=3, budget=Budget(None))
+        count, best = textbook(lambda path, known=proposals: list(dict.fromkeys(known(path))), width, 3)  # type: ignore[misc]
+        assert (result.spent.steps, -math.inf if result.score is None else result.score) == (count, best)
+        assert result.why == "exhausted"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -217,24 +257,27 @@ def test_a_proposer_that_never_ends() -> None:
     world = World()
     with search(world.root(x=1), endless, "x", budget=Budget(steps=40)) as result:
         assert (result.why, result.score, result.spent.steps) == ("steps", 40, 40)
+    given = iter([["x = 1"], ["x = 1", "x = 2"], ["x = 2"], ["x = 3"]])
+    with search(world.root(x=1), lambda state: next(given), "x", width=5) as result:
+        assert result.score == 2, "it is asked until it repeats itself"
     with search(world.root(x=1), breaks, "x") as result:
         assert result.score == 5 and "KeyError: 'no more'" in result.tree.root.problem
 
 
 def test_what_a_proposer_is_told_and_its_tokens() -> None:
-    heard: list[tuple[list[str], float | None, int, float]] = []
+    heard: list[tuple[list[str], float | None, int]] = []
 
     def propose(state: SearchState) -> list[Proposal]:
         assert state.session.names["x"] == 1 + state.depth
         assert (state.result is None) == (state.depth == 0)
-        heard.append((state.sources, state.score, state.depth, state.random.random()))
+        heard.append((state.sources, state.score, state.depth))
         return [Proposal("x = x + 1", tokens=7)]
 
     for _ in range(2):
         world = World()
-        result = search(world.root(x=1), propose, "x", method="beam", depth=8, budget=Budget(None, tokens=20), seed=3)
+        result = search(world.root(x=1), propose, "x", method="beam", depth=8, budget=Budget(None, tokens=20))
         assert result.why == "tokens" and result.spent.tokens == 21 and result.score == 4
-    assert heard[:3] == heard[3:] and [depth for _, _, depth, _ in heard[:3]] == [0, 1, 2]
+    assert heard[:3] == heard[3:] and [depth for _, _, depth in heard[:3]] == [0, 1, 2]
 
 
 def test_scores_of_all_kinds() -> None:
@@ -252,10 +295,16 @@ def test_scores_of_all_kinds() -> None:
     assert search(world.root(x=1), options, "x").score == 3
     assert search(world.root(x=1), options, lambda session: -session.names["x"]).score == -2
     assert search(world.root(x=1), options, with_result).score == 6
+    endless = search(world.root(x=1), ["x = 1e999", "x = -1e999", "x = 'a'"], "x")
+    assert endless.score == math.inf and [node.score for node in endless.tree.nodes[1:]] == [math.inf, -math.inf, None]
+    assert repr(endless.tree.nodes[3]) == (
+        "<SearchNode 3: \"x = 'a'\": unscored, the score is no number, but str, depth 1>"
+    )
     for score, problems in (
         (fails, ["the score raised ValueError: no score for this", "the score is NaN"]),
         ("undefined", ["the score raised StepFailed: error: NameError: name 'undefined' is not defined"] * 2),
         ("[]", ["the score is no number, but list"] * 2),
+        ("10 ** 400", ["the score is no number (OverflowError)"] * 2),
     ):
         result = search(world.root(x=1), options, score)
         assert result.best is None and result.score is None and result.sources == []
@@ -275,19 +324,18 @@ def test_a_program_that_scores_leaves_no_trace(method: Method) -> None:
 
 def test_time_is_a_budget_and_a_goal_ends_it() -> None:
     world = World()
-    result = search(world.root(x=1), ["x = 2"], "x", budget=Budget(seconds=0))
-    assert (result.why, result.spent.steps, result.best) == ("seconds", 0, None)
+    for why in ("steps", "seconds", "tokens"):
+        result = search(world.root(x=1), ["x = 2"], "x", budget=Budget(**{why: 0}))  # type: ignore[arg-type]
+        assert (result.why, result.spent.steps, result.best, len(result.tree.nodes)) == (why, 0, None, 1)
     result = search(world.root(x=1), [f"x = {n}" for n in range(100)], "x", goal=3, budget=Budget(None))
     assert result.why == "goal" and result.spent.steps < 60
 
 
-def test_progress_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_told() -> None:
     world = World()
     steps: list[int] = []
     result = search(world.root(x=1), OPS, NEAR, method="beam", progress=lambda tree: steps.append(tree.spent.steps))
     assert steps == sorted(steps) and steps[-1] == result.spent.steps > 0
-    search(world.root(x=1), OPS, NEAR, progress=True)
-    assert "search" in capsys.readouterr().err
 
     def stop(tree: SearchTree) -> None:
         raise KeyboardInterrupt
@@ -303,8 +351,13 @@ def test_arguments_that_make_no_sense() -> None:
         search(root, 3, "x")
     with pytest.raises(TypeError, match="score is a function or a program, not int"):
         search(root, ["x"], 3)
-    with pytest.raises(ValueError, match="workers=0"):
-        search(root, ["x"], "x", workers=0)
+    wrong: list[dict[str, Any]] = [{"method": "dfs"}, {"width": 0}, {"depth": 0}, {"depth": 2}, {"width": 1.5}]
+    for options in [*wrong, {"workers": 0}]:
+        with pytest.raises(ValueError, match=next(iter(options))):
+            search(root, ["x"], "x", **options)
+    for name in ("steps", "seconds", "tokens"):
+        with pytest.raises(ValueError, match=name):
+            Budget(**{name: -1})  # type: ignore[arg-type]
 
 
 # On an event loop

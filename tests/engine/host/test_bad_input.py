@@ -24,16 +24,16 @@ def either(request: pytest.FixtureRequest, open_session: Callable[..., Session])
     return session
 
 
-@pytest.mark.parametrize("face", [Sandbox, AsyncSandbox])
-def test_a_file_that_is_not_there_is_told_at_once(face: type[Sandbox] | type[AsyncSandbox], tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [Sandbox, AsyncSandbox])
+def test_a_file_that_is_not_there_is_told_at_once(kind: type[Sandbox] | type[AsyncSandbox], tmp_path: Path) -> None:
     """Where the sandbox is made, and with the name that the workspace would have given it."""
     with pytest.raises(FileNotFoundError, match=r"'sales\.csv'.*: .*gone\.csv"):
-        face("data-analysis", files={"sales.csv": tmp_path / "gone.csv"})
+        kind("data-analysis", files={"sales.csv": tmp_path / "gone.csv"})
     with pytest.raises(OSError, match="content is given as bytes"):
-        face("data-analysis", files={"a.csv": "x,y\n1,2\n"})
+        kind("data-analysis", files={"a.csv": "x,y\n1,2\n"})
     os.mkfifo(tmp_path / "queue")
     with pytest.raises(WorkspaceError, match="neither a regular file nor a directory"):
-        face("data-analysis", files={"data": tmp_path / "queue"})
+        kind("data-analysis", files={"data": tmp_path / "queue"})
 
 
 @pytest.mark.profile("data-analysis")
@@ -159,12 +159,12 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("error", "keywords", "told"), WRONG, ids=[f"{next(iter(row[1].items()))}" for row in WRONG])
-@pytest.mark.parametrize("face", [Sandbox, AsyncSandbox])
+@pytest.mark.parametrize("kind", [Sandbox, AsyncSandbox])
 def test_a_keyword_that_makes_no_sense_is_named_with_what_it_takes(
-    face: type[Sandbox] | type[AsyncSandbox], error: type[Exception], keywords: dict[str, Any], told: str
+    kind: type[Sandbox] | type[AsyncSandbox], error: type[Exception], keywords: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(error, match=told):
-        face("calculator", **keywords)._new_core()
+        kind("calculator", **keywords)._new_core()
 
 
 @pytest.mark.parametrize("name", ["/a.csv", "../a.csv", "a/../b", "", ".", "a\nb", "x" * 300])

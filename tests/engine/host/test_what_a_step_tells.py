@@ -81,13 +81,3 @@ class TestDataAnalysis:
             assert session.run("df.shape").value == (2, 2)
             session.run("df['b'] = df.a * 2")
             self.pandas.testing.assert_frame_equal(session.get("df"), frame.assign(b=frame.a * 2))
-
-
-@pytest.mark.modules("matplotlib")
-def test_an_empty_figure_that_is_saved_after_it_was_shown_is_told() -> None:
-    with Sandbox("data-analysis") as sandbox, sandbox.session() as session:
-        session.run("import matplotlib.pyplot as plt\nfigure, axes = plt.subplots()\naxes.plot([1, 2])").check()
-        assert session.run("plt.savefig('before.png')\nplt.show()").check().stderr == ""
-        after = session.run("plt.savefig('after.png')").check().stderr
-        assert "the figure that is saved is empty: plt.show() has ended the one before" in after
-        assert session.run("plt.plot([1])\nplt.savefig('next.png')").check().stderr == ""

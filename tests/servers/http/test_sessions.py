@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import threading
@@ -19,7 +18,7 @@ from hypothesis import strategies as st
 
 from safeexec import SandboxError, connect
 from safeexec.servers.methods import METHODS
-from tests.servers.serving import Server, needs_server, serving, start
+from tests.servers.serving import JSON, Server, needs_server, serving, start
 
 pytestmark = needs_server
 BOB, EVE = "bob-has-a-token-of-his-own", "eve-has-a-token-of-her-own"
@@ -69,31 +68,6 @@ def problem(client: httpx.Client, path: str, **body: Any) -> tuple[int, str]:
     answer = client.post(path, json=body)
     assert answer.json()["code"] == answer.status_code
     return answer.status_code, answer.json()["type"]
-
-
-def test_one_program(bob: httpx.Client) -> None:
-    files = {"a": {"type": "bytes", "base64": base64.b64encode(b"x").decode()}}
-    code = "import sys; print(sys.argv, input(), open('a').read())"
-    body = {"policy": "confined-python", "stdin": "in", "argv": ["p", "1"], "files": files}
-    result = call(bob, "/v1/run", source=code, **body)
-    assert (result["ok"], result["stdout"]) == (True, "['p', '1'] in x\n")
-    assert call(bob, "/v1/run", source="import socket")["outcome"] == "rejected"
-    assert call(bob, "/v1/check", source="import socket")["outcome"] == "rejected"
-
-
-def test_a_session(bob: httpx.Client, session: str) -> None:
-    assert call(bob, f"{session}/run", source="x = 20; print('a'); x + 1")["value"] == 21
-    call(bob, f"{session}/set", name="y", value=[1, "b"])
-    assert call(bob, f"{session}/get", name="y") == {"found": True, "value": [1, "b"]}
-    assert [row["name"] for row in call(bob, f"{session}/variables")["variables"]] == ["x", "y"]
-    call(bob, f"{session}/checkpoint", name="clean")
-    call(bob, f"{session}/run", source="x = 0")
-    call(bob, f"{session}/rollback", name="clean")
-    branches = call(bob, f"{session}/branch", n=2)["sessions"]
-    assert [call(bob, f"/v1/sessions/{one}/run", source="x += 1; x")["value"] for one in branches] == [21, 21]
-    assert call(bob, f"{session}/get", name="x")["value"] == 20
-    for one in branches:
-        call(bob, f"/v1/sessions/{one}/close")
 
 
 def test_mistakes_are_named(bob: httpx.Client, session: str) -> None:
@@ -265,11 +239,6 @@ def test_the_description_has_every_method(described: dict[str, Any]) -> None:
     assert "session" not in run["properties"]
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=5,
-)
 NAMES = st.sampled_from(
     (
         *("source", "code", "policy", "files", "name", "n", "timeout", "stdin", "argv", "memory_mb", "args"),
@@ -334,8 +303,3 @@ def test_sessions_outlive_the_server(tmp_path: Path) -> None:
         assert there.stored() == []
         with pytest.raises(SandboxError, match="by restore"):
             there.session_for("ada", restore=tmp_path / "state")
-
-
-def test_without_a_store_nothing_is_stored(bob: httpx.Client) -> None:
-    answer = bob.post("/v1/sessions", json={"stored": "ada"})
-    assert "this server has no store" in answer.text

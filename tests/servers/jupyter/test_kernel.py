@@ -98,15 +98,6 @@ def test_output_and_value(front: Front) -> None:
     assert (value["data"], value["execution_count"]) == ({"text/plain": "42"}, reply["execution_count"])
 
 
-def test_output_comes_while_the_cell_runs(front: Front) -> None:
-    front.client.execute("print('early')\nimport time\ntime.sleep(3600)")
-    while (message := front.client.get_iopub_msg(timeout=PATIENCE))["msg_type"] != "stream":
-        pass
-    assert message["content"]["text"] == "early\n"
-    front.manager.interrupt_kernel()
-    assert front.client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "error"
-
-
 def test_an_error_and_what_follows_it(front: Front) -> None:
     reply, said = front.run("value = [1]\nvalue[2]")
     assert reply["status"] == "error" and reply["ename"] == "IndexError"
@@ -129,7 +120,7 @@ def test_input_of_the_person(front: Front) -> None:
 
 def test_an_interrupt_undoes_the_cell(front: Front) -> None:
     front.run("x = 1")
-    front.client.execute("x = 2\nprint('begun')\nwhile True: pass")
+    front.client.execute("x = 2\nprint('begun')\nwhile True: pass", stop_on_error=False)
     while front.client.get_iopub_msg(timeout=PATIENCE)["msg_type"] != "stream":
         pass
     front.manager.interrupt_kernel()
@@ -185,28 +176,10 @@ def test_a_silent_cell_says_nothing(front: Front) -> None:
     assert (reply["status"], said) == ("ok", [])
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["a\0b", "print('\\ud800\\x1b[2J')\n'\\ud800'", "for n in range(100_000): print(n)", "x = '" + "y" * 10_000_000],
-)
-def test_strange_cells_have_replies(front: Front, code: str) -> None:
-    reply, said = front.run(code)
-    assert reply["status"] in ("ok", "error")
-    assert not any("safeexec/" in line for row in said for line in row.get("traceback", ()))
-    assert front.run("1")[0]["status"] == "ok"
-
-
 def test_expressions_that_never_end_cost_a_few_seconds_together(front: Front) -> None:
     endless = {str(n): "[0 for _ in iter(int, 1)]" for n in range(50)}
     reply, _ = front.run("1", user_expressions=endless)
     assert {one["status"] for one in reply["user_expressions"].values()} == {"error"}
-
-
-def test_messages_that_mean_nothing_change_nothing(front: Front) -> None:
-    session, channel = front.client.session, front.client.shell_channel
-    channel.send(session.msg("unknown", {}))
-    front.client.control_channel.send(session.msg("create_subshell_request", {}))
-    assert front.run("6 * 7")[0]["status"] == "ok"
 
 
 @pytest.mark.modules("numpy", "pandas", "matplotlib", "tqdm")

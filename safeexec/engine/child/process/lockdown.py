@@ -1,6 +1,6 @@
 """The child gives up its rights, before a byte of guest input is read.
 
-`Lockdown.prepare` does in the zygote, once, what can be done ahead: the filter as bytes, a descriptor per readable
+`Lockdown` does in the zygote, once, what can be done ahead: the filter as bytes, a descriptor per readable
 path, the system calls in a row. `apply` runs in each child right after the fork, with one thread. The order matters:
 the user namespace needs ``/proc`` and a dumpable process, Landlock must find the workspace, the limit of memory comes
 after the last large allocation, and seccomp is last, since it refuses most of what comes before it; only descriptors,
@@ -43,9 +43,17 @@ _WORKSPACE_RIGHTS = {"none": 0, "read": landlock.READ, "write": landlock.WRITE}
 
 
 class Lockdown:
-    """A plan made ready for children to apply."""
+    """A plan made ready in the zygote, after `zygote.confine.enter` and the imports, for children to apply."""
 
-    def __init__(self, plan: ChildConfinement, keep_fds: Iterable[int]) -> None:
+    def __init__(self, plan: ChildConfinement, keep_fds: Iterable[int] = ()) -> None:
+        """`keep_fds`: the descriptors that children keep besides the standard streams. Raises OSError, KeyError (a
+        machine without a system call table).
+        """
+        if plan.threads and hasattr(libc, "mallopt"):  # musl has neither it nor arenas
+            # Each malloc arena of a thread reserves 64 MiB of address space, which RLIMIT_AS counts.
+            libc.mallopt(_M_ARENA_MAX, _ARENAS)
+        violations.known.rules, violations.known.threads = plan.rules, plan.threads > 0
+        seccomp.set_no_new_privs()
         self.plan = plan
         self._uid, self._gid = os.getuid(), os.getgid()
         self._parent = os.getpid()
@@ -61,20 +69,6 @@ class Lockdown:
         """What children without files of their own take as it is; -1: none does."""
         self.mechanisms = _describe(plan)
         self.measure()
-
-    @classmethod
-    def prepare(cls, plan: ChildConfinement, keep_fds: Iterable[int] = ()) -> Lockdown:
-        """Make ready in the zygote, after `zygote.confine.enter` and the imports, what children apply.
-
-        `keep_fds`: the descriptors that children keep besides the standard streams. Raises OSError, KeyError (a
-        machine without a system call table).
-        """
-        if plan.threads and hasattr(libc, "mallopt"):  # musl has neither it nor arenas
-            # Each malloc arena of a thread reserves 64 MiB of address space, which RLIMIT_AS counts.
-            libc.mallopt(_M_ARENA_MAX, _ARENAS)
-        violations.known.rules, violations.known.threads = plan.rules, plan.threads > 0
-        seccomp.set_no_new_privs()
-        return cls(plan, keep_fds)
 
     def limit(self) -> None:
         """Set the limits that children simply inherit, in the zygote, once it has sent all descriptors that it sends.
@@ -105,7 +99,8 @@ class Lockdown:
             ruleset = self._make_ruleset(workspace) if is_own else self._ruleset
             calls = self._sequence(ruleset, self._last_calls(lowered) if lowered else self._last)
         if self._maps_user:
-            self._enter_user_namespace()
+            denied = self.plan.setgroups_denied
+            namespaces.enter_user_namespace(self._uid, self._gid, deny_setgroups=not denied)
             if self.plan.separate == "mounts":
                 namespaces.cover(self.plan.workspaces, workspace)
         make(calls)
@@ -134,12 +129,6 @@ class Lockdown:
             if limit != resource.RLIM_INFINITY:
                 limits[number] = max(0, limit - less)
         return limits.items()
-
-    def _enter_user_namespace(self) -> None:
-        """Enter a user namespace with a name in it."""
-        processes.set_dumpable(True)
-        namespaces.unshare(("user",))
-        namespaces.map_user(self._uid, self._gid, deny_setgroups=not self.plan.setgroups_denied)
 
     def _make_ruleset(self, workspace: str | None = None) -> int:
         """Return a ruleset of all that the plan opens, and of `workspace`."""

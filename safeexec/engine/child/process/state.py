@@ -47,17 +47,17 @@ _SUBSTITUTES = "safeexec.facades.replacements."
 
 
 def restore_special(kind: str, name: str) -> Any:
-    """Stands in a pickle for an object of the sandbox; `_StateUnpickler` resolves it."""
+    """Stand in a pickle for an object of the sandbox; `_StateUnpickler` resolves it."""
     raise pickle.UnpicklingError(f"{kind} {name!r} can be restored in a sandbox only")
 
 
 def restore_function(code: Any, name: str, closure: Any) -> Any:
-    """Stands in a pickle for a function of the guest; `_StateUnpickler` resolves it."""
+    """Stand in a pickle for a function of the guest; `_StateUnpickler` resolves it."""
     raise pickle.UnpicklingError(f"function {name!r} can be restored in a sandbox only")
 
 
 def restore_function_elsewhere(code: Any, globals: dict[str, Any], *parts: Any) -> Any:
-    """Stands in a pickle for a function with globals of its own; `_StateUnpickler` resolves it."""
+    """Stand in a pickle for a function with globals of its own; `_StateUnpickler` resolves it."""
     raise pickle.UnpicklingError("a function with globals of its own can be restored in a sandbox only")
 
 
@@ -247,8 +247,8 @@ def dump(file: Any, names: list[str], namespace: dict[str, Any], own: Mapping[tu
     reason = attempt(list(sizes), file)
     if reason:
         largest = sorted(sizes, key=lambda name: sizes[name], reverse=True)[:3]
-        told = ", ".join(f"{name} ({sizes[name] >> 20} MiB)" for name in largest)
-        raise pickle.PicklingError(f"{reason}; the largest variables: {told}")
+        listed = ", ".join(f"{name} ({sizes[name] >> 20} MiB)" for name in largest)
+        raise pickle.PicklingError(f"{reason}; the largest variables: {listed}")
     return failed
 
 
@@ -268,12 +268,12 @@ class _Sink(io.RawIOBase):
 
 def problem(error: BaseException, length: int = 500) -> str:
     """Return an exception in one line that any message can carry."""
-    told = f"{type(error).__name__}: {error}".removesuffix(": ")[:length]
-    return told.encode("utf-8", "backslashreplace").decode()[: m.PROBLEM_CHARACTERS]
+    text = f"{type(error).__name__}: {error}".removesuffix(": ")[:length]
+    return text.encode("utf-8", "backslashreplace").decode()[: m.PROBLEM_CHARACTERS]
 
 
 def libraries() -> dict[str, str]:
-    """Versions of the libraries that are loaded and whose pickles change between versions."""
+    """Return the versions of the libraries that are loaded and whose pickles change between versions."""
     names = ("numpy", "pandas", "scipy", "sklearn", "sympy", "matplotlib")
     return {name: str(getattr(sys.modules[name], "__version__", ""))[:40] for name in names if name in sys.modules}
 

@@ -36,7 +36,7 @@ def install() -> None:
 
 
 def _limit_recursion() -> None:
-    """A recursion limit beyond what the stack has room for is taken as that, so that a recursion without an end is a
+    """Take a recursion limit beyond what the stack has room for as that, so that a recursion without an end is a
     RecursionError.
     """
     set_limit = sys.setrecursionlimit
@@ -53,9 +53,9 @@ def _limit_recursion() -> None:
 
 
 def _map_privately() -> None:
-    """Mappings are shared by default, which the filter refuses. Memory without a file would be shared with forks, that
-    there are none of here: private memory does the same. So does a private mapping of a file for who reads it; who
-    would write to the file is told what to do.
+    """Make mappings private that are shared by default, which the filter refuses. Memory without a file would be shared
+    with forks, of which there are none here. A file is read as well by a private mapping; who would write to it is told
+    what to do.
     """
     module: Any = sys.modules["mmap"]
     shared = module.mmap
@@ -81,8 +81,8 @@ def _map_privately() -> None:
 
 
 def _index_in_memory() -> None:
-    """SQLite maps a file that holds the index of a write-ahead log, for other processes, unless it is told that there
-    are none: then the index lies in memory of its own, for all connections of this process.
+    """Tell SQLite that there are no other processes. Else it maps a file that holds the index of a write-ahead log; now
+    the index lies in memory of its own, for all connections of this process.
     """
     with contextlib.suppress(OSError, AttributeError):  # a build that does not show the functions of SQLite
         library = ctypes.CDLL(getattr(sys.modules["_sqlite3"], "__file__", None))
@@ -93,5 +93,5 @@ def _index_in_memory() -> None:
 
 
 def _send_without_descriptors() -> None:
-    """3.12 and later send several buffers by sendmsg, which can carry descriptors, too."""
+    """Send several buffers one by one: 3.12 and later use sendmsg for it, which can carry descriptors, too."""
     vars(sys.modules["asyncio.selector_events"])["_HAS_SENDMSG"] = False

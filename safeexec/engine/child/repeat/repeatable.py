@@ -64,7 +64,7 @@ from safeexec.engine.child.repeat.objects import (
     shows_address,
     walk,
 )
-from safeexec.engine.child.repeat.sets import instrument_sets, only_compares
+from safeexec.engine.child.repeat.sets import instrument_sets
 from safeexec.engine.policy.names import GUARD_NAMES
 
 if TYPE_CHECKING:
@@ -129,6 +129,8 @@ class Repeatable:
         self._impure = self._outer | tables.IMPURE
         self._attributes = set(tables.HIDING)
         """Attributes that lead out, of the modules that were imported too."""
+        self._words: set[str] = set()
+        """Keywords and strings that lead out of functions of the modules that were imported."""
         self._plain: set[str] = set()
         """Names that were judged to compute wherever they stand."""
         self._judged: dict[CodeType, bool] = {}
@@ -327,9 +329,7 @@ class Repeatable:
             if type(constant) is CodeType:
                 seen.classes |= bool(code.co_flags & CO_OPTIMIZED and not constant.co_flags & CO_OPTIMIZED)
             elif type(constant) in (tuple, frozenset):
-                if not self._attributes.isdisjoint(constant):
-                    return False
-                if "numpy" in self._learnt and not tables.KEYWORDS.isdisjoint(constant):
+                if not self._attributes.isdisjoint(constant) or not self._words.isdisjoint(constant):
                     return False
                 if not tables.RANDOM.isdisjoint(constant):
                     self._meet_random()
@@ -337,9 +337,7 @@ class Repeatable:
                     return False
             elif type(constant) is str:
                 seen.texts |= "%s" in constant or "%r" in constant
-                if constant in tables.CLOCKS and "numpy" in self._learnt:
-                    return False
-                if self._spells(constant):
+                if constant in self._words or self._spells(constant):
                     return False
                 if "{" in constant and not self._attributes.isdisjoint(_FIELD.findall(constant)):
                     return False
@@ -390,14 +388,14 @@ class Repeatable:
                 fine = fine and source is not None
                 fine = fine and tables.SEEDED_OTHERWISE.search(tables.COMMENT.sub("", source or "")) is None
             elif does.startswith(GLOBAL):
-                fine = fine and self._is_pure_global(name, code, source)
+                fine = fine and self._is_pure_global(name, code)
             elif does != "IMPORT_NAME":
                 fine = fine and name not in self._attributes
             if name[:2] == "__" and name[-2:] == "__" and name not in tables.DUNDERS and does != "IMPORT_NAME":
                 fine = fine and name == "__dict__" and self._computes_own_names(name)
         return fine
 
-    def _is_pure_global(self, name: str, code: CodeType, source: str | None) -> bool:
+    def _is_pure_global(self, name: str, code: CodeType) -> bool:
         """Tell whether a global name, or a builtin, only computes in this code."""
         return (
             name not in self._impure
@@ -407,7 +405,6 @@ class Repeatable:
             # What a class gives as its hash ends in the order of a set, which is looked at by what it is made of. Where
             # the method keeps it, it may end anywhere.
             or (name == "hash" and code.co_name == "__hash__" and STORE not in code.co_code[::2])
-            or (name in ("id", "hash") and source is not None and only_compares(source, name))
         )
 
     def _computes_own_names(self, name: str) -> bool:
@@ -450,6 +447,7 @@ class Repeatable:
             return
         self._learnt[name], attributes, others = look_at(name, module)
         self._attributes |= attributes
+        self._words |= tables.OUTWARD_WORDS.get(name, frozenset())
         self._plain -= attributes
         if name in tables.OUTWARD and self.seen.computed:
             self._taint()

@@ -141,31 +141,3 @@ def _is_class(node: ast.expr) -> bool:
 
 def _is_view(node: Any) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEW_NAMES
-
-
-def only_compares(source: str, name: str) -> bool:
-    """Tell whether the program uses `name`, which is `id` or `hash`, for nothing but to ask whether two things that it
-    holds have the same: that comes out the same wherever they lie.
-    """
-    try:
-        nodes = [*ast.walk(ast.parse(source))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    compared: set[int] = set()
-    for node in nodes:
-        if isinstance(node, ast.Compare) and all(isinstance(how, ast.Eq | ast.NotEq) for how in node.ops):
-            calls = [part for part in (node.left, *node.comparators) if isinstance(part, ast.Call)]
-            if len(calls) == 1 + len(node.comparators) and all(_is_of_held(call, name) for call in calls):
-                compared.update(id(call.func) for call in calls)
-    return all(id(node) in compared for node in nodes if isinstance(node, ast.Name) and node.id == name)
-
-
-def _is_of_held(call: ast.Call, name: str) -> bool:
-    function, arguments = call.func, call.args
-    return (
-        isinstance(function, ast.Name)
-        and function.id == name
-        and len(arguments) == 1
-        and not call.keywords
-        and isinstance(arguments[0], ast.Name)
-    )

@@ -57,6 +57,8 @@ OUTWARD: Final = {
     "sympy": _words("randMatrix"),
 }
 """Attributes of modules that compute, and of their objects, that lead to a clock, entropy, files or old memory."""
+OUTWARD_WORDS: Final = {"numpy": _words("where now today")}
+"""Keywords and strings that do, given to functions of the module: a part of the result is old memory, or the time."""
 RANDOM: Final = _words("random numpy.random samples rand")
 """Names of the global random generators, whose state differs from one new child to the next."""
 SEEDED: Final = _words("seed Random default_rng RandomState")
@@ -86,10 +88,6 @@ SORTS: Final = _words("sort sorted min max nsmallest nlargest")
 """Functions that, named beside one that makes strings, may sort objects by strings that show addresses."""
 DIGESTS: Final = _words("encode hexdigest digest crc32 adler32")
 """Names of what makes numbers of strings, in which no address can be seen any more."""
-CLOCKS: Final = _words("now today")
-"""Strings that numpy reads as the time."""
-KEYWORDS: Final = _words("where")
-"""Keywords of functions of numpy that leave a part of the result as the memory was."""
 _PLAIN_KINDS: tuple[type, ...] = (int, float, complex, str, list, dict, set, type(iter([])))
 DUNDERS: Final = (
     frozenset(name for kind in _PLAIN_KINDS for name in vars(kind))

@@ -165,8 +165,8 @@ def _report(
 
 
 def _plain(name: str) -> str:
-    """A name as messages can carry it: `globals()["\\ud800"] = 1` makes one that UTF-8 cannot, and one of a million
-    characters is cut.
+    """Return a name as messages can carry it: `globals()["\\ud800"] = 1` makes one that UTF-8 cannot, and one of a
+    million characters is cut.
     """
     plain = name.encode("utf-8", "replace").decode()
     return plain if len(plain) <= NAME_CHARACTERS else plain[: NAME_CHARACTERS - 1] + "…"
@@ -176,7 +176,7 @@ def _plain(name: str) -> str:
 
 
 def fingerprint(value: Any, levels: int = _LEVELS) -> Any:
-    """Something small and comparable that differs when `value` was changed in place; None for what has no inside.
+    """Return something small that differs when `value` was changed in place; None for what has no inside.
 
     Holds no reference to `value` nor to its items, and runs no code of the guest.
     """
@@ -244,7 +244,7 @@ def _of_object(value: Any, kind: type, levels: int) -> Any:
 
 
 def _checksum(array: Any) -> tuple[Any, ...]:
-    """Shape, dtype, address and a checksum of the bytes of an array, or of a sample; of objects these are addresses."""
+    """Return shape, dtype, address and a checksum of the bytes of an array, or of a sample: addresses, of objects."""
     if array.flags.c_contiguous:
         flat = array.reshape(-1)
     elif array.flags.f_contiguous:

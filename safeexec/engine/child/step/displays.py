@@ -8,11 +8,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Collection
 from hashlib import sha256
 from typing import Any
-from warnings import warn
 from weakref import WeakKeyDictionary, WeakSet
 
 from safeexec.common.text import short_repr, type_name
@@ -54,8 +52,6 @@ class Displays:
         """A digest of the picture as which each figure was shown last."""
         self._done: WeakSet[Any] = WeakSet()
         """The figures that were shown and closed: what the guest draws in one by a name later is shown again."""
-        self._has_closed = False
-        """Whether there was any."""
         self._drawn: list[Any] = []
         """The figures that this step has shown."""
         self._finished: list[Any] = []
@@ -70,12 +66,12 @@ class Displays:
     def display(
         self,
         *values: Any,
-        include: str | tuple[str, ...] | list[str] = (),
+        include: str | Collection[str] = (),
         display_id: str | bool | None = None,
         clear: bool | str = False,
         raw: bool = False,
     ) -> DisplayHandle | None:
-        """The guest's `display()`: show each value in its richest form. `include=["svg"]` asks for more forms. With a
+        """Show each value in its richest form. `include=["svg"]` asks for more forms. With a
         `display_id` (True: a new one) the answer has `update(value)`, which shows another value in its place. With
         `clear`, the displays of the step so far are taken away; a page takes them away with what was printed, and for
         `clear="wait"` only when something else is shown. With `raw` a value is the forms themselves, MIME type → data.
@@ -87,38 +83,25 @@ class Displays:
         if display_id is True:
             display_id = os.urandom(16).hex()  # of no generator that guests or forks share
         name = str(display_id)[:_ID_CHARACTERS] if display_id else None
-        self._display(values, include, name, raw)
+        for value in values:
+            self._display(value, include, name, raw)
         if name is None:
             return None
-
-        def update(value: Any, *, raw: bool = False) -> None:
-            self._display((value,), include, name, raw, update=True)
-
-        return DisplayHandle(name, update)
+        return DisplayHandle(name, lambda value, *, raw=False: self._display(value, include, name, raw, update=True))
 
     def _display(
-        self,
-        values: tuple[Any, ...],
-        include: str | tuple[str, ...] | list[str],
-        display_id: str | None,
-        raw: bool,
-        *,
-        update: bool = False,
+        self, value: Any, include: str | Collection[str], display_id: str | None, raw: bool, *, update: bool = False
     ) -> None:
+        if raw:
+            self._add({"text/plain": "", **rich.of_bundle(value)}, display_id, update)
+            return
         wanted = (include,) if type(include) is str else tuple(include)
-        forms = tuple(_FORMS.get(form, form) for form in wanted if type(form) is str)
-        for value in values:
-            if raw:
-                data = rich.of_bundle(value)
-                data.setdefault("text/plain", "")
-                self._add(data, display_id, update)
-                continue
-            data = self._drawn_as(value, forms)
-            self._add(data, display_id, update)
-            if rich.is_figure(value):
-                self._is_news(value, data)  # or it would be drawn again when the step ends
-                self._drawn.append(value)
-                self._finished.append(value)
+        data = self._drawn_as(value, tuple(_FORMS.get(form, form) for form in wanted if type(form) is str))
+        self._add(data, display_id, update)
+        if rich.is_figure(value):
+            self._is_news(value, data)  # or it would be drawn again when the step ends
+            self._drawn.append(value)
+            self._finished.append(value)
 
     def collect(self, value: Any, text: str | None = None) -> list[DisplayData]:
         """Return the displays of the step that ends with `value`, whose repr is `text`; open figures are drawn."""
@@ -127,9 +110,12 @@ class Displays:
         drawn, self._drawn = self._drawn, []
         if (type(value) not in _PLAIN or "sympy" in sys.modules) and not any(value is figure for figure in drawn):
             self._show_value(value, text)
-        if not self._shown and not self._left_out:
-            return []
-        return self._taken()
+        shown = self._shown
+        if self._left_out:
+            note = f"{self._left_out} more displays were left out: a step may show {MAX_DISPLAYS}"
+            shown.append(DisplayData({"text/plain": note.encode()}, truncated=True))
+        self._forget_shown()
+        return shown
 
     def _forget_shown(self) -> None:
         self._shown = []
@@ -139,7 +125,6 @@ class Displays:
     def prepare(self) -> None:
         """Take over what libraries show with, now or when the guest loads them. Once: a fork inherits it."""
         after_import("matplotlib.backend_bases", self._take_over_show)
-        after_import("matplotlib.pyplot", self._tell_of_empty_files)
         after_import("plotly.io", lambda: vars(sys.modules["plotly.io"]).update(show=self._show_chart))
         after_import("altair", self._take_over_altair)
         after_import("IPython.core.display_functions", self._take_over_ipython)
@@ -169,21 +154,6 @@ class Displays:
         """
         self.in_use = True
         sys.modules["matplotlib.backend_bases"].FigureManagerBase.show = lambda manager: self.show_figures()
-
-    def _tell_of_empty_files(self) -> None:
-        """Have `plt.savefig(…)` warn where it saves an empty figure because the one before was shown, and is done."""
-        pyplot: Any = sys.modules["matplotlib.pyplot"]
-        save = pyplot.savefig
-
-        @wraps(save)
-        def savefig(*args: Any, **kwargs: Any) -> Any:
-            figure = _current_figure()
-            if self._has_closed and (figure is None or _is_empty(figure)):
-                told = "the figure that is saved is empty: plt.show() has ended the one before; save it first"
-                warn(told, stacklevel=2)
-            return save(*args, **kwargs)
-
-        pyplot.savefig = savefig
 
     def show_figures(self) -> None:
         """Draw all figures that have something new, and close them: `plt.show()`."""
@@ -225,7 +195,6 @@ class Displays:
         if pyplot is not None:
             pyplot.close(figure)
         self._done.add(figure)
-        self._has_closed = True
 
     def _end_figures(self, value: Any) -> None:
         """Show what the step leaves open. The current figure stays open for the next step, unless it was shown."""
@@ -235,14 +204,6 @@ class Displays:
         for figure in (*self._finished, *([value] if rich.is_figure(value) else []), *earlier):
             self._close(figure)
         self._left_open, self._finished = _open_figures(), []
-
-    def _taken(self) -> list[DisplayData]:
-        shown = self._shown
-        if self._left_out:
-            note = f"{self._left_out} more displays were left out: a step may show {MAX_DISPLAYS}"
-            shown.append(DisplayData({"text/plain": note.encode()}, truncated=True))
-        self._forget_shown()
-        return shown
 
     def _show_value(self, value: Any, text: str | None) -> None:
         """Show the value of the step, if it has more than its repr."""
@@ -301,20 +262,15 @@ class Displays:
                 self.tell(display)
 
 
-def _managers() -> Any:
-    """Return what pyplot keeps its open figures in, or None."""
-    return getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
-
-
 def _open_figures() -> list[Any]:
     """Return the figures that pyplot holds open, oldest first."""
-    managers = _managers()
+    managers = getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
     return [manager.canvas.figure for _, manager in sorted(managers.figs.items())] if managers is not None else []
 
 
 def _current_figure() -> Any:
     """Return the figure in which the next line of pyplot draws, or None."""
-    managers = _managers()
+    managers = getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
     manager = None if managers is None else managers.get_active()
     return None if manager is None else manager.canvas.figure
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib.machinery import PathFinder
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from safeexec.common.identity import class_name, instance_dict
 from safeexec.engine import advice
@@ -33,18 +33,6 @@ PLUGIN = "<plugin "
 
 Running = tuple[str, str, int, dict[str, Any]]
 """Of a function: its name, its file, the line that it is in, and its variables."""
-
-
-class _Facts(NamedTuple):
-    """What an error is explained by, besides the exception itself; see `report`."""
-
-    lines: tracebacks.SourceLines
-    sources: Mapping[str, str]
-    namespace: dict[str, Any]
-    plan: LanguagePlan
-    lost_names: Container[str]
-    workspace_files: Callable[[], list[str]] | None
-    shadowed: Callable[[str], str | None] | None
 
 
 def running(exc: BaseException, sources: Mapping[str, str]) -> list[Running]:
@@ -93,11 +81,17 @@ def report(
     filename, position = _place(exc, frames, lines, sources)
     message = _not_imported(exc) or tracebacks.message_of(exc)
     text = _text_or_empty(lambda: tracebacks.TracebackFormatter(sources, left_out).format(exc))
-    hint = _told(exc, "hint")
+    hint = _said_on(exc, "hint")
     if hint is None:
-        facts = _Facts(lines, sources, namespace, plan, lost_names, workspace_files, shadowed)
-        hint = _text_or_empty(lambda: _hint(exc, message, frames, facts))
-    kind, rule = class_name(type(exc)), _told(exc, "rule")
+        facts = {
+            "sources": sources,
+            "namespace": namespace,
+            "plan": plan,
+            "lost_names": lost_names,
+            "workspace_files": workspace_files or list,
+        }
+        hint = _text_or_empty(lambda: _hint(exc, message, frames, lines, shadowed, facts))
+    kind, rule = class_name(type(exc)), _said_on(exc, "rule")
     if (refusal := explain(exc)) is not None:
         last_line = f"{kind}: {message}\n"
         message, rule, hint = refusal
@@ -135,7 +129,7 @@ def _not_imported(exc: BaseException) -> str:
     return f"{exc.obj.__name__}.{exc.name} is a module that has not been imported" if found is not None else ""
 
 
-def _told(exc: BaseException, name: str) -> str | None:
+def _said_on(exc: BaseException, name: str) -> str | None:
     """Return what whoever raised the exception wrote onto it: the ``rule`` that refused, a ``hint``. None: nothing; an
     empty hint: none is to be looked for.
     """
@@ -158,13 +152,20 @@ def _place(
     return tracebacks.syntax_position(exc, sources) or ("", None)
 
 
-def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame], facts: _Facts) -> str:
-    """Return what to do instead, or nothing. `frames` are those of the guest."""
-    lines, sources = facts.lines, facts.sources
+def _hint(
+    exc: BaseException,
+    message: str,
+    frames: list[tracebacks.GuestFrame],
+    lines: tracebacks.SourceLines,
+    shadowed: Callable[[str], str | None] | None,
+    facts: dict[str, Any],
+) -> str:
+    """Return what to do instead, or nothing. `frames` are those of the guest; `facts` as for `advice.runtime_hint`."""
+    sources, plan = facts["sources"], facts["plan"]
     refused = instance_dict(exc).get("refused")  # a guard of the language wrote kind and name onto the exception
-    found = advice.refusal_hint(*refused, facts.plan) if type(refused) is tuple and len(refused) == 2 else None
-    if not found and facts.shadowed is not None and type(exc) is AttributeError and type(exc.obj) is ModuleType:
-        found = facts.shadowed(exc.obj.__name__)  # a file may have the name of the library's module
+    found = advice.refusal_hint(*refused, plan) if type(refused) is tuple and len(refused) == 2 else None
+    if not found and shadowed is not None and type(exc) is AttributeError and type(exc.obj) is ModuleType:
+        found = shadowed(exc.obj.__name__)  # a file may have the name of the library's module
     if found:
         return found
     where = tracebacks.syntax_position(exc, sources)
@@ -174,7 +175,8 @@ def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame],
         return advice.limit_hint("memory" if issubclass(type(exc), MemoryError) else "memory of a library") or ""
     inner = tracebacks.only_member(exc)
     if inner is not None:
-        return _hint(inner, tracebacks.message_of(inner), tracebacks.guest_frames(inner, sources), facts)
+        inside = tracebacks.guest_frames(inner, sources)
+        return _hint(inner, tracebacks.message_of(inner), inside, lines, shadowed, facts)
     segment, rest = lines.expression(frames[-1]) if frames else ("", "")
     found = advice.runtime_hint(
         (frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
@@ -183,11 +185,7 @@ def _hint(exc: BaseException, message: str, frames: list[tracebacks.GuestFrame],
         segment=segment,
         rest_of_line=rest,
         libraries=tracebacks.library_frames(exc, sources) if frames else [],
-        sources=sources,
-        namespace=facts.namespace,
-        plan=facts.plan,
-        lost_names=facts.lost_names,
-        workspace_files=facts.workspace_files or list,
+        **facts,
     )
     return found or ""
 

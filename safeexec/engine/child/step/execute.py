@@ -13,11 +13,12 @@ from safeexec.common.identity import args_of, class_name, entries_of
 from safeexec.common.own import contextlib, gc, os, resource
 from safeexec.common.text import short_repr
 from safeexec.engine import advice
+from safeexec.engine.child.repeat.code import CO_COROUTINE
 from safeexec.engine.child.repeat.repeatable import Repeatable, external_events, warm_up
 from safeexec.engine.child.step.awaiting import StepLoop
 from safeexec.engine.child.step.changes import after_step, before_step, variables
+from safeexec.engine.child.step.modules import CompiledStep
 from safeexec.engine.child.step.program import (
-    CompiledStep,
     Diagnostic,
     Language,
     Rejection,
@@ -54,8 +55,6 @@ KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 
 
-CO_COROUTINE = 0x80
-"""Of `inspect`, which is not imported for it: code that awaits at its top level."""
 _lines = linecache.cache
 """As it is before the first step: what `traceback` of the program reads."""
 _FROM_PYTHON = frozenset(("__warningregistry__", "__annotations__", "__conditional_annotations__"))
@@ -276,7 +275,7 @@ class Guest:
         return done
 
     def sql(self, query: str, /, **tables: Any) -> Any:
-        """`sql` of guest code: run a query on DataFrames and CSV files, by their names, and on `tables`; a DataFrame.
+        """Run a query of `sql` on DataFrames and CSV files, by their names, and on `tables`; return a DataFrame.
 
         A query without a result prints what it did.
         """

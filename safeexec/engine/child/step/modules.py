@@ -9,11 +9,15 @@ from collections.abc import Callable, Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
 from types import CodeType, ModuleType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 
-class Compiled(Protocol):
-    """The code of a module: `body`, then `tail`, an expression."""
+class CompiledStep(Struct, eq=False):
+    """The code of a step or a module: run `body` if there is one, then evaluate `tail` if there is one. Where the top
+    level awaits, what `eval` makes of it is a coroutine (`inspect.CO_COROUTINE`).
+    """
 
     body: CodeType | None
     tail: CodeType | None
@@ -32,15 +36,16 @@ class ModuleSource(NamedTuple):
 
 Find = Callable[[str], "ModuleSource | None"]
 """The source of a module (a dotted name) if it is one of the program's. May raise ImportError."""
+Compile = Callable[[str, str, dict[str, Any]], CompiledStep]
+"""Source, file and namespace → code. Raises what compiling raises."""
 
 
 class ProgramModules:
     """Finder and loader of the modules of one program."""
 
-    def __init__(self, find: Find, compile: Callable[[str, str, dict[str, Any]], Compiled], *, place: str = "") -> None:
+    def __init__(self, find: Find, compile: Compile, *, place: str = "") -> None:
         self.find = find
         self._compile = compile
-        """Source, file and namespace → code. Raises what compiling raises."""
         self.place = place
         """Where modules are that are not there, for errors. The modules of a program with a place are siblings."""
         self.builtins: dict[str, Any] = {}

@@ -124,8 +124,8 @@ class Log:
         if text and not text[0] and not text[:EMPTY_BYTES].strip(b"\0"):
             fenced = mark(0) + text
             self._map[: len(fenced)] = fenced
-        told = not (self.elsewhere or self.memory is not self._second or self._raw or self.memory[self.watched])
-        return text if told else None
+        is_known = not (self.elsewhere or self.memory is not self._second or self._raw or self.memory[self.watched])
+        return text if is_known else None
 
     def position(self) -> tuple[int, int]:
         """Return where each of the two areas ends by now. Raises OSError where descriptor 1 is no file."""
@@ -137,7 +137,7 @@ class Log:
         return self._map.tell(), end
 
     def direct(self) -> None:
-        """From now on every text is a system call on descriptor 1."""
+        """Make every text a system call on descriptor 1, from now on."""
         self.memory, self.watched, self.put = b"\0", 0, _write
 
     def redirected(self) -> None:
@@ -163,7 +163,7 @@ class Log:
             self.overflow(data)
 
     def notice(self) -> None:
-        """Something is new in the second area: what is printed next comes after it."""
+        """Note that something is new in the second area: what is printed next comes after it."""
         if self._map.tell() >= MARKED_BYTES:
             self.direct()
             return

@@ -20,19 +20,10 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 
 from safeexec.common.own import ast
-from safeexec.engine.child.step.modules import Find, ProgramModules, forget_source
+from safeexec.engine.child.step.modules import CompiledStep, Find, ProgramModules, forget_source
 from safeexec.protocol.plan import LanguagePlan
 
 TOO_DEEP: Final = "the source is nested too deeply to be compiled"
-
-
-class CompiledStep(Struct, eq=False):
-    """The code of one step: run `body` if there is one, then evaluate `tail` if there is one. Where the top level
-    awaits, what `eval` makes of it is a coroutine (`inspect.CO_COROUTINE`).
-    """
-
-    body: CodeType | None
-    tail: CodeType | None
 
 
 class Diagnostic(Struct, frozen=True, kw_only=True):

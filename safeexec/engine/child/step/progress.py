@@ -68,7 +68,7 @@ class ProgressBars:
 
 
 def _take_over_notebook() -> None:
-    """Bars of `tqdm.notebook` are widgets, and raise where ipywidgets is missing: here they are bars like any other."""
+    """Make bars of `tqdm.notebook`, which are widgets and raise where ipywidgets is missing, bars like any other."""
     module, std = sys.modules["tqdm.notebook"], sys.modules["tqdm.std"]
     vars(module).update(tqdm=std.tqdm, tqdm_notebook=std.tqdm, trange=std.trange, tnrange=std.trange)
 

@@ -110,7 +110,7 @@ def take(error: ErrorReport | None, language: Language) -> list[Refusal]:
 
 
 def closed_paths(plan: ChildConfinement) -> Callable[[str], bool]:
-    """Tells whether a path that a program spells lies outside of all that this child may open."""
+    """Return what tells whether a path that a program spells lies outside of all that this child may open."""
     open_here = ("/dev/", *_code(plan))
 
     def is_closed(path: str) -> bool:
@@ -175,7 +175,7 @@ def listen(plan: ChildConfinement) -> None:
 
 
 def _database(path: Any, line: int) -> None:
-    """SQLite opens its file in C, and says neither which nor why not."""
+    """Note a file that SQLite may not open: it does that in C, and says neither which nor why not."""
     if type(path) is not str or path in ("", ":memory:") or path.startswith("file:"):
         return
     outside = _outside(path, ())

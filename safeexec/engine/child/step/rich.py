@@ -159,7 +159,7 @@ def _cell(value: Any) -> str:
 
 
 def _of_matplotlib(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
-    """PNG, and SVG on request. Raises whatever drawing raises: a guest's own artist, a broken mathtext, no memory."""
+    """Return a PNG, and an SVG on request. Raises what drawing raises: a guest's own artist, mathtext, no memory."""
     if not is_figure(value):
         return None
     width, height = value.get_size_inches()

@@ -283,18 +283,22 @@ class TracebackFormatter:
         text = "".join(self._lines.line(frame.filename, number) + "\n" for number in range(line, last + 1))
         if len(text) > MAX_LINE:
             text, column = without_middle(text.strip(), MAX_LINE), None
-        return _FORMAT.format_frame_summary(
-            FrameSummary(
-                frame.filename,
-                line,
-                frame.code.co_name,
-                lookup_line=False,
-                line=text,
-                end_lineno=end_line,
-                colno=column,
-                end_colno=end_column,
-            )
+        summary = FrameSummary(
+            frame.filename,
+            line,
+            frame.code.co_name,
+            lookup_line=False,
+            line=text,
+            end_lineno=end_line,
+            colno=column,
+            end_colno=end_column,
         )
+        try:
+            return _FORMAT.format_frame_summary(summary)
+        except (
+            Exception
+        ):  # it reads the line by `ast` and `textwrap`, of which the program may have replaced a function
+            return f'  File "{frame.filename}", line {line}, in {frame.code.co_name}\n    {text.strip()}\n'
 
 
 _FORMAT = StackSummary()

@@ -1,7 +1,7 @@
 """Tells refusals by the kernel from ordinary errors, and gives each a sentence, with the rule and a hint.
 
 The filter answers a refused call with EPERM (`linux.seccomp`), which Python raises as a PermissionError; Landlock and
-the sealed root answer EACCES and EROFS. Of an exception that leaves a step, this is a **violation**:
+the read-only root answer EACCES and EROFS. Of an exception that leaves a step, this is a **violation**:
 
 - EPERM that a system call has answered, wherever it is from: an OSError with this errno, or an exception of a library's
   own type that has its text ("Operation not permitted");
@@ -190,11 +190,10 @@ def _explain_errno(error: BaseException) -> KernelRefusal | None:
         path = path or _path_in(_text(error))  # pyarrow writes it into its words
         if path is not None:
             return _explain_path(path)
-        # A socket is answered so, where the C library goes on after nothing else.
-        return of_call("socket") if noted == "socket" or _group_of_frame(error) == "network" else None
-    # What looks up a name says in its own words that it could not.
-    is_lookup = type(error).__name__ == "gaierror"
-    return of_call("socket") if is_lookup and (noted == "socket" or _group_of_frame(error) == "network") else None
+    elif type(error).__name__ != "gaierror":
+        return None
+    # A socket is answered so, where the C library goes on after nothing else. What looks up a name has its own words.
+    return of_call("socket") if noted == "socket" or _group_of_frame(error) == "network" else None
 
 
 def _of_frame(error: BaseException, path: str | None) -> KernelRefusal:
@@ -354,7 +353,7 @@ def of_path(error: OSError) -> KernelRefusal | None:
 
 
 def _explain_path(path: str | None) -> KernelRefusal | None:
-    """Landlock or the sealed root refused it. Beneath the workspace it is the file's own mode, an ordinary error."""
+    """Return a refusal by Landlock or the read-only root. Beneath the workspace it is the file's mode: an error."""
     if path is None or in_workspace(path):
         return None
     hint = "Use relative paths: only the session's own directory is open." if known.workspace else _HINTS["files"]

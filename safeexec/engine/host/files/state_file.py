@@ -229,7 +229,7 @@ def write(real: str, state: Iterable[bytes]) -> None:
 
 
 def _chunks(fd: int, start: int, size: int) -> Iterator[bytes]:
-    """Read `size` bytes of a file from `start` on, a part at a time, or as many as there are."""
+    """Yield `size` bytes of a file from `start` on, a part at a time, or as many as there are."""
     done = 0
     while done < size and (chunk := os.pread(fd, min(_CHUNK, size - done), start + done)):
         yield chunk
@@ -237,8 +237,8 @@ def _chunks(fd: int, start: int, size: int) -> Iterator[bytes]:
 
 
 def read(path: str | os.PathLike[str], limits: Limits) -> SavedState:
-    """Read a state whose parts the policy's limits have room for. A header says how large they are, and what is larger
-    than that is not read.
+    """Return a state whose parts the policy's limits have room for. A header says how large they are, and what is
+    larger than that is not read.
 
     Raises `StateFileError` for a file that is no state, is damaged, comes from a newer version, or is too large.
     """
@@ -262,7 +262,7 @@ def read(path: str | os.PathLike[str], limits: Limits) -> SavedState:
 
 
 def read_pieces(state: Iterable[bytes], limits: Limits, shown: str) -> SavedState:
-    """As `read`, of a state that comes in pieces."""
+    """Return the same of a state that comes in pieces."""
     most = ((limits.workspace_mb + 2 * limits.memory_mb) << 20) + _HEADER_CAP + _CHUNK
     with open(os.memfd_create("state", os.MFD_CLOEXEC), "wb") as file:
         size = 0
@@ -275,7 +275,7 @@ def read_pieces(state: Iterable[bytes], limits: Limits, shown: str) -> SavedStat
 
 
 def _read(fd: int, size: int, limits: Limits, shown: str) -> SavedState:
-    """Read an open file of so many bytes."""
+    """Return the state in an open file of so many bytes."""
     head = os.pread(fd, len(MAGIC) + _LENGTH.size, 0)
     if not head.startswith((MAGIC, _KEYED)):
         if head.startswith(MAGIC.rstrip(b"2\n")):
@@ -376,5 +376,5 @@ def check(header: Header, path: object) -> None:
 
 
 def python_version() -> str:
-    """Major and minor version: bytecode, and so a pickled function, holds for one minor version."""
+    """Return major and minor version: bytecode, and so a pickled function, holds for one minor version."""
     return ".".join(platform.python_version_tuple()[:2])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from typing import TypeVar
 
 from safeexec.errors import WorkspaceError
@@ -51,9 +51,10 @@ def size_of(info: os.stat_result) -> int:
     return max(info.st_blocks * 512, info.st_size if stat.S_ISREG(info.st_mode) else 0)
 
 
-def walk(
-    top: int, below: str = "", *, skip: Collection[str] = (), regains: bool = True
-) -> Iterator[tuple[str, os.stat_result]]:
+Walk = Generator[tuple[str, os.stat_result], None, None]
+
+
+def walk(top: int, below: str = "", *, skip: Collection[str] = (), regains: bool = True) -> Walk:
     """Yield every path below an open directory, relative to it, directories before what they hold. No link is followed.
 
     Entries at the top whose name is in `skip` are left out. `regains`: directories without rights are given some.
@@ -77,30 +78,31 @@ def walk(
             os.close(fd)
 
 
-def counted(
-    paths: Iterable[tuple[str, os.stat_result]], max_bytes: int, max_files: int
-) -> list[tuple[str, os.stat_result]]:
-    """Return all of `paths`. Raises `WorkspaceError` as soon as they hold too much."""
+def counted(trees: Iterable[Walk], max_bytes: int, max_files: int) -> list[tuple[str, os.stat_result]]:
+    """Return all that `trees` yield. Raises `WorkspaceError` as soon as they hold too much."""
     found, size = [], 0
-    for path, info in paths:
-        if stat.S_ISDIR(info.st_mode) and is_too_deep(path):
-            raise WorkspaceError(
-                f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names: "
-                "make fewer levels, with shorter names"
-            )
-        found.append((path, info))
-        size += size_of(info)
-        if size > max_bytes:
-            rule = "limits.workspace_mb"
-            raise WorkspaceError(f"the workspace holds more than {max_bytes >> 20} MiB ({rule})", rule=rule)
-        if len(found) > max_files:
-            rule = "limits.workspace_files"
-            raise WorkspaceError(f"the workspace holds more than {max_files} files ({rule})", rule=rule)
+    for tree in trees:
+        # A walk that is left in its middle has directories open, until it is closed.
+        with contextlib.closing(tree):
+            for path, info in tree:
+                if stat.S_ISDIR(info.st_mode) and is_too_deep(path):
+                    raise WorkspaceError(
+                        f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of "
+                        "names: make fewer levels, with shorter names"
+                    )
+                found.append((path, info))
+                size += size_of(info)
+                if size > max_bytes:
+                    rule = "limits.workspace_mb"
+                    raise WorkspaceError(f"the workspace holds more than {max_bytes >> 20} MiB ({rule})", rule=rule)
+                if len(found) > max_files:
+                    rule = "limits.workspace_files"
+                    raise WorkspaceError(f"the workspace holds more than {max_files} files ({rule})", rule=rule)
     return found
 
 
 def entries_of(fd: int) -> list[tuple[str, os.stat_result]]:
-    """Name and state of what is in an open directory; without what vanishes meanwhile."""
+    """Return name and state of what is in an open directory; without what vanishes meanwhile."""
     found = []
     with os.scandir(fd) as entries:
         for entry in entries:
@@ -154,7 +156,7 @@ def parent_of(top: str | int, path: str) -> Iterator[tuple[int, str]]:
 
 
 def make_directories(top: int, path: str, owner: tuple[int, int] | None) -> None:
-    """A directory, and those on the way to it, below `top`; no link is followed. New ones are given to `owner`, a uid
+    """Make a directory, and those on the way to it, below `top`, following no link. New ones go to `owner`, a uid
     and gid. Raises OSError.
     """
     here = os.dup(top)
@@ -247,7 +249,7 @@ def _empty(top: int, name: str, moved: str) -> list[str]:
 
 
 def free_bytes(path: str) -> int:
-    """Room in the file system of `path`, a directory of guests."""
+    """Return the room in the file system of `path`, a directory of guests."""
     info = reached(path, os.statvfs)
     return info.f_bavail * info.f_frsize
 
@@ -282,7 +284,7 @@ def regain(path: str) -> None:
 
 
 def give_access(above: int, name: str, rights: int = 0o700) -> None:
-    """A guest may have taken away the rights to its own directories, which an ordinary user's host then lacks, too."""
+    """Give back rights to a directory, which a guest may have taken away: an ordinary user's host then lacks them."""
     fd = os.open(name, ENTERED, dir_fd=above)
     try:
         mode = stat.S_IMODE(os.fstat(fd).st_mode)

@@ -19,7 +19,7 @@ import stat
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain, count
+from itertools import count
 from tempfile import mkdtemp
 from typing import NamedTuple
 from weakref import finalize
@@ -79,7 +79,7 @@ def _needs_room(path: str) -> Iterator[None]:
 
 
 def _as_far_as_possible() -> contextlib.suppress:
-    """Around a removal, which a host without descriptors or memory cannot finish: the sandbox removes what stays."""
+    """Return what lets a removal end early, for want of descriptors or memory: the sandbox removes what stays."""
     return contextlib.suppress(OSError, MemoryError)
 
 
@@ -159,7 +159,7 @@ class WorkspaceRoot:
 
 
 def _remove_own(path: str, owner: int) -> None:
-    """At the end of a program that has not closed its sandbox, too; not at the end of a fork of it."""
+    """Remove it at the end of a program that has not closed its sandbox, too; not at the end of a fork of it."""
     if os.getpid() == owner:
         tree.remove_tree(path)
 
@@ -327,7 +327,7 @@ class Workspace:
 
     @contextlib.contextmanager
     def _of_host(self) -> Iterator[int]:
-        """As `_opened`, for the files that the host asks for. Raises `WorkspaceError`."""
+        """Yield the same for the files that the host asks for. Raises `WorkspaceError`."""
         try:
             fd = tree.reached(self.path, partial(os.open, flags=tree.LISTABLE))
         except OSError as error:
@@ -353,7 +353,7 @@ class Workspace:
     def names(self) -> list[str]:
         """Return the names of the regular files, sorted. Raises `WorkspaceError`."""
         with self._of_host() as top:
-            return [info.name for info in workspace_files.list_files(top)]
+            return workspace_files.list_files(top)
 
     def read(self, name: str, max_bytes: int) -> bytes:
         """Return the bytes of a file. Raises `WorkspaceError`."""
@@ -472,7 +472,7 @@ class Workspace:
             ) from None
 
     def make_temporary(self) -> None:
-        """A directory for temporary files beside the workspace, for the programs that insist on one."""
+        """Make a directory for temporary files beside the workspace, for the programs that insist on one."""
         self.give_access()
         with contextlib.suppress(FileExistsError):
             os.mkdir("tmp", 0o700, dir_fd=self._region.fd)
@@ -515,7 +515,7 @@ class Workspace:
             os.close(source)
 
     def make_directories(self, path: str) -> None:
-        """A directory, and those on the way to it, below the workspace; no link is followed."""
+        """Make a directory, and those on the way to it, below the workspace, following no link."""
         with self._opened() as top:
             tree.make_directories(top, path, self.owner)
 
@@ -544,7 +544,7 @@ class Workspace:
         self._check_there()
         snapshot: Snapshot = {}
         with self._opened() as top:
-            found = tree.counted(tree.walk(top), lineage.max_bytes, lineage.max_files)
+            found = tree.counted([tree.walk(top)], lineage.max_bytes, lineage.max_files)
             held = sum(tree.size_of(info) for _, info in found)
             for path, info in found:
                 entry, grown = self._entry(top, path, info)
@@ -646,7 +646,7 @@ class Workspace:
         there may be.
         """
         with self._opened() as top:
-            return dict(tree.counted(tree.walk(top), self._lineage.max_bytes, self._lineage.max_files))
+            return dict(tree.counted([tree.walk(top)], self._lineage.max_bytes, self._lineage.max_files))
 
     def count(self, max_bytes: int, max_files: int) -> int:
         """Return the bytes of all that is in the directory; holes of a file count, as a copy would have them. Raises
@@ -655,13 +655,13 @@ class Workspace:
         self._check_there()
         try:
             with self._opened() as top:
-                found = tree.counted(chain(tree.walk(top), self._beside()), max_bytes, max_files)
+                found = tree.counted((tree.walk(top), self._beside()), max_bytes, max_files)
         except OSError:
             self._check_there()
             return self._held[0]
         return sum(tree.size_of(info) for _, info in found)
 
-    def _beside(self) -> Iterator[tuple[str, os.stat_result]]:
+    def _beside(self) -> tree.Walk:
         """Return what lies beside the workspace, where it may write as well: temporary files of commands."""
         return tree.walk(self._region.fd, skip={tree.WORKSPACE, *self._region.inner})
 

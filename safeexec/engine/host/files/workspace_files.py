@@ -16,7 +16,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import NamedTuple
 
 from safeexec.common.text import one_line
 from safeexec.engine.host.files import tree
@@ -37,21 +36,15 @@ one is the kernel's, so that setting the other back hides nothing.
 """
 
 
-class FileInfo(NamedTuple):
-    """One regular file. `name` is relative to the workspace with ``/``; `size` counts bytes, holes included."""
-
-    name: str
-    size: int
-
-
-def list_files(top: int, *, max_files: int = MAX_FILES) -> list[FileInfo]:
-    """Return the regular files below a directory, sorted by name; at most `max_files` of them and 32 directories deep.
+def list_files(top: int, *, max_files: int = MAX_FILES) -> list[str]:
+    """Return the names of the regular files below a directory, sorted; at most `max_files` of them and 32 directories
+    deep.
 
     Links, FIFOs, sockets and devices are left out, and so is what vanishes meanwhile.
     """
     found = tree.walk(top, regains=False)
-    files = (FileInfo(path, info.st_size) for path, info in found if stat.S_ISREG(info.st_mode))
-    return sorted(islice((file for file in files if file.name.count("/") <= MAX_DEPTH), max_files))
+    files = (path for path, info in found if stat.S_ISREG(info.st_mode) and path.count("/") <= MAX_DEPTH)
+    return sorted(islice(files, max_files))
 
 
 def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
@@ -108,7 +101,7 @@ def _put(parent: int, name: str, data: bytes, owner: tuple[int, int] | None) -> 
 
 
 def changed_since(before: Marks, after: Marks) -> tuple[FileChange, ...]:
-    """Files created, changed and deleted between two looks at a workspace, sorted by name."""
+    """Return the files created, changed and deleted between two looks at a workspace, sorted by name."""
     changes = [
         FileChange(one_line(name, NAME_CHARACTERS), "changed" if name in before else "created", mark[1], _type(name))
         for name, mark in after.items()
@@ -144,7 +137,7 @@ def _check_regular(name: str, info: os.stat_result) -> None:
 
 
 def _read_all(name: str, fd: int, max_bytes: int) -> bytes:
-    """To the end of the file, which may still grow."""
+    """Read to the end of the file, which may still grow."""
     pieces: list[bytes] = []
     left = max_bytes + 1
     while left > 0:

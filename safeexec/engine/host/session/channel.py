@@ -239,11 +239,7 @@ class Channel:
 
     def is_over(self) -> bool:
         """Tell whether the process has ended, as is known without waiting."""
-        if self.pidfd < 0:
-            return True
-        poller = select.poll()
-        poller.register(self.pidfd, READ)
-        return bool(poller.poll(0))
+        return self.pidfd < 0 or processes.has_ended(self.pidfd)
 
     def close(self) -> None:
         """Close socket and pidfd; the process sees the end of its socket."""

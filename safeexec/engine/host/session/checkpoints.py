@@ -1,4 +1,4 @@
-"""Frozen copies of a session's process: what the host holds of each, and how one is woken.
+"""Frozen copies of a session's process: what the host holds of each, and how one is resumed.
 
 A copy waits on its control socket, whose other end it holds. Closing ours ends the copy.
 """
@@ -116,7 +116,7 @@ class Checkpoint(Struct, eq=False):
         """Tell whether the copy is frozen and lives. Waits for it, not longer than the deadline."""
         channel = self._met()
         if channel.state == FROZEN:
-            return channel.pidfd >= 0 and not processes.has_ended(channel.pidfd)
+            return not channel.is_over()
         try:
             return isinstance((yield from channel.receive(deadline)), m.Frozen)
         except (Gone, ProtocolError):

@@ -42,7 +42,7 @@ _NO_CHANGES = Changes()
 
 
 def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
-    """Text of the guest: lone surrogates survive, a cut says so."""
+    """Return text of the guest: lone surrogates survive, a cut says so."""
     if len(data) > cap:
         data = data[: cap // 2] + b" [...] " + data[-cap // 2 :]
     try:
@@ -58,7 +58,7 @@ def sentence(data: bytes) -> str:
 
 
 def notes_of(notes: Iterable[str]) -> list[str]:
-    """Notes of a child, each on its line."""
+    """Return the notes of a child, each on its line."""
     return [one_line(note, m.NOTE_CHARACTERS) for note in notes]
 
 
@@ -203,7 +203,7 @@ def changes_of(report: m.ChangesReport) -> Changes:
 
 
 def variables_of(rows: list[m.VariableData]) -> list[Variable]:
-    """Variables as the child describes them."""
+    """Return the variables as the child describes them."""
     return [
         Variable(one_line(row.name), one_line(row.type), one_line(row.shape), row.size, text(row.text)) for row in rows
     ]

@@ -27,7 +27,7 @@ class FrozenState:
         self.copy = copy
 
     def leave(self) -> Channel | None:
-        """The session is in this state, and has no process: the one that it had is the caller's to end."""
+        """Go back to this state, without a process. Returns the one that there was, for the caller to end."""
         core, processes = self._core, self._core.processes
         runner, processes.runner = processes.runner, None
         if core.supervisor.state is not LOST:
@@ -43,7 +43,7 @@ class FrozenState:
         channel.close()
 
     def adopt(self, channel: Channel, out: OutputFile, err: OutputFile) -> None:
-        """The session goes on in a process that was resumed from the copy, and writes to `out` and `err`."""
+        """Go on in a process that was resumed from the copy, and writes to `out` and `err`."""
         self._core.processes.adopt(channel, self.copy, out, err)
         self._core.supervisor.arrived()
 

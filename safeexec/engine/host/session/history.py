@@ -88,7 +88,7 @@ class History(Generic[C]):
     # A step, or a change by the host
 
     def begin(self, step: int | None = None) -> None:
-        """Step `step` begins; without a number, the host changes variables: another version of the same state."""
+        """Begin step `step`; without a number, a change of variables by the host: another version of the same state."""
         now, memory = self.current, self.current.memory
         older = now if memory is FRESH else now.older
         for copied in self._copies.values():
@@ -132,7 +132,7 @@ class History(Generic[C]):
         self.next = None
 
     def pass_over(self, step: int) -> list[C]:
-        """Step `step` ran nothing: it is part of the session, with the memory and the files of the state before it.
+        """Take in step `step`, which ran nothing, with the memory and the files of the state before it.
         Returns the copies that nothing leads to any more.
         """
         now = self.current
@@ -144,8 +144,8 @@ class History(Generic[C]):
         return self._dropped()
 
     def change_files(self, files: Any) -> None:
-        """The host changed files: the same memory with other files. Copies of it serve both; a name keeps what it
-        named.
+        """Take in files that the host changed: the same memory with other files. Copies of it serve both; a name keeps
+        what it named.
 
         Without automatic copies a kill leads back to the state that the process began in: that state gets these files,
         too.
@@ -168,7 +168,7 @@ class History(Generic[C]):
             state.older = self._begun
 
     def see_files(self, files: Any) -> None:
-        """The state has these files, whoever made them."""
+        """Give the state these files, whoever made them."""
         now = self.current
         self.current = _with_files(now, files)
         if now is self.root:
@@ -179,18 +179,14 @@ class History(Generic[C]):
     # Copies
 
     def note_frozen(self, copy: C) -> None:
-        """`copy` is there."""
+        """Count a copy as certain: it is there."""
         if copy in self.uncertain:
             self.uncertain.remove(copy)
 
-    def note_lost(self, copy: C) -> None:
-        """`copy` never came to be, has ended, or has to go. A name that it had is still listed until it is dropped."""
-        self._forget([copy])
-
     def replace(self, old: C, new: C) -> list[C]:
-        """`new` is another copy of what `old` is of, and takes its place. Returns what nothing leads to any more."""
+        """Put `new`, another copy of what `old` is of, in its place. Returns what nothing leads to any more."""
         self._copies[new] = self._copies[old]
-        return [*self._forget([old]), *self._dropped()]
+        return [*self.forget([old]), *self._dropped()]
 
     def keep(self, name: str, copy: C) -> list[C]:
         """Name the state as it is now, of which `copy` is frozen. Returns what had that name, if nothing else leads
@@ -215,22 +211,21 @@ class History(Generic[C]):
         """Give up a name. Returns its copy, if that is to go with it. Raises `CheckpointError`."""
         _, copy = self.find(name)
         del self.named[name]
-        gone = [] if copy is self.base and copy in self._copies else self._forget([copy])
+        gone = [] if copy is self.base and copy in self._copies else self.forget([copy])
         return [*gone, *self._dropped()]
 
     def expendable(self) -> list[C]:
         """Return the copies that could go for want of room: automatic ones, the oldest first, none that the present
         state is made of.
         """
-        kept = {copy for _, copy in self.named.values()}
-        memory = self.current.memory
-        bases = self._base_of(memory), self._base_of(memory, lasting=True)
+        kept, memory = self._names(), self.current.memory
+        bases = self._base_of(memory), self._base_of(memory, self._memories(lasting=True))
         return [copy for copy, state in self._copies.items() if copy not in kept and state.memory not in bases]
 
     def copies(self) -> list[C]:
         """Return every copy that is held, the oldest first; those with a name whose process has ended among them."""
         # Each step is one call of C code: a thread that sweeps a branch of the session may ask at the same time.
-        return list(dict.fromkeys((*self._copies, *[copy for _, copy in list(self.named.values())])))
+        return list(dict.fromkeys((*self._copies, *self._names())))
 
     def copies_of(self, state: State) -> list[C]:
         """Return the copies of a state's memory: the surest first, and of these the ones with a name."""
@@ -245,18 +240,28 @@ class History(Generic[C]):
         found = [copy for copy, of in self._copies.items() if of.memory is memory]
         if len(found) < 2:
             return found
-        names = [copy for _, copy in self.named.values()]
+        names = self._names()
         return sorted(found, key=lambda copy: (copy in self.uncertain, copy not in names))
+
+    def _names(self) -> list[C]:
+        """Return the copies that have a name."""
+        return [copy for _, copy in list(self.named.values())]
+
+    def _lasts(self, copy: C) -> bool:
+        """Tell whether a copy stays when names are dropped: the one that the process was resumed from does."""
+        return copy is self.base or copy not in self._names()
+
+    def _memories(self, *, lasting: bool = False) -> set[int]:
+        """Return the identities of the memories that have a copy, or one that is `lasting`."""
+        return {id(of.memory) for copy, of in self._copies.items() if not lasting or self._lasts(copy)}
 
     # Going back
 
-    def _base_of(self, memory: Memory | None, *, lasting: bool = False) -> Memory | None:
+    def _base_of(self, memory: Memory | None, have: set[int] | None = None) -> Memory | None:
         """Return what the memory is made of by entries of the journal: the nearest one that has a copy, or that of a
-        new child. Itself, if it has a copy; None if nothing leads there. `lasting`: without the copies that go when
-        their names are dropped.
+        new child. Itself, if it has a copy; None if nothing leads there. `have`: those that have one, where known.
         """
-        names = [copy for _, copy in self.named.values() if copy is not self.base] if lasting else []
-        have = {id(of.memory) for copy, of in self._copies.items() if copy not in names}
+        have = self._memories() if have is None else have
         while memory is not None and id(memory) not in have and memory is not FRESH:
             memory = memory.origin
         return memory
@@ -321,8 +326,8 @@ class History(Generic[C]):
         return self.root if state is None else state
 
     def arrive(self, state: State, base: C | None = None) -> list[C]:
-        """The session is in `state` again, resumed from `base`, or a new child. Returns the copies that nothing
-        leads to any more.
+        """Be in `state` again, resumed from `base`, or in a new child. Returns the copies that nothing leads to any
+        more.
         """
         self.current, self.next, self.base, self._begun = state, None, base, state
         if base is not None and (of := self._copies.get(base)) is not None and of.memory is not FRESH:
@@ -356,46 +361,40 @@ class History(Generic[C]):
         these is known to be frozen, the older ones down to the newest that is. A copy with a name does not count for
         that, as its name may be dropped; the one that the process was resumed from does.
         """
-        current = self.current
-        kept = [self._base_of(current.memory, lasting=True)]
-        if current.before is not None:
-            kept.append(self._base_of(current.before.memory, lasting=True))
-        line, safe, state = [current], self._is_safe(kept[0]), current.older
-        needed = [current]
+        lasting, state = self._memories(lasting=True), self.current.older
+        kept = [self._base_of(self.current.memory, lasting)]
+        safe = self._is_safe(kept[0])
+        if self.current.before is not None:
+            kept.append(self._base_of(self.current.before.memory, lasting))
+        line, needed = [self.current], 1
         while state is not None:
-            base = self._base_of(state.memory, lasting=True)
             if not safe:
-                kept.append(base)
-                needed.append(state)
+                needed += 1
+                kept.append(self._base_of(state.memory, lasting))
+                safe = self._is_safe(kept[-1])
             line.append(state)
-            safe = safe or self._is_safe(base)
             state = state.older
-        gone = self._forget(self._superfluous(kept))
+        gone = self.forget(self._superfluous(kept))
         bases: list[Memory | None] = [None]
-        for state in list(line):
-            base = self._base_of(state.memory)
+        have = self._memories()
+        for place, state in enumerate([*line]):
+            base = self._base_of(state.memory, have)
             # Of those that are made of one copy by entries of the journal, the newest will do.
-            known = base in bases if state in needed else base is not state.memory
-            if known and state is not current and state.memory is not FRESH and not self.copies_of(state):
+            if place and base is not state.memory and (place >= needed or base in bases):
                 line.remove(state)
             bases.append(base)
         for state, older in zip(line, [*line[1:], None], strict=True):
             state.older = older
-            self._end_before(state)
+            self._end_before(state, have)
         return gone
 
-    def _end_before(self, state: State) -> None:
+    def _end_before(self, state: State, have: set[int]) -> None:
         """Forget the states before this one that nothing leads to."""
-        have = {id(of.memory) for of in self._copies.values()} | {id(FRESH)}
-        known: dict[int, bool] = {}
+        leads = self._base_of(state.memory, have) is not None
         while (before := state.before) is not None and before is not UNREACHABLE:
-            way, memory = [], before.memory
-            while memory.origin is not None and id(memory) not in known and id(memory) not in have:
-                way.append(id(memory))
-                memory = memory.origin
-            leads = known.get(id(memory), id(memory) in have)
-            known.update(dict.fromkeys(way, leads))
-            known[id(memory)] = leads
+            memory = state.memory
+            if not leads or id(memory) in have or before.memory not in (memory, memory.origin):
+                leads = self._base_of(before.memory, have) is not None
             if not leads:
                 state.before = UNREACHABLE
                 return
@@ -405,7 +404,7 @@ class History(Generic[C]):
         """Return the copies without a name that are not of the memories `kept`, or of one that has a sure copy
         already.
         """
-        names = [copy for _, copy in self.named.values()]
+        names = self._names()
         found: list[C] = []
         have: list[Memory] = []
         for copy, of in self._copies.items():
@@ -419,15 +418,13 @@ class History(Generic[C]):
 
     def _is_safe(self, memory: Memory | None) -> bool:
         """Tell whether a copy of it is known to be frozen that stays when names are dropped, or it needs none."""
-        if memory is None or memory is FRESH:
-            return memory is FRESH
-        found = [copy for copy, of in self._copies.items() if of.memory is memory and copy not in self.uncertain]
-        if not found:
-            return False
-        names = [copy for _, copy in self.named.values()]
-        return any(copy is self.base or copy not in names for copy in found)
+        found = (copy for copy, of in self._copies.items() if of.memory is memory and copy not in self.uncertain)
+        return memory is FRESH or any(map(self._lasts, found))
 
-    def _forget(self, copies: list[C]) -> list[C]:
+    def forget(self, copies: list[C]) -> list[C]:
+        """Forget copies that never came to be, have ended, or are not needed; returns them. Names that they had are
+        still listed until they are dropped.
+        """
         for copy in copies:
             self._copies.pop(copy, None)
             if copy in self.uncertain:

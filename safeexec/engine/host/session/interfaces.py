@@ -44,19 +44,19 @@ class RecordsSession(Protocol):
     def follow(
         self, operation: Callable[..., Core[Any]], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Core[Any]:
-        """Do an operation of the session; it is told before and after."""
+        """Return what an operation of the session returns; write it down before and after."""
 
     def left(self, session: Any, name: str) -> None:
-        """The session has gone back to a checkpoint, in a process that is to come."""
+        """Note that the session has gone back to a checkpoint, in a process that is to come."""
 
     def note(self, session: Any, text: str, score: float | None) -> None:
-        """The host has something to say of the session as it is now."""
+        """Write down what the host has to say of the session as it is now."""
 
     def history(self) -> Any:
         """Return what it has written down, as moments."""
 
     def closed(self, session: Any) -> None:
-        """The session is over."""
+        """Note that the session is over."""
 
 
 class KeepsSession(Protocol):
@@ -101,13 +101,13 @@ class HearsSteps(Protocol):
     """Hears what the steps of a sandbox came to, for whoever operates it."""
 
     def step_done(self, session: Any, source: bytes, result: Result, call: str | None = None) -> None:
-        """A step has ended, or a `call` of a plugin whose code is `source`."""
+        """Hear that a step has ended, or a `call` of a plugin whose code is `source`."""
 
     def watch(self, sandbox: Any) -> None:
-        """The sandbox was opened: its `stats` may be asked for as long as it lives."""
+        """Hear that the sandbox was opened: its `stats` may be asked for as long as it lives."""
 
     def close(self) -> None:
-        """The sandbox is closed."""
+        """Hear that the sandbox is closed."""
 
 
 class SandboxInterface(Protocol):
@@ -137,7 +137,7 @@ class SandboxInterface(Protocol):
         """What holds every session, and what does not and why."""
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
-        """Its policy and tools, for a model's prompt."""
+        """Return its policy and tools, for a model's prompt."""
 
     def spare_for(self, policy: Policy) -> Spare | None:
         """Return a child that waits for a session of this policy, if there is one."""
@@ -164,31 +164,31 @@ class SandboxInterface(Protocol):
         """Return why process `number` could not be made, in the zygote's words."""
 
     def steps_lost(self, count: int) -> None:
-        """Steps came out otherwise when they were repeated."""
+        """Count steps that came out otherwise when they were repeated."""
 
     def session_began(self) -> None:
-        """A session has done its first step."""
+        """Note that a session has done its first step."""
 
     def session_opened(self, session: Any) -> None:
-        """A session begins."""
+        """Note that a session begins."""
 
     def session_rests(self, session: Any) -> None:
-        """A session has given up its process."""
+        """Note that a session has given up its process."""
 
     def session_wakes(self, session: Any) -> None:
-        """A session that rests is used again. Raises `SandboxBusy` where there are too few descriptors for it."""
+        """Note that a session that rests is used again. Raises `SandboxBusy` where descriptors are too few."""
 
     def admit(self, session: Any, seconds: float | None) -> Core[None]:
-        """A place for a session that comes back from its store. Raises `SandboxBusy`."""
+        """Wait for a place for a session that comes back from its store. Raises `SandboxBusy`."""
 
     def session_resumed(self, session: Any) -> None:
-        """A session that was left to its store has a process again."""
+        """Note that a session which was left to its store has a process again."""
 
     def session_suspended(self, session: Any) -> None:
-        """A session is left to its store."""
+        """Note that a session is left to its store."""
 
     def look_after(self, session: Any) -> None:
-        """A session that may rest is to be looked at soon."""
+        """Have a session that may rest looked at soon."""
 
     def session_closed(self, session: Any) -> None:
-        """A session has ended."""
+        """Note that a session has ended."""

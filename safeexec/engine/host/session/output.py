@@ -72,7 +72,7 @@ class OutputFile:
                 raise
 
     def begin(self) -> None:
-        """A step begins, and finds the file empty."""
+        """Empty the file for a step that begins."""
         if size := os.lseek(self.fd, 0, os.SEEK_CUR):
             _empty(self.fd, 0, size)
             os.lseek(self.fd, 0, os.SEEK_SET)
@@ -150,7 +150,7 @@ class OutputFile:
         return self._start + len(self._python_text(self._start)), self.mark()
 
     def fresh(self, cap: int, until: Position) -> str:
-        """Whole lines that came since the last call; the part of a line at the end waits for its newline."""
+        """Return the whole lines that came since the last call; the part of a line at the end waits for its newline."""
         data = self._partial + self._new(self._written(self._python_text(self._start, until[0])), cap, until[1])
         end = data.rfind(b"\n") + 1
         self._partial = data[end:]
@@ -162,8 +162,8 @@ class OutputFile:
         return _decode(data)
 
     def _written(self, python: bytes) -> bytes:
-        """`python` up to where the child is still writing: a later page is read with its new bytes when an earlier one
-        was read without them. A NUL that is there at the next look too was printed.
+        """Return `python` up to where the child is still writing: a later page is read with its new bytes when an
+        earlier one was read without them. A NUL that is there at the next look too was printed.
         """
         hole = _HOLE.search(python)
         if hole is None or self._start + hole.start() == self._hole:
@@ -193,7 +193,7 @@ class OutputFile:
         return b"".join(pieces)
 
     def tail_since(self, mark: int, cap: int) -> bytes:
-        """At most `cap` bytes written after the file had `mark` bytes."""
+        """Return at most `cap` bytes written after the file had `mark` bytes."""
         return os.pread(self.fd, max(0, min(cap, self.mark() - mark)), mark)
 
     def hide(self, mark: int) -> None:

@@ -179,7 +179,7 @@ class SessionProcesses:
         self.err.close()
 
     def _run(self, channel: Channel, lineage: Lineage, origin: Checkpoint | None) -> None:
-        """From now on the session's process is that of `channel`."""
+        """Have that of `channel` as the session's process from now on."""
         if channel is not self._coming:
             self._give_up_coming()
         self._coming = None
@@ -328,10 +328,20 @@ class SessionProcesses:
         return entry is not None
 
     def commit_change(self, tool_calls: int, *, refused: bool = False) -> Core[None]:
-        """The same of a change of the host's, which the process has made, or has `refused`: `commit_with_files`."""
+        """Make a change of the host's, which the process has made or `refused`, part of the session, with the files as
+        they are. If this is interrupted, or the workspace is over its limit, with those of the state before: then the
+        next step ends for that limit.
+        """
         if self._change is None:
             self.announce()
-        yield from self.commit_with_files(tool_calls, self._change, 1 if refused else 0)
+        files = self.history.current.files
+        try:
+            if self.workspace is not None:
+                files = yield from self.on_files(self.workspace.snapshot)
+        except WorkspaceError:
+            pass
+        finally:
+            self.commit(files, tool_calls, self._change, 1 if refused else 0)
 
     def undo(self) -> None:
         """Give up what was begun. To be done first of all: an orphan may hold the other end of a control socket."""
@@ -351,8 +361,8 @@ class SessionProcesses:
             self._leave_lineages()
 
     def lose(self, copy: Checkpoint) -> None:
-        """There is no such copy any more."""
-        self.history.note_lost(copy)
+        """Forget a copy that is there no more."""
+        self.history.forget([copy])
         if all(copy is not named for _, named in self.history.named.values()):
             copy.release()
 
@@ -451,7 +461,7 @@ class SessionProcesses:
         return carried
 
     def _told_lost(self, what: str) -> str:
-        """`what` has become of the state, and which steps could not be repeated, if that is why."""
+        """Return `what` has become of the state, and which steps could not be repeated, if that is why."""
         if not self.lost:
             return what
         first, last = self.lost[0], self.lost[-1]
@@ -506,7 +516,7 @@ class SessionProcesses:
         return [*problems, *notes_of(ready.notes)]
 
     def _repeat_or_stop(self, state: State, entries: list[m.JournalEntry], entropy: bytes = b"") -> Core[bool]:
-        """`_repeat`. If something came out otherwise, these steps are lost, and the process is ended."""
+        """Tell whether all came out as before; if not, these steps are lost, and the process is ended."""
         if (yield from self._repeat(entries, entropy, state.memory.digest)):
             return True
         self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
@@ -638,19 +648,6 @@ class SessionProcesses:
         workspace.tidy()
         return call()
 
-    def commit_with_files(self, tool_calls: int, request: Any = None, did: int = 0) -> Core[None]:
-        """Make what was begun part of the session, with the files as they are. If this is interrupted, or the
-        workspace is over its limit, with those of the state before: then the next step ends for that limit.
-        """
-        files = self.history.current.files
-        try:
-            if self.workspace is not None:
-                files = yield from self.on_files(self.workspace.snapshot)
-        except WorkspaceError:
-            pass
-        finally:
-            self.commit(files, tool_calls, request, did)
-
     # Ending
 
     def stop(self) -> Core[None]:
@@ -676,7 +673,7 @@ class SessionProcesses:
         return ending
 
     def end_processes(self) -> list[int]:
-        """Kill what runs and what is frozen. Pidfds, the caller's to wait for and to close."""
+        """Kill what runs and what is frozen. Returns pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
         self._give_up_coming()
         self._withdraw_next_copy()
@@ -744,7 +741,7 @@ class SessionProcesses:
         return self.runner.pid if self.runner is not None else None
 
     def pids(self) -> Collection[int]:
-        """Runner and frozen copies: the processes of this session that are not orphans."""
+        """Return runner and frozen copies: the processes of this session that are not orphans."""
         pids = {pid for copy in self.copies() if (pid := copy.pid()) is not None}
         if (runner := self.runner) is not None and runner.pid is not None:
             pids.add(runner.pid)

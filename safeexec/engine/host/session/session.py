@@ -120,10 +120,6 @@ CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be
 _numbers = count(1)
 
 
-def _nobody() -> None:
-    return None
-
-
 class Turn(Struct, eq=False):
     """One caller's use of a session: a second caller is refused at once.
 
@@ -136,7 +132,7 @@ class Turn(Struct, eq=False):
     """Whether it is the host's own and soon over, so that others wait for it."""
     thread: int = 0
     """The thread that began it."""
-    core: Callable[[], Any] = _nobody
+    core: Callable[[], Any] = lambda: None
     """Gives the generator whose life is that of the turn, as long as it lives."""
     next: First[Turn] = {}
     """The turn that follows, once there is one."""
@@ -561,10 +557,8 @@ class SessionCore:
         return self._told(text, Result(outcome="rejected", error=refusal, step=self.step))
 
     def _told(self, source: bytes, result: Result) -> Result:
-        """Return the result of a step, with what happened before it, after the observer has seen it."""
-        self.told_cpu += result.usage.cpu_ms / 1000
-        if self.supervisor.notes_next:
-            result = self._with_earlier_notes(result)
+        """Return the result of a step as its caller is told it, after the observer has seen it."""
+        result = self._with_earlier_notes(result)
         if (observer := self.sandbox.observer) is not None:
             observer.step_done(self, source, result)
         return result
@@ -583,8 +577,11 @@ class SessionCore:
         return result
 
     def _with_earlier_notes(self, result: Result) -> Result:
-        """Return the result with what happened before the step, while nobody used the session."""
-        notes, self.supervisor.notes_next = self.supervisor.notes_next, []
+        """Return the result, whose figures are told now, with what happened while nobody used the session."""
+        self.told_cpu += result.usage.cpu_ms / 1000
+        if not (notes := self.supervisor.notes_next):
+            return result
+        self.supervisor.notes_next = []
         return replace(result, notes=(*notes, *result.notes))
 
     @exclusive
@@ -613,9 +610,7 @@ class SessionCore:
         self.step += 1
         self.supervisor.sources.last = ""
         request = make(self.step)
-        result = yield from self._act(request, self.step, limit, atomic=False)
-        if self.supervisor.notes_next:
-            result = self._with_earlier_notes(result)
+        result = self._with_earlier_notes((yield from self._act(request, self.step, limit, atomic=False)))
         if (observer := self.sandbox.observer) is not None and type(request) is m.Invoke:
             observer.step_done(self, self.code, result, call=request.path)
         return result

@@ -421,10 +421,9 @@ class Step(Struct, eq=False):
 
 def death(pidfd: int) -> str:
     """Tell how a process ended, in words, as far as the kernel still knows."""
-    info = processes.pidfd_info(pidfd)
-    if info is None or info.exit_status is None:
+    status = processes.exit_status(pidfd)
+    if status is None:
         return "killed, or crashed in C code"
-    status = info.exit_status
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = next((one.name for one in signal.Signals if one.value == number), str(number))

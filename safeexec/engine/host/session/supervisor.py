@@ -332,14 +332,24 @@ class Supervisor:
         assert runner is not None
         if memory.entry is None or memory.digest:
             return True
+        names = yield from self._unasked(" while it rested", runner.ask(m.ListNames(digest=True), m.Names))
+        memory.digest = 0 if names is None else names.digest
+        return names is not None
+
+    def _unasked(self, when: str, work: Core[R]) -> Core[R | None]:
+        """Do `work` with the process while the session is idle. None if no copy could be made, or the process died of
+        it, of which the next result tells.
+        """
         self.transition(ASKING)
         try:
-            memory.digest = (yield from runner.ask(m.ListNames(digest=True), m.Names)).digest
+            found = yield from work
+        except CheckpointError:
+            found = None
         except (Gone, ProtocolError) as error:
-            yield from self._died(" while it rested", error, asked=False)
-            return False
+            yield from self._died(when, error, asked=False)
+            return None
         self.transition(IDLE)
-        return True
+        return found
 
     def _compact(self) -> Core[None]:
         """Make the newest copy anew, so that it and the process share what both hold.
@@ -358,15 +368,7 @@ class Supervisor:
             # No step since: they share all that they can, and other branches may share the copy. A chain of branches
             # stays as deep as it was made, however long its sessions are idle.
             return
-        self.transition(ASKING)
-        try:
-            copy = yield from processes.request_copy(processes.runner, patient(FREEZE_SECONDS))
-        except CheckpointError:
-            self.transition(IDLE)  # the copy that is there does
-            return
-        except (Gone, ProtocolError) as error:
-            yield from self._died(FREEZING, error, asked=False)
-            return
-        self.transition(IDLE)
-        copy.created = newest.created
-        processes.release(history.replace(newest, copy))
+        copy = yield from self._unasked(FREEZING, processes.request_copy(processes.runner, patient(FREEZE_SECONDS)))
+        if copy is not None:  # else the one that is there does
+            copy.created = newest.created
+            processes.release(history.replace(newest, copy))

@@ -48,7 +48,7 @@ def of_template(template: TemplateCore, changes: Mapping[str, Any]) -> Policy:
 
 
 def tightened(given: Policy, changes: Mapping[str, Any]) -> Policy:
-    """`given` with these changes. Raises `PolicyError` for one that would widen it."""
+    """Return `given` with these changes. Raises `PolicyError` for one that would widen it."""
     if not changes:
         return given
     mode = changes.get("checkpoints")

@@ -69,7 +69,7 @@ class StepCalls:
     def note(
         self, call: m.ToolRequest, reply: m.ToolReply, outcome: Any, key: str = "", *, deferred: bool = False
     ) -> None:
-        """A call was answered. `deferred`: it is carried out after the step."""
+        """Keep a call that was answered. `deferred`: it is carried out after the step."""
         self.size += len(call.arguments) + len(reply.value or b"") + 500
         if self.size <= KEPT_BYTES:
             self.made.append((call, reply, outcome, {"key": key, "effect": "deferred" if deferred else "at-once"}))

@@ -95,7 +95,7 @@ def _for_commands(policy: Policy, child: ChildConfinement, programs: tuple[str, 
 
 
 def _fonts(policy: Policy) -> str | None:
-    """matplotlib's cache of fonts, where guests may draw."""
+    """Return matplotlib's cache of fonts, where guests may draw."""
     draws = "any" in policy.imports or any(name.partition(".")[0] == "matplotlib" for name in policy.imports)
     if not draws and policy.language.mode != "python":
         return None

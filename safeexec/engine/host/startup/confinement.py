@@ -120,7 +120,7 @@ def plan(
         gid=user.gid if user else None,
         read=read,
         listed=listed,
-        devices=_existing(_DEVICES),
+        devices=tuple(filter(os.path.exists, _DEVICES)),
         links=(*links, *_WORKSPACE_LINKS) if workspaces else links,
         workspaces=workspaces and os.path.realpath(workspaces),
         landlock=facts.landlock_abi,
@@ -183,7 +183,7 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
 
 
 def _process_limit(of_session: int | None, zygote: ZygoteConfinement, user_namespace: bool) -> int | None:
-    """RLIMIT_NPROC of a child: of its session where it has a user namespace, else of all that its user has."""
+    """Return RLIMIT_NPROC of a child: of its session where it has a user namespace, else of all that its user has."""
     if user_namespace:
         return of_session
     if zygote.uid is None and os.geteuid() == 0:
@@ -192,7 +192,7 @@ def _process_limit(of_session: int | None, zygote: ZygoteConfinement, user_names
 
 
 def _tasks_of(uid: int) -> int:
-    """Threads of all processes of a user."""
+    """Return the number of threads of all processes of a user."""
     total = 0
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -261,7 +261,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def library_paths(extra: Iterable[str]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """(real paths that Python and its libraries read, symlinks that lead to them), for this interpreter.
+    """Return the real paths that Python and its libraries read, and the symlinks that lead to them.
 
     Holds the standard library, the prefix, site-packages (also the user's, where it is on), what ``.pth`` files and
     editable installs add, this package, and the system's libraries, time zones and fonts.
@@ -314,7 +314,7 @@ def _python_paths() -> Iterator[str]:
 
 
 def _site_paths() -> Iterator[str]:
-    """Site directories on the import path, and the entries that their ``.pth`` files added to it.
+    """Yield the site directories on the import path, and the entries that their ``.pth`` files added to it.
 
     Other entries are the caller's own code (the script's directory, PYTHONPATH), which guest code has no need to read.
     """
@@ -336,7 +336,7 @@ def _loader_libraries() -> Iterator[str]:
 
 
 def _installation_targets() -> Iterator[str]:
-    """Directories on the import path that ``pip install --target`` has filled, whatever they are called."""
+    """Yield the directories on the import path that ``pip install --target`` has filled, whatever they are called."""
     standard = os.path.dirname(os.__file__)
     sites = ("site-packages", "dist-packages")
     for entry in {os.path.abspath(entry) for entry in sys.path if entry}:
@@ -391,14 +391,14 @@ def _pth_lines(path: str) -> list[str]:
 
 
 def _editable_paths() -> Iterator[str]:
-    """Packages that setuptools' editable finders map to a source tree."""
+    """Yield the packages that setuptools' editable finders map to a source tree."""
     for name, module in list(sys.modules.items()):
         if name.startswith("__editable___"):
             yield from (path for path in getattr(module, "MAPPING", {}).values() if isinstance(path, str))
 
 
 def _links_on(path: str) -> Iterator[tuple[str, str]]:
-    """(place, target) of every symlink on the way to `path`, targets included."""
+    """Yield (place, target) of every symlink on the way to `path`, targets included."""
     parts, place = path.strip("/").split("/"), "/"
     for _ in range(256):
         if not parts:
@@ -411,10 +411,6 @@ def _links_on(path: str) -> Iterator[tuple[str, str]]:
             parts, place = there.strip("/").split("/") + parts, "/"
         else:
             place = here
-
-
-def _existing(paths: Iterable[str]) -> tuple[str, ...]:
-    return tuple(path for path in paths if os.path.exists(path))
 
 
 def describe(facts: Probe | None = None) -> list[Mechanism]:

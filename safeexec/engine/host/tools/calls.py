@@ -102,7 +102,8 @@ async def _end_calls() -> None:
 
 
 def release(owner: object) -> None:
-    """`owner` makes no more calls. With the last one the loop and its thread end; calls under way are cancelled.
+    """Note that `owner` makes no more calls. With the last one the loop and its thread end; calls under way are
+    cancelled.
 
     The wait for the thread is short: a finalizer may call this with a lock held that a tool in that thread wants.
     """

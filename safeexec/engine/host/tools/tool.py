@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
-import types
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
@@ -145,7 +144,7 @@ class Tool:
 
     @staticmethod
     def told(error: Exception) -> str:
-        """Type and message of an exception of the host."""
+        """Return type and message of an exception of the host."""
         return ": ".join(filter(None, (type(error).__name__, _text(error))))
 
     def parameter(self, index: int) -> str:
@@ -184,45 +183,29 @@ three for the end of a loop; SystemExit (argparse raises it) would end the host.
 
 
 def contained(what: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """`function(...)`, or what is to be awaited. Raises `ToolError` for an exception that would end more than the
-    call.
+    """Return `function(...)`, or what is to be awaited. Raises `ToolError` for an exception that would end more than
+    the call.
     """
     try:
         value = function(*args, **kwargs)
     except _NOT_PASSED_ON as error:
-        raise ToolError(f"{what}: {type(error).__name__}: {_text(error)}") from None
+        raise _contained(what, error) from None
     return _awaited(what, value) if hasattr(type(value), "__await__") else value
 
 
 async def _awaited(what: str, value: Awaitable[Any]) -> Any:
-    return await _steps(what, value)
+    try:
+        return await value
+    except _NOT_PASSED_ON as error:
+        raise _contained(what, error) from None
 
 
-@types.coroutine
-def _steps(what: str, value: Awaitable[Any]) -> Generator[Any, Any, Any]:
-    """`await value`, contained. By hand, for what the event loop throws in (a cancellation, the end of the loop) is to
-    be told from what the function raises of its own.
-    """
-    steps = value.__await__()
-    answer, thrown = None, None
-    while True:
-        try:
-            waiting = steps.send(answer) if thrown is None else steps.throw(thrown)
-        except StopIteration as end:
-            return end.value
-        except _NOT_PASSED_ON as error:
-            if error is thrown:
-                raise
-            raise ToolError(f"{what}: {type(error).__name__}: {_text(error)}") from None
-        answer = thrown = None
-        try:
-            answer = yield waiting
-        except BaseException as error:
-            thrown = error
+def _contained(what: str, error: BaseException) -> ToolError:
+    return ToolError(f"{what}: {type(error).__name__}: {_text(error)}")
 
 
 def _text(value: object) -> str:
-    """`value` as text that crosses: short, and without lone surrogates. Whatever its `__str__` does."""
+    """Return `value` as text that crosses: short, and without lone surrogates. Whatever its `__str__` does."""
     try:
         text = str(value)
     except KeyboardInterrupt:

@@ -87,11 +87,11 @@ class Toolbox(AnswersCalls):
         return self if self._owner is None else self._owner
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
-        """Name and parameters of each tool, for the child."""
+        """Return name and parameters of each tool, for the child."""
         return tuple(tool.described() for tool in self.tools.values())
 
     def close(self) -> None:
-        """No more calls: what was kept for asynchronous tools ends."""
+        """Take no more calls: what was kept for asynchronous tools ends."""
         if (calls := sys.modules.get("safeexec.engine.host.tools.calls")) is not None:
             calls.release(self)
 

@@ -66,14 +66,14 @@ def checked(name: str, function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def convert(call: str, parameter: str, hint: Any, given: Any) -> Any:
-    """`given` as `hint` wants it. A TypeError names the call, the parameter, what was expected and what came."""
+    """Return `given` as `hint` says. A TypeError names the call, the parameter, what was expected and what came."""
     if type(given) is hint and hint in _ITSELF:
         return given
     return made(f"{call} argument {parameter!r}", parameter, hint, given)
 
 
 def made(what: str, name: str, hint: Any, given: Any) -> Any:
-    """`given`, plain data, as `hint` wants it. Raises TypeError that begins with `what` and calls the value `name`."""
+    """Return plain data as `hint` says. Raises TypeError that begins with `what` and calls the value `name`."""
     try:
         value = _converted(given, hint)
         if isinstance(given, (dict, list, tuple, set, frozenset)) and _may_hold_dataclass(hint):
@@ -89,8 +89,9 @@ def made(what: str, name: str, hint: Any, given: Any) -> Any:
 
 
 def _converted(given: Any, hint: Any) -> Any:
-    """`given` as it came, else as plain data: a Series as a list, a frame by its columns; else as a dict by labels and
-    a list of rows. A host that has imported numpy and pandas gets their objects: a tool's hint says which it wants.
+    """Return `given` as it came, else as plain data: a Series as a list, a frame by its columns; else as a dict by
+    labels and a list of rows. A host that has imported numpy and pandas gets their objects: a tool's hint says which it
+    wants.
     """
     failed: Exception | None = None
     for form in (None, False, True):
@@ -105,7 +106,7 @@ def _converted(given: Any, hint: Any) -> Any:
 
 
 def _plain(given: Any, labels: bool, depth: int = 20) -> Any:
-    """`given` with plain numbers, lists and dicts for what numpy and pandas have; itself where there is none."""
+    """Return `given` with plain numbers, lists and dicts for what numpy and pandas have; itself where there is none."""
     kind = type(given)
     if kind in (list, tuple) and depth:
         items = [_plain(item, labels, depth - 1) for item in given]
@@ -141,7 +142,7 @@ def _holds_dataclass(hint: Any) -> bool:
 
 
 def _complete(value: Any, seen: set[int]) -> None:
-    """msgspec leaves a default of a dataclass to be read from the class: what writes the object would not find it."""
+    """Set defaults of dataclasses, which msgspec leaves to be read from the class: who writes the object needs them."""
     if id(value) in seen:  # `__post_init__` may make a circle
         return
     seen.add(id(value))
@@ -251,7 +252,7 @@ def _detail(message: str, parameter: str) -> str:
 
 
 def _place(path: str, parameter: str) -> str:
-    """msgspec's ``$.rows[1]`` as Python."""
+    """Return msgspec's ``$.rows[1]`` as Python."""
     inner = path.replace("`", "")
     prefix = ""
     if inner.startswith("key in "):
@@ -260,12 +261,12 @@ def _place(path: str, parameter: str) -> str:
 
 
 def _words(text: str) -> str:
-    """msgspec's words, which are JSON's, as Python's."""
+    """Return msgspec's words, which are JSON's, as Python's."""
     return re.sub(r"[a-z]+", lambda match: _WORDS.get(match[0], match[0]), text.replace("`", "")).replace(" | ", " or ")
 
 
 def _unknown(hint: Any, given: dict[Any, Any]) -> list[Any]:
-    """Keys that a dict for a class of the host has and the class has not: msgspec would drop them silently."""
+    """Return keys that a dict for a class of the host has and the class has not: msgspec would drop them silently."""
     known = _keys(hint)
     return [key for key in given if key not in known] if known is not None else []
 

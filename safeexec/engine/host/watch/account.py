@@ -78,7 +78,7 @@ class Account:
         """Whether any of its processes has run since the look before."""
 
     def begin(self, period: Period) -> None:
-        """The figures are of `period` now. What others than the runner used since the last look counts in it."""
+        """Count for `period` from now on. What others than the runner used since the last look counts in it."""
         key, runner, cpu = period
         if key == self._period:
             return
@@ -154,8 +154,8 @@ class Account:
         return None
 
     def _held(self, now: float, exact: Exact) -> int:
-        """Bytes, without what frozen copies share with the runner. Where the host may not ask for the exact figure: at
-        least what the limit counts.
+        """Return bytes, without what frozen copies share with the runner. Where the host may not ask for the exact
+        figure: at least what the limit counts.
         """
         own = max(0, self._own_held - self.base) + self._growth
         # A fork holds its parent's pages, too. One that was born just now may be gone, or known, by the next look.

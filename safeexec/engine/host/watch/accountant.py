@@ -19,7 +19,7 @@ from time import monotonic, thread_time
 from typing import TYPE_CHECKING
 
 from safeexec.engine.host.watch.census import Census, Machine, Process, owner_of
-from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS, QUIET_RATE, Rotation
+from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS, IDLE_RATE, Rotation
 from safeexec.engine.host.watch.subject import Subject
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.policy.kernel import SPARE_DESCRIPTORS, address_space
@@ -80,7 +80,7 @@ class Accountant:
         self._rotation.remove(subject)
 
     def hurry(self, subject: Subject) -> None:
-        """It is in use, and was found `idle`: look at it soon."""
+        """Look soon at a session that is in use, and was found `idle`."""
         self._rotation.wake(subject)
         if self.idle:
             self.idle = False
@@ -97,17 +97,15 @@ class Accountant:
             self._census.watch(leader)
         self._census.find(now)
         found: dict[Subject, list[Process]] = {}
-        ran = []
         for leader, subjects in lineages.items():
             for subject in subjects:
                 self._guarded(subject, subject.check_progress)
             members = self._census.measure(leader)
             if leader in used or any(process.spent or process.looks <= NEWBORN_LOOKS for process in members):
-                ran.append(leader)
                 for subject, share in divide(members, subjects):
                     found.setdefault(subject, []).extend(share)
             # Otherwise nothing has run, so nothing has grown.
-        self._rotation.looked(lineages, ran, now)
+        self._rotation.looked(lineages, now)
         for subject, share in found.items():
             self._guarded(subject, partial(self._judge, subject, share, now))
         self.idle, self._took = not used, thread_time() - began
@@ -202,9 +200,8 @@ def mechanism(policy: Policy, sandbox: Limits) -> Mechanism:
     return Mechanism(
         "watch",
         True,
-        f"one look at all sessions of the host every {look} ms while any is in use, else every {idle} ms, once "
-        f"a second after five in which nothing has run ({QUIET_RATE} of these a second at most); with more than about "
-        f"{many} in use less often, for it takes "
+        f"one look at all sessions of the host every {look} ms while any is in use, else every {idle} ms ({IDLE_RATE} "
+        f"idle ones a second at most); with more than about {many} in use less often, for it takes "
         f"{100 / SHARE:g} % of a core at most, and {100 / DEEP_SHARE:g} % for files and descriptors. "
         f"What is too much ends {look} ms later at the latest. In {look} ms a core "
         f"makes 250 MB of memory at most, and no process maps more than {mapped >> 20} MiB beyond the zygote's: "

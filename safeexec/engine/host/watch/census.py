@@ -129,7 +129,7 @@ class Census:
         members[pid] = Process(pid, birth)
 
     def measure(self, leader: int) -> list[Process]:
-        """Read the clock of every member of a lineage, and the memory of those that have run. Those that live."""
+        """Return those that live of a lineage, with the clock of each, and the memory of those that have run."""
         members, machine = self.lineages[leader], self._machine
         ended: dict[int, int] = {}
         for pid, process in members.items():

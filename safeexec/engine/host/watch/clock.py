@@ -112,7 +112,7 @@ class Watch(Struct, eq=False):
         return look if self.room is None else min(look, self.room.due)
 
     def cpu_seconds(self) -> float:
-        """CPU time of this step so far, by the kernel's count: of its process, and of the host to read what it says."""
+        """Return the CPU time of this step so far, by the kernel: of its process, and of the host to read its words."""
         own = self._runner.cpu_seconds() - self.cpu_start
         return max(0.0, own) + self._runner.bill.cpu - self._bill_start
 

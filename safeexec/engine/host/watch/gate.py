@@ -74,7 +74,7 @@ class ForkGate:
             _thread.start_new_thread(self._serve, ())
 
     def announce(self, process: int | None, *, alone: bool = False) -> None:
-        """The host wants this process to fork once more; `alone`: what was announced before is void."""
+        """Let this process fork once more, as the host asks for it; `alone`: what was announced before is void."""
         if process is None or self._listener < 0:
             return
         with self._lock:
@@ -141,7 +141,7 @@ class ForkGate:
                 self._judge(fork)
 
     def forget_lineage(self, lineage: int) -> None:
-        """The processes of this kernel session have been ended."""
+        """Forget a kernel session whose processes have been ended."""
         self._allowances.pop(lineage, None)
 
     def waiting(self, lineage: int) -> list[Fork]:

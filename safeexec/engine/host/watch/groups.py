@@ -45,7 +45,7 @@ class _Parent(NamedTuple):
 
 @cache
 def _parent_of(pid: int) -> _Parent:
-    """Look for the parent of this process's groups: once, and again in a process forked from it."""
+    """Return the parent of this process's groups, looked for once, and again in a process forked from it."""
     path, reason = _found(cgroups.delegated)
     return _Parent(path, reason, *((path, "") if path else _found(cgroups.core)))
 
@@ -106,7 +106,7 @@ def new_group(policy: Policy) -> cgroups.Group | None:
 
 
 def processes(policy: Policy) -> int:
-    """Processes and threads of a session and its commands."""
+    """Return how many processes and threads a session and its commands may have."""
     return session_processes(policy.limits) + (COMMAND_THREADS if policy.danger_allow_commands else 0)
 
 
@@ -114,9 +114,8 @@ def give_up(group: cgroups.Group) -> None:
     """End what is in it and remove it, now or when the last process has gone."""
     with contextlib.suppress(OSError):
         group.kill()
-        if group.remove():
-            return
-    _left.append((os.getpid(), group))
+    if not _is_removed(group):
+        _left.append((os.getpid(), group))
 
 
 def finish() -> None:

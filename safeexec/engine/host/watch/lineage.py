@@ -98,7 +98,7 @@ class Lineage:
         return has_room
 
     def leave(self, member: LineageMember) -> None:
-        """A session of the lineage is closed. With the last one, everything that is left of the group ends."""
+        """Take out a session that is closed. With the last one, everything that is left of the group ends."""
         self.sessions.discard(member)
         if not self.sessions and self._leader_fd >= 0:
             processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)

@@ -58,7 +58,7 @@ class Room:
         return seconds if seconds >= LEAST_SECONDS else 0.0
 
     def begin(self) -> None:
-        """A step begins."""
+        """Begin to count for a step."""
         self._free = None
         self.due = monotonic() + self._left / RATE
 

@@ -1,37 +1,20 @@
 """Decides whose turn it is to be looked at. Pure: time is handed in.
 
-A session in use is looked at each time, an idle one a few times a second, and one that has been quiet for long once a
-second, or more rarely where there are many: each quiet one takes the next of the slots that are 5 ms apart. So a
-thousand of them do not delay the look at one that runs.
+A session in use is looked at each time, an idle one a few times a second, or more rarely where there are many: each
+takes the next of the slots that are 1.4 ms apart. So a thousand of them do not delay the look at one that runs.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from safeexec.engine.host.watch.subject import Subject
 
 IDLE_LOOK_SECONDS = 0.25
 """How often an idle session is looked at."""
-QUIET_AFTER_SECONDS, QUIET_LOOK_SECONDS = 5.0, 1.0
-"""An idle session of which nothing has run for so long is quiet: it is looked at once a second. Meanwhile a fork waits
-for permission, and the address space is bounded.
-"""
-QUIET_RATE = 200
-"""How many quiet sessions are looked at in a second at most, for 1 % of a core: each of a thousand every 5 s."""
-
-
-class LastLook:
-    """Holds what is remembered of a lineage until the next look."""
-
-    __slots__ = ("ran", "subjects")
-
-    def __init__(self, now: float) -> None:
-        self.ran = now
-        """When a look last found something of it running."""
-        self.subjects: list[int] = []
-        """Whose processes are in it."""
+IDLE_RATE = 700
+"""How many idle sessions are looked at in a second at most, for 1 % of a core: each of a thousand every 1.4 s."""
 
 
 class Rotation:
@@ -42,9 +25,10 @@ class Rotation:
         """By identity. Read and changed in calls of C code alone: from any thread, and by what the collector ends."""
         self._due: dict[int, float] = {}
         """When each is looked at next; 0: each time. Changed in the same way."""
-        self._lineages: dict[int, LastLook] = {}
+        self._lineages: dict[int, list[int]] = {}
+        """Whose processes are in each, as of its last turn."""
         self._slot = 0.0
-        """When the last of the quiet ones is due."""
+        """When the last of the idle ones is due."""
 
     def __len__(self) -> int:
         return len(self._subjects)
@@ -61,7 +45,7 @@ class Rotation:
         self._due.pop(key, None)
 
     def wake(self, subject: Subject) -> None:
-        """It is in use again."""
+        """Look at it each time: it is in use again."""
         subject.idle = False
         self._due[id(subject)] = 0.0
 
@@ -73,17 +57,15 @@ class Rotation:
             for subject in self._living(key):
                 for leader in subject.lineage_leaders():
                     lineages.setdefault(leader, []).append(subject)
-                    if (last := self._lineages.get(leader)) is not None:
-                        others = [other for other in last.subjects if other not in seen]
-                        seen.update(others)
-                        todo += others
+                    others = [other for other in self._lineages.get(leader, ()) if other not in seen]
+                    seen.update(others)
+                    todo += others
         waiting = self._subjects.keys() - seen
-        for leader in [leader for leader, last in self._lineages.items() if waiting.isdisjoint(last.subjects)]:
-            if leader not in lineages:
-                del self._lineages[leader]
+        for leader in [leader for leader, last in self._lineages.items() if waiting.isdisjoint(last)]:
+            del self._lineages[leader]
         used = set()
         for leader, subjects in lineages.items():
-            self._lineages.setdefault(leader, LastLook(now)).subjects = [id(subject) for subject in subjects]
+            self._lineages[leader] = [id(subject) for subject in subjects]
             if sum(map(_in_use, subjects)):  # of all: each is marked
                 used.add(leader)
         return lineages, used
@@ -92,18 +74,12 @@ class Rotation:
         """Return all lineages, as of the last turn."""
         return self._lineages.keys()
 
-    def looked(self, lineages: dict[int, list[Subject]], ran: Iterable[int], now: float) -> None:
-        """Say when those of a turn are due again, of which the lineages `ran` were found running."""
-        for leader in ran:
-            self._lineages[leader].ran = now
-        soon: set[int] = set()
-        for leader, subjects in lineages.items():
-            if now - self._lineages[leader].ran < QUIET_AFTER_SECONDS:
-                soon.update(map(id, subjects))
+    def looked(self, lineages: dict[int, list[Subject]], now: float) -> None:
+        """Say when those of a turn are due again."""
         for key, subject in {id(subject): subject for subjects in lineages.values() for subject in subjects}.items():
-            if key not in soon:
-                self._slot = max(self._slot + 1 / QUIET_RATE, now + QUIET_LOOK_SECONDS)
-            self._due[key] = now + IDLE_LOOK_SECONDS if key in soon else self._slot
+            if subject.idle:
+                self._slot = max(self._slot + 1 / IDLE_RATE, now + IDLE_LOOK_SECONDS)
+            self._due[key] = self._slot
             if not subject.idle:  # in use, or `wake` was called meanwhile, maybe before the line above
                 self._due[key] = 0.0
 

@@ -83,7 +83,7 @@ class WatchedSession(Subject):
         self.accountant.add(self)
 
     def wake(self) -> None:
-        """It is in use, and was found `idle`."""
+        """Be looked at soon: it is in use, and was found `idle`."""
         self.accountant.hurry(self)
 
     def close(self) -> None:

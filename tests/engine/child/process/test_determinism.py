@@ -65,11 +65,6 @@ def test_another_seed_gives_other_numbers() -> None:
     assert outputs(deterministic("standard"), RANDOM) != outputs(deterministic("standard", seed=8), RANDOM)
 
 
-def test_without_determinism_sessions_differ() -> None:
-    first, second = outputs(Policy.load("standard"), RANDOM, RANDOM)
-    assert first != second
-
-
 @pytest.mark.modules("numpy")
 def test_each_session_begins_with_numbers_of_its_own() -> None:
     """Those that a child inherits from its zygote are made anew, one generator after the other."""
@@ -78,16 +73,12 @@ def test_each_session_begins_with_numbers_of_its_own() -> None:
     assert [len(set(numbers)) for numbers in zip(*map(str.split, printed), strict=True)] == [3, 3, 3]
 
 
-def test_the_seed_is_that_of_ordinary_python() -> None:
+def test_the_seed_is_that_of_ordinary_python_and_a_real_clock_stays_real() -> None:
     """A program that would call `random.seed(7)` gets the same numbers without the call."""
-    (printed,) = outputs(deterministic("calculator"), "import random; print(random.random())")
-    (seeded,) = outputs(Policy.load("calculator"), "import random; random.seed(7); print(random.random())")
-    assert printed == seeded
-
-
-def test_a_real_clock_stays_real() -> None:
-    (printed,) = outputs(deterministic("standard", clock="real"), "import time; print(time.time() > 1.7e9)")
-    assert printed == "True\n"
+    source = "import random, time; print(random.random(), time.time() > 1.7e9)"
+    (printed,) = outputs(deterministic("standard", clock="real"), source)
+    (seeded,) = outputs(Policy.load("standard"), f"import random; random.seed(7); {source}")
+    assert printed == seeded and "True" in printed
 
 
 @pytest.fixture(scope="module")
@@ -101,13 +92,9 @@ def sandbox() -> Iterator[Sandbox]:
     [
         ("time.time()", "1735734600.123456"),
         ("time.time_ns()", "1735734600123456000"),
-        ("time.clock_gettime(time.CLOCK_REALTIME)", "1735734600.123456"),
         ("time.strftime('%Y-%m-%d %H:%M:%S')", "'2025-01-01 12:30:00'"),
         ("time.strftime('%H', time.gmtime(0))", "'00'"),
-        ("time.localtime().tm_yday", "1"),
-        ("time.ctime(0)", "'Thu Jan  1 00:00:00 1970'"),
         ("datetime.datetime.now()", "datetime.datetime(2025, 1, 1, 12, 30, 0, 123456)"),
-        ("datetime.datetime.today()", "datetime.datetime(2025, 1, 1, 12, 30, 0, 123456)"),
         ("datetime.date.today()", "datetime.date(2025, 1, 1)"),
         ("datetime.datetime.now(zoneinfo.ZoneInfo('Asia/Tokyo')).isoformat()", "'2025-01-01T21:30:00.123456+09:00'"),
         ("type('Own', (datetime.datetime,), {}).now()", "Own(2025, 1, 1, 12, 30, 0, 123456)"),
@@ -140,12 +127,14 @@ def test_waiting_ends_although_the_clock_stands(sandbox: Sandbox, source: str) -
     assert sandbox.run(source).check()
 
 
-def test_a_restored_step_draws_the_same_numbers_again(sandbox: Sandbox) -> None:
+def test_a_restored_step_and_a_branch_draw_the_same_numbers_again(sandbox: Sandbox) -> None:
     with sandbox.session() as session:
         session.run("import random, uuid, time").check()
         first = session.run("time.sleep(0.001); (random.random(), uuid.uuid4(), time.time())").check().value
         session.rollback()
-        assert session.run("time.sleep(0.001); (random.random(), uuid.uuid4(), time.time())").check().value == first
+        (branch,) = session.branch()
+        for one in (session, branch):
+            assert one.run("time.sleep(0.001); (random.random(), uuid.uuid4(), time.time())").check().value == first
 
 
 def test_a_save_draws_none_of_the_programs_numbers(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -157,11 +146,3 @@ def test_a_save_draws_none_of_the_programs_numbers(sandbox: Sandbox, tmp_path: P
                 session.save(tmp_path / "state")
             drawn.append(session.run("import secrets\nsecrets.token_hex()").check().value)
     assert drawn[0] == drawn[1]
-
-
-def test_branches_draw_the_same_numbers(sandbox: Sandbox) -> None:
-    with sandbox.session() as session:
-        session.run("import random, uuid").check()
-        left, right = session.branch(2)
-        drawn = [one.run("(random.random(), uuid.uuid4())").check().value for one in (session, left, right)]
-        assert drawn[0] == drawn[1] == drawn[2]

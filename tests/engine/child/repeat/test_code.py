@@ -44,12 +44,6 @@ def test_names_are_those_that_dis_tells() -> None:
     assert len(seen) >= 10
 
 
-@pytest.mark.parametrize("constants", [("x",), ("x", "y")])
-def test_a_name_beyond_the_first_256_is_found(constants: tuple[str, ...]) -> None:
-    source = "\n".join(f"n{number} = 1" for number in range(400)) + "\n" + "; ".join(constants)
-    assert [name for name, _ in named(compile(source, "s", "exec"))][-len(constants) :] == list(constants)
-
-
 @pytest.mark.parametrize(
     ("source", "passes"),
     [

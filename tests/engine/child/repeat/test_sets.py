@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import traceback
 from collections import defaultdict
 from typing import Any
 
@@ -10,7 +11,6 @@ import pytest
 
 from safeexec.engine.child.repeat.objects import is_ordered_by_address
 from safeexec.engine.child.repeat.repeatable import Repeatable
-from safeexec.engine.child.repeat.sets import only_compares
 from safeexec.engine.policy.names import GUARD_SET
 
 SETUP = """
@@ -28,15 +28,12 @@ V, items, words, v, a = ByValue, [A(), A()], ["b", "c"], ByValue(), A()
 d, e, by_address = {"k": 1}, {"l": 2}, {a: 1}
 """
 VALUES = [
-    "x = 1",
     "{1, 'a', (2, b'')}",
     "first, *others = words; [*others] = words; sorted([*words])",
     "{len(x) for x in words}",
-    "{x for x in words}",
     "{f'{x}' for x in items}",
     "s = set(); t = frozenset()",
     "set('abc'), set(range(9)), set(map(str, items)), set([1, 2]), set(str(x) for x in items)",
-    "isinstance(items, (set, frozenset)), isinstance({1}, set)",
     "{1}; type(v).__name__, type(v) is int, v.__class__.__qualname__, type({1}) is set",
     "for k in d.keys():\n    4 - 1",
     "for k, x in sorted({a: 1}.items(), key=len):\n    a in by_address.keys(), [x for x in by_address.items()]",
@@ -45,16 +42,13 @@ VALUES = [
     "d.keys() | e.keys(), d.keys() - e, d.keys() ^ e.keys(), d.items() & e.items()",
     "k = d.keys()\nk - e.keys(), k | {1}",
     "type({1})([2]), {1}.__class__([2])",
-    "{1}.union(words).symmetric_difference('xy')",
     "def f(x: set[A], y: set = None) -> set:\n    z: set = {1}\n    return z\nf(1)",
     "def f():\n    return {x for x in items}",
     "import fractions, decimal, datetime\n{fractions.Fraction(1, 2), decimal.Decimal(1), datetime.date(2024, 1, 2)}",
 ]
 ANYTHING = [
     "{x for x in items}",
-    "{*items}",
     "set(items)",
-    "frozenset(items)",
     "{A()}",
     "{(1, (a,))}",
     "{float('nan')}",
@@ -62,16 +56,11 @@ ANYTHING = [
     "list(map(set, [items]))",
     "defaultdict(set)",
     "len = lambda x: A()\n{len(x) for x in items}",
-    "{object()}, 1",
     "{len, a.__init__}",
-    "{ValueError()}",
-    "{[].append}",
-    "{complex('nan')}",
     "import decimal\n{decimal.Decimal('nan')}",
     "{list[A]}",
     "import typing\n{typing.List[A]}",
     "isinstance(set(items), list)",
-    "isinstance = print\nlist(map(set, [items]))",
     "set(map(id, items)), set(map(A, words))",
     "{x: 1 for x in items}.keys() | set(words)",
     "type({1})(items)",
@@ -82,14 +71,9 @@ ANYTHING = [
     "def less(a, b):\n    return a - b\nless(by_address.keys(), e.keys())",
     "class D(dict):\n    def own(self):\n        return self.keys()\nD({a: 1}).own() - e.keys()",
     "import functools, operator\nfunctools.reduce(operator.or_, [d.keys(), by_address.keys()])",
-    "by_address.keys().__sub__([1])",
-    "[a] - e.keys()",
     "import collections\n(lambda x: x)(collections.OrderedDict({a: 1}).keys())",
     "import collections\n(lambda x: x)(collections.UserDict({a: 1}).items())",
-    "k = {a: 1}.keys()\nk - {1}",
     "k = {a: 1}.keys()\n(lambda x: x)(k) | {1}",
-    "s = {1}\ns |= {a: 1}.keys()",
-    "{1}.union(items)",
     "{'a': {a}}['a'].copy()",
 ]
 
@@ -121,43 +105,15 @@ def test_an_error_is_told_at_its_own_place() -> None:
     Repeatable({}, (), ()).instrument_sets(tree)
     with pytest.raises(TypeError, match="unhashable") as told:
         exec(compile(tree, "<program>", "exec"), {GUARD_SET: lambda value: value})
-    assert [(code.co_name, line) for code, line in _places(told.value)][-1] == ("<module>", 1)
-
-
-def _places(error: BaseException) -> list[tuple[Any, int]]:
-    found, at = [], error.__traceback__
-    while at is not None:
-        found.append((at.tb_frame.f_code, at.tb_lineno))
-        at = at.tb_next
-    return found
-
-
-@pytest.mark.parametrize(
-    ("source", "only"),
-    [
-        ("print(id(a) == id(b) != id(c))", True),
-        ("x = 1", True),
-        ("id(a) < id(b)", False),
-        ("id(a.b) == id(a.b)", False),
-        ("id([]) == id([])", False),
-        ("id(a) == 5", False),
-        ("id(a) == id(b), id(a)", False),
-        ("f = id", False),
-        ("no program (", False),
-    ],
-)
-def test_identities_that_are_only_compared(source: str, only: bool) -> None:
-    assert only_compares(source, "id") is only
+    place = traceback.extract_tb(told.value.__traceback__)[-1]
+    assert (place.name, place.lineno) == ("<module>", 1)
 
 
 HASHES = [
     ("hash(self.x)", True),
     ("hash((self.x, self.y, tuple(self.more)))", True),
     ("hash(self.key)", False),
-    ("hash(self.both())", False),
     ("hash((type(self), self.x))", False),
-    ("hash((self.__class__, self.x))", False),
-    ("hash((P, self.x))", False),
     ("hash(self.kind())", False),
     ("hash(self.of)", False),
     ("super().__hash__()", False),
@@ -177,8 +133,6 @@ class P:
     @property
     def key(self):
         return self.x, self.y
-    def both(self):
-        return self.key
     def kind(self):
         return type(self)
 class Q(P):

@@ -46,17 +46,14 @@ def test_a_name_of_any_length_is_told_cut(session: Session) -> None:
 @pytest.mark.parametrize(
     ("made", "mutation"),
     [
-        ("v = [1, 2]", "v.append(3)"),
         ("v = [1, 2]", "v[0] = 9"),
         ("v = list(range(1000))", "v.sort(reverse=True)"),
         ("v = {'a': [1]}", "v['a'].append(2)"),
-        ("v = {'a': 1}", "v['a'] += 1"),
         ("v = {1, 2}", "v.discard(1)"),
         ("v = bytearray(b'abc')", "v[1] = 0"),
         ("from collections import deque; v = deque([1])", "v.append(2)"),
         ("from collections import Counter; v = Counter('aab')", "v['a'] += 1"),
         ("class A: pass\nv = A(); v.x = [1]", "v.x.append(2)"),
-        ("class A: pass\nv = A()", "v.new = 1"),
     ],
 )
 def test_mutated_in_place(session: Session, made: str, mutation: str) -> None:

@@ -61,10 +61,6 @@ def test_line_is_in_the_step_that_ran_and_traceback_crosses_steps() -> None:
     )
 
 
-def test_line_is_the_innermost_frame_of_the_step() -> None:
-    assert failed("def f(x):\n    return 1 / x\n\nf(0)\n").line == 2
-
-
 def test_library_frames_are_left_out() -> None:
     told = failed("import json\njson.loads('{')\n")
     assert told.line == 2
@@ -76,15 +72,12 @@ def test_library_frames_are_left_out() -> None:
     "source",
     [
         "d = {'a': {}}\nprint(d['a']['b'])\n",
-        "x = [1, 2]\nprint(x[0] + len(x) / (1 - 1))\n",
         "def f():\n    raise ValueError('no')\nf()\n",
         "def a(n):\n    return a(n - 1) if n else 1 // 0\na(20)\n",
         "try:\n    1 / 0\nexcept ZeroDivisionError:\n    raise KeyError('x')\n",
         "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise KeyError('x') from e\n",
-        "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise KeyError('x') from None\n",
         "raise ExceptionGroup('two', [ValueError('a'), ExceptionGroup('in', [TypeError('b')])])\n",
         "e = ValueError('x')\ne.add_note('a note')\nraise e\n",
-        "class E(Exception):\n    pass\nraise E\n",
         "print(\n    1 +\n    'a'\n)\n",
     ],
 )
@@ -103,32 +96,23 @@ def test_text_is_what_cpython_prints(source: str) -> None:
     assert text_of(failed(source)) == expected
 
 
-def test_recursion_is_folded() -> None:
-    told = failed("def f(n):\n    return f(n + 1)\nf(0)\n")
-    assert told.type == "RecursionError"
-    assert told.line == 2
-    assert "[Previous line repeated " in text_of(told)
-    assert len(told.traceback) < 1000
+BOUNDED = [
+    ("def f(n):\n    return f(n + 1)\nf(0)\n", "[Previous line repeated ", 1000),
+    ("def f(n):\n    return g(n)\ndef g(n):\n    return f(n)\nf(0)\n", "frames left out", 10_000),
+    (
+        "def fail(n):\n    try:\n        fail(n - 1) if n else 1 / 0\n"
+        "    except Exception as e:\n        raise ValueError(n) from e\nfail(80)",
+        "ValueError: 80",
+        30_000,
+    ),
+    ("raise ExceptionGroup('g', [ExceptionGroup('h', [ValueError('x' * 9000)] * 50)] * 50)", "left out", 30_000),
+]
 
 
-def test_mutual_recursion_is_bounded() -> None:
-    told = failed("def f(n):\n    return g(n)\ndef g(n):\n    return f(n)\nf(0)\n")
-    assert "frames left out" in text_of(told)
-    assert len(told.traceback) < 10_000
-
-
-def test_long_chains_and_wide_groups_are_bounded() -> None:
-    chain = failed(
-        "def fail(n):\n"
-        "    try:\n"
-        "        fail(n - 1) if n else 1 / 0\n"
-        "    except Exception as e:\n"
-        "        raise ValueError(n) from e\n"
-        "fail(80)"
-    )
-    group = failed("raise ExceptionGroup('many', [ExceptionGroup('g', [ValueError('x' * 9000)] * 50)] * 50)")
-    assert len(chain.traceback) < 30_000
-    assert len(group.traceback) < 30_000
+@pytest.mark.parametrize(("source", "shown", "most"), BOUNDED)
+def test_recursion_long_chains_and_wide_groups_are_bounded(source: str, shown: str, most: int) -> None:
+    told = failed(source)
+    assert shown in text_of(told) and len(told.traceback) < most
 
 
 def test_syntax_error_has_its_own_place() -> None:
@@ -137,11 +121,8 @@ def test_syntax_error_has_its_own_place() -> None:
     assert text_of(told).startswith('  File "<step 1>", line 2\n    if x = 2:\n       ^')
     assert told.message.endswith(b" (<step 1>, line 2)")
     assert "line 2)" not in text_of(told)
-
-
-def test_syntax_error_about_a_text_the_guest_read_is_at_the_guest_s_line() -> None:
-    told = failed("import ast\nast.literal_eval('1 +')\n")
-    assert (told.type, told.line) == ("SyntaxError", 2)
+    read = failed("import ast\nast.literal_eval('1 +')\n")
+    assert (read.type, read.line) == ("SyntaxError", 2), "of a text that the guest read: at the guest's line"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +130,6 @@ def test_syntax_error_about_a_text_the_guest_read_is_at_the_guest_s_line() -> No
     [
         "def __str__(self): raise KeyError('x')",
         "def __str__(self): raise SystemExit",
-        "def __str__(self): return 3",
         "def __str__(self): return self.__str__()",
     ],
 )

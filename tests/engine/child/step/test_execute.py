@@ -16,10 +16,8 @@ LIES = "def lie(self, *_): raise SystemExit(7)\nclass Lie:\n    __class__ = prop
 
 RAISED = [
     ("an errno that raises", "class E(OSError):\n    errno = property(lie)\nraise E()", "E"),
-    ("a filename that raises", "class E(OSError):\n    filename = property(lie)\nraise E(13, 'x')", "E"),
     ("an errno that compares", "class X:\n    __eq__ = lie\n    __hash__ = None\nraise OSError(X(), 't')", "OSError"),
     ("a name with a NUL", "raise PermissionError(13, 'no', 'a\\0b')", "PermissionError"),
-    ("arguments that are none", "class E(Exception):\n    args = None\nraise E()", "E"),
     ("arguments that raise", "class E(Exception):\n    args = property(lie)\nraise E()", "E"),
     ("a class of its own word", "class E(Exception):\n    __class__ = property(lie)\nraise E()", "E"),
     ("a status that raises", "raise SystemExit(Lie())", "SystemExit"),
@@ -102,8 +100,6 @@ def test_the_digits_of_an_exact_number_are_the_text_of_a_step(run: Run, source: 
     ("source", "name"),
     [
         ("import sympy\nsympy.factorial(9000)", "sympy.core.numbers.Integer object"),
-        ("import sympy\n10**50000 * sympy.Symbol('x')", "sympy.core.mul.Mul object"),
-        ("from fractions import Fraction\nFraction(10**50000, 3)", "fractions.Fraction object"),
         ("range(10**50000)", "range object"),
         ("import numpy as np\nnp.array([10**50000])", "numpy.ndarray object"),
         ("math.factorial(9000)", "int of about 31683 digits"),

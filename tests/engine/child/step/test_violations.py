@@ -13,30 +13,21 @@ Run = Callable[..., Result]
 
 CALLS = [
     ("import os; os.nice(-5)", "os.nice()", "Other processes"),
-    ("import os; os.setpriority(os.PRIO_PROCESS, 0, -3)", "os.setpriority()", "Other processes"),
-    ("import os; os.sched_setaffinity(0, {0})", "os.sched_setaffinity()", "Other processes"),
     ("import os; os.kill(1, 9)", "kill()", "Other processes"),
     ("import os; os.killpg(1, 9)", "kill()", "Other processes"),
     ("import os; os.setsid()", "os.setsid()", "Other processes"),
-    ("import os; os.pidfd_open(1)", "os.pidfd_open()", "Other processes"),
-    ("import os; os.setuid(0)", "os.setuid()", "The system refuses"),
     ("import os; os.chroot('/')", "os.chroot() of '/'", "The system refuses"),
     ("import os; os.symlink('a', 'b')", "symlinkat() of 'a'", "Copy the file"),
     ("import os; os.mkfifo('p')", "os.mkfifo()", "Copy the file"),
     ("import os; os.memfd_create('x')", "os.memfd_create()", "Keep the data in ordinary variables"),
     ("import os; os.execv('/bin/true', ['true'])", "execve()", "No other program"),
-    ("import os; os.posix_spawn('/bin/true', ['true'], {})", "execve() of '/bin/true'", "No other program"),
     ("import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (10, 10))", "setrlimit()", "The limits"),
-    ("import resource; resource.prlimit(0, resource.RLIMIT_NOFILE, (10, 10))", "setrlimit()", "The limits"),
     ("import signal; signal.pidfd_send_signal(0, 9)", "signal.pidfd_send_signal()", "Other processes"),
-    ("import time; time.clock_settime(time.CLOCK_REALTIME, 0)", "time.clock_settime()", "The system refuses"),
     ("import socket; socket.socket()", "socket()", "There is no network"),
     ("import socket; socket.socket(socket.AF_UNIX)", "socket.socket()", "There is no network"),
     ("import socket; socket.create_connection(('192.0.2.1', 80))", "socket()", "There is no network"),
-    ("import socket; socket.create_connection(('example.com', 80))", "socket()", "There is no network"),
     ("import socket; socket.sethostname('x')", "sethostname()", "No ordinary program"),
     ("import urllib.request; urllib.request.urlopen('http://example.com/')", "socket()", "There is no network"),
-    ("import subprocess; subprocess.run(['ls'])", "execve()", "No other program"),
     ("import subprocess; subprocess.check_output('ls', shell=True)", "execve()", "No other program"),
     ("import fcntl; fcntl.fcntl(0, fcntl.F_SETOWN, 1)", "fcntl.fcntl()", "The system refuses"),
     ("from os import nice as lower\ndef f():\n    return lower(-1)\nf()", "lower()", "Other processes"),
@@ -66,13 +57,6 @@ def test_an_uncaught_refusal_is_a_violation_with_a_name(run: Run, source: str, s
     assert result.refusals == (), "what ends the step is told once"
 
 
-@pytest.mark.parametrize("source", [source for source, _, _ in CALLS[:14] + CALLS[18:22] + CALLS[24:26]])
-@pytest.mark.profile("confined-python")
-def test_a_refusal_is_caught_as_python_spells_it(run: Run, source: str) -> None:
-    statements = source.replace("; ", "\n    ")
-    assert run(f"try:\n    {statements}\nexcept OSError as error:\n    print('caught')").stdout == "caught\n"
-
-
 @pytest.mark.profile("confined-python")
 def test_a_plain_eperm_is_a_permission_error(run: Run) -> None:
     run(
@@ -80,13 +64,6 @@ def test_a_plain_eperm_is_a_permission_error(run: Run) -> None:
     ).check()
     source = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.ptrace(0, 0, 0, 0), ctypes.get_errno()"
     assert run(source).value == (-1, 1)
-
-
-@pytest.mark.profile("confined-python")
-def test_a_call_that_fails_without_an_errno_is_listed(run: Run) -> None:
-    result = run("import os\nos.system('ls')")
-    assert result.ok and [refusal.line for refusal in result.refusals] == [2]
-    assert result.refusals[0].message.startswith("execve() is refused by ")
 
 
 RAISED = [

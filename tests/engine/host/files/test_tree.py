@@ -56,11 +56,11 @@ def test_links_are_seen_and_not_followed(top: int, outside: Path) -> None:
 
 
 def test_what_is_too_much_is_said(top: int) -> None:
-    assert tree.counted(tree.walk(top), 1 << 20, 4) == list(tree.walk(top))
+    assert tree.counted([tree.walk(top)], 1 << 20, 4) == list(tree.walk(top))
     with pytest.raises(WorkspaceError, match="3 files") as files:
-        tree.counted(tree.walk(top), 1 << 20, 3)
+        tree.counted([tree.walk(top)], 1 << 20, 3)
     with pytest.raises(WorkspaceError) as size:
-        tree.counted(tree.walk(top), 4, 9)
+        tree.counted([tree.walk(top)], 4, 9)
     assert (files.value.rule, size.value.rule) == ("limits.workspace_files", "limits.workspace_mb")
 
 
@@ -74,7 +74,7 @@ def test_a_tree_that_is_too_deep_is_neither_walked_to_its_end_nor_left(tmp_path:
     try:
         assert len(list(tree.walk(fd))) <= tree.MAX_DEPTH + 2
         with pytest.raises(WorkspaceError, match="nest"):
-            tree.counted(tree.walk(fd), 1 << 30, 1 << 20)
+            tree.counted([tree.walk(fd)], 1 << 30, 1 << 20)
     finally:
         os.close(fd)
     tree.remove_tree(str(guests))

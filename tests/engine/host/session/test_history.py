@@ -53,7 +53,7 @@ class Engine:
             if copy.freezes:
                 self.history.note_frozen(copy)
             else:
-                self.history.note_lost(copy)
+                self.history.forget([copy])
 
     def step(self, name: str, *, again: bool = False) -> None:
         """A step; one that can be repeated if `again`, and else one whose state is copied."""
@@ -92,7 +92,7 @@ class Engine:
     def _restore(self) -> None:
         for state, copy, entries in self.history.ways_back():
             if copy is not None and (not copy.freezes or copy.ended):
-                self.history.note_lost(copy)
+                self.history.forget([copy])
             elif not entries or not self.differs():
                 self._go(state, copy, entries)
                 return
@@ -116,7 +116,7 @@ class Engine:
         self._settle()
         if copies and not any(copy.freezes for copy in copies):
             for copy in copies:
-                self.history.note_lost(copy)
+                self.history.forget([copy])
             raise CheckpointError("gone")
         self._release(self.history.arrive(state))
         self._restore()

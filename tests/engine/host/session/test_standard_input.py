@@ -317,7 +317,7 @@ def test_a_program_of_its_own_session(open_session: Open, sandbox_for: Callable[
             list(sandbox.map([wrong]))
 
 
-def test_the_asynchronous_face_reads_alike() -> None:
+def test_the_asynchronous_api_reads_alike() -> None:
     async def ask() -> list[Any]:
         async with AsyncSandbox("calculator") as sandbox:
             first = await sandbox.run("input()", stdin=io.BytesIO(b"a\n"))

@@ -250,7 +250,7 @@ def test_protection_says_what_is_shared(box: Sandbox) -> None:
         assert not [row for row in other.protection if row.name == "own-lineage"]
 
 
-async def test_the_other_face(profile: str) -> None:
+async def test_the_asynchronous_api(profile: str) -> None:
     async def prepare(session: AsyncSession) -> None:
         (await session.run(DATA)).check()
 

@@ -16,7 +16,7 @@ from safeexec.engine.host.watch.accountant import (
     SHARE,
     Accountant,
 )
-from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS, QUIET_AFTER_SECONDS, QUIET_LOOK_SECONDS
+from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.policy.model import Limits
 from tests.engine.host.watch.scripted import ScriptedMachine
@@ -202,29 +202,22 @@ def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(
     assert scene.outcome(0.25) == "cpu" and scene.session.ended == {child}
 
 
-def test_a_session_that_has_long_been_quiet_is_looked_at_once_a_second_until_it_runs(scene: Scene) -> None:
-    scene.session.used = False
-    for _ in range(int(QUIET_AFTER_SECONDS / IDLE_LOOK_SECONDS) + 3):
-        scene.look(IDLE_LOOK_SECONDS)
-    scene.machine.run(scene.runner, 2.5)
-    assert scene.outcome(QUIET_LOOK_SECONDS) == "cpu"
-    scene.session.verdicts.clear()
-    scene.session.began = Period(1.0)
-    scene.machine.run(scene.runner, 2.5)
-    assert scene.outcome(IDLE_LOOK_SECONDS) == "cpu"
-
-
-def test_who_is_gone_or_removed_is_looked_at_no_more(scene: Scene) -> None:
-    other = ScriptedSubject(scene.machine, scene.machine.leader(), scene.runner, Limits())
+def test_who_is_gone_or_removed_is_looked_at_no_more(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: set[int] = set()
+    monkeypatch.setattr(scene.machine, "cpu_seconds", lambda pid: looked_at.add(pid) or 0.0)
+    leader = scene.machine.leader()
+    other = ScriptedSubject(scene.machine, leader, leader, Limits())
     scene.accountant.enter(other)
     scene.look()
-    assert len(scene.accountant._census.lineages) == 2
+    assert looked_at == {scene.runner, leader}
     del other
+    looked_at.clear()
     scene.look()
-    assert len(scene.accountant._census.lineages) == 1
+    assert looked_at == {scene.runner}
     scene.accountant.remove(scene.session)
+    looked_at.clear()
     scene.look()
-    assert not scene.accountant._census.lineages
+    assert not looked_at
 
 
 def test_a_session_that_cannot_be_looked_after_is_ended(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,7 @@ import gc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeexec.engine.host.watch.rotation import (
-    IDLE_LOOK_SECONDS,
-    QUIET_AFTER_SECONDS,
-    QUIET_LOOK_SECONDS,
-    QUIET_RATE,
-    Rotation,
-)
+from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS, IDLE_RATE, Rotation
 
 LOOK = 0.05
 
@@ -38,38 +32,34 @@ class Session:
 
 
 class Watch:
-    """Turns one after the other, in which nothing runs but what is in use and what is named."""
+    """Turns one after the other."""
 
     def __init__(self) -> None:
         self.rotation = Rotation()
         self.now = 0.0
         self.visits: dict[int, float] = {}
 
-    def turn(self, seconds: float = LOOK, *, running: frozenset[int] = frozenset()) -> dict[int, list[Session]]:
+    def turn(self, seconds: float = LOOK) -> dict[int, list[Session]]:
         self.now += seconds
-        lineages, used = self.rotation.turn(self.now)
+        lineages, _ = self.rotation.turn(self.now)
         assert all(lineages.values())
         self.visits |= dict.fromkeys(lineages, self.now)
-        self.rotation.looked(lineages, used | (running & lineages.keys()), self.now)
+        self.rotation.looked(lineages, self.now)
         return lineages
 
-    def fall_quiet(self) -> None:
-        for _ in range(int(QUIET_AFTER_SECONDS / IDLE_LOOK_SECONDS) + 2):
-            self.turn(IDLE_LOOK_SECONDS)
 
-
-def test_a_thousand_that_are_quiet_come_in_turn_beside_the_one_in_use() -> None:
+def test_a_thousand_that_are_idle_come_in_turn_beside_the_one_in_use() -> None:
     watch = Watch()
     sessions = [Session(number) for number in range(1001)]
     for session in sessions:
         watch.rotation.enter(session)
     sessions[0].use(watch.rotation)
-    watch.fall_quiet()
+    watch.turn()
     began = watch.now
     seen: set[int] = set()
-    while watch.now - began < 1000 / QUIET_RATE + QUIET_LOOK_SECONDS:
+    while watch.now - began < 1000 / IDLE_RATE + IDLE_LOOK_SECONDS:
         lineages = watch.turn()
-        assert 0 in lineages and len(lineages) <= QUIET_RATE * LOOK + 2
+        assert 0 in lineages and len(lineages) <= IDLE_RATE * LOOK + 2
         seen |= lineages.keys()
     assert len(seen) == 1001
 
@@ -79,23 +69,11 @@ def test_who_is_used_again_is_looked_at_with_all_who_share_its_lineage() -> None
     sessions = [Session(1), Session(1, 2), Session(2)] + [Session(number) for number in range(10, 100)]
     for session in sessions:
         watch.rotation.enter(session)
-    watch.fall_quiet()
+    watch.turn()
     sessions[0].use(watch.rotation)
     lineages = watch.turn(0.0)
     assert set(lineages) == {1, 2}
     assert set(lineages[1]) == {sessions[0], sessions[1]} and set(lineages[2]) == {sessions[1], sessions[2]}
-
-
-def test_what_runs_by_itself_is_looked_at_often_again() -> None:
-    watch = Watch()
-    sessions = [Session(number) for number in range(100)]
-    for session in sessions:
-        watch.rotation.enter(session)
-    watch.fall_quiet()
-    while 7 not in watch.turn(running=frozenset({7})):
-        assert watch.now - watch.visits[7] <= 2 * QUIET_LOOK_SECONDS
-    for _ in range(10):
-        assert 7 in watch.turn(IDLE_LOOK_SECONDS, running=frozenset({7}))
 
 
 def test_who_is_removed_or_gone_has_no_turn() -> None:
@@ -103,14 +81,14 @@ def test_who_is_removed_or_gone_has_no_turn() -> None:
     sessions = [Session(number) for number in range(3)]
     for session in sessions:
         watch.rotation.enter(session)
-    watch.fall_quiet()
+    watch.turn()
     watch.rotation.remove(sessions[0])
     del sessions[1:], session
     gc.collect()
-    assert not watch.turn(QUIET_LOOK_SECONDS) and not watch.rotation.leaders() and not len(watch.rotation)
+    assert not watch.turn(2 * IDLE_LOOK_SECONDS) and not watch.rotation.leaders() and not len(watch.rotation)
 
 
-ACTS = st.tuples(st.sampled_from(["use", "rest", "join", "leave", "move", "end", "run"]), st.integers(0, 9))
+ACTS = st.tuples(st.sampled_from(["use", "rest", "join", "leave", "move", "end"]), st.integers(0, 9))
 
 
 @settings(max_examples=60, deadline=None)
@@ -122,7 +100,6 @@ def test_no_session_waits_too_long_and_none_is_left_out_of_its_lineage(script: l
     for session in sessions.values():
         watch.rotation.enter(session)
     for number, acts in enumerate(script):
-        running = set()
         for act, which in acts:
             if act == "use" and which in sessions:
                 sessions[which].use(watch.rotation)
@@ -137,9 +114,7 @@ def test_no_session_waits_too_long_and_none_is_left_out_of_its_lineage(script: l
                 sessions[which].leaders ^= {100 + number % 3}
             elif act == "end" and which in sessions and sessions[which].used:
                 sessions[which].leaders = set()
-            elif act == "run":
-                running.add(which)
-        lineages = watch.turn(IDLE_LOOK_SECONDS, running=frozenset(running))
+        lineages = watch.turn(IDLE_LOOK_SECONDS)
         for session in sessions.values():
             for leader in session.leaders:
                 if session.used:
@@ -147,4 +122,4 @@ def test_no_session_waits_too_long_and_none_is_left_out_of_its_lineage(script: l
                 if leader in lineages:
                     assert session in lineages[leader]
         for leader in {leader for session in sessions.values() for leader in session.leaders}:
-            assert watch.now - watch.visits[leader] <= 2 * QUIET_LOOK_SECONDS
+            assert watch.now - watch.visits[leader] <= 2 * IDLE_LOOK_SECONDS

@@ -2,15 +2,9 @@
 
 Each program adds one column to the model; the score is the error by cross-validation, with a price for each column. The
 data is prepared once, however many models are tried.
-
-Prints:
-
-    exhausted after 30 models
-    rooms, age, garden: error 2.1
-    without the search's branches nothing has changed: []
 """
 
-from safeexec import Sandbox, SearchState, search
+from safeexec import SearchState
 
 COLUMNS = ["rooms", "age", "street", "garden", "colour", "agent"]
 PREPARE = (
@@ -57,18 +51,3 @@ def propose(state: SearchState) -> list[str]:
     """Return one column more, each of those that are not in the model."""
     chosen = state.session.get("chosen")
     return [f"chosen = sorted([*chosen, {name!r}])" for name in COLUMNS if name not in chosen]
-
-
-def main() -> None:
-    with Sandbox("calculator") as sandbox, sandbox.session() as session:
-        session.run(PREPARE).check()
-        with search(session, propose, SCORE, method="beam", width=2, depth=4) as found:
-            print(f"{found.why} after {found.spent.steps} models")
-            if found.best is not None:
-                names = sorted(found.best.get("chosen"), key=COLUMNS.index)
-                print(f"{', '.join(names)}: error {found.best.run('round(error(chosen), 1)').value}")
-        print("without the search's branches nothing has changed:", session.get("chosen"))
-
-
-if __name__ == "__main__":
-    main()
