@@ -99,6 +99,8 @@ class Left(Struct):
     """The checkpoints that had a name."""
     waits: form.Waiting | None = None
     """The step that waits for an answer."""
+    unread: list[int] = []
+    """The newer parts of which not even the heading is there."""
 
 
 def names(held: Held) -> list[int]:
@@ -114,6 +116,7 @@ def part_of(number: int, kind: str = LINES) -> str:
 
 def read(store: Store, held: Held) -> Left | None:
     """Return the newest part whose heading is whole. None where there is nothing yet. Raises `StoreError`."""
+    unread: list[int] = []
     for number in names(held):
         part = part_of(number)
         if held.parts[part] > 2 * store.options.session_mb << 20:
@@ -127,12 +130,15 @@ def read(store: Store, held: Held) -> Left | None:
         except RecordingError as error:
             if not _ends_in_its_heading(store, held, part):
                 raise StoreError(f"the stored session cannot be read: {error}") from None
-            continue  # its owner ended as it was made: the one before is as good
+            unread.append(number)  # its owner ended as it was made, or the machine lost its power
+            continue
         follows, before = recording.heading.follows, held.parts.get(part_of(number - 1))
         if follows is not None and before is not None and before > follows:
             continue
         try:
-            return _PartReading(number, recording.heading).all(recording)
+            left = _PartReading(number, recording.heading).all(recording)
+            left.unread = unread
+            return left
         except RecordingError as error:
             raise StoreError(f"the stored session cannot be read: {error}") from None
     return None
@@ -327,7 +333,7 @@ class _PartReading:
 
 def told(left: Left) -> list[str]:
     """Return what a session lost as its last owner left it, for the notes of its next result."""
-    notes = []
+    notes = [cannot_be_read(left.unread, "is as it was before")] if left.unread else []
     if left.lost:
         after = "it" if len(left.lost) == 1 else "them"
         notes.append(f"{steps(left.lost[0], left.lost[-1])} lost: no state was saved after {after}")
@@ -349,6 +355,13 @@ def told(left: Left) -> list[str]:
     if left.dropped:
         notes.append(f"checkpoints end with their host: {', '.join(left.dropped[:NAMED])} cannot be gone back to")
     return notes
+
+
+def cannot_be_read(parts: list[int], became: str) -> str:
+    """Say that of these parts not even the heading is there, and what became of the session."""
+    named = ", ".join(map(part_of, parts[:NAMED]))
+    why = "its host ended as it began, or it is damaged"
+    return f"nothing in {named} of the store can be read ({why}): the session {became}"
 
 
 def _shown(called: form.Called) -> str:
