@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from safeexec.common.identity import class_name
-from safeexec.common.matching import nearest, quoted
+from safeexec.common.matching import did_you_mean, nearest, quoted
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_of, library_class, library_kind
 from safeexec.hints.rules import HintRules
@@ -59,7 +59,7 @@ def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
 
 
 def is_applied_to_columns(failure: Failure, name: str) -> bool:
-    """Does `DataFrame.apply` call the guest's function with columns, and is `name` one of the frame's columns?"""
+    """Tell whether `DataFrame.apply` calls the guest's function with columns, and `name` is one of the frame's."""
     frame = failure.place.frame.f_back if failure.place is not None else None
     for _ in range(12):
         if frame is None:
@@ -99,7 +99,7 @@ def _text(failure: Failure) -> str:
 
 
 def _wanted(failure: Failure) -> list[str]:
-    """The names that the message or the key says are missing."""
+    """Return the names that the message or the key says are missing."""
     key = failure.argument
     if type(key) in (tuple, list):
         return [part for part in key if type(part) is str]
@@ -146,19 +146,14 @@ def _label_of_series(failure: Failure, match: re.Match[str]) -> str | None:
         return f"The index has no label {key}: by position use `.iloc[{key}]`."
     labels = [label for label in series.index[:_MOST_LABELS] if type(label) is str]
     if not wanted or not labels:
-        return (
-            f"The index has no label {wanted[0]!r}: a Series has one column of values; by position use `.iloc[0]`."
-            if wanted
-            else None
-        )
-    if found := nearest(wanted[0], labels, 2):
-        return f"The index has no label {wanted[0]!r}; did you mean {' or '.join(f'`{label!r}`' for label in found)}?"
-    return f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, labels), 10)}."
+        return "A Series has one column of values: by position use `.iloc[0]`." if wanted else None
+    shown = nearest(wanted[0], labels, 2) or labels
+    return f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, shown), 10)}."
 
 
 @RULES.when("KeyError")  # df['region', 'n']; df.drop('Amount'); df.loc['Amount']; df.loc[7]; df['Amuont']
 def _in_frame(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return a column or a row that a frame does not have: the one that was meant, or the way to ask for it."""
+    """Name the column or the row that was meant, or the way to ask for it."""
     key, wanted, columns, text = failure.argument, _wanted(failure), _all_columns(failure), _text(failure)
     there = next((name for name in wanted if name in columns), "")
     if type(key) is tuple and len(wanted) > 1 and set(wanted) <= set(columns):
@@ -187,7 +182,7 @@ def _in_frame(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 def _behind_comma(failure: Failure, name: str) -> bool:
-    """Does the name stand behind the comma of ``.loc[rows, name]``?"""
+    """Tell whether the name stands behind the comma of ``.loc[rows, name]``?"""
     match failure.expression:
         case ast.Subscript(slice=ast.Tuple(elts=[_, second])):
             return any(isinstance(part, ast.Constant) and part.value == name for part in ast.walk(second))
@@ -196,8 +191,7 @@ def _behind_comma(failure: Failure, name: str) -> bool:
 
 @RULES.when("UndefinedVariableError", "name '(.*)' is not defined")  # df.query('Amonut > 1')
 def _in_query(failure: Failure, match: re.Match[str]) -> str | None:
-    columns = _all_columns(failure)
-    return column_hint(match[1], columns) if nearest(match[1], columns) else None
+    return did_you_mean(nearest(match[1], _all_columns(failure), 2))
 
 
 @RULES.when("ValueError", r"invalid literal for int\(\)|could not convert string to float")  # df.corr()

@@ -52,7 +52,7 @@ def _no_files(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("PermissionError", r"is refused: the only file here is open\(0\)")
 def _no_open(failure: Failure, match: re.Match[str]) -> str | None:
-    """Of a step that reads its standard input: it is tested with a policy."""
+    """Answer where only the standard input of the step opens. Tested with a policy."""
     return hint_for("builtin", "open", failure.plan)
 
 
@@ -101,19 +101,6 @@ def _nearest_files(base: str, files: list[str]) -> list[str]:
             by_stem.setdefault(plain.rpartition(".")[0] or plain, file)
     found = [by_stem[other] for other in ([stem] if stem in by_stem else []) + nearest(stem, by_stem, 2)]
     return list(dict.fromkeys(found or [by_name[other] for other in nearest(base, by_name, 2)]))[:2]
-
-
-@RULES.when("FileExistsError IsADirectoryError NotADirectoryError")  # os.mkdir('here'); open('.'); open('a.csv/b')
-def _of_another_kind(failure: Failure, match: re.Match[str]) -> str | None:
-    """For a name that there is, as something else than what is asked for."""
-    name = _name(failure)
-    if not name:
-        return None
-    if issubclass(failure.kind, FileExistsError):
-        return "It exists already: choose another name, open a file with mode `'w'` to replace it, or pass `exist_ok=True` for a folder."
-    if issubclass(failure.kind, IsADirectoryError):
-        return f"`{name}` is a folder: name a file in it."
-    return f"A part of `{name}` is a file, not a folder."
 
 
 @RULES.when("PermissionError")  # os.rmdir('/proc/1')

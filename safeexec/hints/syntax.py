@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from keyword import kwlist
 
 from safeexec.common.matching import TYPING_ERROR, nearest
 from safeexec.hints.tables.syntax import CODE, LANGUAGES, MESSAGES
@@ -27,7 +28,7 @@ def syntax_hint(error: SyntaxError, source: str) -> str | None:
 
 
 def _surroundings(source: str, lines: list[str], number: int) -> str | None:
-    """Return the text around code that came along with it, or a source in another language."""
+    """Answer for text around code that came along with it, or a source in another language."""
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     begins = not any(text.strip() for text in lines[: number - 1])
     if line.startswith(("```", "~~~")) or (begins and any(text.startswith(("```", "~~~")) for text in lines[number:])):
@@ -121,10 +122,7 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
         r"^(here|this|the|now|sure|first|next)\b.*\b\w+ \w+", line.strip(), re.IGNORECASE
     ):
         return _EXPLANATIONS
-    attribute = re.search(
-        r"\.(class|from|import|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|print|pass|lambda)\b",
-        code,
-    )
+    attribute = re.search(rf"\.({'|'.join(kwlist)})\b", code)
     if attribute:
         return f"`{attribute.group(1)}` is a keyword of Python and cannot be an attribute name; use `['{attribute.group(1)}']` or another name."
     if re.search(r"\d[A-Za-z_]", stripped):
@@ -135,7 +133,7 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
 
 
 def _header(code: str) -> str | None:
-    """For the first line of a function or class that cannot be read."""
+    """Answer for the first line of a function or class that cannot be read."""
     kind = re.match(r"\s*(?:async\s+)?(def|class)\b", code)
     header = re.match(r"[^:]*\([^()]*\)[^:]*:|[^:(]*:", code)
     if kind is None or (header and ":" not in code) or (header and _is_code(header[0].strip() + " pass")):
@@ -154,7 +152,7 @@ def _is_code(text: str) -> bool:
 
 
 def _misspelt_keyword(code: str) -> str | None:
-    """The keyword that a statement was to begin with: ``retrun x``, ``improt math``, ``esle:``."""
+    """Name the keyword that a statement was to begin with: ``retrun x``, ``improt math``, ``esle:``."""
     match = re.match(r"\s*([A-Za-z]{3,9})(?=\s+[\w('\"]|\s*:\s*$)", code)
     if match is None or match[1] in _STATEMENTS:
         return None
@@ -166,10 +164,7 @@ _STATEMENTS = (
     "import", "from", "for", "while", "def", "class", "return", "elif", "else", "try", "except", "finally", "with", "raise",
     "assert", "global", "lambda", "print", "async", "await", "yield", "del", "pass", "break", "continue", "match", "case",
 )  # fmt: skip
-_KEYWORD_ASSIGNED = re.compile(
-    r"(?:^|,)\s*(class|def|return|import|from|pass|lambda|global|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|yield|raise"
-    r"|assert|None|True|False|break|continue|except|finally|nonlocal)\s*=(?!=)"
-)
+_KEYWORD_ASSIGNED = re.compile(rf"(?:^|,)\s*({'|'.join(kwlist)})\s*=(?!=)")
 
 _Explain = Callable[[str, list[str], int], "str | None"]
 _EXPLAINED: dict[str, _Explain] = {"expected an indented block": _indented, "was never closed": _unclosed}

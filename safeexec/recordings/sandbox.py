@@ -147,6 +147,8 @@ class RecordedSandbox(SandboxCore):
                 raise SessionClosed(f"there is no session of {label!r} in the store; it may have been removed")
             if left is None:
                 session = yield from self._begin_stored(label, state, tightened, durable)
+                if unread := recovery.names(held):
+                    session.supervisor.notes_next.append(recovery.cannot_be_read(unread, "begins anew"))
                 return session
             given = {name: tightened.pop(name) for name in AT_THE_BEGINNING if name in tightened}
             session = RecordedSession(self, self._tightened.of(tightened))
@@ -166,7 +168,7 @@ class RecordedSandbox(SandboxCore):
     ) -> Core[SessionCore]:
         """Return a session of which nothing is in the store yet."""
         if state is not None and os.path.exists(state):
-            return self._restored(state, None, label=label, record=durable, **tightened)
+            return self.restore(state, None, label=label, record=durable, **tightened)
         return self.new_session(label=label, record=durable, **tightened)
 
     def remove_stored(self, label: str) -> Core[None]:

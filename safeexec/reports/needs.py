@@ -54,7 +54,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def needs(policy: PolicyData, source: str) -> Needs:
-    """Everything `source` uses, judged by `policy`. Raises `PolicyError` for text that is no Python, that is longer
+    """Return what `source` uses, judged by `policy`. Raises `PolicyError` for text that is no Python, that is longer
     than a step of the policy, or that uses more than `MAX_NAMES` names.
     """
     size, allowed = len(source.encode("utf-8", "surrogatepass")), policy.limits.step_source_kb
@@ -64,27 +64,27 @@ def needs(policy: PolicyData, source: str) -> Needs:
         raise PolicyError(f"the program holds {costly}")
     program, judge = _Mentions(source), Judge(policy)
     found = program.needs(judge)
-    wished = {_key(need): need for need in found if not need.answer.allowed}
-    vain: dict[Key, Need] = {}
+    refused = {_key(need): need for need in found if not need.answer.allowed}
+    useless: dict[Key, Need] = {}
     while True:
         # What is granted may bring to light what stood behind it: an `async def` is a function, and async.
-        changes, never = _grant(policy, wished)
+        changes, never = _grant(policy, refused)
         granted = replaced(policy, dict(changes)) if changes else policy
         left = {_key(need): need for need in program.needs(Judge(granted)) if not need.answer.allowed}
-        come = {key: _answered(judge, need) for key, need in left.items() if key not in wished and key not in vain}
-        stays = [key for key in wished if key in left and key not in never]
-        if not come and not stays:
+        added = {key: _answered(judge, need) for key, need in left.items() if key not in refused and key not in useless}
+        unchanged = [key for key in refused if key in left and key not in never]
+        if not added and not unchanged:
             break
-        vain |= {key: _because(wished.pop(key), "no setting allows it in this place") for key in stays}
-        found += come.values()
-        wished |= come
+        useless |= {key: _because(refused.pop(key), "no setting allows it in this place") for key in unchanged}
+        found += added.values()
+        refused |= added
     found.sort(key=attrgetter("line"))
-    impossible = sorted([*vain.values(), *never.values()], key=attrgetter("line"))
+    impossible = sorted([*useless.values(), *never.values()], key=attrgetter("line"))
     return Needs(needs=found, grant=_file(policy, changes) if changes else "", impossible=impossible)
 
 
 def _answered(judge: Judge, need: Need) -> Need:
-    """The same need with the answer of `judge`, if that refuses it too."""
+    """Return the same need with the answer of `judge`, if that refuses it too."""
     answer = judge.why(need.answer.name)
     return need if answer.allowed else Need(need.line, answer)
 
@@ -187,18 +187,18 @@ def _no_python(error: BaseException) -> PolicyError:
     return PolicyError(f"the program is not valid Python{f', line {line}' if line else ''}: {error}")
 
 
-def _grant(policy: PolicyData, wished: Mapping[Key, Need]) -> tuple[dict[str, Any], dict[Key, Need]]:
+def _grant(policy: PolicyData, refused: Mapping[Key, Need]) -> tuple[dict[str, Any], dict[Key, Need]]:
     """Return the settings that allow what is refused, and what no setting can allow."""
     changes: dict[str, Any] = {}
     impossible = {}
-    for key, need in wished.items():
+    for key, need in refused.items():
         if reason := _grant_one(policy, need.answer, changes):
             impossible[key] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
     return changes, impossible
 
 
 def _grant_one(policy: PolicyData, answer: Answer, changes: dict[str, Any]) -> str:
-    """Adds to `changes` what allows one name; or tells why nothing does."""
+    """Add to `changes` what allows one name; or tell why nothing does."""
     name = answer.name.removeprefix(".")
     if name in policy.attributes.refuse:
         _edit(changes, "attributes", "refuse", verb="remove").append(name)
@@ -235,7 +235,7 @@ def _workspace(policy: PolicyData, changes: dict[str, Any]) -> None:
 
 
 def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str:
-    """Adds the line under `imports` that opens a module or a name of it; or tells why that would be of no use."""
+    """Add the line under `imports` that opens a module or a name of it; or tell why that would be of no use."""
     module, leaf = module_of(name)
     if not is_module(module):
         return "it is not installed; `requirements` has a package fetched when a sandbox starts"
@@ -266,7 +266,7 @@ def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str
 
 
 def _is_whole(policy: PolicyData, module: str) -> bool:
-    """Return whether the policy opens all of a module, by a line of its own or by a word."""
+    """Tell whether the policy opens all of a module, by a line of its own or by a word."""
     if module in policy.imports:
         return policy.imports[module].names is None
     return ANY in policy.imports or (STDLIB in policy.imports and module.partition(".")[0] in sys.stdlib_module_names)
