@@ -326,7 +326,7 @@ def test_arguments_without_code_are_answered_with_the_form(sandbox: Sandbox, arg
     assert '{"code": "print(1)"}' in last(model)
 
 
-# No door
+# No way to the policy
 
 
 INJECTION = (

@@ -158,6 +158,20 @@ CHEATS = {
     "a link": ("print(read_file('src/link.py'))", "a link"),
     "nowhere": ("list_files('nowhere')", "nowhere: there are no files"),
     "behind the end": ("read_file('src/shop/pricing.py', 900)", "has 11 lines"),
+    **{
+        f"a passage that is {what}": (f"replace_text('src/shop/pricing.py', {search!r}, 'x')", said)
+        for what, search, said in (
+            (
+                "other",
+                "def double(amount):\n  return 2*amount",
+                "exactly. The nearest lines are:\n 9 | def double(amount):",
+            ),
+            ("other by white space", "def double(amount):\n\treturn 2 * amount", "Only white space differs"),
+            ("there twice", "return ", "2 times (lines 6, 10)"),
+            ("nowhere", "0123456789 @@@@", "Nothing in the file is like it"),
+            ("empty", "", "the text to search for is empty"),
+        )
+    },
     "a hook of an editor": ("write_file('src/.vscode/tasks.json', 'x')", "which decides what is run"),
 }
 

@@ -239,14 +239,14 @@ sorted(os.listdir('project'))
 @pytest.mark.modules("pandas")
 @pytest.mark.parametrize("on_loop", [False, True])
 def test_a_file_that_cannot_be_read_is_left_out(monkeypatch: pytest.MonkeyPatch, on_loop: bool) -> None:
-    for face in (Session, AsyncSession):
+    for api in (Session, AsyncSession):
 
-        def read(session: Any, name: str, read_file: Any = face.read_file) -> Any:
+        def read(session: Any, name: str, read_file: Any = api.read_file) -> Any:
             if name == "gone":
                 raise WorkspaceError("gone does not exist")
             return read_file(session, name)
 
-        monkeypatch.setattr(face, "read_file", read)
+        monkeypatch.setattr(api, "read_file", read)
     model = ScriptedModel([code("for name in ('gone', 'kept'):\n    open(name, 'w').write('1')"), "The end."])
     analyst = DataAnalyst(model, {"data.csv": CSV.encode()})
     analysis = asyncio.run(analyst.run_async("What?")) if on_loop else analyst.run("What?")

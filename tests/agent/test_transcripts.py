@@ -49,6 +49,9 @@ def test_the_transcript_of_a_run_replays_it(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("", "begins with its task"),
+        ('{"kind": "task", "task": "t"}\n\0\n', ":2: "),
+        ('{"kind": "task", "task": "t"}\n{"kind": "task", "task": "t", "n": ' + "9" * 10_000 + "}\n", ":2: "),
+        ('{"kind": "task", "task": "t"}\n{"kind": "task", "task": ' + "[" * 100_000 + "\n", ":2: "),
         ('{"kind": "task", "task": "t"}\nnot json\n', ":2: not JSON"),
         ('{"kind": "task", "task": "t"}\n[1]\n', ":2: `kind` must be one of end, notice"),
         ('{"kind": "task"}\n', ":1: not a line of kind 'task'.*`task`"),

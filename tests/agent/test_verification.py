@@ -130,7 +130,7 @@ def test_a_prepared_copy_that_was_ended_is_made_anew(halves: Path) -> None:
 
 def test_tests_start_python_and_what_the_policy_lists(halves: Path) -> None:
     (halves / "test_m.py").write_text(
-        "import subprocess, sys, pytest\n\ndef test_program():\n"
+        "import os, subprocess, sys, pytest\n\ndef test_program():\n    assert 'PYTEST_PLUGINS' not in os.environ\n"
         "    assert subprocess.check_output([sys.executable, '-c', 'print(6 * 7)'], text=True) == '42\\n'\n\n"
         "def test_other():\n    with pytest.raises(OSError):\n        subprocess.run(['/usr/bin/env'])\n"
     )

@@ -42,7 +42,9 @@ def _watch():
             note(report.nodeid, report.outcome)
 
     def alone(config):
-        # pytest-xdist would start other processes, which the sandbox refuses.
+        # A pytest that a test starts finds no plugin of this name.
+        os.environ.pop("PYTEST_PLUGINS", None)
+        # The processes of pytest-xdist would report nothing.
         if getattr(config.option, "numprocesses", None):
             config.option.numprocesses = 0
     alone.pytest_impl = {"tryfirst": True}
@@ -85,7 +87,7 @@ MAX_NAME = 500
 
 @dataclass(slots=True)
 class Report:
-    """What a verification's process wrote: the tests by name, in order, and how they ended; and how it ended itself."""
+    """A report of a verification: the tests by name, in order, and how they ended; and how the process ended."""
 
     outcomes: dict[str, str] = field(default_factory=dict)
     running: str = ""
