@@ -19,8 +19,6 @@ from safeexec.protocol.plan import LanguagePlan
 MAX_BYTES = 1 << 20
 """Of one module."""
 MAX_FOLDERS = 32
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class WorkspaceModules:
@@ -107,7 +105,8 @@ class WorkspaceModules:
         except OSError:
             return None
         try:
-            found = os.open(name, _FILE, dir_fd=directory)
+            flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
+            found = os.open(name, flags, dir_fd=directory)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -142,10 +141,11 @@ def _exists(path: str) -> bool:
 
 def _descend(parts: tuple[str, ...] | list[str]) -> int:
     """Return the descriptor of a folder below the current directory. OSError where a part is a link, or no folder."""
-    at = os.open(".", _DIRECTORY)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # here: reports import this on Windows, too
+    at = os.open(".", flags)
     for part in parts:
         try:
-            below = os.open(part, _DIRECTORY, dir_fd=at)
+            below = os.open(part, flags, dir_fd=at)
         finally:
             os.close(at)
         at = below
