@@ -38,8 +38,11 @@ def frozen(session: Session) -> int:
 
 
 def ended_at_rest(session: Session) -> bool:
-    """Whether the watch has ended its process between two steps."""
-    return session._core.supervisor.idle_violation is not None
+    """Whether the watch has ended its process between two steps. Whoever was at work with the session then has left a
+    note of it.
+    """
+    supervisor = session._core.supervisor
+    return supervisor.idle_violation is not None or any("between its steps" in note for note in supervisor.notes_next)
 
 
 def rests(session: Session) -> bool:

@@ -108,6 +108,17 @@ async def test_a_cancelled_caller_still_cancels_an_asynchronous_tool() -> None:
         assert (await session.run("1 + 1")).value == 2
 
 
+@pytest.mark.parametrize("value", ["print", "[print]", "{'a': [(1, print)]}", "[[object()]]"])
+def test_an_object_of_the_child_reaches_no_tool(value: str) -> None:
+    def echo(value: Any) -> Any:
+        return value
+
+    with Sandbox("standard", tools=[echo]) as sandbox:
+        result = sandbox.run(f"echo({value})")
+        assert result.error is not None and result.error.type == "TypeError"
+        assert "argument" in result.error.message and [call.outcome for call in result.tool_calls] == ["error"]
+
+
 def test_a_default_that_may_be_a_secret_is_not_shown() -> None:
     def fetch(url: str, key: str = "sk-secret", *, retries: int = 3, client: Any = {"key": "sk-secret"}) -> str:  # noqa: B006
         return url

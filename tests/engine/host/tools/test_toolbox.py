@@ -121,8 +121,6 @@ class HostTrouble(Exception):
         ),
         ("later(11)", "TypeError: later() argument 'number': expected int, got int 11: number must be int <= 10"),
         ("echo(key=lambda: 1)", "TypeError: echo() argument 'key': a tool cannot call back into the sandbox"),
-        ("echo({'a': [(1, print)]})", "TypeError: echo() inside an argument: a tool cannot call back into the sandbox"),
-        ("echo([[object()]])", "TypeError: echo() inside an argument: a value of type object cannot cross"),
         (
             "echo(object())",
             "TypeError: echo() argument 'values': a value of type object cannot cross to the host; pass ",
