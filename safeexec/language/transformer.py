@@ -393,7 +393,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.node_contents_visit(node)
 
     def visit_Try(self, node: ast.Try) -> Any:
-        """Return an import whose failure the program expects is refused when it runs, so that its fallback can run."""
+        """An import whose failure the program expects is refused when it runs, so that its fallback can run."""
         if any(_catches_import_errors(handler) for handler in node.handlers):
             self._excused.update(item for item in node.body if isinstance(item, ast.Import | ast.ImportFrom))
         return self.node_contents_visit(node)

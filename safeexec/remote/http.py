@@ -195,7 +195,7 @@ class HttpWire:
         self._keep(connection)
 
     def _connection(self) -> HTTPConnection:
-        """Return one that was kept and that the server has not closed meanwhile, or a new one."""
+        """Return a connection that was kept and that the server has not closed meanwhile, or a new one."""
         with self._lock:
             idle, self._idle = self._idle, []
             found = None

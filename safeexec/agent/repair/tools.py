@@ -293,6 +293,6 @@ def _exit_at(path: str) -> RepairWarning:
 
 
 def _subject(message: str, files: list[str]) -> str:
-    """Return one line for a commit."""
+    """Return a message as the subject line of a commit."""
     line = " ".join("".join(c if c.isprintable() else " " for c in message).split())[:72]
     return line or f"Change {', '.join(files)}"[:72]

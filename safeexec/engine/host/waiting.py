@@ -154,7 +154,7 @@ def apart(size: int, call: Callable[[], R]) -> Core[R]:
 
 
 def ending(size: int, call: Callable[[], R]) -> Core[R]:
-    """Return the same for a `finally`, which runs as well when nobody drives the core any more: then it is done
+    """Return as `apart`, for a `finally`, which runs as well when nobody drives the core any more: then it is done
     here.
     """
     return call() if isinstance(sys.exc_info()[1], GeneratorExit) else (yield from apart(size, call))

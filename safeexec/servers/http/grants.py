@@ -140,7 +140,7 @@ class Bucket:
         self._untold = 0.0
 
     def wait(self, now: float) -> float:
-        """Return seconds until one unit is left, 0 if it is."""
+        """Return how many seconds it takes until one unit is there, 0 if one is."""
         self._level = min(self.amount, self._level + (now - self._at) * self._rate)
         self._at = now
         return max(0.0, 1 - self._level) / self._rate

@@ -137,7 +137,7 @@ class SavedState(NamedTuple):
         return b"".join([*parts, self.sum])
 
     def size(self) -> int:
-        """Return bytes behind both descriptors."""
+        """Return how many bytes are behind both descriptors."""
         return os.fstat(self.files).st_size + os.fstat(self.payload).st_size
 
     def close(self) -> None:

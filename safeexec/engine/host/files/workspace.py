@@ -322,7 +322,7 @@ class Workspace:
         return tree.free_bytes(self.home)
 
     def taken(self) -> int:
-        """Return bytes of its file system that have gone since the session began, whoever took them."""
+        """Return how many bytes of its file system were taken since the session began, by whomever."""
         return self._lineage.free - tree.free_bytes(self._lineage.store)
 
     @contextlib.contextmanager

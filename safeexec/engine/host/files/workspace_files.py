@@ -121,7 +121,7 @@ def _type(name: str) -> str:
 
 @contextmanager
 def _refusing(name: str) -> Iterator[None]:
-    """Tell of the file `name` what the system refuses."""
+    """Raise what the system refuses in the body as a `WorkspaceError` about the file `name`."""
     try:
         yield
     except OSError as error:

@@ -52,7 +52,7 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
 
 
 def sentence(data: bytes) -> str:
-    """Return what is told in one line, however long it is."""
+    """Return a text of the guest as one line, however long."""
     found = text(data)
     return found if found.isprintable() else " ".join(printable(found).split())
 
@@ -75,7 +75,8 @@ def may_be_bound(name: object) -> bool:
 
 
 def decode_file(fd: int, size: int, depth: int, *, arrays: bool) -> Any:
-    """Return the same of a value in the first `size` bytes of a file that the child filled. Raises `ProtocolError`.
+    """Return a value, as `decode_payload`, from the first `size` bytes of a file that the child filled. Raises
+    `ProtocolError`.
 
     Two buffers of 1 MB that come and go are 450 page faults, 0.7 ms: the memory that a value is read into becomes the
     memory of the array in it, or is kept for the next value.
@@ -235,7 +236,7 @@ def displays(reports: list[m.DisplayData]) -> tuple[Display, ...]:
 
 
 def restored(result: Result, notes: list[str], remaining: tuple[str, ...], diverged: bool) -> Result:
-    """Return the same result, of a step that was undone, and what is to be said of that. `notes`: of the restore.
+    """Return the result of a step that was undone, with what is to be said of that. `notes`: of the restore.
     `diverged`: steps before it are lost, as they came out otherwise.
     """
     empty = notes and notes[-1].endswith(STARTS_EMPTY)

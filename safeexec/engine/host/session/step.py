@@ -232,7 +232,7 @@ class Step(Struct, eq=False):
         return done
 
     def _left(self) -> float:
-        """Return seconds in which what a step announces must come."""
+        """Return how many seconds are left for what a step has announced to come."""
         return max(LEAST_DELIVER_SECONDS, self.watch.deadline - monotonic())
 
     def hand_in(self, verdict: Verdict) -> bool:

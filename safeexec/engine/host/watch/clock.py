@@ -123,14 +123,14 @@ class Watch(Struct, eq=False):
         return self.past_deadline() or (self.flood() if self._most() > self.most_printed else None)
 
     def looked(self) -> Core[Verdict | None]:
-        """Return the same, and on one whose workspace holds too much."""
+        """Return the verdict of `exceeded`, or the one on a step whose workspace holds too much."""
         verdict = self.exceeded()
         if verdict is None and self.room is not None:
             verdict = yield from self.room.look()
         return verdict
 
     def _most(self) -> int:
-        """Return bytes in the fuller stream."""
+        """Return how many bytes the fuller stream holds."""
         return max(output.size() for output in self._outputs)
 
     def past_deadline(self) -> Verdict | None:
