@@ -97,7 +97,7 @@ class AgentLimits:
     max_tokens: int | None = None
     """Tokens of all prompts and replies of the run together."""
     max_seconds: float | None = None
-    """Of the whole run, also while the model thinks."""
+    """The time of the whole run, also while the model thinks."""
     step_timeout: float | None = None
     """Seconds of one step; None: as the policy says."""
     empty_replies: int = 3

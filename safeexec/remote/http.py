@@ -89,7 +89,7 @@ class HttpWire:
         self._lost: Exception | None = None
         self._idle: list[tuple[float, HTTPConnection]] = []
         self._busy: set[socket.socket] = set()
-        """Of the calls that are under way."""
+        """The connections of the calls that are under way."""
         self._lock = threading.Lock()
         self._owner = os.getpid()
 

@@ -866,4 +866,4 @@ _ON_SESSION: dict[str, Callable[..., Awaitable[Answer]]] = {
     "save": _save,
     "close": _close,
 }
-"""Those that need more than the method or the property of their name."""
+"""The methods that need more than the method or the property of their name."""

@@ -40,7 +40,7 @@ OF_CALLS: tuple[HintRule, ...] = (
     HintRule("TypeError", "multiple values for argument",
         "Give this argument once: by position or by name, not both."),
 )  # fmt: skip
-"""Those of wrong arguments, which say more than the rules of `calls` for any function."""
+"""The rules of wrong arguments, which say more than those of `calls` for any function."""
 
 _PROTOCOLS = {
     "subscriptable": "`__getitem__`",

@@ -13,14 +13,14 @@ from msgspec import Struct
 from safeexec.errors import StoreError
 
 LABEL_BYTES = 200
-"""Of the label of a stored session, or of a tenant, as UTF-8."""
+"""The most bytes of the label of a stored session, or of a tenant, as UTF-8."""
 SUM_SECONDS = 5.0
 """How old the sum of all sessions of a tenant may be."""
 
 
 _Line = bytes  # `StoredSession` has a field of the name `bytes`
 WAITS_BYTES = 64 << 10
-"""Of what a list tells of one session."""
+"""The most bytes of what a list tells of one session."""
 WAITS = "waits"
 """The part that says what a session waits for, where it does: what a list is to tell of it."""
 

@@ -23,7 +23,9 @@ E2B_NAMES = {
 }
 
 MAX_DEPTH = 100
-"""Of what a client gets as JSON. What could just be read, at 966 levels, could not be written with an answer around."""
+"""The deepest nesting of what a client gets as JSON. What could just be read, at 966 levels, could not be written with
+an answer around.
+"""
 
 
 class ShownPart(NamedTuple):

@@ -135,7 +135,7 @@ ADDRESS: Final = b" at 0x"
 _PART_OF_ADDRESS: Final = re.compile(r"0x|(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{6,}")
 """Is in what a program may cut out of one."""
 _CHARACTERS: Final = 10_000
-"""Of a string up to which it is searched for a part of an address."""
+"""Characters of a string up to which it is searched for a part of an address."""
 
 
 def shows_address(things: Iterable[Any]) -> bool:

@@ -32,12 +32,12 @@ KEPT_BYTES = 4 << 20
 """Larger values are read into memory of their own. Of the memory that is kept, what is not written to is not there."""
 _IN_PLACE = frozenset({form.ARRAY, form.RECORDS, form.MASKED, form.FRAME, form.SERIES, form.INDEX})
 MESSAGE_BYTES = 20_000
-"""Of a message, a hint or a line of source; four times as much of the repr of a value."""
+"""The most bytes of a message, a hint or a line of source; four times as much of the repr of a value."""
 TRACEBACK_BYTES = 60_000
 NAMES = 1000
 """Of each list that a child sends: names, errors, displays."""
 LINE_CHARACTERS = 1000
-"""Of a rule of the policy, and of the source line of which a hint is made."""
+"""The most characters of a rule of the policy, and of the source line of which a hint is made."""
 _NO_CHANGES = Changes()
 
 

@@ -31,8 +31,8 @@ TICK_SECONDS = 0.05
 WHERE_SECONDS = 0.02
 """How long a process may take to tell where its guest code is."""
 UNSCHEDULED_SECONDS = 0.5
-"""How much longer when the machine is so busy that the signal has not even been delivered. With six programs that
-compute on two cores, one process in 30 waited for more than 0.1 s.
+"""How much longer it may take when the machine is so busy that the signal has not even been delivered. With six
+programs that compute on two cores, one process in 30 waited for more than 0.1 s.
 """
 WHERE_SIGNAL = signal.SIGUSR1
 _SHOWN = 200
@@ -81,7 +81,7 @@ class Watch(Struct, eq=False):
     _timeout: float
     _outputs: tuple[OutputFile, OutputFile]
     room: Room | None = None
-    """Of its files, if it has any."""
+    """The count of its files, where it has a workspace."""
     cpu_start: float = 0.0
     _bill_start: float = 0.0
     started: float = 0.0
