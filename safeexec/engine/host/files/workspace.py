@@ -327,7 +327,7 @@ class Workspace:
 
     @contextlib.contextmanager
     def _of_host(self) -> Iterator[int]:
-        """Yield the same for the files that the host asks for. Raises `WorkspaceError`."""
+        """Yield a descriptor of the directory, for files that the host asks for. Raises `WorkspaceError`."""
         try:
             fd = tree.reached(self.path, partial(os.open, flags=tree.LISTABLE))
         except OSError as error:

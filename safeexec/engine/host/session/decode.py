@@ -1,6 +1,6 @@
-"""From what a child said to what the caller gets: texts are decoded and cut here, nowhere else, and what is a name or
-one sentence is on one line from here on, with nothing in it that a terminal would obey. Numbers of parts are within the
-bounds of the messages (`protocol.messages`). And back: a value of the host as a child gets it.
+"""What a child sent becomes what the caller gets. Texts of the guest are decoded and cut here and nowhere else; a name
+or a sentence becomes one line without anything that a terminal would obey. How many parts there may be is bounded by
+the messages (`protocol.messages`).
 """
 
 from __future__ import annotations
