@@ -69,14 +69,6 @@ class Analysis(OfRun):
             display.markdown or display.text or "" for display in self.run.displays if display.html and not display.png
         )
 
-    def file(self, name: str) -> bytes:
-        """Return the content of a file that the steps wrote. Raises KeyError, which names those there are."""
-        try:
-            return self.files[name]
-        except KeyError:
-            written = ", ".join(map(printable, self.files)) or "none"
-            raise KeyError(f"no step wrote {name!r}; written were: {written}") from None
-
     def write(self, directory: str | Path, name: str = "report") -> list[Path]:
         """Write a self-contained `name`.html, and the files of the guest into `name`-files; the paths.
 
@@ -232,7 +224,7 @@ class DataAnalyst:
 
 
 def _by_name(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:
-    """Files by the names that they get in the sandbox: their own."""
+    """Return files by the names that they get in the sandbox: their own."""
     if isinstance(paths, (str, bytes)):
         raise AgentError("files must be a list of paths, or map names to paths")
     found: dict[str, Any] = {}

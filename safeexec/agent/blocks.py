@@ -148,7 +148,7 @@ class _BlockReader:
         return Block(kind, clean(content), opener.start, end, opener.label)
 
     def _close(self, opener: _Opener, closers: list[tuple[int, int]]) -> tuple[str | None, int]:
-        """Content and end at the first closer whose content parses, else at the first closer; None without one."""
+        """Return content and end at the first closer whose content parses, else at the first one; None without one."""
         if not closers:
             return None, len(self._text)
         if len(closers) > 1:
@@ -163,7 +163,7 @@ class _BlockReader:
         return self._text[opener.content : start], end
 
     def _close_crowded(self, opener: _Opener, closers: list[tuple[int, int]]) -> tuple[str | None, int]:
-        """Content and end at a closer with text behind it, before the first proper one, if the content parses."""
+        """Return content and end at a closer with text behind it, before the first proper one, if that parses."""
         last = closers[0][0] if closers else len(self._text)
         first = bisect_left(self._crowded, (opener.content, 0, ""))
         for start, end, rest in self._crowded[first : first + _MAX_CLOSERS]:
@@ -176,7 +176,7 @@ class _BlockReader:
         return None, 0
 
     def _cut_off(self, opener: _Opener) -> tuple[str, int]:
-        """Content and end of a tag that nothing closes: at what looks like a cut closing tag, else all there is."""
+        """Return content and end of a tag that nothing closes: at what looks like a cut closing tag, else all."""
         first = bisect_left(self._cut_tags, (opener.content, 0))
         for start, end in self._cut_tags[first : first + _MAX_CLOSERS]:
             content = self._text[opener.content : start]
@@ -287,7 +287,7 @@ def _is_python(label: str) -> bool:
 
 
 def _cut_run(content: str, character: str) -> str:
-    """`content` without a run of three or more fence characters at its end (`print(1)```` closed on its own line)."""
+    """Return the content without a run of three or more fence characters at its end (`print(1)```` on one line)."""
     stripped = content.rstrip()
     bare = stripped.rstrip(character)
     return bare if len(stripped) - len(bare) >= 3 else content

@@ -183,7 +183,7 @@ def _of_region(answer: str, wanted: inequalities.Region) -> Comparison:
 
 
 def _infinite(value: Any) -> int:
-    """1 or -1 for an infinite value, else 0."""
+    """Return 1 or -1 for an infinite value, else 0."""
     text = getattr(value, "repr", "")
     if type(value) is float and math.isinf(value):
         return 1 if value > 0 else -1

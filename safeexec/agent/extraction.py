@@ -99,7 +99,7 @@ def extract(reply: str, *, sql: bool = False) -> Extraction:
 
 
 def without_thinking(reply: str) -> str:
-    """`reply` as it is read: line ends are LF, invisible marks and thinking are gone."""
+    """Return the reply as it is read: line ends are LF, invisible marks and thinking are gone."""
     text = reply.translate(_INVISIBLE).replace("\r\n", "\n").replace("\r", "\n")
     kept: list[str] = []
     position = 0
@@ -114,7 +114,7 @@ def without_thinking(reply: str) -> str:
 
 
 def _drop_before_orphan(text: str) -> str:
-    """Chat templates often supply `<think>`: a lone closing tag at the end of a line ends the thinking before it."""
+    """Drop what stands before a lone closing tag at the end of a line: chat templates often supply `<think>`."""
     opened = {"think": 0, "thinking": 0}
     start = 0
     for tag in _THINKING_TAG.finditer(text):
@@ -221,7 +221,7 @@ def _is_call(value: object) -> bool:
 
 
 def printed_call(text: str) -> tuple[str, str] | None:
-    """Name and arguments of the one call that a reply prints as JSON; None where it prints none or several."""
+    """Return name and arguments of the one call that a reply prints as JSON; None where it prints none or several."""
     first, _, rest = text.strip().partition("\n")
     fenced = first.startswith(_FENCE) and rest.endswith(f"\n{_FENCE}")
     body = _without_marks(rest.removesuffix(_FENCE) if fenced else text)

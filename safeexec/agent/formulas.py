@@ -94,7 +94,7 @@ class Exact:
         return self * Exact(other.real / size, -other.imaginary / size, other.rooted)
 
     def __pow__(self, other: Exact) -> Exact:
-        """Raises ArithmeticError for what is not a bounded number."""
+        """Raise to a power. Raises ArithmeticError for what is not a bounded number."""
         exponent = other.real
         if other.imaginary or abs(exponent) > _MAX_POWER:
             raise ArithmeticError("no exponent that is read")
@@ -106,7 +106,7 @@ class Exact:
         return made if exponent >= 0 else Exact(Fraction(1)) / made
 
     def _root(self, exponent: Fraction) -> Exact:
-        """Of a real number; the square root of a negative one is imaginary."""
+        """Return a root of a real number; the square root of a negative one is imaginary."""
         is_square = exponent == Fraction(1, 2)
         if self.imaginary or (self.real < 0 and not is_square):
             raise ArithmeticError("no root that is read")
@@ -252,7 +252,7 @@ class _Reader:
         self._token = next(tokens, None)
 
     def kind(self) -> str:
-        """Of the next token; empty at the end."""
+        """Return the kind of the next token; empty at the end."""
         return self._token[0] if self._token else ""
 
     def _take(self, wanted: str = "") -> str:

@@ -222,7 +222,7 @@ class CodeAgent:
     def begin(
         self, transcript: Transcript | None, task: str | None, rebuild: bool = False, answer: Any = UNSET
     ) -> tuple[Start[AgentResult], bool, Transcript]:
-        """For a driver: the loop for a session, True if programs are run apart, and the transcript. Raises
+        """Return, for a driver, the loop for a session, True if programs are run apart, and the transcript. Raises
         `AgentError`.
         """
         kept = Transcript(path=self._transcript_path) if transcript is None else transcript
@@ -328,7 +328,7 @@ class _Work:
         self._agent.emit(OutputEvent(text))
 
     def _seconds_left(self) -> float | None:
-        """Seconds until the limit of time."""
+        """Return the seconds until the limit of time."""
         limit = self._limits.max_seconds
         return None if limit is None else max(0.0, self._started + limit - time.monotonic())
 
@@ -448,7 +448,7 @@ class _Work:
         name.
         """
         if call.name == prompts.RUN_PYTHON.name or call.name not in self._tool_names():
-            return _code_of(call)
+            return code_of(call)
         try:
             arguments = loads(call.arguments or "{}", strict=False)
         except ValueError:
@@ -623,7 +623,7 @@ def _complete(code: str) -> bool:
     return Parser(len(code)).parses(code)
 
 
-def _code_of(call: ToolCall) -> str | None:
+def code_of(call: ToolCall) -> str | None:
     """Return the source in the arguments of a call; models also send bare code, line ends that JSON forbids, or a fence
     around it.
     """

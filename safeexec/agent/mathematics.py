@@ -176,7 +176,7 @@ class _Proof:
         return cls("\n".join((*transcript.tasks, task or "")), tuple(kept))
 
     def answer(self, run: AgentResult) -> MathAnswer:
-        """The answer of a run that has ended."""
+        """Return the answer of a run that has ended."""
         found, contradicted = self._found, run.ok and bool(self._contradiction)
         reason = "; ".join(filter(None, (run.reason, self._contradiction or self._unproven(run))))
         said = found.verdict is None or found.verdict.said
@@ -261,7 +261,7 @@ class _Proof:
 
 def _compare(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, question: str) -> _Found:
     computed = not is_stated([program])
-    if _same(value, answer):
+    if is_same(value, answer):
         return _Found(program, value, computed)
     if type(answer) is not str:
         return _Found()
@@ -295,7 +295,7 @@ def _in_full(run: AgentResult) -> str:
     return run.text
 
 
-def _same(a: Any, b: Any) -> bool:
+def is_same(a: Any, b: Any) -> bool:
     """Return True if two answers are the same; nan is."""
     return type(a) is type(b) and not _is_hidden(a) and (_holds(lambda: repr(a) == repr(b)) or _holds(lambda: a == b))
 
@@ -321,7 +321,7 @@ def _holds(comparison: Callable[[], Any]) -> bool:
 
 
 def _programs(good: list[str], kept: list[str]) -> Iterator[str]:
-    """Programs that may compute the answer, the most likely first: each ends with `answer`."""
+    """Yield programs that may compute the answer, the most likely first: each ends with `answer`."""
     seen: set[str] = set()
     ends = range(len(good), max(0, len(good) - 3), -1)
     for steps in [part for end in ends for part in (good[end - 1 : end], good[:end])] + [kept]:
@@ -425,6 +425,10 @@ def _constants(source: str) -> Iterator[int | float]:
 _CONSTRUCTORS = frozenset(
     {"Decimal", "Fraction", "Integer", "Rational", "bool", "complex", "dict", "float", "int", "list", "round", "str"}
 )
+_LITERAL = (
+    *(ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.UnaryOp, ast.JoinedStr, ast.FormattedValue),
+    *(ast.expr_context, ast.unaryop),
+)
 
 
 def is_stated(program: list[str]) -> bool:
@@ -432,55 +436,39 @@ def is_stated(program: list[str]) -> bool:
     ends with such a one. Names are followed through plain assignments; whatever else binds one counts as computing.
     """
     module: ast.Module | None = None
-    written: dict[str, list[ast.expr | None]] = {}
-    given: list[ast.expr] = []
+    written: dict[str, list[ast.AST]] = {}
+    given: list[ast.AST] = []
     for source in program:
         module, given = Parser(len(source)).parse(source), []
+        assigned: dict[ast.expr, ast.expr] = {}
         for node in ast.walk(module) if module is not None else ():
-            for name, value in _bound(node):
-                written.setdefault(name, []).append(value)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "final_answer":
-                given += [*node.args, *(keyword.value for keyword in node.keywords)]
+            match node:
+                case ast.Assign(targets=targets, value=value):
+                    assigned |= dict.fromkeys(targets, value)
+                case ast.AnnAssign(target=target, value=ast.expr() as value):
+                    assigned[target] = value
+                case ast.Name(id=name, ctx=ast.Store()) | ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+                    written.setdefault(name, []).append(
+                        assigned.get(node, node) if isinstance(node, ast.Name) else node
+                    )
+                case ast.Call(func=ast.Name(id="final_answer")):
+                    given += [*node.args, *(keyword.value for keyword in node.keywords)]
     if not given and module is not None and module.body and isinstance(last := module.body[-1], ast.Expr):
         given = [last.value] if not _is_call(last, "final_answer") else []
-    return bool(given) and all(_is_stated(value, written) for value in given)
+    return bool(given) and _are_stated(given, written)
 
 
-def _bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
-    """Yield the names that a node binds, or changes, and the expressions whose values they get; None: it computes."""
-    match node:
-        case ast.Assign(targets=targets, value=value) if all(isinstance(target, ast.Name) for target in targets):
-            yield from ((_name_of(target), value) for target in targets)
-        case ast.AnnAssign(target=ast.Name(id=name), value=stated):
-            yield name, stated
-        case ast.Call(func=ast.Attribute(value=changed)):  # numbers.append(…)
-            yield _name_of(changed), None
-        case ast.AugAssign(target=ast.Name(id=name)) | ast.NamedExpr(target=ast.Name(id=name)):
-            yield name, None
-        case ast.For(target=target) | ast.AsyncFor(target=target) | ast.comprehension(target=target):
-            yield from ((name.id, None) for name in ast.walk(target) if isinstance(name, ast.Name))
-
-
-def _is_stated(expression: ast.expr | None, written: Mapping[str, list[ast.expr | None]]) -> bool:
-    pending, followed = [expression], set()
+def _are_stated(given: list[ast.AST], written: Mapping[str, list[ast.AST]]) -> bool:
+    pending, followed = list(given), set()
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Constant):
-            continue
-        if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
-            pending += node.elts
-        elif isinstance(node, ast.Dict):
-            pending += [*node.keys, *node.values]
-        elif isinstance(node, ast.UnaryOp):
-            pending.append(node.operand)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in written:
+            pending += written[node.id] if node.id not in followed else []
+            followed.add(node.id)
         elif isinstance(node, ast.Call) and _name_of(node.func) in _CONSTRUCTORS and not node.keywords:
             pending += node.args
-        elif isinstance(node, ast.JoinedStr):
-            pending += [part.value if isinstance(part, ast.FormattedValue) else part for part in node.values]
-        elif isinstance(node, ast.Name) and node.id in written:
-            if node.id not in followed:
-                followed.add(node.id)
-                pending += written[node.id]
+        elif isinstance(node, _LITERAL):
+            pending += ast.iter_child_nodes(node)
         else:
             return False
     return True

@@ -51,5 +51,5 @@ class Reply(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Reply:
-        """Raises msgspec.ValidationError for data that `to_dict` did not write."""
+        """Return the reply. Raises msgspec.ValidationError for data that `to_dict` did not write."""
         return msgspec.convert({name: value for name, value in data.items() if value is not None}, cls)

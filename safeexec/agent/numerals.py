@@ -201,7 +201,7 @@ def _form(text: str, position: int, start: int) -> tuple[int, int, Numeral | Non
 
 
 def _read(text: str, start: re.Match[str]) -> tuple[Numeral, int]:
-    """The number that begins here, without regard to what stands before it, and its end."""
+    """Return the number that begins here, without regard to what stands before it, and its end."""
     kind = start.lastgroup
     if start["fraction"] is not None:
         under = int(start["under"])

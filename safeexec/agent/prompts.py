@@ -84,13 +84,13 @@ NOT_RUN = "Not run, because the call before it failed."
 
 
 def no_code(found: str, *, native: bool) -> str:
-    """The reply holds nothing to run and no answer."""
+    """Say that a reply holds nothing to run and no answer."""
     form = "a call of run_python" if native else "one <execute_python>…</execute_python> block with Python code"
     return f"Nothing was run: the reply holds {found}. Expected: {form}, or the answer as plain text."
 
 
 def repeated(failures: int, error: str, sources: Sequence[str]) -> str:
-    """The same failure came several times in a row: name the attempts, so that the next one differs."""
+    """Say that one failure came several times in a row, with the attempts, so that the next one differs."""
     attempts = "\n".join(f"Attempt {n}:\n{head_and_tail(source, 600)[0]}" for n, source in enumerate(sources, 1))
     return (
         f"The last {failures} steps failed in the same way: {error}\n{attempts}\n"

@@ -33,7 +33,7 @@ class _Unit(NamedTuple):
 
 
 def _family(*units: tuple[str, str, int]) -> list[_Unit]:
-    """Units of one kind, the largest first."""
+    """Return units of one kind, the largest first."""
     return [_Unit(name, words, Fraction(size)) for name, words, size in units]
 
 
@@ -102,7 +102,7 @@ _CHANGE = re.compile(
 
 
 def _changed(found: re.Match[str]) -> str:
-    """Of "fell by 5" and "a 5 % decrease" the number, with its sign."""
+    """Return the number of "fell by 5" and "a 5 % decrease", with its sign."""
     sign = "-" if found["less"] or found["fall"] else ""
     return f" is {sign}{found['number'] or found['ahead']}"
 
@@ -117,7 +117,7 @@ def refused(text: str) -> str:
 
 
 def _without_replaced(text: str) -> str:
-    """Of "not 24 but 42", and of "42, not 24", 42 alone."""
+    """Return of "not 24 but 42", and of "42, not 24", 42 alone."""
     return _REPLACED.sub(lambda found: " is" if found[1] else "", text)
 
 
@@ -291,7 +291,7 @@ _DOWN = re.compile(r"\b(?:decreases?|falls?|drops?|below|negative|minus)\b", re.
 
 
 def infinity(text: str) -> int:
-    """1 or -1 where the text speaks of infinity, by the sign of the last one; else 0. "It diverges" says either."""
+    """Return 1 or -1 where the text speaks of infinity, by the sign of the last one; else 0."""
     found = list(_INFINITE.finditer(text))
     return 0 if not found else -1 if found[-1]["sign"] or _DOWN.search(text[:2000]) else 1
 

@@ -72,7 +72,7 @@ def report(question: str, files: Sequence[FileSurvey], run: AgentResult, written
 
 
 def _texts(step: AgentStep) -> list[tuple[str, str]]:
-    """Output, value and failure of a step, as far as its displays do not show them."""
+    """Return output, value and failure of a step, as far as its displays do not show them."""
     result = step.result
     texts = [("output", text) for text in (result.stdout, result.stderr) if text.strip()]
     if result.text and not any(display.text == result.text for display in result.displays):

@@ -52,7 +52,7 @@ class Parser:
         return self.parse(source) is not None
 
     def looks_like_code(self, source: str) -> bool:
-        """It parses and says more than words do: `Done`, `-17.5`, `Paris, London` and `Answer: blue` are words."""
+        """Return True for what parses and says more than words: `Done`, `-17.5`, `Paris, London` and `Answer: blue`."""
         module = self.parse(source)
         return module is not None and not all(_is_wordy_statement(statement) for statement in module.body)
 

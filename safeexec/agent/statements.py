@@ -225,7 +225,7 @@ class Sentences:
         return Standing(lead, not doubted and self._is_whole(end, last, loud))
 
     def _lead(self, begin: int, end: int) -> tuple[Lead, bool]:
-        """And whether a word or a sign of equality stands before the number, rather than nothing."""
+        """Return the lead, and whether a word or a sign of equality stands before the number, rather than nothing."""
         text, place = self._text, begin
         for _ in range(12):
             near = max(0, place - _NEAR)

@@ -42,6 +42,7 @@ ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].*)?")
 DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")
 DOTTED = re.compile(r"(?![+-]?\d{1,3}(?:\.\d{3})+$)[+-]?\d+(?:\.\d+)+")
 PADDED = re.compile(r"0\d+")
+EIGHT_BIT = ("cp1252", "latin-1")  # the first has letters and signs where the other one has control characters
 MAX_TEXTS = 20
 MAX_TEXT = 200
 
@@ -84,7 +85,7 @@ def options_of(name, notes):
     try:
         codecs.getincrementaldecoder(encoding or "utf-8")().decode(data)
     except UnicodeDecodeError:
-        options["encoding"] = eight_bit_encoding_of(name)
+        options["encoding"] = EIGHT_BIT[0]
     text = data.decode(options.get("encoding", "utf-8-sig"), "ignore")
     whole = text[: text.rfind("\n") + 1] or text
     lines = whole.splitlines()[:200]
@@ -175,17 +176,6 @@ def columns_with(pattern, rows):
     # 1022024, and so is an address or a version.
     found = {at for row in rows[1:] for at, cell in enumerate(row) if pattern.fullmatch(cell.strip())}
     return [name for at, name in enumerate(rows[0]) if at in found and len(name) <= MAX_TEXT] if rows else []
-
-def eight_bit_encoding_of(name):
-    # cp1252 has letters and signs (the euro, quotation marks) where latin-1 has control characters that no text holds.
-    found = "latin-1"
-    with opened(name) as file:
-        while data := file.read(1 << 20):
-            if re.search(rb"[\x81\x8d\x8f\x90\x9d]", data):
-                return "latin-1"
-            if re.search(rb"[\x80-\x9f]", data):
-                found = "cp1252"
-    return found
 
 def parquet(name):
     try:
@@ -309,11 +299,11 @@ def survey_any(name):
         return survey(chunks_of(name, {}), {})
     notes = []
     options = options_of(name, notes)
-    try:
-        return survey(chunks_of(name, options), options, notes)
-    except UnicodeDecodeError:
-        options["encoding"] = eight_bit_encoding_of(name)
-        return survey(chunks_of(name, options), options, notes)
+    for encoding in (*EIGHT_BIT, None):
+        try:
+            return survey(chunks_of(name, options), options, notes)
+        except UnicodeDecodeError:
+            options["encoding"] = encoding
 
 """
 

@@ -279,7 +279,7 @@ def _assistant(entry: Entry) -> Message:
 
 
 def _arguments(text: str) -> str:
-    """Arguments as an API takes them back: a JSON object, and no megabytes of it."""
+    """Return arguments as an API takes them back: a JSON object, and no megabytes of it."""
     try:
         known = len(text) <= _REPLY_CHARACTERS and isinstance(loads(text), dict)
     except ValueError:
@@ -290,7 +290,7 @@ def _arguments(text: str) -> str:
 
 
 def _without_middle(messages: list[Message], max_tokens: int, task: str) -> list[Message]:
-    """System, tasks and the newest messages; the cut is before a reply, so that no tool message loses its call."""
+    """Return system, tasks and the newest messages, cut before a reply: no tool message loses its call."""
     head = messages[:2]
     room = max_tokens - _tokens(head)
     start = len(messages)
@@ -310,5 +310,5 @@ def _without_middle(messages: list[Message], max_tokens: int, task: str) -> list
 
 
 def _clean(text: str) -> str:
-    """`text` without lone surrogates, which no JSON body can carry."""
+    """Return the text without lone surrogates, which no JSON body can carry."""
     return text.encode("utf-8", "replace").decode("utf-8")

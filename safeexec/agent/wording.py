@@ -39,7 +39,7 @@ _ENDS = re.compile(
     r"|hours?|minutes?|seconds?|days?|weeks?|months?|years?|dollars?|euros?|cents?|degrees?|radians?|thousand|million)\b",
     re.IGNORECASE,
 )
-_IS = re.compile(r"(?:\b(?:is|are|equals?|gives?|to|get|minus|negative|about)|[=≈±(])\s*\Z")
+_IS = re.compile(r"(?:\b(?:is|are|equals?|gives?|to|get|minus|negative|about|i\.e\.,?)|[=≈±(])\s*\Z")
 _MATRIX = re.compile(
     r"\\begin\{(?:[pbvBV]?matrix|array|cases)\}(?:\{[^{}]{0,20}\})?|\\end\{(?:[pbvBV]?matrix|array|cases)\}"
 )

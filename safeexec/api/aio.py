@@ -7,7 +7,6 @@ and restores the state; the exception goes on when that is done (1 to 3 ms).
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
 from contextlib import aclosing
 from functools import partial, wraps
@@ -304,10 +303,7 @@ class AsyncStream(OneStep):
     __slots__ = ()
 
     def __aiter__(self) -> AsyncIterator[Piece]:
-        return _Pieces(self._begin(), self._heard, self._end)
-
-    def _end(self, result: Result) -> None:
-        self._result = result
+        return _Pieces(self, self._begin())
 
 
 class _Pieces:
@@ -315,23 +311,22 @@ class _Pieces:
     in the loop's body, the step is over at once, and whoever uses the session next finds it undone.
     """
 
-    __slots__ = ("_core", "_end", "_pieces", "_wanted")
+    __slots__ = ("_core", "_stream", "_wanted")
 
-    def __init__(self, core: Core[Result], pieces: deque[Piece], end: Callable[[Result], None]) -> None:
+    def __init__(self, stream: AsyncStream, core: Core[Result]) -> None:
         self._core: Core[Result] | None = core
-        self._pieces = pieces
+        self._stream = stream
         self._wanted: Any = None
-        self._end = end
 
     def __aiter__(self) -> _Pieces:
         return self
 
     async def __anext__(self) -> Piece:
-        while not self._pieces:
+        while not self._stream._heard:
             if self._core is None:
                 raise StopAsyncIteration
             await self._go_on(self._core)
-        return self._pieces.popleft()
+        return self._stream._heard.popleft()
 
     async def aclose(self) -> None:
         """Stop the step and restore the state now. Harmless when it has ended."""
@@ -358,7 +353,7 @@ class _Pieces:
                 self._wanted = core.send(answer)
         except StopIteration as stop:
             self._core = None
-            self._end(stop.value)
+            self._stream._result = stop.value
         except Exception:
             self._core = None
             raise

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from time import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -49,30 +50,14 @@ _ALWAYS = (
 )
 
 
-class _Hashes(msgspec.Struct, frozen=True):
-    hashes: dict[str, str] = {}
+class _Chosen(NamedTuple):
+    """A release that is to be fetched, as pip reports it."""
 
-
-class _Download(msgspec.Struct, frozen=True):
-    url: str = ""
-    archive_info: _Hashes = _Hashes()
-
-
-class _Metadata(msgspec.Struct):
     name: str
     version: str
-
-
-class _Install(msgspec.Struct):
-    metadata: _Metadata
-    download_info: _Download
-    is_direct: bool = False
-
-
-class _Report(msgspec.Struct):
-    """What pip says it would install, as far as it is read."""
-
-    install: list[_Install] = []
+    sha256: str
+    url: str
+    """The address by which a dependency asks for it; "" if it is by its name."""
 
 
 class _Here(NamedTuple):
@@ -192,7 +177,7 @@ def _fetch(place: str, requirements: list[Requirement], here: dict[str, _Here]) 
         os.makedirs(lib)
         chosen = _resolve(fresh, requirements, here)
         if chosen:
-            lines = [f"{item.metadata.name}=={item.metadata.version} --hash=sha256:{_hash(item)}" for item in chosen]
+            lines = [f"{item.name}=={item.version} --hash=sha256:{item.sha256}" for item in chosen]
             wanted = _written(fresh, "chosen.txt", lines)
             options = ("--no-deps", "--require-hashes", "--only-binary=:all:", "--target", lib, "-r", wanted)
             _pip(fresh, ("install", *options), requirements)
@@ -224,7 +209,7 @@ def _sweep(cache: str) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _resolve(fresh: str, requirements: list[Requirement], here: dict[str, _Here]) -> list[_Install]:
+def _resolve(fresh: str, requirements: list[Requirement], here: dict[str, _Here]) -> list[_Chosen]:
     """Return what is to be fetched. What is installed already stays as it is, and what fits it is chosen."""
     asked = _written(fresh, "asked.txt", [item.line for item in requirements])
     pinned = [line for item in here.values() if (line := _pin(item.name, item.version))]
@@ -233,23 +218,27 @@ def _resolve(fresh: str, requirements: list[Requirement], here: dict[str, _Here]
     options = ("--dry-run", "--report", report, "--only-binary=:all:", "-c", constraints, "-r", asked)
     _pip(fresh, ("install", *options), requirements)
     try:
-        found = msgspec.json.decode(read_named(report, max_bytes=MOST_REPORT), type=_Report).install
-    except (OSError, msgspec.DecodeError) as error:
+        written = msgspec.json.decode(read_named(report, max_bytes=MOST_REPORT))
+        found = [_chosen(item) for item in written["install"]]
+    except (OSError, msgspec.DecodeError, LookupError, TypeError, AttributeError) as error:
         raise PolicyError(f"requirements: what pip reports cannot be read: {printable(str(error))}") from None
     for item in found:
-        if item.is_direct:
+        if item.url:
             raise PolicyError(
-                f"requirements: a dependency is asked for by its address ({printable(item.download_info.url)[:200]}), "
+                f"requirements: a dependency is asked for by its address ({printable(item.url)[:200]}), "
                 "not by its name; such packages are not fetched"
             )
-        if not _pin(item.metadata.name, item.metadata.version) or len(_hash(item)) != 64:
-            raise PolicyError(f"requirements: the index gives no version and hash for {item.metadata.name[:100]!r}")
+        if not _pin(item.name, item.version) or not re.fullmatch("[0-9a-f]{64}", item.sha256):
+            raise PolicyError(f"requirements: the index gives no version and hash for {item.name[:100]!r}")
     return found
 
 
-def _hash(item: _Install) -> str:
-    digest = item.download_info.archive_info.hashes.get("sha256", "")
-    return digest if digest.isalnum() and digest.isascii() else ""
+def _chosen(item: dict[str, Any]) -> _Chosen:
+    """Return what is read of one entry. Raises LookupError, TypeError and AttributeError for what is none."""
+    metadata, download = item["metadata"], item["download_info"]
+    sha256 = download.get("archive_info", {}).get("hashes", {}).get("sha256", "")
+    url = str(download.get("url", "?")) if item.get("is_direct") else ""
+    return _Chosen(str(metadata["name"]), str(metadata["version"]), str(sha256), url)
 
 
 def _pin(name: str, version: str) -> str:

@@ -88,9 +88,8 @@ def _repair(options: argparse.Namespace, model: Model) -> RepairResult:
     )
     if view is None:
         return _run(agent, options.task)
-    plan = agent.plan()
-    checks = " and ".join(shlex.join(command) for command in plan["verify"])
-    tell(f"repair {plan['repository']}: {checks}; editable: {', '.join(plan['editable'])}")
+    checks = " and ".join(shlex.join(command) for command in options.check or [["pytest", "-q"]])
+    tell(f"repair {options.repository}: {checks}")
     return _run(agent, options.task)
 
 
@@ -99,6 +98,7 @@ def _run(agent: RepairAgent, task: str | None) -> RepairResult:
 
 
 def _show(result: RepairResult) -> None:
+    tell(f"editable: {', '.join(result.editable)}")
     tell(result.diff or "nothing was changed")
     for warning in result.warnings:
         tell(f"warning: {warning}")

@@ -28,7 +28,7 @@ try:
     import ray
 
     from safeexec.servers.http.app import Ages, application
-    from safeexec.servers.http.peers import Heard, Ledger, Peers, Told
+    from safeexec.servers.http.peers import Ledger, Peers, Told
     from safeexec.servers.http.tenancy import Tenancy
 except ImportError as error:
     raise SandboxError(f"this needs Ray: pip install 'safeexec[cluster]' ({error})") from None
@@ -322,7 +322,7 @@ class _Served:
 class _SharedLedger(Ledger):
     """The ledger of an application, as an actor that no replica owns. It ends when no replica has told it anything."""
 
-    async def tell(self, replica: str, told: Told) -> Heard:  # type: ignore[override]
+    async def tell(self, replica: str, told: Told) -> Mapping[str, Told]:  # type: ignore[override]
         heard, self._last = super().tell(replica, told), asyncio.get_running_loop().time()
         asyncio.get_running_loop().call_later(ALONE_SECONDS, self._end_alone)
         return heard
@@ -332,7 +332,7 @@ class _SharedLedger(Ledger):
             os._exit(0)
 
 
-async def _tell(name: str, replica: str, told: Told) -> Heard:
+async def _tell(name: str, replica: str, told: Told) -> Mapping[str, Told]:
     """Tell the ledger of an application, which the first replica starts. Raises `SandboxError`."""
     how: Any = {"name": f"{name} ledger", "namespace": "safeexec", "get_if_exists": True, "lifetime": "detached"}
     try:

@@ -149,7 +149,7 @@ def _meaning(word: str) -> str:
 
 
 def _abbreviates(words: list[str], other: list[str]) -> bool:
-    """Are the words of one name the beginnings of the other's (``calc_mean``), or is it its initials (``gcd``)?"""
+    """Tell whether the words of one name begin those of the other (``calc_mean``), or it is its initials (``gcd``)."""
     short, long = sorted((words, other), key=lambda name: sum(map(len, name)))
     if len(short) == 1 and len(long) > 2 and short[0] == "".join(word[0] for word in long):
         return True

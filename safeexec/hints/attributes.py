@@ -87,7 +87,7 @@ def _owner_tree(failure: Failure, name: str) -> ast.expr | None:
 
 @RULES.when("AttributeError")  # C.red; iris = load_iris(); iris.targets
 def _own_names(failure: Failure, match: re.Match[str]) -> str | None:
-    """For a class or an object with names of its own, whose message may be the missing name alone: an Enum, and a dict
+    """Answer for a class or an object with names of its own, whose message may be the missing name alone: an Enum, and a dict
     whose keys are attributes (scikit-learn's Bunch).
     """
     tree = failure.expression
@@ -147,7 +147,7 @@ def _shadowed(failure: Failure, tree: ast.expr | None, owner: Any) -> str | None
 
 @_when()  # math.floor(2.5)
 def _module_reassigned(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """Return a variable that took the name of a module."""
+    """Answer for a variable that took the name of a module."""
     return _shadowed(failure, _owner_tree(failure, name), owner)
 
 
@@ -188,7 +188,7 @@ def _of_tables(failure: Failure, name: str, owner: Any, text: str) -> str | None
 
 
 def _of_class(kind: type, name: str) -> str | None:
-    """For a name that is asked of a class instead of its module or an object."""
+    """Answer for a name that is asked of a class instead of its module or an object."""
     here, home = class_name(kind), module_of(kind)
     if attribute_of(sys.modules.get(home), name) is MISSING:
         return CLASSES.get(f"{here}.{name}")
@@ -212,7 +212,7 @@ def _key_of_dict(failure: Failure, name: str, owner: Any, text: str) -> str | No
 
 @_when()  # df['region'].upper()
 def _of_accessor(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """Return a method that pandas has elsewhere: behind `.str` or `.dt`, on a column, or on the whole frame."""
+    """Answer for a method that pandas has elsewhere: behind `.str` or `.dt`, on a column, or on the whole frame."""
     kind = library_kind(owner)
     for accessor in ("str", "dt") if kind in ("pandas.Series", "pandas.Index") else ():
         if attribute_of(getattr(library_class("Series"), accessor, MISSING), name) is not MISSING:
@@ -229,7 +229,7 @@ _FUNCTIONS = {"numpy.ndarray": ("numpy", "numpy.linalg"), "pandas.DataFrame": ("
 
 @_when()  # np.array([3, 1]).append(2)
 def _function_of_library(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """Return a function of numpy or pandas that is called as a method."""
+    """Answer for a function of numpy or pandas that is called as a method."""
     for path in _FUNCTIONS.get(library_kind(owner), ()):
         if callable(attribute_of(sys.modules[path], name)):
             return f"Use `{path.replace('numpy', 'np').replace('pandas', 'pd')}.{name}({text})`."
@@ -238,7 +238,7 @@ def _function_of_library(failure: Failure, name: str, owner: Any, text: str) -> 
 
 @_when()  # LinearRegression().train([[1]], [1])
 def _synonym(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """Return the name of the object that means the same; in quotes where it was given as a text: ``agg('stdev')``."""
+    """Name the attribute that means the same; in quotes where it was given as a text: ``agg('stdev')``."""
     other = next(iter(synonyms(name, public_names(owner))), "")
     written = f"{text}.{other}(...)" if _owner_tree(failure, name) is not None else repr(other)
     return f"Use `{written}`." if other else None
@@ -261,7 +261,7 @@ def _column(failure: Failure, name: str, owner: Any, text: str) -> str | None:
 
 @_when()  # [1, 2].sum()
 def _as_function(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """Return a builtin that is called as a method."""
+    """Answer for a builtin that is called as a method."""
     builtin = builtin_for(name, failure.builtins)
     needed = OF_VALUES.get(builtin)
     fits = not needed or attribute_of(type(owner), needed) is not MISSING
@@ -271,7 +271,7 @@ def _as_function(failure: Failure, name: str, owner: Any, text: str) -> str | No
 
 @_when()  # ['a', 'b'].upper()
 def _of_items(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """Return a method of a text, asked of what holds texts, or of a number."""
+    """Answer for a method of a text, asked of what holds texts, or of a number."""
     if name not in members_of(str):
         return None
     if type(owner) in (list, tuple, set):
@@ -301,7 +301,7 @@ def _near(failure: Failure, name: str, owner: Any, text: str) -> str | None:
 
 @_when()  # B().size
 def _set_by_base(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """Return an attribute that the `__init__` of a base class sets, which the `__init__` of the class never called."""
+    """Answer for an attribute that the `__init__` of a base class sets, which the `__init__` of the class never called."""
     kind, *bases = bases_of(owner)
     own = _code_of(kind, "__init__")
     if own is None or "super" in own.co_names:
@@ -337,7 +337,7 @@ def _misspelt_constructor(failure: Failure, name: str, owner: Any, text: str) ->
 
 @_when()  # A.size
 def _of_instance(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """Return an attribute of instances that is asked of the class itself."""
+    """Answer for an attribute of instances that is asked of the class itself."""
     if owner is not class_of(owner) or not is_of_guest(owner):
         return None
     if not any((code := _code_of(owner, member)) is not None and name in code.co_names for member in members_of(owner)):
@@ -347,7 +347,7 @@ def _of_instance(failure: Failure, name: str, owner: Any, text: str) -> str | No
 
 @_when()  # A().explode()
 def _listing(failure: Failure, name: str, owner: Any, text: str) -> str | None:
-    """Return what an object of Python or of a guest's class does have, if that is little."""
+    """List what an object of Python or of a guest's class has, if that is little."""
     kind, names = class_of(owner), sorted(public_names(owner))
     if not (is_of_guest(kind) or (is_of_python(kind) and names and not failure.libraries)):
         return None

@@ -84,7 +84,7 @@ def _is_function(failure: Failure, tree: ast.expr) -> bool:
 
 @RULES.when("TypeError", _UNEXPECTED)  # f(alhpa=1); print('a', separator='')
 def _other_keyword(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return the argument that was meant, or those there are."""
+    """Name the argument that was meant, or those there are."""
     said, keyword = match[1] or match[4] or "", match[2] or match[3]
     raiser = said.split(".")[0] if said.endswith("__init__") else said.rpartition(".")[2]
     for table in (ARGUMENTS.get(failure.called, {}), ARGUMENTS.get(raiser, {})):
@@ -102,7 +102,7 @@ def _other_keyword(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 def _keywords(failure: Failure, said: str) -> list[str]:
-    """The keywords that what is called takes, and what it calls itself."""
+    """Return the keywords that the called function and what it calls itself take."""
     names = _parameters(failure, said)
     for code in (frame.f_code for frame in failure.libraries[:3] if not _of_sandbox(frame)):
         names += code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -111,7 +111,7 @@ def _keywords(failure: Failure, said: str) -> list[str]:
 
 
 def _of_sandbox(frame: FrameType) -> bool:
-    """Return whether a frame is ours: what carries the call of a tool to the host has parameters of its own."""
+    """Tell whether a frame is ours: what carries the call of a tool to the host has parameters of its own."""
     return str(frame.f_globals.get("__name__", "")).startswith("safeexec.")
 
 
@@ -128,7 +128,7 @@ def _parameters(failure: Failure, said: str) -> list[str]:
 
 @RULES.when("AttributeError", r"\.set\(\) got an unexpected keyword argument '(\w+)'")  # plt.plot([1, 2], colour='red')
 def _artist_property(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return what matplotlib says of an argument that its artists do not have."""
+    """Answer for an argument that the artists of matplotlib do not have."""
     if text := ARGUMENTS.get(failure.called, {}).get(match[1]):
         return text
     if found := nearest(match[1], ARTIST_PROPERTIES):
@@ -183,7 +183,7 @@ def _listed(start: str, names: list[str]) -> str:
 
 
 def _is_called(failure: Failure, said: str) -> bool:
-    """Is it what the expression calls that the message speaks of, and not a function that was given to it?"""
+    """Tell whether the message speaks of what the expression calls, and not of a function that was given to it."""
     name = said.rpartition(".")[2]
     if name == "<lambda>":
         return type(failure.callee) is FunctionType and failure.callee.__code__.co_name == name
@@ -219,7 +219,7 @@ def _count(number: int) -> str:
 
 @RULES.when("TypeError", rf"{_TAKES}|{_EXPECTED}", calls=_ONE_SEQUENCE)  # sum(1, 2, 3)
 def _as_one_list(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return the values as one list, for the functions that take one sequence and were given its items."""
+    """Write the call with one list, for functions that take one sequence and were given its items."""
     call, name = failure.call, failure.called
     if call is None or len(call.args) < 2 or name in _ORDERED:
         return None
@@ -248,7 +248,7 @@ def _too_many(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("TypeError", _EXPECTED, calls=_ORDERED)  # sorted([1], lambda x: -x); sorted([1, 2], True)
 def _by_name(failure: Failure, match: re.Match[str]) -> str | None:
-    """For the function or the order of a sort, which are given by name."""
+    """Answer for the function or the order of a sort, which are given by name."""
     args = failure.call.args if failure.call else []
     for arg in args:
         if _is_function(failure, arg):

@@ -59,7 +59,7 @@ def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
 
 
 def is_applied_to_columns(failure: Failure, name: str) -> bool:
-    """Does `DataFrame.apply` call the guest's function with columns, and is `name` one of the frame's columns?"""
+    """Tell whether `DataFrame.apply` calls the guest's function with columns, and `name` is one of the frame's."""
     frame = failure.place.frame.f_back if failure.place is not None else None
     for _ in range(12):
         if frame is None:
@@ -99,7 +99,7 @@ def _text(failure: Failure) -> str:
 
 
 def _wanted(failure: Failure) -> list[str]:
-    """The names that the message or the key says are missing."""
+    """Return the names that the message or the key says are missing."""
     key = failure.argument
     if type(key) in (tuple, list):
         return [part for part in key if type(part) is str]
@@ -158,7 +158,7 @@ def _label_of_series(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("KeyError")  # df['region', 'n']; df.drop('Amount'); df.loc['Amount']; df.loc[7]; df['Amuont']
 def _in_frame(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return a column or a row that a frame does not have: the one that was meant, or the way to ask for it."""
+    """Name the column or the row that was meant, or the way to ask for it."""
     key, wanted, columns, text = failure.argument, _wanted(failure), _all_columns(failure), _text(failure)
     there = next((name for name in wanted if name in columns), "")
     if type(key) is tuple and len(wanted) > 1 and set(wanted) <= set(columns):
@@ -187,7 +187,7 @@ def _in_frame(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 def _behind_comma(failure: Failure, name: str) -> bool:
-    """Does the name stand behind the comma of ``.loc[rows, name]``?"""
+    """Tell whether the name stands behind the comma of ``.loc[rows, name]``?"""
     match failure.expression:
         case ast.Subscript(slice=ast.Tuple(elts=[_, second])):
             return any(isinstance(part, ast.Constant) and part.value == name for part in ast.walk(second))

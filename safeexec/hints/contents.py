@@ -119,7 +119,7 @@ def encoding_of(data: bytes) -> str:
 
 
 def _decodes(data: bytes, encoding: str) -> bool:
-    """Return whether this is the encoding, up to a character that the end cuts."""
+    """Tell whether this is the encoding, up to a character that the end cuts."""
     try:
         data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -268,7 +268,7 @@ def _lines_above(failure: Failure, match: re.Match[str]) -> str | None:
     r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'",
 )  # pd.read_csv(io.StringIO('day,sales\n1,2'), usecols=['day', 'sale'])
 def _not_in_header(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return the column of a file that was meant, by its first line."""
+    """Name the column of a file that was meant, by its first line."""
     wanted = match[2].split(", ") if match[2] else re.findall(r"'([^']*)'", match[1])
     separator = _said(failure, "sep", "delimiter")
     header = _text_read(failure).partition("\n")[0].strip()

@@ -70,7 +70,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         return None
 
     def raised_by_guest(self) -> bool:
-        """Did a ``raise`` of guest code raise it, and not Python, a library or an ``assert``?"""
+        """Tell whether a ``raise`` of guest code raised it, and not Python, a library or an ``assert``."""
         if self.libraries:
             return False
         return self.segment.startswith(("raise ", "raise(")) or (not self.segment and self.place is None)
@@ -94,7 +94,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
 
     @property
     def function(self) -> ast.expr | None:
-        """Return what the failing expression calls."""
+        """The expression that the failing one calls, or None."""
         return self.call.func if self.call else None
 
     @property

@@ -52,7 +52,7 @@ def _no_files(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("PermissionError", r"is refused: the only file here is open\(0\)")
 def _no_open(failure: Failure, match: re.Match[str]) -> str | None:
-    """Of a step that reads its standard input: it is tested with a policy."""
+    """Answer where only the standard input of the step opens. Tested with a policy."""
     return hint_for("builtin", "open", failure.plan)
 
 
@@ -105,7 +105,7 @@ def _nearest_files(base: str, files: list[str]) -> list[str]:
 
 @RULES.when("FileExistsError IsADirectoryError NotADirectoryError")  # os.mkdir('here'); open('.'); open('a.csv/b')
 def _of_another_kind(failure: Failure, match: re.Match[str]) -> str | None:
-    """For a name that there is, as something else than what is asked for."""
+    """Answer for a name that there is, as something else than what is asked for."""
     name = _name(failure)
     if not name:
         return None

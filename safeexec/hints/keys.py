@@ -27,7 +27,7 @@ def _owner(failure: Failure) -> tuple[Any, str]:
 
 @RULES.when("KeyError")  # d = {'retries': 1}; d['retires']
 def _of_dict(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return the key that was meant, or those there are."""
+    """Name the key that was meant, or those there are."""
     owner, text = _owner(failure)
     if not issubclass(type(owner), dict):
         return None

@@ -29,7 +29,7 @@ _CONSTANTS = ("pi", "tau", "inf", "nan", "ascii_letters", "ascii_lowercase", "as
 
 @RULES.when("UnboundLocalError", _LOCAL)  # len = len([1]); f(); n += 1; f()
 def _local(failure: Failure, match: re.Match[str]) -> str | None:
-    """For a name that an assignment makes local, although another one was meant: of Python, the session, or outside."""
+    """Answer for a name that an assignment makes local, although another one was meant: of Python, the session, or outside."""
     name, line = match[1], failure.place.line if failure.place else 0
     if name in failure.builtins:
         return f"`{name}` is assigned in this function, which makes it a local variable there and hides the builtin: give the local variable another name."
@@ -49,7 +49,7 @@ def _assigns(node: ast.AST, name: str) -> bool:
 
 @RULES.when("NameError", _NAME)  # price(); functions.fetch_price('a'); lost.strip()
 def _of_host(failure: Failure, match: re.Match[str]) -> str | None:
-    """For a name that the policy or the host knows: by its own hint, as a tool, as one that was lost."""
+    """Answer for a name that the policy or the host knows: by its own hint, as a tool, as one that was lost."""
     name, member = match[1], re.match(r"\.(\w+)", failure.rest_of_line)
     if own := failure.plan.hints.get(name):
         return own
@@ -91,7 +91,7 @@ def _written_otherwise(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("NameError", _NAME)
 def _named_exception(failure: Failure, match: re.Match[str]) -> str | None:
-    """Of Python 2's spelling, which means two exceptions since CPython 3.14, and is a SyntaxError before."""
+    """Answer for Python 2's spelling, which means two exceptions since CPython 3.14, and is a SyntaxError before."""
     kind = re.match(rf"\s*except\s+([\w.]+)\s*,\s*{re.escape(match[1])}\s*:", failure.line)
     return f"To give the exception a name write `except {kind[1]} as {match[1]}:`." if kind else None
 
@@ -123,7 +123,7 @@ def _misspelt(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("NameError", _NAME)  # xrange(3)
 def _of_language(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return a name of another language, of Python 2, or one that a function of mathematics is called elsewhere."""
+    """Answer for a name of another language, of Python 2, or of a function of mathematics elsewhere."""
     called = failure.rest_of_line.startswith("(")
     if match[1] not in NAMES:
         return (
@@ -141,7 +141,7 @@ def _of_language(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("NameError", _NAME)  # sqrt(2)
 def _name_of_module(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return a well-known name, where it is used as a function, class or constant."""
+    """Answer for a well-known name, where it is used as a function, class or constant."""
     name, module = match[1], ORIGINS.get(match[1])
     if module is None or not provides(f"{module}.{name}", failure.plan):
         return None
@@ -180,7 +180,7 @@ def _resembles(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("NameError", _NAME)  # printt('x'), squrt(2), parseint('3')
 def _misspelt_known_name(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return a slip in a builtin, in a name that a module of the policy has, or in one of another language."""
+    """Answer for a slip in a builtin, in a name that a module of the policy has, or in one of another language."""
     name, rest, plan = match[1], failure.rest_of_line, failure.plan
     used = rest.startswith(("(", "[", "."))
 
@@ -216,7 +216,7 @@ def _comment_with_slashes(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("NameError", _NAME)  # print(problem)
 def _bound_elsewhere(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return a name that has a value inside a function, a comprehension or an `except` block only."""
+    """Answer for a name that has a value inside a function, a comprehension or an `except` block only."""
     name = match[1]
     for _, node in failure.nodes(name):
         match node:
@@ -266,7 +266,7 @@ def _not_in_module(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("ImportError")  # from sklearn.datasets import load_boston
 def _removed(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return a name whose import a library refuses in words of its own."""
+    """Answer for a name whose import a library refuses in words of its own."""
     for node in walk(failure.segment.strip()):
         if isinstance(node, ast.ImportFrom):
             names = (f"{node.module}.{alias.name}" for alias in node.names)

@@ -66,14 +66,14 @@ def choose(advice: Advice, plan: LanguagePlan) -> str | None:
 
 
 def importable(module: str, plan: LanguagePlan) -> bool:
-    """May guest code import `module`?"""
+    """Tell whether guest code may import `module`."""
     if "import" in plan.refused_constructs:
         return False
     return module_access(module, plan).allowed and (module.partition(".")[0] in plan.imports or is_here(module))
 
 
 def is_here(module: str) -> bool:
-    """Is the package of this module installed here? A policy's word for many modules does not tell."""
+    """Tell whether the package of this module is installed here. A policy's word for many modules does not tell."""
     top = module.partition(".")[0]
     if top in sys.modules or top in sys.stdlib_module_names:
         return True
@@ -84,7 +84,7 @@ def is_here(module: str) -> bool:
 
 
 def provides(path: str, plan: LanguagePlan) -> bool:
-    """May guest code use the dotted name ``module.name`` or ``module``?"""
+    """Tell whether guest code may use the dotted name ``module.name`` or ``module``."""
     if "import" in plan.refused_constructs:
         return False
     module, _, name = path.rpartition(".")
@@ -99,7 +99,7 @@ def provided(module: str, names: Iterable[str], plan: LanguagePlan) -> list[str]
 
 
 def has_builtin(name: str, plan: LanguagePlan) -> bool:
-    """Does guest code have the builtin `name`?"""
+    """Tell whether guest code has the builtin `name`."""
     return plan.mode == "python" or name in plan.builtins
 
 

@@ -31,19 +31,19 @@ def bases_of(obj: Any) -> tuple[type, ...]:
 
 
 def is_of_guest(obj: Any) -> bool:
-    """Was the class, or the class of the object, written by the guest?"""
+    """Tell whether the class, or the class of the object, was written by the guest."""
     return bool(module_of(class_of(obj)) == "__main__")
 
 
 def is_of_python(kind: type) -> bool:
-    """Is the class one of Python itself or of its standard library?"""
+    """Tell whether the class is one of Python itself or of its standard library."""
     module = module_of(kind)
     top = module.partition(".")[0] if type(module) is str else ""
     return top in sys.stdlib_module_names and not is_of_guest(kind)
 
 
 def is_module(obj: Any) -> bool:
-    """Is it a module?"""
+    """Tell whether it is a module."""
     return issubclass(type(obj), ModuleType)
 
 
@@ -53,7 +53,7 @@ def members_of(kind: type) -> dict[str, Any]:
 
 
 def enum_members(obj: Any) -> list[str]:
-    """The names of the members, if `obj` is a class made with Enum, or one of its members."""
+    """Return the names of the members, if `obj` is a class made with Enum, or one of its members."""
     names = dict_of(class_of(obj)).get("_member_names_")
     return names if type(names) is list else []
 
@@ -139,7 +139,7 @@ def library_kind(obj: Any) -> str:
 
 
 def library_class(name: str) -> Any:
-    """A class of pandas, if pandas has been imported: its methods may be called on objects of exactly this class."""
+    """Return a class of pandas, if that is imported: its methods may be called on objects of exactly this class."""
     return getattr(sys.modules.get("pandas"), name, MISSING)
 
 

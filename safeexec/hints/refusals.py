@@ -95,7 +95,7 @@ def _of_row(name: str, plan: LanguagePlan) -> str | None:
 
 
 def _of_package(name: str, plan: LanguagePlan) -> str:
-    """Of a module below one that can be imported: left out by the policy, or not there."""
+    """Answer for a module below one that can be imported: left out by the policy, or not there."""
     head = name.partition(".")[0]
     if not module_access(name, plan).allowed:
         return f"The policy leaves `{name}` out; what is left of `{head}` can be used."
@@ -253,7 +253,7 @@ _CLASSES = {
 
 
 def _in_submodule(module: str, name: str, plan: LanguagePlan) -> str | None:
-    """Of the modules below that have the name the nearest, and of those the smallest."""
+    """Name the module below that has the name: the nearest, and of those the smallest."""
     start = f"{module}."
     public = [one for one in sys.modules if one.startswith(start) and "._" not in one]
     below = [one for one in public if module_access(one, plan).allowed and name in _exported(sys.modules[one])]
@@ -262,7 +262,7 @@ def _in_submodule(module: str, name: str, plan: LanguagePlan) -> str | None:
 
 
 def _exported(module: object) -> Collection[str]:
-    """The names that a module says are its own."""
+    """Return the names that a module says are its own."""
     names = getattr(module, "__all__", ())
     return names if type(names) in (list, tuple) else ()
 
@@ -322,7 +322,7 @@ _MODULE_CHARACTERS = 1 << 20
 
 
 def _no_such_name(module: str, name: str, candidates: Iterable[str], plan: LanguagePlan) -> str:
-    """For a name that nothing in the module resembles: what there is to call, or of that what begins with the same letter,
+    """Answer for a name that nothing in the module resembles: what there is to call, or of that what begins with the same letter,
     if it is little.
     """
     loaded = sys.modules.get(module)

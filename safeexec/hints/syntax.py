@@ -27,7 +27,7 @@ def syntax_hint(error: SyntaxError, source: str) -> str | None:
 
 
 def _surroundings(source: str, lines: list[str], number: int) -> str | None:
-    """Return the text around code that came along with it, or a source in another language."""
+    """Answer for text around code that came along with it, or a source in another language."""
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     begins = not any(text.strip() for text in lines[: number - 1])
     if line.startswith(("```", "~~~")) or (begins and any(text.startswith(("```", "~~~")) for text in lines[number:])):
@@ -135,7 +135,7 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
 
 
 def _header(code: str) -> str | None:
-    """For the first line of a function or class that cannot be read."""
+    """Answer for the first line of a function or class that cannot be read."""
     kind = re.match(r"\s*(?:async\s+)?(def|class)\b", code)
     header = re.match(r"[^:]*\([^()]*\)[^:]*:|[^:(]*:", code)
     if kind is None or (header and ":" not in code) or (header and _is_code(header[0].strip() + " pass")):
@@ -154,7 +154,7 @@ def _is_code(text: str) -> bool:
 
 
 def _misspelt_keyword(code: str) -> str | None:
-    """The keyword that a statement was to begin with: ``retrun x``, ``improt math``, ``esle:``."""
+    """Name the keyword that a statement was to begin with: ``retrun x``, ``improt math``, ``esle:``."""
     match = re.match(r"\s*([A-Za-z]{3,9})(?=\s+[\w('\"]|\s*:\s*$)", code)
     if match is None or match[1] in _STATEMENTS:
         return None

@@ -92,7 +92,7 @@ def _returns_none(failure: Failure, tree: ast.expr | None, text: str = "") -> st
 
 
 def _without_return(failure: Failure, name: str) -> str | None:
-    """Return a function of the guest that has no ``return`` with a value, or not on every path."""
+    """Answer for a function of the guest that has no ``return`` with a value, or not on every path."""
     found = [
         node
         for _, node in failure.nodes(f"def {name}")
@@ -134,7 +134,7 @@ _NOT_CALLABLE = r"'([\w.]+)' object is not callable"
 
 @RULES.when("TypeError", _NOT_CALLABLE)  # sorted([{'a': 1}], key='a'); list(map('a', [1, 2])); df['n'].apply(5)
 def _argument_called(failure: Failure, match: re.Match[str]) -> str | None:
-    """For a function that calls one of its arguments: a builtin, a method, or a function of a library."""
+    """Answer for a function that calls one of its arguments: a builtin, a method, or a function of a library."""
     call, name = failure.call, failure.called
     if call and name in ("sorted", "min", "max", "sort") and any(keyword.arg == "key" for keyword in call.keywords):
         return "`key=` must be a function: `key=lambda item: item['name']`."
@@ -180,7 +180,7 @@ def _hidden_function(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("TypeError", _NOT_CALLABLE)  # area = 3(r + 1); items = [1]; items(0); ax.title('x'); df.shape()
 def _value_called(failure: Failure, match: re.Match[str]) -> str | None:
-    """For a number, a container or an attribute that is called."""
+    """Answer for a number, a container or an attribute that is called."""
     function, kind, call = failure.function, match[1], failure.call
     text, owner = failure.text_of(function), function.value if isinstance(function, ast.Attribute) else None
     if owner is None and kind in ("int", "float"):
@@ -220,7 +220,7 @@ def _function_as_value(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("TypeError", "indices must be integers")  # for row in {'a': {'n': 1}}: row['n']
 def _loop_variable(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return the variable of a loop that gives something else than it is taken for: names of columns, keys, pairs of
+    """Answer for a loop that gives something else than it is taken for: names of columns, keys, pairs of
     rows.
     """
     tree = failure.expression
@@ -303,7 +303,7 @@ def _hidden_type(failure: Failure, match: re.Match[str]) -> str | None:
     "ValueError", "math domain error|expected a (?:nonnegative|positive) input|expected a number in range"
 )  # math.sqrt(-1)
 def _domain(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return a number that a function of `math` is not defined for: which ones it takes."""
+    """Say which numbers a function of `math` takes."""
     name = failure.called
     if name.startswith("log"):
         return f"`{name}` takes numbers greater than 0: check the value first; `cmath.log` takes negative ones too."
@@ -321,7 +321,7 @@ _SCALARS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 @RULES.when("AssertionError")  # assert total == sum(parts)
 def _asserted(failure: Failure, match: re.Match[str]) -> str | None:
-    """Return the values that the failed condition was about, of plain data alone: no code of the program runs for it."""
+    """Tell the values that the failed condition was about, of plain data alone: no code of the program runs for it."""
     tree = failure.expression
     if tree is None or failure.libraries:
         return None
@@ -338,7 +338,7 @@ def _asserted(failure: Failure, match: re.Match[str]) -> str | None:
 
 
 def _plain(value: Any) -> str | None:
-    """A value as Python writes it, if it is plain data; of a container that holds other data or much, its size."""
+    """Return a value as Python writes it, if it is plain data; of a container that holds other data or much, its size."""
     if type(value) in _SCALARS:
         return short_repr(value, _SHOWN)
     if type(value) not in (list, tuple, set, frozenset, dict):

@@ -83,7 +83,7 @@ def _remember(key: tuple[str, int, str | None], compiled: Callable[..., object])
 
 
 def forget() -> None:
-    """Empties the memory of `evaluate`: the next evaluation of any expression is a first one."""
+    """Empty the memory of `evaluate`: the next evaluation of any expression is a first one."""
     global _characters
     _seen.clear()
     _characters = 0

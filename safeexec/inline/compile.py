@@ -60,7 +60,7 @@ _SILENCE = ("ignore", None, Warning, _OurFile(), 0)
 
 
 def _hush() -> None:
-    r"""Keeps what the parser says about `'\d'` or `1if x else 2` off the host's stderr, and out of its error filters.
+    r"""Keep what the parser says about `'\d'` or `1if x else 2` off the host's stderr, and out of its error filters.
 
     A filter for this file name only, ahead of the host's own. `warnings.catch_warnings` would put back, in one thread,
     the filters that another thread has changed meanwhile.
@@ -75,7 +75,7 @@ def _hush() -> None:
 
 
 def _spelt(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same under names as the parser gives them."""
+    """Return the same under names as the parser gives them."""
     from safeexec.common.text import spelt  # with `re`, for few expressions
 
     names = {name: spelt(name) for name in given if isinstance(name, str)}

@@ -38,7 +38,7 @@ _SIZED = (list, tuple, str, dict, set, frozenset)
 
 
 def items(fuel: Fuel, iterable: Any, per_item: int = 1) -> Any:
-    """The iterable, if its length is known; spends its length times per_item."""
+    """Return the iterable, if its length is known; spend its length times per_item."""
     kind = type(iterable)
     if kind in _SIZED:
         spend(fuel, len(iterable) * per_item)

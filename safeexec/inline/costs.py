@@ -39,7 +39,7 @@ class Refused(Exception):
 
 
 def spend(fuel: Fuel, units: int) -> None:
-    """Takes units from the account before the work is done; raises `Refused` when it does not hold so many."""
+    """Take units from the account before the work is done; raises `Refused` when it does not hold so many."""
     left = fuel[0] - units
     if left < 0:
         raise Refused("the expression costs too much: this operation would go past max_steps")
@@ -82,7 +82,7 @@ WEIGHTS: dict[type, Weigh] = {}
 
 
 def admit(value: Any) -> Any:
-    """The value itself, if its exact type may take part in an expression."""
+    """Return the value itself, if its exact type may take part in an expression."""
     if type(value) not in WEIGHTS:
         refuse_type(type(value))
     return value
@@ -103,7 +103,7 @@ def refuse_type(kind: type) -> NoReturn:
 
 
 def measure(fuel: Fuel, value: Any, depth: int = 0) -> int:
-    """Spends the expanded size of the value and returns it. Stops as soon as the fuel is gone."""
+    """Spend the expanded size of the value and return it. Stops as soon as the fuel is gone."""
     weigh = WEIGHTS.get(type(value))
     if weigh is None:
         admit(value)
@@ -204,7 +204,7 @@ _FLOATS = frozenset({float})
 
 
 def bounded_numbers(values: Iterable[Any]) -> bool:
-    """Return whether all are exact floats and small integers; three passes in C."""
+    """Tell whether all are exact floats and small integers; three passes in C."""
     kinds = set(map(type, values))
     if int not in kinds:
         return kinds <= _FLOATS
@@ -219,7 +219,7 @@ _EVENLY_HASHED = frozenset({str, float, bool, type(None)})
 
 
 def collisions(fuel: Fuel, keys: Iterable[Any]) -> int:
-    """Spends the bound on what equal hashes cost when a table is made of these keys, whose weight is spent already.
+    """Spend the bound on what equal hashes cost when a table is made of these keys, whose weight is spent already.
 
     Strings are hashed with a secret key, and at most some 70 floats share a hash. Integers collide modulo 2**61 - 1,
     and complex numbers (k*1000003 - k*1j), tuples and frozensets can be made to. n keys of one hash cost n**2 / 2

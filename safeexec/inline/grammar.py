@@ -135,7 +135,7 @@ class Builder:
         return self.read(node)
 
     def _is_number(self, key: str) -> bool:
-        """Return whether the name is a constant where the caller gives none of that name."""
+        """Tell whether the name is a constant where the caller gives none of that name."""
         return key in (functions.CONSTANTS["math"] if self.mathematics else _ALWAYS)
 
     def _is_bound(self, key: str) -> bool:

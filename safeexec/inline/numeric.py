@@ -55,7 +55,7 @@ def rounded(fuel: Fuel, number: Any, ndigits: Any = None) -> Any:
 
 
 def integral(fuel: Fuel, number: Any) -> Any:
-    """A number that is about to become an integer."""
+    """Return a number that is about to become an integer, once it is measured."""
     measure(fuel, number)
     if type(number) not in (int, float, bool, complex):
         raise TypeError(f"must be a real number, not {type(number).__name__}")
@@ -149,7 +149,7 @@ def whole(function: Callable[..., Any]) -> Guard:
 
 
 def _integers(fuel: Fuel, values: Any) -> int:
-    """Spends the weight of integers and returns the sum of their bits."""
+    """Spend the weight of integers and return the sum of their bits."""
     bits = 0
     for value in values:
         spend(fuel, weight(whole_number(value)))

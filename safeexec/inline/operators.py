@@ -90,7 +90,7 @@ def _merge(fuel: Fuel, left: Any, right: Any) -> int:
 
 
 def expanded(fuel: Fuel, left: Any, right: Any) -> int:
-    """Both operands in full: the cost of comparing them."""
+    """Return the cost of comparing both operands in full."""
     return measure(fuel, left) + measure(fuel, right) >> 1
 
 
@@ -231,7 +231,7 @@ def lacks(fuel: Fuel, item: Any, container: Any) -> bool:
 
 
 def key(fuel: Fuel, item: Any, table: Any) -> None:
-    """Spends what it costs to look up the item in a dict or set: its own size, and all keys that may share its hash.
+    """Spend what it costs to look up the item in a dict or set: its own size, and all keys that may share its hash.
 
     What the caller's own classes do as keys (`__eq__`, where the hashes are equal) is the caller's affair: a look-up
     that checked the types of all keys first would cost their number.

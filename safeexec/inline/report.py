@@ -50,7 +50,7 @@ _WORDS = {
 
 
 def lines_of(source: str) -> list[str]:
-    """The lines as the parser counts them: a carriage return ends one too."""
+    """Return the lines as the parser counts them: a carriage return ends one too."""
     return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 

@@ -21,12 +21,12 @@ ESCAPED = 10
 
 
 def numbers_in(spec: str) -> list[str]:
-    """The runs of digits in a format spec: its width and precision."""
+    """Return the runs of digits in a format spec: its width and precision."""
     return "".join(character if character.isdecimal() else " " for character in spec).split()
 
 
 def width(digits: str) -> None:
-    """Refuses a width or precision past the limit."""
+    """Refuse a width or precision past the limit."""
     if len(digits) > 9 or int(digits or 0) > MAX_WIDTH:
         raise Refused(f"a width or precision in a format may be at most {MAX_WIDTH}")
 

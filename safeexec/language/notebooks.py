@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 _SHOWN: Final = """
-    DisplayHandle DisplayObject HTML Image JSON Latex Markdown Math Pretty SVG TextDisplayObject clear_output display
-    display_html display_latex display_markdown display_png display_svg update_display
+    DisplayHandle DisplayObject HTML Image JSON Latex Markdown Math SVG clear_output display update_display
 """
 _DISPLAY: Final = r"""
 import base64
@@ -64,7 +63,6 @@ def clear_output(wait=False):
 
 class DisplayObject:
     _read_flags = 'r'
-    metadata = None
 
     def __init__(self, data=None, url=None, filename=None, metadata=None):
         if url is not None or (type(data) is str and data.startswith(('http://', 'https://'))):
@@ -79,9 +77,6 @@ class DisplayObject:
     def _check_data(self):
         pass
 
-    def _data_and_metadata(self):
-        return (self.data, self.metadata) if self.metadata else self.data
-
     def reload(self):
         if self.filename is not None:
             binary = 'b' in self._read_flags
@@ -89,38 +84,30 @@ class DisplayObject:
                 self.data = file.read()
 
 
-class TextDisplayObject(DisplayObject):
+class _Text(DisplayObject):
     def _check_data(self):
         if self.data is not None and not isinstance(self.data, str):
             raise TypeError(f"{type(self).__name__} expects text, not {self.data!r}")
 
 
-class Pretty(TextDisplayObject):
-    def __repr__(self):
-        return str(self.data)
-
-
-class HTML(TextDisplayObject):
+class HTML(_Text):
     def _repr_html_(self):
-        return self._data_and_metadata()
-
-    def __html__(self):
-        return self._repr_html_()
+        return self.data
 
 
-class Markdown(TextDisplayObject):
+class Markdown(_Text):
     def _repr_markdown_(self):
-        return self._data_and_metadata()
+        return self.data
 
 
-class Math(TextDisplayObject):
+class Math(_Text):
     def _repr_latex_(self):
         return '$\\displaystyle ' + self.data.strip('$') + '$'
 
 
-class Latex(TextDisplayObject):
+class Latex(_Text):
     def _repr_latex_(self):
-        return self._data_and_metadata()
+        return self.data
 
 
 class SVG(DisplayObject):
@@ -133,13 +120,12 @@ class SVG(DisplayObject):
         self.data = self.data[start:end + 6]
 
     def _repr_svg_(self):
-        return self._data_and_metadata()
+        return self.data
 
 
 class JSON(DisplayObject):
     def __init__(self, data=None, url=None, filename=None, expanded=False, metadata=None, root='root', **kwargs):
-        self.expanded, self.root = expanded, root
-        super().__init__(data, url, filename, {'expanded': expanded, 'root': root, **(metadata or {}), **kwargs})
+        super().__init__(data, url, filename, metadata)
 
     def _check_data(self):
         if isinstance(self.data, str):
@@ -148,7 +134,7 @@ class JSON(DisplayObject):
             raise TypeError(f"JSON expects JSONable dict or list, not {self.data!r}")
 
     def _repr_json_(self):
-        return self._data_and_metadata()
+        return self.data
 
 
 class Image(DisplayObject):
@@ -187,16 +173,6 @@ class Image(DisplayObject):
         text = base64.b64encode(self.data).decode('ascii')
         html = f'<img src="data:image/{self.format};base64,{text}"{words}/>'
         return {f"image/{self.format}": self.data, 'text/html': html}
-
-
-def _shows(kind):
-    def display_it(*objs, raw=False, metadata=None):
-        display(*(kind(item) if raw else item for item in objs))
-    return display_it
-
-
-display_html, display_markdown, display_latex = _shows(HTML), _shows(Markdown), _shows(Latex)
-display_svg, display_png = _shows(SVG), _shows(Image)
 """
 
 SOURCES: Final = {

@@ -34,9 +34,9 @@ from safeexec.errors import RecordingError, SandboxError, SessionClosed, Session
 from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
 from safeexec.recordings import waits
-from safeexec.recordings.earlier import EarlierSteps
 from safeexec.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
 from safeexec.recordings.reader import Recording
+from safeexec.recordings.served import EarlierSteps
 from safeexec.recordings.store import recovery
 from safeexec.recordings.store.interface import WAITS, Held, Store
 from safeexec.recordings.writer import NewPlace, RecordOptions, RecordWriter

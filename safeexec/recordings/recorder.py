@@ -29,6 +29,7 @@ from safeexec.recordings import forms
 from safeexec.recordings.durable import NEVER, Durable
 from safeexec.recordings.libraries import libraries
 from safeexec.recordings.reader import Recording
+from safeexec.recordings.served import earlier_reply
 from safeexec.recordings.timeline import Timeline
 from safeexec.recordings.writer import RecordOptions, RecordWriter
 from safeexec.results import ToolCallRecord
@@ -515,7 +516,7 @@ class RecordedTools:
         again = None if session.calls is None else session.calls.again
         before = None if durable is None or again is not None else durable.earlier.same(call)
         session.recorder.call = number
-        key = before.key if before is not None else "" if again is None else again.key
+        key = before.called.key if before is not None else "" if again is None else again.key
         session.call_key = key or session.next_key()
         deferred = rule is not None and rule.deferred
         effect = "deferred" if deferred else "at-once"
@@ -523,7 +524,7 @@ class RecordedTools:
         recording.writer.add(called, len(call.arguments))
         calls = len(session.tool_records)
         outcome: Any
-        if before is not None and (reply := before.reply(call, rule)) is not None:
+        if before is not None and (reply := earlier_reply(before, call, rule)) is not None:
             session.calls_of_step += 1
             outcome = "error" if reply.error_type else "ok"
             session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error, 0.0))

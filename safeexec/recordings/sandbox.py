@@ -166,7 +166,7 @@ class RecordedSandbox(SandboxCore):
     ) -> Core[SessionCore]:
         """Return a session of which nothing is in the store yet."""
         if state is not None and os.path.exists(state):
-            return self._restored(state, None, label=label, record=durable, **tightened)
+            return self.restore(state, None, label=label, record=durable, **tightened)
         return self.new_session(label=label, record=durable, **tightened)
 
     def remove_stored(self, label: str) -> Core[None]:

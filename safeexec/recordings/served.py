@@ -1,24 +1,29 @@
-"""The host's tools in a replay: what they answered once is served again, and nothing is called."""
+"""Answers calls that were made already: of a replay, whose tools are not called, and of a stored step that is run
+again, which gets the answers that it had, and its keys.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from safeexec.common.text import can_be_name
 from safeexec.engine.host.waiting import Core
 from safeexec.errors import RecordingError
 from safeexec.protocol import messages as m
-from safeexec.recordings.format import Answered, Called, ToolShape
+from safeexec.protocol.values import encode
+from safeexec.recordings.format import Answered, Called, Record, ToolShape
 from safeexec.recordings.forms import arguments_of, bytes_of, call_text, packed, value_of
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.engine.host.tools.toolbox import Toolbox
+    from safeexec.recordings.store.recovery import MadeCall, Undone
 
 
 class Exchange(Struct):
@@ -109,6 +114,75 @@ class ServedTools:
             text = f"the answer to {call.tool[:100]}({call_text(call.arguments)}) is needed: {error}"
             self.mismatch = self.mismatch or text
             return m.ToolReply(call.call, error_type="ToolError", error=text)
+
+
+def earlier_reply(made: MadeCall, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
+    """Return what a call got that an earlier run of the same step has made. None where it is to be made now, with the
+    same key.
+    """
+    answer, again = made.answer, rule is not None and rule.idempotent
+    if made.called.effect == "deferred":
+        if made.effect is None or made.effect.became == "dropped" or (made.unknown and again):
+            return None
+        return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
+    if answer is None:
+        if again:
+            return None
+        error = f"{call.tool}() was begun when the host ended, and nobody knows what became of it: not called again"
+        return m.ToolReply(call.call, error_type="ToolError", error=error)
+    try:
+        return reply_of(call, answer)
+    except ValueError as error:
+        text = f"{call.tool}() was called already, and what it returned is not in the store: {error}"
+        return m.ToolReply(call.call, error_type="ToolError", error=text)
+
+
+class EarlierSteps:
+    """The steps of a stored session that were undone, in their order. One is run again if its source comes next; any
+    other source is a new step, with which they are forgotten: nobody could tell a repeat from a second payment.
+    """
+
+    def __init__(self, undone: Iterable[Undone] = ()) -> None:
+        self._undone = deque(undone)
+        self._repeats = False
+        """Whether the running step is the first of them once more."""
+        self._before: deque[MadeCall] = deque()
+        """The calls that it is to make."""
+
+    def begin(self, source: str) -> None:
+        """Note that a step begins."""
+        self._before.clear()
+        self._repeats = bool(self._undone) and self._undone[0].run.source == source
+        if self._repeats:
+            self._before.extend(self._undone[0].made)
+        else:
+            self._undone.clear()
+
+    def ended(self, *, part: bool) -> None:
+        """Note that it has ended. `part`: as part of the session; if not, its calls are still to be answered."""
+        if self._repeats and part:
+            self._undone.popleft()
+        self._repeats = False
+
+    def same(self, call: m.ToolRequest) -> MadeCall | None:
+        """Return this call, where an earlier run of the step has made it."""
+        if not self._before:
+            return None
+        made = self._before.popleft()
+        try:
+            if made.called.tool == call.tool and bytes_of(made.called.arguments) == call.arguments:
+                return made
+        except ValueError:
+            pass  # too large to be kept: nobody knows whether it is the same
+        self._before.clear()
+        return None
+
+    def records(self) -> Iterator[Record]:
+        """Yield what a part of a store that begins anew is to say of them."""
+        for run, made in self._undone:
+            yield replace(run, undone=True)
+            for one in made:
+                yield from (record for record in one if isinstance(record, Record))
 
 
 def reply_of(call: m.ToolRequest, answer: Answered) -> m.ToolReply:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from safeexec.api import aio, blocking
@@ -47,7 +47,7 @@ def connect(
     `write_file` of a session. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be
     reached, refuses the token, or is no safeexec.
     """
-    return RemoteSandbox(_reaching(url, token, command, policy, tools, approval), tools).open()
+    return RemoteSandbox(url, token, command, policy, tools, approval).open()
 
 
 def async_connect(
@@ -60,42 +60,39 @@ def async_connect(
     approval: Approval | None = None,
 ) -> AsyncRemoteSandbox:
     """Connect as `connect` does, for event loops: ``async with async_connect(url, token) as sandbox``, or await it."""
-    return AsyncRemoteSandbox(_reaching(url, token, command, policy, tools, approval), tools)
-
-
-def _reaching(
-    url: str | None,
-    token: str | None,
-    command: Sequence[str] | None,
-    policy: str | None,
-    tools: Tools,
-    approval: Approval | None,
-) -> Callable[[], RemoteSandboxCore]:
-    """Return what makes a new connection. Raises TypeError and `SandboxError` for what cannot be reached so."""
-    if (url is None) is (command is None):
-        raise TypeError("connect takes the url of a server, or command=[…] that runs one")
-    if not isinstance(url, str | None):
-        raise TypeError(
-            "connect takes one url; several servers are one behind a balancer, or by safeexec.cluster.serve"
-        )
-    if isinstance(command, str):
-        raise TypeError(f"command must be a list, the program first, not a str: command={shlex.split(command)!r}")
-
-    def reach() -> RemoteSandboxCore:
-        wire = PipeWire(command or ()) if url is None else HttpWire(url, token)
-        return RemoteSandboxCore(wire, policy, tools, approval)
-
-    return reach
+    return AsyncRemoteSandbox(url, token, command, policy, tools, approval)
 
 
 class _Reached(blocking.SandboxAPI):
     """A sandbox of a server, for both APIs: it opens as one in a container does."""
 
-    def __init__(self, reach: Callable[[], RemoteSandboxCore], tools: Tools) -> None:
-        self._new_core = cast("Callable[[], RecordedSandbox]", reach)  # type: ignore[method-assign]
+    def __init__(
+        self,
+        url: str | None,
+        token: str | None,
+        command: Sequence[str] | None,
+        policy: str | None,
+        tools: Tools,
+        approval: Approval | None,
+    ) -> None:
+        """Raises TypeError for what cannot be reached."""
+        if (url is None) is (command is None):
+            raise TypeError("connect takes the url of a server, or command=[…] that runs one")
+        if not isinstance(url, str | None):
+            raise TypeError(
+                "connect takes one url; several servers are one behind a balancer, or by safeexec.cluster.serve"
+            )
+        if isinstance(command, str):
+            raise TypeError(f"command must be a list, the program first, not a str: command={shlex.split(command)!r}")
+        self._url, self._token, self._command = url, token, command or ()
+        self._of = policy, tools, approval
         self._arguments = {"tools": tools}
         self._engine = "container"
         self._opened: RecordedSandbox | None = None
+
+    def _new_core(self) -> RecordedSandbox:
+        wire = PipeWire(self._command) if self._url is None else HttpWire(self._url, self._token)
+        return cast("RecordedSandbox", RemoteSandboxCore(wire, *self._of))
 
     @property
     def policy(self) -> Policy:

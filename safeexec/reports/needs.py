@@ -54,7 +54,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def needs(policy: PolicyData, source: str) -> Needs:
-    """Everything `source` uses, judged by `policy`. Raises `PolicyError` for text that is no Python, that is longer
+    """Return what `source` uses, judged by `policy`. Raises `PolicyError` for text that is no Python, that is longer
     than a step of the policy, or that uses more than `MAX_NAMES` names.
     """
     size, allowed = len(source.encode("utf-8", "surrogatepass")), policy.limits.step_source_kb
@@ -84,7 +84,7 @@ def needs(policy: PolicyData, source: str) -> Needs:
 
 
 def _answered(judge: Judge, need: Need) -> Need:
-    """The same need with the answer of `judge`, if that refuses it too."""
+    """Return the same need with the answer of `judge`, if that refuses it too."""
     answer = judge.why(need.answer.name)
     return need if answer.allowed else Need(need.line, answer)
 
@@ -198,7 +198,7 @@ def _grant(policy: PolicyData, wished: Mapping[Key, Need]) -> tuple[dict[str, An
 
 
 def _grant_one(policy: PolicyData, answer: Answer, changes: dict[str, Any]) -> str:
-    """Adds to `changes` what allows one name; or tells why nothing does."""
+    """Add to `changes` what allows one name; or tell why nothing does."""
     name = answer.name.removeprefix(".")
     if name in policy.attributes.refuse:
         _edit(changes, "attributes", "refuse", verb="remove").append(name)
@@ -235,7 +235,7 @@ def _workspace(policy: PolicyData, changes: dict[str, Any]) -> None:
 
 
 def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str:
-    """Adds the line under `imports` that opens a module or a name of it; or tells why that would be of no use."""
+    """Add the line under `imports` that opens a module or a name of it; or tell why that would be of no use."""
     module, leaf = module_of(name)
     if not is_module(module):
         return "it is not installed; `requirements` has a package fetched when a sandbox starts"
@@ -266,7 +266,7 @@ def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str
 
 
 def _is_whole(policy: PolicyData, module: str) -> bool:
-    """Return whether the policy opens all of a module, by a line of its own or by a word."""
+    """Tell whether the policy opens all of a module, by a line of its own or by a word."""
     if module in policy.imports:
         return policy.imports[module].names is None
     return ANY in policy.imports or (STDLIB in policy.imports and module.partition(".")[0] in sys.stdlib_module_names)

@@ -84,7 +84,7 @@ def _default(path: str) -> str:
 
 
 def write() -> None:
-    """Brings `policies/README.md` up to date."""
+    """Bring `policies/README.md` up to date."""
     from pathlib import Path
 
     path = Path(shipped_directory(), "README.md")

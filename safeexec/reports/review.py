@@ -119,7 +119,7 @@ def _modules(policy: PolicyData, plan: LanguagePlan) -> Iterator[PolicyFinding]:
 
 
 def _has(module: str, name: str) -> bool:
-    """Return whether a module of the standard library has the name, or a module below it. Another is not imported for
+    """Tell whether a module of the standard library has the name, or a module below it. Another is not imported for
     this.
     """
     try:
@@ -141,7 +141,7 @@ def _edited(policy: PolicyData, path: str) -> Iterator[str]:
 
 
 def _is_own(rule: str | None, policy: PolicyData) -> bool:
-    """Return whether a rule stands in the policy's own file. What a profile offers where it is installed is its own
+    """Tell whether a rule stands in the policy's own file. What a profile offers where it is installed is its own
     affair.
     """
     return rule is None or rule.rpartition(":")[0].rpartition(".")[0] in ("", policy.name)

@@ -408,7 +408,7 @@ def _plain(name: str) -> str:
 
 
 def is_builtin(name: str) -> bool:
-    """Return whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
+    """Tell whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
     own = {"True", "False", "None", "__debug__", "__doc__", "__name__", "__loader__", "__spec__"}
     return name in BUILTINS and name not in own
 
@@ -436,5 +436,5 @@ def module_of(name: str) -> tuple[str, str]:
 
 
 def _is_module(name: str) -> bool:
-    """Return whether a top-level module of this name exists, or is one that hints are known for."""
+    """Tell whether a top-level module of this name exists, or is one that hints are known for."""
     return name in MODULES or name in refusals.MODULES or is_module(name)

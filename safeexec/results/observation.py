@@ -196,7 +196,7 @@ def _diagnostic(entry: ErrorInfo) -> str:
 
 
 def _facts(result: StepData) -> list[str]:
-    """The short lines at the end: hint, state, changes, files, what was cut."""
+    """Return the short lines at the end: hint, state, changes, files, what was cut."""
     facts = []
     error = result.error
     if error is not None and error.hint and result.outcome != "rejected":

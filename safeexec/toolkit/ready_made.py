@@ -24,7 +24,9 @@ from safeexec.untrusted.source_text import charset_of, has_many_marks
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_REDIRECTING = frozenset({301, 302, 303, 307, 308})
+_REDIRECTS = 5
+"""That are followed."""
 _LONGEST_URL = 8192
 _LONGEST_HOST = 300
 """Characters of a host and its port: 253 are a name's."""
@@ -55,7 +57,6 @@ def http_get(
     timeout: float = 10.0,
     headers: dict[str, str] | None = None,
     private: bool = False,
-    max_redirects: int = 5,
 ) -> Callable[..., dict[str, Any]]:
     """Return a tool ``http_get(url)`` that fetches from the hosts in `allow` and from nowhere else.
 
@@ -78,13 +79,13 @@ def http_get(
         for a body that is too large, ConnectionError and TimeoutError.
         """
         deadline = monotonic() + timeout
-        for _ in range(max_redirects + 1):
+        for _ in range(_REDIRECTS + 1):
             target = rules.check(url)
             answer = _fetch(target, sent, max_bytes, deadline, private, as_bytes)
-            if answer["status"] not in _REDIRECTS or not answer.get("location"):
+            if answer["status"] not in _REDIRECTING or not answer.get("location"):
                 return answer
             url = _redirected(url, answer["location"])
-        raise ConnectionError(f"more than {max_redirects} redirects")
+        raise ConnectionError(f"more than {_REDIRECTS} redirects")
 
     return http_get
 
@@ -301,7 +302,7 @@ def _answer(url: str, response: Any, body: bytes, as_bytes: bool) -> dict[str, A
         answer["text"] = body.decode(charset_of(named) or "utf-8", "replace")
     else:
         answer["content"] = body
-    if response.status_code in _REDIRECTS:
+    if response.status_code in _REDIRECTING:
         answer["location"] = response.headers.get("location", "")
     return answer
 
@@ -334,11 +335,9 @@ def _ask_at_terminal(question: str) -> str:
 # Files
 
 
-def read_host_file(
-    *, root: str | os.PathLike[str], max_bytes: int = 1 << 20, encoding: str = "utf-8"
-) -> Callable[[str], str | bytes]:
+def read_host_file(*, root: str | os.PathLike[str], max_bytes: int = 1 << 20) -> Callable[[str], str | bytes]:
     """Return a tool ``read_host_file(path)`` that reads regular files below `root`, by relative path; text where it is
-    text.
+    UTF-8.
 
     Symbolic links are followed as long as they stay below `root`; sockets, devices and FIFOs are refused. At most
     `max_bytes` are read. Raises `ToolError` now if `root` is not a directory.
@@ -358,7 +357,7 @@ def read_host_file(
         if len(data) > max_bytes:
             raise ValueError(f"{path} has more than {max_bytes} bytes")
         try:
-            return data.decode(encoding)
+            return data.decode()
         except UnicodeDecodeError:
             return data
 

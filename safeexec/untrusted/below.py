@@ -78,7 +78,7 @@ def opened(directory: str | os.PathLike[str], *, make: bool = False) -> Iterator
 
 
 def walk(top: int, *, max_entries: int, leave_out: Callable[[int, str], bool] = _take_all) -> Iterator[Found]:
-    """Everything below `top` in order: directories before what is in them, links and special files as such.
+    """Yield everything below `top` in order: directories before what is in them, links and special files as such.
 
     `leave_out` is asked of each entry by descriptor and name. OSError where there are more than `max_entries`, or
     directories below more than `MAX_DEPTH` others.

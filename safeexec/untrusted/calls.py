@@ -20,30 +20,26 @@ _decode = msgspec.json.Decoder(_Call).decode
 
 
 def code_of(arguments: Any) -> str | None:
-    """Return the source in ``{"code": ...}``, given as JSON text or as a dict. None for anything else.
-
-    msgspec reads in linear time, bounds the depth of what it skips, and builds nothing but the text.
-    """
-    if type(arguments) is dict:
-        code = arguments.get("code")
-        return code if len(arguments) == 1 and type(code) is str else None
-    if type(arguments) not in (str, bytes) or len(arguments) > MAX_CHARACTERS:
-        return None
-    try:
-        return _decode(arguments).code
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return None
+    """Return the source in ``{"code": ...}``, given as JSON text or as a dict. None for anything else."""
+    found = _read(arguments)
+    return found.code if isinstance(found, _Call) else None
 
 
 def why_no_call(arguments: Any) -> str:
     """Return what is wrong with arguments of which `code_of` makes None, for the model that wrote them."""
-    if type(arguments) in (str, bytes) and len(arguments) > MAX_CHARACTERS:
+    found = _read(arguments)
+    return "" if isinstance(found, _Call) else found
+
+
+def _read(arguments: Any) -> _Call | str:
+    """Return the call, or what is wrong with it. msgspec reads in linear time, bounds the depth of what it skips, and
+    builds nothing but the text.
+    """
+    is_text = type(arguments) in (str, bytes)
+    if is_text and len(arguments) > MAX_CHARACTERS:
         return f"longer than {MAX_CHARACTERS} characters"
     try:
-        if type(arguments) in (str, bytes):
-            _decode(arguments)
-        else:
-            msgspec.convert(arguments, _Call)
+        call = _decode(arguments) if is_text else msgspec.convert(arguments, _Call)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         return printable(str(error))[:200]
-    return "not a JSON object"
+    return call if is_text or type(arguments) is dict else "not a JSON object"

@@ -21,7 +21,7 @@ Frames = tuple[tuple[str, int, str], ...]
 
 
 def read(dump: bytes) -> tuple[Frames, bool] | None:
-    """The frames in a dump, and whether it has come to its end. None before its first line has come."""
+    """Return the frames in a dump, and whether it has come to its end. None before its first line has come."""
     dump = dump[:DUMP_BYTES]
     start = dump.find(_HEAD)
     if start < 0:

@@ -21,7 +21,7 @@ _QUOTE = ord('"')
 
 
 def check_parts(data: bytes | bytearray, most: int) -> None:
-    """Raises ValueError for a text with more than `most` lists, dicts, items and keys, or more escapes than one call of
+    """Raise ValueError for a text with more than `most` lists, dicts, items and keys, or more escapes than one call of
     a reader may go through. Whatever is no JSON may pass.
     """
     if _marks(data, 0, len(data), MOST_ESCAPES, (b"\\",)) > MOST_ESCAPES:

@@ -126,6 +126,18 @@ RUNS = {
         [Reply("<execute_python>\nfor i in range(3", finish="length"), "sorry"], outcomes="", told={-1: "cut off"}
     ),
     "a filtered reply": Run([Reply("I cannot", finish="content_filter")], "refused"),
+    "behind a failed call the others are not run": Run(
+        [native("1 / 0", "x = 1"), "gave up"], options={"native": True}, outcomes="error", told={-1: "Not run"}
+    ),
+    "a call that was cut off": Run(
+        [Reply("", (ToolCall("id", "run_python", '{"code": "for i in range(3'),), finish="length"), "sorry"],
+        options={"native": True}, told={-1: "cut off at the token limit"},
+    ),
+    "an answer that a review objects to": Run(
+        ["I guess 5.", "It is 4."],
+        options={"review": lambda answer, steps: "No guessing." if "guess" in answer else None},
+        answer="It is 4.", told={-1: "No guessing."},
+    ),
     "code without markup": Run(["x = 6\nx * 7", "It is 42, I think."], outcomes="ok", told={-1: "42"}),
     "a query where there are no tables": Run(
         ["<execute_sql>select 1</execute_sql>", "No tables."], outcomes="error", told={-1: "NameError"}
@@ -298,12 +310,6 @@ def test_native_calls_are_run_and_answered_one_by_one(sandbox: Sandbox) -> None:
     assert [(m.role, m.tool_call_id) for m in model.requests[1][-2:]] == [("tool", "id0"), ("tool", "id1")]
 
 
-def test_behind_a_failed_call_the_others_are_not_run(sandbox: Sandbox) -> None:
-    model = scripted(native("1 / 0", "x = 1"), "gave up")
-    assert len(CodeAgent(model, sandbox, native=True).run("t").steps) == 1
-    assert "Not run" in last(model)
-
-
 @pytest.mark.parametrize(
     "arguments",
     ['{"code": "6 * 7"}', '{"code": "a = 6\nb = 7\na * b"}', '"6 * 7"', "```python\n6 * 7\n```", '{"source": "6 * 7"}'],
@@ -318,13 +324,6 @@ def test_arguments_without_code_are_answered_with_the_form(sandbox: Sandbox, arg
     model = scripted(*[Reply("", (ToolCall("id", "run_python", arguments),))] * 3)
     assert CodeAgent(model, sandbox, native=True).run("t").stop == "no_code"
     assert '{"code": "print(1)"}' in last(model)
-
-
-def test_a_call_that_was_cut_off_is_told_so(sandbox: Sandbox) -> None:
-    cut = Reply("", (ToolCall("id", "run_python", '{"code": "for i in range(3'),), finish="length")
-    model = scripted(cut, "sorry")
-    CodeAgent(model, sandbox, native=True).run("t")
-    assert "cut off at the token limit" in last(model)
 
 
 # No door
@@ -388,11 +387,6 @@ def test_an_awaited_sandbox_in_the_blocking_face_is_refused() -> None:
                     CodeAgent(scripted("x"), given).run("t")  # type: ignore[arg-type]
 
     asyncio.run(work())
-
-
-def test_tools_for_a_sandbox_that_is_open_are_refused(sandbox: Sandbox) -> None:
-    with pytest.raises(AgentError, match="has its own"):
-        CodeAgent(scripted(), sandbox, tools=[price])
 
 
 def test_the_prompt_names_the_files() -> None:
@@ -471,13 +465,6 @@ def test_agents_of_one_event_loop_work_at_the_same_time() -> None:
         assert [event.number for event in told if isinstance(event, StepEvent)] == [1, 2]
 
 
-def test_a_review_may_object_once_more(sandbox: Sandbox) -> None:
-    model = scripted("I guess 5.", "It is 4.")
-    agent = CodeAgent(model, sandbox, review=lambda answer, steps: "No guessing." if "guess" in answer else None)
-    assert agent.run("2 + 2?").answer == "It is 4."
-    assert "No guessing." in last(model)
-
-
 # Transcripts
 
 
@@ -552,12 +539,6 @@ def test_only_the_newest_pictures_are_sent_and_the_transcript_holds_all(sandbox:
     assert [entry["pictures"] for entry in result.transcript if entry["kind"] == "step"] == [
         [url_of(2 * n), url_of(2 * n + 1)] for n in range(4)
     ]
-
-
-def test_pictures_of_native_calls_are_in_the_tool_message(sandbox: Sandbox) -> None:
-    model = scripted(native(DRAWN + "display(Picture(7))"), "done")
-    CodeAgent(model, sandbox, native=True, images=True).run("draw")
-    assert [(m.role, m.pictures) for m in model.requests[-1] if m.pictures] == [("tool", (url_of(7),))]
 
 
 # A person who confirms

@@ -41,38 +41,30 @@ def test_files_are_applied_once(repository: Path) -> None:
     assert json.loads(json.dumps(result.to_dict()))["files"] == ["src/m.py"]
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
 def test_the_command_shows_asks_and_writes(
     repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MISTRAL_API_KEY", "k")
     monkeypatch.chdir(tmp_path)
-    words = ["repair", str(repository), "--check", f"{sys.executable} check.py"]
-    with chat_server(Say(PATCH), Say("Done.")) as server:
-        assert main([*words, "--apply", "--server-url", server.url]) == 0
-    shown = capsys.readouterr()
-    assert "+    return 2" in shown.out and "editable: src" in shown.out
-    assert "nothing was written: nobody is there to ask (--yes)" in shown.err
-    assert (repository / "src/m.py").read_bytes() == BROKEN
-    with chat_server(Say(PATCH), Say("Done.")) as server:
+    words = ["repair", str(repository), "--check", f"{sys.executable} check.py", "--apply"]
+    with chat_server(*[Say(PATCH), Say("Done.")] * 4) as server:
+        for said, why in (("", "nobody is there to ask (--yes)"), ("maybe\n", ""), ("\n", "")):
+            monkeypatch.setattr(sys, "stdin", Terminal(said) if said else io.StringIO("y\n"))
+            assert main([*words, "--server-url", server.url]) == 0
+            shown = capsys.readouterr()
+            assert "+    return 2" in shown.out and "editable: src" in shown.out
+            assert "nothing was written" in shown.err and why in shown.err
+        assert (repository / "src/m.py").read_bytes() == BROKEN
+        monkeypatch.setattr(sys, "stdin", Terminal("YES\n"))
         # What is wrong may stand anywhere among the options.
-        assert main([*words, "--apply", "--yes", "mend m", "--json", "--server-url", server.url]) == 0
-    assert "mend m" in str(server.requests[0])
-    assert json.loads(capsys.readouterr().out)["ok"] is True
+        assert main([*words, "mend m", "--json", "--server-url", server.url]) == 0
+        assert "mend m" in str(server.requests[-1])
     assert (repository / "src/m.py").read_bytes() == MENDED
-
-
-def test_the_command_takes_a_clear_yes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from safeexec.cli import repair
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    for said, answer in (("y\n", True), ("YES\n", True), ("\n", False), ("maybe\n", False), ("", False)):
-        monkeypatch.setattr(sys, "stdin", Terminal(said))
-        assert repair._asked("Write?") is answer
-    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    assert not repair._asked("Write?"), "no terminal"
 
 
 def test_a_command_with_an_open_quotation_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,7 +95,7 @@ def survey() -> str:
         "  row 1: K\u00f6ln | 01.02.2024 | 1234.5 | 10.0.0.1 | 1200",
         "tabs.csv: 1 rows, 2 columns, read by pd.read_csv('tabs.csv', sep='\\t')",
         "pipes.txt: 1 rows, 2 columns, read by pd.read_csv('pipes.txt', sep='|')",
-        "latin.csv: 1 rows, 2 columns, read by pd.read_csv('latin.csv', encoding='latin-1')",
+        "latin.csv: 1 rows, 2 columns, read by pd.read_csv('latin.csv', encoding='cp1252')",
         "  row 1: M\u00fcnchen | 1",
         "windows.csv: 1 rows, 2 columns, read by pd.read_csv('windows.csv', encoding='cp1252')",
         "  Preis (\u20ac): int64; 3",
@@ -110,7 +110,7 @@ def survey() -> str:
         "packed.tsv.bz2: 1 rows, 2 columns, read by pd.read_csv('packed.tsv.bz2', sep='\\t')\n  a: int64; 1\n",
         "packed.jsonl.xz: 2 rows, 1 columns\n",
         "said_to_be_plain.csv: 1 rows, 2 columns, read by pd.read_csv('said_to_be_plain.csv', compression='gzip')\n",
-        "read by pd.read_csv('commas.csv', encoding='latin-1', sep=';', decimal=',')\n  K\u00e4se: str;",
+        "read by pd.read_csv('commas.csv', encoding='cp1252', sep=';', decimal=',')\n  K\u00e4se: str;",
         "marked.csv: 1 rows, 2 columns\n  a: int64; 1",
         "; 2024-01-02 to 2024-03-04",
         "  id: int64; 20240102 to 9007199254740993",
@@ -269,9 +269,7 @@ def test_what_the_steps_wrote_comes_back(tmp_path: Path) -> None:
     assert analysis.run.steps[0].result.check().value == ["a.csv", "sub"]
     assert sorted(analysis.files) == [".profile", "clean.csv", "data.csv", "out/..x/\x1b[31m-rf"]
     assert analysis.left_out == ("big.bin",)
-    assert analysis.file("clean.csv") == b"a\n1\n" and analysis.file("data.csv") == CSV.encode() + b"south,1,d\n"
-    with pytest.raises(KeyError, match=r"written were: \.profile, clean\.csv"):
-        analysis.file("big.bin")
+    assert analysis.files["clean.csv"] == b"a\n1\n" and analysis.files["data.csv"] == CSV.encode() + b"south,1,d\n"
     written = analysis.write(tmp_path / "out")
     beside = sorted(str(path.relative_to(tmp_path / "out" / "report-files")) for path in written[1:])
     assert beside == ["_.profile", "clean.csv", "data.csv", "out/_..x/_[31m-rf"]

@@ -9,8 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from safeexec.agent.evidence import judge, leaves
 
 FRAMES = [
@@ -52,7 +50,7 @@ def written(value: Any, chance: random.Random) -> str:
     return chance.choice([str(value), f"{value:,}"])
 
 
-def a_wrong_answer(chance: random.Random, phrases: list[str], sentences: list[str]) -> tuple[str, Any, list[Any]]:
+def a_wrong_answer(chance: random.Random, form: str, is_sentence: bool) -> tuple[str, Any, list[Any]]:
     """Words that do not say a value, the value, and other numbers that the question may have had."""
     value = a_value(chance)
     other = chance.choice([-value, value * 10, value * 100, value + 3, value * 2])
@@ -60,29 +58,17 @@ def a_wrong_answer(chance: random.Random, phrases: list[str], sentences: list[st
     in_words = WORDS[int(abs(value)) % 8 + near % 2 + 1]
     if in_words == WORDS[int(abs(value)) % len(WORDS)]:
         in_words = "forty"
-    form = chance.choice(phrases if chance.random() < 0.7 else sentences)
     said = form.format(v=written(value, chance), w=written(other, chance), W=in_words, k=near)
     known = [[], [near], [near, other, 1, 2, 3, 5, 7, 10, 50, 100]][chance.randrange(3)]
-    return said if form in sentences else chance.choice(FRAMES).format(said), value, known
-
-
-def run_wrong_answers(seed: int, cases: int) -> None:
-    chance = random.Random(seed)
-    phrases, sentences = forms("said_wrong.txt")
-    cases_made = [a_wrong_answer(chance, phrases, sentences) for _ in range(cases)]
-    assert [
-        (words, value) for words, value, known in cases_made if judge(words, value, leaves(known) or ()).matched
-    ] == []
+    return said if is_sentence else chance.choice(FRAMES).format(said), value, known
 
 
 def test_what_says_something_else_is_not_verified() -> None:
-    run_wrong_answers(1, 1500)
-
-
-@pytest.mark.slow
-def test_ten_thousand_answers_that_say_something_else() -> None:
-    for seed in range(2, 12):
-        run_wrong_answers(seed, 1000)
+    """Each form, with three kinds of numbers."""
+    chance = random.Random(1)
+    phrases, sentences = forms("said_wrong.txt")
+    made = [a_wrong_answer(chance, form, form in sentences) for form in [*phrases, *sentences] for _ in range(3)]
+    assert [(words, value) for words, value, known in made if judge(words, value, leaves(known) or ()).matched] == []
 
 
 def test_what_says_the_value_in_a_usual_form_is_verified() -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import json
 import logging
+import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from safeexec import Sandbox
+from safeexec import Policy, Sandbox
+from safeexec.api.audit import observer_for
 
 SECRET = "the-value-of-the-guest"
 
@@ -56,16 +58,13 @@ def test_log_records_carry_fields(caplog: pytest.LogCaptureFixture) -> None:
     assert SECRET not in record.getMessage() + str(record.safeexec)  # type: ignore[attr-defined]
 
 
-def test_nobody_listens() -> None:
-    """No observer, no cost."""
-    with Sandbox("calculator") as sandbox:
-        assert sandbox._core.observer is None or logging.getLogger("safeexec").isEnabledFor(logging.INFO) or _traced()
-
-
-def _traced() -> bool:
-    import sys
-
-    return "opentelemetry.trace" in sys.modules
+def test_where_nobody_listens_there_is_no_observer(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delitem(sys.modules, "opentelemetry.trace", raising=False)
+    for level in (logging.WARNING, logging.INFO):
+        with caplog.at_level(level, "safeexec"):
+            assert (observer_for(Policy.load("calculator"), None) is None) is (level == logging.WARNING)
 
 
 def test_spans_and_metrics() -> None:

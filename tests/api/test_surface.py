@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
 from typing import get_type_hints
 
 import pytest
@@ -109,9 +108,8 @@ def test_to_leave_a_stream_undoes_the_step(session: Session) -> None:
     assert session.run("n").check().value == 1
 
 
-@pytest.mark.parametrize("opened", [lambda box: box.session(namespace={"a": 1, "b": [2]})], ids=["session"])
-def test_a_session_begins_with_values(sandbox: Sandbox, opened: Callable[[Sandbox], Session]) -> None:
-    with opened(sandbox) as session:
+def test_a_session_begins_with_values(sandbox: Sandbox) -> None:
+    with sandbox.session(namespace={"a": 1, "b": [2]}) as session:
         assert session.run("a + b[0]").check().value == 3
         assert session.run("a + b[0] + c", namespace={"a": 10, "c": 100}).check().value == 112
         session.rollback()

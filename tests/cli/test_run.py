@@ -29,17 +29,23 @@ def safeexec(*arguments: str, text: str = "") -> Done:
     )
 
 
-def test_code_from_the_command_line() -> None:
-    done = safeexec("run", "--policy", "calculator", "-c", "import math; print(math.sqrt(2))")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "1.4142135623730951\n", "")
-
-
-def test_the_value_of_an_expression_is_shown() -> None:
-    assert safeexec("run", "-c", "6 * 7").stdout == "42\n"
-
-
-def test_standard_input() -> None:
-    assert safeexec("run", "-", text="print('in')").stdout == "in\n"
+@pytest.mark.parametrize(
+    ("arguments", "text", "done"),
+    [
+        (["-p", "calculator", "-c", "import math; print(math.sqrt(2))"], "", (0, "1.4142135623730951\n", "")),
+        (["-c", "6 * 7"], "", (0, "42\n", "")),
+        (["-"], "print('in')", (0, "in\n", "")),
+        (["-c", "import sys\nprint('out')\nprint('err', file=sys.stderr)"], "", (0, "out\n", "err\n")),
+        (["-c", "exit(7)", "-c", "print('never')"], "", (7, "", "")),
+        (["-c", "exit()", "-c", "print('never')"], "", (0, "", "")),
+        (["-c", "import sys\nsys.exit('no')"], "", (1, "", "no\n")),
+    ],
+)
+def test_streams_and_exit_status_are_those_of_the_program(
+    arguments: list[str], text: str, done: tuple[int, str, str]
+) -> None:
+    told = safeexec("run", *arguments, text=text)
+    assert (told.returncode, told.stdout, told.stderr) == done
 
 
 def test_files_and_texts_are_the_steps_of_one_session(tmp_path: Path) -> None:
@@ -70,19 +76,6 @@ def test_names_and_arguments_that_are_not_utf_8(tmp_path: Path) -> None:
     Path(os.fsdecode(path)).write_text("import sys\nprint(sys.argv[0][-4:], sys.argv[1:])\n")
     done = safeexec("run", os.fsdecode(path), os.fsdecode(b"a\xfe"))
     assert (done.returncode, done.stdout) == (0, "?.py ['a?']\n")
-
-
-def test_the_streams_of_the_program_are_those_of_the_command() -> None:
-    done = safeexec("run", "-c", "import sys\nprint('out')\nprint('err', file=sys.stderr)")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "out\n", "err\n")
-
-
-@pytest.mark.parametrize(
-    ("source", "status", "said"), [("exit(7)", 7, ""), ("exit()", 0, ""), ("import sys\nsys.exit('no')", 1, "no\n")]
-)
-def test_the_exit_status_of_the_program_is_that_of_the_command(source: str, status: int, said: str) -> None:
-    done = safeexec("run", "-c", source, "-c", "print('never')")
-    assert (done.returncode, done.stdout, done.stderr) == (status, "", said)
 
 
 @pytest.mark.parametrize(

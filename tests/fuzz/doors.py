@@ -240,9 +240,7 @@ def _http() -> Iterator[Holds]:
             session = client.post("/v1/sessions", json={}).json()["session"]
             opened = [session]
             if isinstance(body, dict):
-                body = body | {
-                    key: 0.05 for key in ("timeout", "run_timeout", "cell_timeout", "total_timeout") if key in body
-                }
+                body = body | {key: 0.05 for key in ("timeout", "run_timeout") if key in body}
                 body |= {"n": 1} if isinstance(body.get("n"), int) else {}
                 body |= {"count": 1} if isinstance(body.get("count"), int) else {}
             path = path.replace(SESSION, session)

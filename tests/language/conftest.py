@@ -9,21 +9,9 @@ import pytest
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 MODULES = [
-    "math",
-    "json",
-    "re",
-    "typing",
-    "functools",
-    "operator",
-    "dataclasses",
-    "enum",
-    "random",
-    "statistics",
-    "collections",
-    "collections.abc",
-    "string",
-    "asyncio",
-]
+    "math", "json", "re", "typing", "functools", "operator", "dataclasses", "enum", "random", "statistics",
+    "collections", "collections.abc", "string", "asyncio",
+]  # fmt: skip
 WITHOUT = {"eval", "exec", "compile", "open", "input", "breakpoint", "help", "__import__"}
 
 

@@ -25,24 +25,9 @@ from tests.language.grammar import Grammar
 PROGRAMS = int(os.environ.get("SCREENED_PROGRAMS", "600"))
 """How many are compared for each plan; more are asked for by hand."""
 PLAIN = [
-    "o",
-    "a",
-    "b",
-    "x",
-    "y",
-    "name",
-    "self",
-    "real",
-    "dumps",
-    "pi",
-    "append",
-    "title",
-    "len",
-    "str",
-    "_own",
-    "A",
+    "o", "a", "b", "x", "y", "name", "self", "real", "dumps", "pi", "append", "title", "len", "str", "_own", "A",
     "E",
-]
+]  # fmt: skip
 SUSPICIOUS = sorted(
     names.RESERVED | names.REFUSED_ATTRIBUTES | names.FORMAT | {
         "eval", "exec", "open", "input", "compile", "__mro__", "__class__", "import_module", "seed", "secret", "system",
@@ -51,22 +36,9 @@ SUSPICIOUS = sorted(
     }
 )  # fmt: skip
 MODULES = [
-    "math",
-    "json",
-    "random",
-    "string",
-    "collections.abc",
-    "operator",
-    "typing",
-    "os",
-    "os.path",
-    "urllib.request",
-    "concurrent.futures",
-    "subprocess",
-    "a.b",
-    "sys",
-    "__future__",
-]
+    "math", "json", "random", "string", "collections.abc", "operator", "typing", "os", "os.path", "urllib.request",
+    "concurrent.futures", "subprocess", "a.b", "sys", "__future__",
+]  # fmt: skip
 
 
 def plans(plan: LanguagePlan) -> dict[str, LanguagePlan]:

@@ -13,6 +13,7 @@ from safeexec.language.rules import rules_of
 from safeexec.language.step import PolicyJudge, compile_step
 from safeexec.language.transformer import StepTransformer
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
+from tests.language.constructs import SAMPLES
 
 REFUSED = [
     # frames, code, globals, wherever an expression can stand
@@ -20,38 +21,15 @@ REFUSED = [
     ("f.__code__", "attribute", "__code__"),
     ("print.__self__.x.__builtins__", "attribute", "__builtins__"),
     ("g.gi_frame", "attribute", "gi_frame"),
-    ("g.gi_yieldfrom", "attribute", "gi_yieldfrom"),
-    ("g.ag_frame", "attribute", "ag_frame"),
-    ("g.cr_frame", "attribute", "cr_frame"),
     ("e.__traceback__.tb_frame", "attribute", "tb_frame"),
-    ("t.tb_frame", "attribute", "tb_frame"),
-    ("x.f_builtins", "attribute", "f_builtins"),
-    ("c.co_consts", "attribute", "co_consts"),
     ("f.__closure__[0].cell_contents", "attribute", "cell_contents"),
     ("().__class__.__base__.__subclasses__()", "attribute", "__subclasses__"),
     ("m.__spec__", "attribute", "__spec__"),
     ("def f(a=x.__globals__): pass", "attribute", "__globals__"),
-    ("def f(*, a=x.__globals__): pass", "attribute", "__globals__"),
-    ("def f(a: x.__globals__): pass", "attribute", "__globals__"),
-    ("def f() -> x.__globals__: pass", "attribute", "__globals__"),
-    ("x: y.__globals__ = 1", "attribute", "__globals__"),
     ("@x.__globals__\ndef f(): pass", "attribute", "__globals__"),
     ("class A(x.__globals__): pass", "attribute", "__globals__"),
-    ("class A(B, src=x.__globals__): pass", "attribute", "__globals__"),
-    ("try: pass\nexcept x.__globals__: pass", "attribute", "__globals__"),
-    ("try: pass\nexcept* x.__globals__: pass", "attribute", "__globals__"),
-    ("with x.__globals__: pass", "attribute", "__globals__"),
     ("lambda: x.__globals__", "attribute", "__globals__"),
-    ("[i for i in y if x.__globals__]", "attribute", "__globals__"),
     ("f'{x.__globals__}'", "attribute", "__globals__"),
-    ("f'{1:>{x.__globals__}}'", "attribute", "__globals__"),
-    ("match 1:\n    case x if y.__globals__: pass", "attribute", "__globals__"),
-    ("match 1:\n    case y.__globals__: pass", "attribute", "__globals__"),
-    ("async def f():\n    await x.__globals__", "attribute", "__globals__"),
-    ("assert x, y.__globals__", "attribute", "__globals__"),
-    ("raise x from y.__globals__", "attribute", "__globals__"),
-    ("x[y.__globals__:1]", "attribute", "__globals__"),
-    ("(y := x.__globals__)", "attribute", "__globals__"),
     # every way to write
     ("x.__code__ = 1", "attribute", "__code__"),
     ("x.__code__ += 1", "attribute", "__code__"),
@@ -74,17 +52,7 @@ REFUSED = [
     ("__build_class__", "builtin", "__build_class__"),
     ("__loader__", "builtin", "__loader__"),
     ("import math as __builtins__", "builtin", "__builtins__"),
-    ("def f(**__builtins__): pass", "builtin", "__builtins__"),
-    ("def __import__(): pass", "builtin", "__import__"),
-    ("class __builtins__: pass", "builtin", "__builtins__"),
-    ("lambda __builtins__: 1", "builtin", "__builtins__"),
-    ("try: pass\nexcept E as __builtins__: pass", "builtin", "__builtins__"),
-    ("match x:\n    case [*__builtins__]: pass", "builtin", "__builtins__"),
-    ("match x:\n    case __builtins__: pass", "builtin", "__builtins__"),
-    ("match x:\n    case {**__builtins__}: pass", "builtin", "__builtins__"),
     ("def f():\n    global __builtins__\n    __builtins__ = 1", "builtin", "__builtins__"),
-    ("(__builtins__ := 1)", "builtin", "__builtins__"),
-    ("for __builtins__ in x: pass", "builtin", "__builtins__"),
     # builtins that the policy leaves out
     ("eval('1')", "builtin", "eval"),
     ("@exec\nclass A: pass", "builtin", "exec"),
@@ -124,7 +92,6 @@ def test_the_screen_passes_nothing_that_is_refused(source: str, kind: str, name:
 
 ACCEPTED = [
     "class A:\n    def __init__(self): self._x = 1\n    def __len__(self): return self._x\nassert len(A()) == 1",
-    "class A: pass\nclass B(A):\n    def __init__(self): super().__init__()\nassert type(B()).__name__ == 'B'",
     "class A:\n    def name(self): return self.__class__.__name__\nassert A().name() == 'A'",
     "class A:\n    __slots__ = ('x',)\n    def __setattr__(self, k, v): super().__setattr__(k, v)\n"
     "a = A()\na.x = 2\nassert a.x == 2",
@@ -139,15 +106,10 @@ ACCEPTED = [
     "class A: pass\nclass B(A): pass\nassert B.__mro__[1] is A and B.__bases__ == (A,)",
     "class A:\n    def __reduce__(self): return (list, ())\nassert A()",
     "X = type('X', (), {'y': 3})\nassert X().y == 3 and X.mro()[0] is X",
-    "x = [1, 2]\nx[0] += 1\nd = {}\nd['k'] = 1\nd['k'] += 1\nassert x == [2, 2] and d == {'k': 2}",
-    "class A: n = 0\na = A()\na.n += 1\na.b = a.n\ndel a.n\nassert a.b == 1",
-    "a, *b, (c, d) = 1, 2, 3, (4, 5)\nassert b == [2, 3] and d == 5",
     "def f():\n    n = 0\n    def g():\n        nonlocal n\n        n += 1\n        return n\n"
     "    return g()\nassert f() == 1",
-    "def f(a, /, b, *c, d=1, **e): return a, b, c, d, e\nassert f(1, 2, 3, d=4, e=5) == (1, 2, (3,), 4, {'e': 5})",
     "def f(x: 'int' = 1) -> 'str': return str(x)\nassert f.__annotations__ == {'x': 'int', 'return': 'str'}",
     "def f(a=[1]): return a\nassert f.__defaults__ == ([1],) and f.__name__ == 'f' and f.__doc__ is None",
-    "def g():\n    x = yield 1\n    yield from [x]\ni = g()\nassert next(i) == 1 and i.send(5) == 5",
     "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    return [i async for i in g()]\n"
     "async def g():\n    yield 1\n",
     "class C:\n    def __enter__(self): return self\n    def __exit__(self, *a): return True\n"
@@ -174,16 +136,12 @@ ACCEPTED = [
     "from math import *\nassert sqrt(4) == 2 and floor(pi) == 3",
     "from math import sqrt as root, pi\nimport collections.abc\nassert root(9) == 3 and collections.abc.Sized",
     "from __future__ import annotations\ndef f(x: Later): pass\nassert f.__annotations__ == {'x': 'Later'}",
-    "if (n := 5) > 3: assert n == 5",
-    "assert [y for x in [[1], [2]] for y in x] == [1, 2] and {k: v for k, v in zip('ab', [1, 2])} == {'a': 1, 'b': 2}",
     *(
         ["x: int\ny: list[int] = []\nassert __annotations__ == {'x': int, 'y': list[int]}"]
         if sys.version_info < (3, 14)  # then annotations are evaluated when they are asked for, and have no such name
         else []
     ),
     "try:\n    import orjson_is_not_here\nexcept ImportError:\n    fallback = True\nassert fallback",
-    "class Node:\n    def __init__(self, obj): self.obj = obj\nassert Node(3).obj == 3",
-    "class E:\n    def _evaluate(self): return 1\n    def run(self): return self._evaluate()\nassert E().run() == 1",
     "assert getattr(5, 're' + 'al') == 5 and getattr(5, 'none', 7) == 7 and hasattr('', 'upper')",
     "import functools\n@functools.lru_cache\ndef f(x): return x\nassert f(1) == 1 and f.__wrapped__(2) == 2",
     "class A:\n    y = [].__class__.__name__\n    z = ('{}' + '').format(1)\nassert (A.y, A.z) == ('list', '1')",
@@ -219,31 +177,7 @@ def test_what_the_screen_passes_is_not_rewritten(source: str, plan: LanguagePlan
         assert not transformer.rewritten and not transformer.findings
 
 
-@pytest.mark.parametrize(
-    ("construct", "source"),
-    [
-        ("class", "class A: pass"),
-        ("function", "def f(): pass"),
-        ("function", "async def f(): pass"),
-        ("async", "async def f(): pass"),
-        ("lambda", "lambda: 1"),
-        ("while", "while 1: pass"),
-        ("for", "for i in x: pass"),
-        ("import", "import math"),
-        ("star-import", "from math import *"),
-        ("decorator", "@property\ndef f(): pass"),
-        ("try", "try: pass\nexcept* E: pass"),
-        ("comprehension", "[i for i in x]"),
-        ("walrus", "(x := 1)"),
-        ("assignment", "x += 1"),
-        ("attribute", "x.y"),
-        ("f-string", "f'{x}'"),
-        ("with", "with x: pass"),
-        ("delete", "del x"),
-        ("yield", "def f(): yield"),
-        ("match", "match x:\n    case _: pass"),
-    ],
-)
+@pytest.mark.parametrize(("construct", "source"), SAMPLES.items())
 def test_a_construct_that_the_policy_refuses(construct: str, source: str, plan: LanguagePlan) -> None:
     strict = msgspec.structs.replace(plan, refused_constructs={construct: "test.yaml:7"})
     with pytest.raises(Rejection) as caught:

@@ -485,11 +485,19 @@ def test_what_to_do_at_a_difference_is_one_of_two(tmp_path: Path) -> None:
         replay(tmp_path / "none.jsonl", on_difference="continue")  # type: ignore[arg-type]
 
 
-def test_an_edited_source_is_a_difference(record: Record) -> None:
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        ({}, "the cause is not known: somebody changed the recording"),
+        ({"python": "3.9.1"}, "it was recorded under Python 3.9.1, and this is 3."),
+    ],
+)
+def test_an_edited_source_is_a_difference(record: Record, changes: dict[str, str], cause: str) -> None:
     path = record(counting)
     path.write_text(path.read_text().replace("n += 1", "n += 2", 1))
+    heading_with(path, **changes)
     with replay(path, trust=True) as replayed:
-        assert replayed.difference is not None and "somebody changed the recording" in replayed.difference.cause
+        assert replayed.difference is not None and replayed.difference.cause.startswith(cause)
 
 
 @pytest.mark.modules("numpy", "pandas")
@@ -792,14 +800,6 @@ def test_threads_of_a_session_are_the_cause_in_its_branches_too(record: Record) 
     with replay(record(act), trust=True) as replayed:
         assert replayed.difference is not None and replayed.difference.session == 2
         assert replayed.difference.cause == "threads ran in step 1, which ended otherwise than recorded"
-
-
-def test_another_python_is_named_as_the_cause(record: Record) -> None:
-    path = record(counting)
-    path.write_text(path.read_text().replace("n += 1", "n += 2", 1))
-    heading_with(path, python="3.9.1")
-    with replay(path, trust=True) as replayed:
-        assert replayed.difference.cause.startswith("it was recorded under Python 3.9.1, and this is 3.")
 
 
 def test_a_session_without_checkpoints_that_lost_all_begins_anew(tmp_path: Path) -> None:

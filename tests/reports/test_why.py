@@ -24,6 +24,7 @@ from safeexec.language.step import compile_step
 from safeexec.reports.needs import MAX_NAMES, MAX_PARTS
 from safeexec.reports.syntax import WORDS, construct_of
 from safeexec.reports.why import Judge
+from tests.language.constructs import SAMPLES
 
 ROOT = Path(__file__).parents[1]
 NAMES = (Path(__file__).parent / "data" / "names.txt").read_text().splitlines()
@@ -35,16 +36,6 @@ MEMBERS = ["sqrt", "loads", "dumps", "pi", "abc", "parser", "path", "OrderedDict
 ENTRIES = ["all", ["sqrt", "loads"], {"except": ["dumps", "pi"]}]
 ATTRIBUTES = sorted({*REFUSED_ATTRIBUTES, *FORMAT, "append", "_private", "__dict__", "__class__", "__unheard__"})
 FUNCTIONS = [name for name in dir(builtins) if name.islower() and not name.startswith("_")]
-SAMPLES = {
-    "annotation": "x: 1", "assert": "assert 1", "assignment": "x = 1", "attribute": "x.y", "class": "class C: pass",
-    "async": "async def f(): pass", "comprehension": "[1 for x in y]", "decorator": "@d\ndef f(): pass",
-    "delete": "del x", "f-string": "f'{x}'", "for": "for x in y: pass", "function": "def f(): pass",
-    "global": "global x", "if": "if 1: pass", "import": "import math", "lambda": "lambda: 1",
-    "match": "match 1:\n case _: pass", "raise": "raise x", "nonlocal": "def f():\n x = 1\n def g(): nonlocal x",
-    "star-import": "from math import *", "while": "while 1: pass", "try": "try: pass\nexcept: pass",
-    "walrus": "(x := 1)", "with": "with x: pass", "yield": "def f(): yield",
-}  # fmt: skip
-"""Each construct in a program that has as little else as the grammar allows."""
 
 
 @st.composite

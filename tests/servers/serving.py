@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import httpx
 import pytest
+from hypothesis import strategies as st
 
 ANNOUNCED = re.compile(r"safeexec serves (http://\S+) token=(\S+)\n")
 STOP_SECONDS = 60
@@ -23,6 +24,13 @@ needs_server = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("starlette", "uvicorn", "prometheus_client")),
     reason="the libraries of a server are not installed (pip install 'safeexec[server]')",
 )
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=10,
+)
+"""Any JSON, as strangers send it."""
 
 
 class Server(NamedTuple):

@@ -32,6 +32,7 @@ from mcp.types import CallToolResult, ElicitResult, ImageContent
 
 from safeexec import Policy
 from safeexec.servers.mcp import McpServer, RunningStep
+from tests.servers.serving import JSON
 
 POLICY = """
 extends: standard
@@ -643,45 +644,29 @@ def stdio(home: Path, **options: Any) -> Client:
     return Client(StdioServerParameters(command=program, args=arguments, cwd=home), **options)
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=10,
-)
-names = st.sampled_from(
+NAMES = st.sampled_from(
     ["run_python", "list_variables", "rollback", "branch", "files", "code", "session_id", "n", "op"]
 )
+META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+PARAMS = {
+    "name": NAMES | JSON,
+    "uri": st.sampled_from(["safeexec://policy", "safeexec://none"]) | JSON,
+    "arguments": st.dictionaries(NAMES, JSON) | JSON,
+    "requestState": JSON,
+    "inputResponses": JSON,
+    "_meta": st.just(META) | JSON,
+}
+BODY = {
+    "jsonrpc": st.just("2.0") | JSON,
+    "id": st.integers() | st.text() | JSON,
+    "method": st.sampled_from(["tools/call", "tools/list", "resources/read", "ping", "x"]) | JSON,
+    "params": st.fixed_dictionaries({}, optional=PARAMS) | JSON,
+}
 
 
 @settings(max_examples=60)
 @given(
-    body=st.fixed_dictionaries(
-        {},
-        optional={
-            "jsonrpc": st.just("2.0") | json_values,
-            "id": st.integers() | st.text() | json_values,
-            "method": st.sampled_from(["tools/call", "tools/list", "resources/read", "ping", "x"]) | json_values,
-            "params": st.fixed_dictionaries(
-                {},
-                optional={
-                    "name": names | json_values,
-                    "uri": st.sampled_from(["safeexec://policy", "safeexec://none"]) | json_values,
-                    "arguments": st.dictionaries(names, json_values) | json_values,
-                    "requestState": json_values,
-                    "inputResponses": json_values,
-                    "_meta": st.just(
-                        {
-                            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                            "io.modelcontextprotocol/clientCapabilities": {},
-                        }
-                    )
-                    | json_values,
-                },
-            )
-            | json_values,
-        },
-    )
-    | json_values,
+    body=st.fixed_dictionaries({}, optional=BODY) | JSON,
     version=st.sampled_from([None, "2026-07-28", "2025-06-18", "1"]),
 )
 def test_any_message_has_an_answer_without_a_traceback(
@@ -715,7 +700,7 @@ def basic(password: str) -> str:
     return "Basic " + base64.b64encode(f"any:{password}".encode()).decode()
 
 
-def test_only_the_token_opens_the_door(server: Server) -> None:
+def test_only_the_token_lets_in(server: Server) -> None:
     def status(path: str = "/mcp", **headers: str) -> int:
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         accept = {"Accept": "application/json, text/event-stream"}
@@ -743,14 +728,6 @@ def test_a_token_of_ones_own(home: Path, tmp_path: Path) -> None:
     token.write_text("a-token-of-my-own\n")
     with started(home, "--token-file", str(token)) as server:
         assert server.token == "a-token-of-my-own"
-    token.write_text("me: a-token-of-my-own")
-    with started(home, "--token-file", str(token)) as server:
-        assert server.token == "a-token-of-my-own"
-    token.write_text("short")
-    told = subprocess.run(
-        command("--http", "--port", "0", "--token-file", str(token)), cwd=home, capture_output=True, text=True
-    )
-    assert told.returncode == 2 and "16" in told.stderr and told.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -76,11 +76,7 @@ READERS: dict[str, Callable[[str], object]] = {
     ),
     **{
         f"markup.{name}": getattr(markup, name)
-        for name in (
-            *("unescape", "escape", "plain_tables", "framed_html", "framed_svg", "fenced", "prose", "plain_markdown"),
-            "markdown_table",
-            "picture",
-        )
+        for name in ("unescape", "escape", "plain_tables", "framed_html", "framed_svg", "picture")
     },
     "markup.frame": lambda text: markup.frame(text, "20em"),
     "latex.plain_latex": plain_latex,

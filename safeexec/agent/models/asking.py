@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
@@ -52,32 +53,29 @@ def ask_in_thread(ask: Callable[[ModelEvents], Reply], events: ModelEvents) -> R
 
     After `events.seconds` the thread is left to itself: ModelUnavailable.
     """
-    reports: SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...]]] = SimpleQueue()
+    reports: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+    replied: Future[Reply] = Future()
     left_alone = Event()
 
     def report(callback: Callable[..., None], *content: Any) -> None:
         if left_alone.is_set():
             raise _NobodyWaits
-        reports.put((callback, content))
+        reports.put(partial(callback, *content))
 
     def work() -> None:
+        inner = ModelEvents(partial(report, events.on_text), partial(report, events.on_retry), events.seconds)
         try:
-            reply = ask(ModelEvents(partial(report, events.on_text), partial(report, events.on_retry), events.seconds))
+            replied.set_result(ask(inner))
         except BaseException as error:
-            reports.put((_raise, (error,)))
-        else:
-            reports.put((_end, (reply,)))
+            replied.set_exception(error)
+        reports.put(None)
 
     deadline = None if events.seconds is None else time.monotonic() + events.seconds
     Thread(target=copy_context().run, args=(work,), name="safeexec-model", daemon=True).start()
     try:
-        while True:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            callback, content = reports.get(timeout=left)
-            if callback is _end:
-                reply: Reply = content[0]
-                return reply
-            callback(*content)
+        while callback := reports.get(timeout=None if deadline is None else max(0.0, deadline - time.monotonic())):
+            callback()
+        return replied.result()
     except Empty:
         raise out_of_time(events.seconds) from None
     finally:
@@ -85,13 +83,5 @@ def ask_in_thread(ask: Callable[[ModelEvents], Reply], events: ModelEvents) -> R
 
 
 def out_of_time(seconds: float | None) -> ModelUnavailable:
-    """The model took longer than its caller waits."""
+    """Return the error of a model that took longer than its caller waits."""
     return ModelUnavailable(f"no reply within the {seconds or 0.0:.1f} s that were left")
-
-
-def _end(reply: Reply) -> None:
-    """Marks the report that is the reply."""
-
-
-def _raise(error: BaseException) -> None:
-    raise error

@@ -39,7 +39,7 @@ class RetryRules:
     longest_wait: float = 60.0
 
     def wait(self, failure: Transient, attempt: int, model: str) -> float:
-        """Seconds until the attempt after number `attempt` (from 1). Raises ModelUnavailable when there is none."""
+        """Return the seconds until the attempt after number `attempt`, from 1. Raises ModelUnavailable at the last."""
         if attempt >= self.attempts:
             times = "once" if attempt == 1 else f"{attempt} times"
             raise ModelUnavailable(f"{model}: {failure.reason} (tried {times})", attempts=attempt)
@@ -59,7 +59,7 @@ DEFAULT_RULES = RetryRules()
 
 
 def retry_after_seconds(milliseconds: str | None, seconds: str | None, now: float) -> float | None:
-    """The wait that the headers `retry-after-ms` and `Retry-After` (number or HTTP date) ask for."""
+    """Return the wait that the headers `retry-after-ms` and `Retry-After` (number or HTTP date) ask for."""
     for value, scale in ((milliseconds, 0.001), (seconds, 1.0)):
         if value is None:
             continue

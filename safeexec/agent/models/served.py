@@ -224,7 +224,7 @@ def chat_message(message: Message, picture: Callable[[str], Any]) -> dict[str, A
 
 
 def chat_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
-    """Tools as chat completions take them."""
+    """Return the tools as chat completions take them."""
     return [
         {
             "type": "function",

@@ -84,18 +84,6 @@ class RepairAgent:
         self._on_event = on_event
         self._options = {"max_steps": 30, **options}
 
-    def plan(self) -> dict[str, Any]:
-        """Commands, hidden and editable paths of a repair, as plain data; nothing runs yet. Raises RepairError."""
-        copy = self._copy()
-        return {
-            "repository": str(copy.original),
-            "verify": self._verifier.commands,
-            "held_out": self._verifier.held_out,
-            "hidden": sorted(copy.hidden),
-            "editable": list(copy.editable),
-            "files": len(copy.files()),
-        }
-
     def _copy(self) -> WorkingCopy:
         return WorkingCopy(self._repository.resolve(), self._editable, guess=self._guess, hide=self._hide)
 

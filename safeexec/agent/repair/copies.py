@@ -69,8 +69,8 @@ class WorkingCopy:
         return sorted(self._now)
 
     def visible(self, *, hidden: bool = False) -> Iterator[tuple[str, bytes, int]]:
-        """Path, bytes and permissions (as git has them) of every file, also by the paths that links inside the tree
-        give it. `hidden`: with the files that nobody reads here.
+        """Yield path, bytes and permissions (as git has them) of every file, also by the paths that links inside the
+        tree give it. `hidden`: with the files that nobody reads here.
         """
         files = {**self._now, **self._hidden} if hidden else self._now
         for path, own in with_links(files, self._links):
@@ -145,7 +145,7 @@ class WorkingCopy:
         return new
 
     def _encode(self, path: str, text: str | None, directories: Collection[str]) -> bytes | None:
-        """New text in the form of the file that it goes to."""
+        """Return new text in the form of the file that it goes to."""
         self.check_editable(path)
         before = self.read_bytes(path)
         if plain_path(path) in directories:
@@ -193,11 +193,6 @@ class WorkingCopy:
         undone = self.pending
         self._now = dict(self._accepted)
         return undone
-
-    @property
-    def hidden(self) -> list[str]:
-        """The files that nobody reads or writes here."""
-        return sorted(self._hidden)
 
     def was(self, path: str) -> bytes | None:
         """Return a file as it was in the original."""

@@ -5,13 +5,12 @@ quoted names, lines that end at line feeds alone. Pure.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple
 
 _CONTEXT = 3
+_COMPARED = 4000
+"""Lines that difflib compares: 0.2 s for those that repeat."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _PLAIN_NAME = re.compile(r'[^\x00-\x1f"\\\x7f-\uffff]+')
 _ESCAPES = {7: r"\a", 8: r"\b", 9: r"\t", 10: r"\n", 11: r"\v", 12: r"\f", 13: r"\r", 34: r"\"", 92: r"\\"}
@@ -52,7 +51,7 @@ def _name(name: str) -> str:
 
 
 def _end(name: str) -> str:
-    """A tab ends a name with a blank: `patch` would take it for the beginning of a date."""
+    """End a name with a blank by a tab: `patch` would take it for the beginning of a date."""
     return f"{name}\t" if " " in name and not name.startswith('"') else name
 
 
@@ -77,58 +76,23 @@ def _hunks(old: list[str], new: list[str]) -> str:
 
 
 def _opcodes(old: list[str], new: list[str]) -> list[_Opcode]:
-    """The equal and the replaced lines, as difflib says it."""
-    codes: list[_Opcode] = []
-    a = b = 0
-    for x, y, length in _runs(old, new):
-        if a < x or b < y:
-            codes.append(("replace", a, x, b, y))
-        if length:
-            codes.append(("equal", x, x + length, y, y + length))
-        a, b = x + length, y + length
-    return codes
-
-
-def _runs(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int]]:
-    """Yield the runs of lines that both sides have, in order: (in old, in new, how many). They begin with the lines
-    that have one partner, and at both ends, and go on for as long as the lines are equal.
+    """Return the equal and the replaced lines, as difflib says it. Where more lines lie between the first and the last
+    that differ than it compares soon, all of these are replaced.
     """
-    a = b = 0
-    for x, y in [(0, 0), *_partners(old, new), (len(old), len(new))]:
-        if x < a:
-            continue  # a part of the run before it
-        while x > a and y > b and old[x - 1] == new[y - 1]:
-            x, y = x - 1, y - 1
-        a, b = x, y
-        while a < len(old) and b < len(new) and old[a] == new[b]:
-            a, b = a + 1, b + 1
-        yield x, y, a - x
-
-
-def _partners(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """Return the longest chain of lines that each side has once, as places in both (patience diff): n log n steps,
-    whatever the lines are.
-    """
-    places = {line: place for place, line in enumerate(new)}
-    here, there = Counter(old), Counter(new)
-    ends: list[_Link] = []
-    for place, line in enumerate(old):
-        if here[line] == there[line] == 1:
-            length = bisect_left(ends, places[line], key=lambda link: link.new)
-            ends[length : length + 1] = [_Link(place, places[line], ends[length - 1] if length else None)]
-    chain, link = [], ends[-1] if ends else None
-    while link is not None:
-        chain.append((link.old, link.new))
-        link = link.before
-    return chain[::-1]
-
-
-class _Link(NamedTuple):
-    """The end of a chain, and the chain before it."""
-
-    old: int
-    new: int
-    before: _Link | None
+    shorter = min(len(old), len(new))
+    first = next((place for place in range(shorter) if old[place] != new[place]), shorter)
+    last = next((place for place in range(shorter - first) if old[-1 - place] != new[-1 - place]), shorter - first)
+    here, there = old[first : len(old) - last], new[first : len(new) - last]
+    codes: list[_Opcode] = [("replace", 0, len(here), 0, len(there))]
+    if max(len(here), len(there)) <= _COMPARED:
+        codes = [*SequenceMatcher(None, here, there).get_opcodes()]
+    moved: list[_Opcode] = [(kind, first + i, first + j, first + k, first + m) for kind, i, j, k, m in codes]
+    whole: list[_Opcode] = [
+        ("equal", 0, first, 0, first),
+        *moved,
+        ("equal", len(old) - last, len(old), len(new) - last, len(new)),
+    ]
+    return [code for code in whole if code[1] < code[2] or code[3] < code[4]]
 
 
 def _span(first: int, last: int) -> str:

@@ -10,7 +10,7 @@ _COMPARED, _COMPARISONS = 100, 100  # of lines with the one that is searched for
 
 
 def replace_passage(text: str, search: str, replacement: str, path: str) -> str:
-    """`text` with the one occurrence of `search` replaced. Raises RepairError where there is none, or more than one."""
+    """Return the text with the one occurrence of `search` replaced. Raises RepairError where there is not just one."""
     if not search:
         raise RepairError(f"{path}: the text to search for is empty")
     count = text.count(search)
@@ -59,7 +59,7 @@ def _nearest(text: str, search: str) -> str:
 
 
 def numbered(lines: list[str], first: int, last: int) -> str:
-    """Lines `first` to `last` (from 0, without the last) with the numbers a reader counts from 1."""
+    """Return lines `first` to `last` (from 0, without the last) with the numbers a reader counts from 1."""
     last = min(last, len(lines))
     width = len(str(last))
     return "\n".join(f"{number + 1:>{width}} | {lines[number]}" for number in range(first, last))

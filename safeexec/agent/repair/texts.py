@@ -21,7 +21,7 @@ class TextForm:
         return text.replace("\r\n", "\n") if self.newline == "\r\n" else text
 
     def encode(self, text: str) -> bytes:
-        """Raises UnicodeEncodeError for a character that the encoding has not."""
+        """Return the bytes. Raises UnicodeEncodeError for a character that the encoding has not."""
         if self.newline == "\r\n":
             text = text.replace("\r\n", "\n").replace("\n", "\r\n")
         return self.mark + text.encode(self.encoding)
@@ -38,7 +38,7 @@ def form_of(data: bytes) -> TextForm | None:
 
 
 def _encoding(data: bytes) -> str:
-    """UTF-8, or what the source declares, or Latin-1: each byte is a character there, so every text comes back."""
+    """Return UTF-8, or what the source declares, or Latin-1, in which each byte is a character."""
     for encoding in ("utf-8", encoding_of(data) or "latin-1"):
         try:
             if data.decode(encoding).encode(encoding) == data:

@@ -41,18 +41,14 @@ class RepairCommit:
 
 @dataclass(frozen=True, slots=True)
 class RepairWarning:
-    """One thing to look at before a patch is applied. `rule` is a stable word; `line` counts from 1 in the file as it
-    is after the patch, and is None for what concerns the whole file.
-    """
+    """One file to look at before a patch is applied. `rule` is a stable word."""
 
     path: str
-    line: int | None
     rule: str
     message: str
 
     def __str__(self) -> str:
-        place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{place}: {self.message}"
+        return f"{self.path}: {self.message}"
 
 
 class Bench:
@@ -263,33 +259,20 @@ class Bench:
         self.held_out = self._hold_out()
 
     def warnings(self) -> list[RepairWarning]:
-        """The remarks for a person to read before the changes are applied."""
+        """Return the remarks for a person to read before the changes are applied."""
         return [*(warning for path in self.copy.changed for warning in self._of_file(path)), *self._notes]
 
     def _of_file(self, path: str) -> Iterator[RepairWarning]:
         """Yield the remark about a changed file, whatever its text is."""
-        how, line = self._how(path), self._first_line(path)
+        how = "added" if self.copy.was(path) is None else "edited" if self._exists(path) else "deleted"
         if is_configuration(path) or is_named(path, self._verifier.words):
-            yield RepairWarning(printable(path), line, "judge-changed", f"{how}; it decides what is run")
+            yield RepairWarning(printable(path), "judge-changed", f"{how}; it decides what is run")
         elif is_test(path):
-            yield RepairWarning(printable(path), line, "test-changed", f"{how}; it is a test")
-
-    def _first_line(self, path: str) -> int | None:
-        """Return the line at which a file begins to differ; None for one that was not there, or is not any more."""
-        before, after = self.copy.was(path), self.copy.read_bytes(path)
-        if before is None or after is None:
-            return None
-        pairs = zip(before.split(b"\n"), after.split(b"\n"), strict=False)
-        return next((number for number, (old, new) in enumerate(pairs, 1) if old != new), after.count(b"\n") + 1)
-
-    def _how(self, path: str) -> str:
-        if self.copy.was(path) is None:
-            return "added"
-        return "edited" if self._exists(path) else "deleted"
+            yield RepairWarning(printable(path), "test-changed", f"{how}; it is a test")
 
 
 def _exit_at(path: str) -> RepairWarning:
-    return RepairWarning(printable(path), None, "ends-program", "ended the verification by SystemExit")
+    return RepairWarning(printable(path), "ends-program", "ended the verification by SystemExit")
 
 
 def _subject(message: str, files: list[str]) -> str:

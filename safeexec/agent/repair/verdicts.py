@@ -57,7 +57,7 @@ class Verification:
         return {test for test in self.failing if before.failing.isdisjoint(_wholes(test))}
 
     def _lost(self, before: Verification, may_lose_failing: bool) -> set[str]:
-        """Tests that passed or failed before, and now are skipped, expected to fail, or gone."""
+        """Return the tests that passed or failed before, and now are skipped, expected to fail, or gone."""
         ran = {test for test, outcome in self.outcomes.items() if outcome in _RAN}
         there = _Tests(ran)
         return {

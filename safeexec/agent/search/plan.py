@@ -89,7 +89,7 @@ class Plan:
     # The budget
 
     def over(self) -> str | None:
-        """The reason why the search is over: `goal`, or the part of the budget that is used up; None: it is not."""
+        """Return why the search is over: `goal`, or the part of the budget that is used up; None: it is not."""
         best, spent, budget = self.tree.best, self.tree.spent, self.budget
         if self.goal is not None and best is not None and best.score is not None and best.score >= self.goal:
             return "goal"
@@ -111,7 +111,7 @@ class Plan:
         return waiting if left is None else waiting[: max(0, left - self.tree.spent.steps)]
 
     def select(self) -> list[SearchNode]:
-        """The states to go on from. Call it when nothing is untried. None of them: there is nothing left to try."""
+        """Return the states to go on from, where nothing is untried. None of them: there is nothing left to try."""
         if self.method == "best-of-n":
             return [] if self.tree.root.expanded else [self.tree.root]
         # The best `width` states of the least depth at which not all of these have been gone on from.
@@ -124,7 +124,7 @@ class Plan:
         return []
 
     def needed_states(self) -> list[SearchNode]:
-        """The nodes whose states will be needed, as far as can be told: the best one, and those to go on from next."""
+        """Return the nodes whose states will be needed: the best one, and those to go on from next."""
         best = self.tree.best
         ahead = [n for n in self.tree.nodes if n.status == OPEN and not n.expanded and n.depth < self.depth]
         ahead.sort(key=lambda node: (-node.depth, *rank(node)))
@@ -143,8 +143,8 @@ class Plan:
         return PROPOSALS if self.budget.steps is None else self.budget.steps - self.tree.spent.steps
 
     def proposed(self, node: SearchNode, sources: Iterable[str], problem: str = "") -> list[SearchNode]:
-        """Programs to try in the state of `node`; `problem`: why there are no more. The proposer is asked again where
-        the budget had no room for all, or where there are to be so many in one state, as long as it has new ones.
+        """Take programs to try in the state of `node`; `problem`: why there are no more. The proposer is asked again
+        where the budget had no room for all, or where there are to be so many in one state, as long as it has new ones.
         """
         left = self._steps_left()
         made = self.tree.add(node, sources)

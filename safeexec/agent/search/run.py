@@ -223,7 +223,7 @@ class Search:
         return made
 
     async def _branch(self, wanted: list[tuple[Any, int]], checkpoints: str) -> list[Job]:
-        """So many branches of each session. Most run one program: ``off``, for nobody goes back in them."""
+        """Make so many branches of each session. Most run one program: ``off``, for nobody goes back in them."""
 
         async def branched(session: Any, count: int) -> Any:
             return await now_or_awaited(session.branch(count, checkpoints=checkpoints))
@@ -361,7 +361,7 @@ class Search:
             self.opened = [session for session in self.opened if id(session) not in gone]
 
     def _to_close(self) -> list[Any]:
-        """The sessions to be closed at the end: all but the best one."""
+        """Return the sessions to be closed at the end: all but the best one."""
         return [session for session in self.opened if session is not self.best]
 
 

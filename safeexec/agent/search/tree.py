@@ -93,7 +93,7 @@ class SearchTree:
         return min(scored, key=rank, default=None)
 
     def add(self, parent: SearchNode, sources: Iterable[str]) -> list[SearchNode]:
-        """Programs to try in the state of `parent`, without those that it has already."""
+        """Add programs to try in the state of `parent`, without those that it has already."""
         known = {child.source for child in parent.children}
         made = []
         for source in dict.fromkeys(sources):
@@ -110,6 +110,6 @@ class SearchTree:
 
 
 def rank(node: SearchNode) -> tuple[float, int, tuple[int, ...]]:
-    """Sorts the best node first; of equals the one that takes fewer programs, and of these that proposed first."""
+    """Sort the best node first; of equals the one that takes fewer programs, and of these that proposed first."""
     assert node.score is not None
     return -node.score, node.depth, node.place

@@ -67,18 +67,9 @@ class Staying(NamedTuple):
     opaque: Opaque
 
 
-class _PluginCall:
-    """One call under way. `plugin` is None when it is over."""
-
-    __slots__ = ("plugin",)
-
-    def __init__(self, plugin: PluginCore) -> None:
-        self.plugin: PluginCore | None = plugin
-
-
-_inside: ContextVar[tuple[_PluginCall, ...]] = ContextVar("safeexec_calls", default=())
-"""The calls for which this thread or task waits, or a tool that one of them made. Some may be over: a call that is
-cancelled ends in another task.
+_inside: ContextVar[tuple[list[PluginCore], ...]] = ContextVar("safeexec_calls", default=())
+"""The calls for which this thread or task waits, or a tool that one of them made: each holds its plugin. Some may be
+over, and empty: a call that is cancelled ends in another task.
 """
 
 
@@ -95,6 +86,8 @@ class PluginCore:
         self._settings = dict(options.settings or {})
         self._timeout = options.timeout
         self._turnstile = Turnstile(1)
+        self._call: list[PluginCore] = []
+        """The call that has its turn: it holds the plugin until it is over."""
         self.state: State = options.state
         self._recording: SessionRecording | None = None
         self._released: deque[HeldPlace] = deque()
@@ -202,7 +195,7 @@ class PluginCore:
     def reload(self, source: Source | None) -> Core[None]:
         """Load the plugin again, from the same place or from `source`; on an error the old one stays."""
         before = self.definition
-        call = yield from self._turn()
+        yield from self._turn()
         try:
             self.definition = self._defined(self._source if source is None else source)
             self._items += 1
@@ -211,7 +204,7 @@ class PluginCore:
             self.definition = before
             raise
         finally:
-            self._leave(call)
+            self._leave()
         if source is not None:
             self._source = source
 
@@ -238,7 +231,7 @@ class PluginCore:
             raise PluginError(f"{name!r} cannot be called from outside: its name begins with an underscore")
         self._hints = self.definition.hints.get(name, {}) if held is None else {}
         self._returns = self.definition.returns.get(name, Any) if held is None else Any
-        call = yield from self._turn()
+        yield from self._turn()
         try:
             if self._streaming and self._loaded is not None:
                 yield from self._loaded.leave()
@@ -267,7 +260,7 @@ class PluginCore:
                 return result, self._items
             return self._with_path(self._received((yield from loaded.after(result)), loaded, name)), 0
         finally:
-            self._leave(call)
+            self._leave()
 
     def _without(
         self,
@@ -328,7 +321,7 @@ class PluginCore:
 
     def proceed(self, number: int, name: str, *, close: bool) -> Core[tuple[Result | None, bool]]:
         """Return the next item of generator `number`, which the function `name` gave, and whether there is one."""
-        call = yield from self._turn()
+        yield from self._turn()
         try:
             if number != self._items or self._loaded is None:
                 if close:
@@ -344,28 +337,27 @@ class PluginCore:
             self._streaming = False
             return self._with_path((yield from loaded.after(result))), False
         finally:
-            self._leave(call)
+            self._leave()
 
-    def _turn(self) -> Core[_PluginCall]:
-        """Return a call when it is its turn: threads and tasks that call one plugin wait for each other, first come
-        first served.
+    def _turn(self) -> Core[None]:
+        """Wait for the turn of a call: threads and tasks that call one plugin wait for each other, first come first
+        served. Raises `PluginError`.
 
         A tool that calls the plugin which called it would wait for itself.
         """
-        under_way = [call for call in _inside.get() if call.plugin is not None]
-        if any(call.plugin is self for call in under_way):
+        under_way = [call for call in _inside.get() if call]
+        if [self] in under_way:
             raise PluginError(
                 f"{self.definition.name} is waiting for the tool that calls it now: a plugin cannot be called from its "
                 "own tools; load it a second time for that"
             )
         if not (yield from self._turnstile.enter(monotonic() + TURN_SECONDS)):
             raise PluginError(f"{self.definition.name} was busy for {TURN_SECONDS:.0f} s")
-        call = _PluginCall(self)
-        _inside.set((*under_way, call))
-        return call
+        self._call = [self]
+        _inside.set((*under_way, self._call))
 
-    def _leave(self, call: _PluginCall) -> None:
-        call.plugin = None
+    def _leave(self) -> None:
+        self._call.clear()
         self._turnstile.leave()
 
     def _living(self) -> Core[Loaded]:

@@ -326,7 +326,7 @@ class SandboxCore:
         if not new:
             raise SessionClosed(f"there is no session of {label!r}")
         if state is not None and os.path.exists(state):
-            return self._restored(state, None, label=label, **keywords)
+            return self.restore(state, None, label=label, **keywords)
         return self.new_session(label=label, **keywords)
 
     def follow(self, session: SessionCore) -> None:
@@ -374,13 +374,7 @@ class SandboxCore:
         self._places.closed(session)
         self.replenish()
 
-    def restore(self, path: str | os.PathLike[str], timeout: float | None, record: Any = None) -> Core[SessionCore]:
-        """Return a session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing
-        can be recorded.
-        """
-        return self._restored(path, timeout, record)
-
-    def _restored(
+    def restore(
         self,
         path: str | os.PathLike[str],
         timeout: float | None,
@@ -388,7 +382,10 @@ class SandboxCore:
         namespace: Mapping[str, Any] | None = None,
         **tightened: Any,
     ) -> Core[SessionCore]:
-        """`restore`, with the keywords of `new_session`. `namespace` has the variables that the state lacks."""
+        """Return a session that goes on from a saved state. `namespace` has the variables that the state lacks, and
+        further keywords are those of `new_session`. Raises `StateFileError`, and `RecordingError` where nothing can be
+        recorded.
+        """
         if _is_asked_for(record) and tightened.get("template") is not None:
             raise RecordingError(
                 "a recording begins with a saved state or a template, not with both: leave out `record` or `template`"

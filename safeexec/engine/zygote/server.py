@@ -125,10 +125,10 @@ class Zygote:
         try:
             act()
         except BaseException as error:
-            told = f"{what} failed ({type(error).__name__}: {error})"
-            print(told, file=sys.stderr)
-            if told not in self.server.unprepared:
-                self.server.unprepared.append(told)
+            problem = f"{what} failed ({type(error).__name__}: {error})"
+            print(problem, file=sys.stderr)
+            if problem not in self.server.unprepared:
+                self.server.unprepared.append(problem)
 
     def _become(
         self, request: m.Spawn | m.RunCommand, control: int, stdout: int, stderr: int, shared: int = -1

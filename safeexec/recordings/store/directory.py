@@ -186,10 +186,6 @@ class DirectoryStore:
         except OSError as error:
             raise self._failed(held.label, error) from None
 
-    def path_of(self, held: Held, part: str) -> str:
-        """Return where a part can be read."""
-        return os.path.join(self.path, _name_of(held.label), part)
-
     def list(self) -> Iterator[StoredSession]:
         with os.scandir(self._top) as entries:
             for entry in entries:

@@ -158,7 +158,6 @@ def state_of(store: Store, held: Held, left: Left) -> Iterator[bytes]:
 
 
 class _Operation(NamedTuple):
-    line: int
     moment: int | None
     now: int
     step: int
@@ -172,7 +171,7 @@ class _PartReading:
         self.heading = heading
         self._since: dict[int, tuple[int, Doing]] = {}
         """How the states that can be had come from one before, which can be had."""
-        self._operations = [_Operation(0, heading.moment, heading.now, heading.step, False)]
+        self._operations = [_Operation(heading.moment, heading.now, heading.step, False)]
         self._begun: form.Run | None = None
         self._ended: dict[int, form.Run | None] = {}
         """The steps that ended since the last owner came."""
@@ -195,8 +194,8 @@ class _PartReading:
         self._step, self._count, self._moments = heading.step, 0, heading.moment
 
     def all(self, part: int, recording: Recording) -> Left:
-        for line, record in enumerate(recording):
-            self._take(line, record)
+        for record in recording:
+            self._take(record)
         reached, lost = self._newest()
         undone = self._all_undone(lost)
         gone = {*self._gone, *lost, *(one.run.step for one in undone)}
@@ -254,7 +253,7 @@ class _PartReading:
         same = all(one.called.key == other.called.key for one, other in zip(own, before, strict=False))
         return own + (before[len(own) :] if same else [])
 
-    def _take(self, line: int, record: form.Record) -> None:
+    def _take(self, record: form.Record) -> None:
         if isinstance(record, form.OfSession) and record.session != 1:
             return
         self._step = max(self._step, getattr(record, "step", 0))
@@ -281,9 +280,9 @@ class _PartReading:
         elif isinstance(record, form.Effect):
             self._effects[record.key] = record
         elif isinstance(record, form.Operation):
-            self._operate(line, record)
+            self._operate(record)
 
-    def _operate(self, line: int, record: form.Operation) -> None:
+    def _operate(self, record: form.Operation) -> None:
         done: form.Run | form.Set | form.Deleted | None = None
         if isinstance(record, form.Ended):
             done, self._begun = self._begun, None
@@ -324,7 +323,7 @@ class _PartReading:
             if done is not None and since is not None and self._can_be_had(since) and not self._can_be_had(moment):
                 spent = record.usage.cpu_ms if isinstance(record, form.Ended) else 0.0
                 self._since[moment] = since, Doing(done, record.did, record.step, moment, spent)
-        self._operations.append(_Operation(line, moment, record.now, record.step, isinstance(record, form.Ended)))
+        self._operations.append(_Operation(moment, record.now, record.step, isinstance(record, form.Ended)))
 
     def _no_part_after(self, now: int) -> list[Undone]:
         """Return the steps after that are no part of the session any more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from safeexec import Result
@@ -21,11 +21,6 @@ E2B_NAMES = {
     "text/latex": "latex",
     "application/javascript": "javascript",
 }
-
-MAX_DEPTH = 100
-"""The deepest nesting of what a client gets as JSON. What could just be read, at 966 levels, could not be written with
-an answer around.
-"""
 
 
 class ShownPart(NamedTuple):
@@ -72,18 +67,8 @@ def as_error(result: Result) -> dict[str, str] | None:
 
 
 def _read_json(text: str) -> Any:
-    """Return the value of a JSON text. None for one that cannot be read, or is nested too deeply."""
+    """Return the value of a JSON text. None for one that cannot be read."""
     try:
-        read = loads(text)
+        return loads(text)
     except ValueError:
         return None
-    level = [read]
-    for _ in range(MAX_DEPTH):
-        level = [item for part in level for item in _items(part) if isinstance(item, list | dict)]
-        if not level:
-            return read
-    return None
-
-
-def _items(part: Any) -> Iterable[Any]:
-    return part if isinstance(part, list) else part.values() if isinstance(part, dict) else ()

@@ -103,10 +103,9 @@ def _boxes(request: Request) -> Boxes:
     return boxes
 
 
-def _found(request: Request) -> tuple[Boxes, Box]:
-    """Return all sandboxes, and the one of the path. Raises `RefusedRequest`."""
-    boxes = _boxes(request)
-    return boxes, boxes.find(request)
+def _found(request: Request) -> Box:
+    """Return the sandbox of the path. Raises `RefusedRequest`."""
+    return _boxes(request).find(request)
 
 
 @takes(NewSandbox)
@@ -153,21 +152,20 @@ async def list_sandboxes(request: Request) -> Response:
 
 async def detail(request: Request) -> Response:
     """Describe one sandbox."""
-    _, box = _found(request)
+    box = _found(request)
     return answer(box.row() | {"domain": None, "allowInternetAccess": False, "envdAccessToken": box.access_token})
 
 
 async def kill(request: Request) -> Response:
     """End a sandbox."""
-    boxes, box = _found(request)
-    await boxes.kill(box)
+    await _boxes(request).kill(_found(request))
     return Response(status_code=204)
 
 
 @takes(Timeout)
 async def set_timeout(request: Request, asked: Timeout) -> Response:
     """Set how many seconds a sandbox lives from now on."""
-    _, box = _found(request)
+    box = _found(request)
     box.live_for(asked.timeout)
     return Response(status_code=204)
 
@@ -175,7 +173,7 @@ async def set_timeout(request: Request, asked: Timeout) -> Response:
 @takes(Timeout)
 async def connect(request: Request, asked: Timeout) -> Response:
     """Return the secrets of a sandbox; a paused one is resumed. Its life is only made longer."""
-    _, box = _found(request)
+    box = _found(request)
     status = 201 if box.paused else 200
     box.paused = False
     if box.ends < time.monotonic() + asked.timeout:
@@ -186,7 +184,7 @@ async def connect(request: Request, asked: Timeout) -> Response:
 @takes(Timeout)
 async def resume(request: Request, asked: Timeout) -> Response:
     """Go on with a paused sandbox."""
-    _, box = _found(request)
+    box = _found(request)
     if not box.paused:
         raise RefusedRequest(409, "the sandbox is running", "NotPaused")
     box.paused = False
@@ -196,16 +194,14 @@ async def resume(request: Request, asked: Timeout) -> Response:
 
 async def pause(request: Request) -> Response:
     """Have a sandbox rest, its time stand still."""
-    boxes, box = _found(request)
-    await boxes.pause(box)
+    await _boxes(request).pause(_found(request))
     return Response(status_code=204)
 
 
 @takes(ForkRequest)
 async def fork(request: Request, asked: ForkRequest) -> Response:
     """Make copies of a sandbox as it is now."""
-    boxes, box = _found(request)
-    made = await boxes.fork(box, asked.count, asked.timeout)
+    made = await _boxes(request).fork(_found(request), asked.count, asked.timeout)
     return answer([_forked(one) for one in made], 201)
 
 

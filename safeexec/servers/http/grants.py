@@ -135,55 +135,30 @@ class Bucket:
 
     def __init__(self, amount: int, period: float, now: float) -> None:
         self.amount, self._rate = amount, amount / period
-        self._level: float = amount
+        self.level: float = amount
         self._at = now
-        self._untold = 0.0
+        self.used = 0.0
+        """All that was used here, ever."""
 
     def wait(self, now: float) -> float:
         """Return how many seconds it takes until one unit is there, 0 if one is."""
-        self._level = min(self.amount, self._level + (now - self._at) * self._rate)
+        self.level = min(self.amount, self.level + (now - self._at) * self._rate)
         self._at = now
-        return max(0.0, 1 - self._level) / self._rate
+        return max(0.0, 1 - self.level) / self._rate
 
     def use(self, amount: float) -> None:
-        self._level -= amount
-        self._untold += amount
-
-    def left_after(self, amount: float, now: float) -> float:
-        """Return what is left when so much more was used."""
-        self.wait(now)
-        self._level -= amount
-        return self._level
-
-    def tell(self) -> float:
-        """Return what was used since it was last told."""
-        told, self._untold = self._untold, 0.0
-        return told
-
-    def untold(self, amount: float) -> None:
-        """Keep a use that nobody has heard, to tell it again."""
-        self._untold += amount
-
-    def hear(self, level: float, now: float) -> None:
-        """Note what is left of the bucket that this one is a share of."""
-        self._level, self._at = level - self._untold, now
+        self.level -= amount
+        self.used += amount
 
 
 class Use(Struct, frozen=True):
-    """A tenant's share of one replica: what is open there, and was used there since it was last told."""
+    """A tenant's share of one replica."""
 
     sessions: int
     memory_mb: int
     used: Mapping[str, float]
-    """By the names of `PERIODS`, those that are bounded alone."""
-    allowed: Mapping[str, int]
+    """All that was used there of each quota that is bounded, by the names of `PERIODS`."""
+    left: Mapping[str, float]
+    """The levels of its buckets, which know what was used anywhere."""
     wanted: frozenset[str]
     """Labels of sessions in the store that are asked for there, and that another replica has open."""
-
-
-class Share(Struct, frozen=True):
-    """A tenant's share of the other replicas: what is open there, and what may still be used anywhere."""
-
-    sessions: int
-    memory_mb: int
-    left: Mapping[str, float]

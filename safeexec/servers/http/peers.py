@@ -1,7 +1,7 @@
 """Messages between the replicas of one server, so that quotas, health and counters hold over all of them.
 
-Each tells a ledger, twice a second, what it holds and has used since, and hears what the others hold and what is left.
-Between two times each counts for itself: a quota may be exceeded by what the others use in that half second.
+Each tells a ledger, twice a second, what it holds and has used, and hears that of the others. Between two times each
+counts for itself: a quota may be exceeded by what the others use in that half second.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from safeexec import SandboxError
-from safeexec.servers.http.grants import PERIODS, Bucket, Share, Use
+from safeexec.servers.http.grants import Use
 
 if TYPE_CHECKING:
     from safeexec.servers.http.tenancy import Tenancy
@@ -35,48 +35,24 @@ class Told(Struct, frozen=True):
     """By the name of the tenant."""
 
 
-class Heard(Struct, frozen=True):
-    """The answer of the ledger to a replica."""
-
-    others: Mapping[str, Told]
-    shares: Mapping[str, Share]
-
-
 class Ledger:
-    """Knows what all replicas have told. One for them all; a new one begins with full quotas."""
+    """Knows what all replicas have told. One for them all."""
 
     def __init__(self) -> None:
-        self._buckets: dict[tuple[str, str, int], Bucket] = {}
-        """By tenant, quota and amount: while a server is replaced some replicas may still have other quotas."""
         self._told: dict[str, tuple[float, Told]] = {}
 
-    def tell(self, replica: str, told: Told) -> Heard:
-        """Note what a replica tells; what it is to hear."""
+    def tell(self, replica: str, told: Told) -> Mapping[str, Told]:
+        """Note what a replica tells, and return what the others have told of late."""
         now = monotonic()
         self._told[replica] = now, told
-        for name, (at, _) in [*self._told.items()]:
-            if now - at > TELL_SECONDS:
-                del self._told[name]
-        others = {name: one for name, (_, one) in self._told.items() if name != replica}
-        shares = {}
-        for tenant, use in told.uses.items():
-            there = [one.uses[tenant] for one in others.values() if tenant in one.uses]
-            shares[tenant] = Share(
-                sum(one.sessions for one in there),
-                sum(one.memory_mb for one in there),
-                {name: self._left(tenant, name, amount, use.used[name], now) for name, amount in use.allowed.items()},
-            )
-        return Heard(others, shares)
-
-    def _left(self, tenant: str, quota: str, amount: int, used: float, now: float) -> float:
-        bucket = self._buckets.setdefault((tenant, quota, amount), Bucket(amount, PERIODS[quota], now))
-        return bucket.left_after(used, now)
+        self._told = {name: one for name, one in self._told.items() if now - one[0] <= TELL_SECONDS}
+        return {name: one for name, (_, one) in self._told.items() if name != replica}
 
 
 class Peers:
     """The other replicas, as one of them knows them."""
 
-    def __init__(self, name: str, tenancy: Tenancy, tell: Callable[[str, Told], Awaitable[Heard]]) -> None:
+    def __init__(self, name: str, tenancy: Tenancy, tell: Callable[[str, Told], Awaitable[Mapping[str, Told]]]) -> None:
         """`tell` reaches `Ledger.tell`. It raises `SandboxError` where that cannot be reached, and is called again."""
         self.name = name
         self._tenancy, self._tell = tenancy, tell
@@ -106,17 +82,13 @@ class Peers:
         )
         try:
             async with asyncio.timeout(TELL_SECONDS):
-                heard = await self._tell(self.name, told)
-        except (SandboxError, TimeoutError) as error:
-            for tenant in tenants:
-                tenant.untold(told.uses[tenant.name])
+                self.others = await self._tell(self.name, told)
+        except TimeoutError as error:
             raise SandboxError(f"the other replicas cannot be reached: {error}") from None
-        self.others = heard.others
         for tenant in tenants:
-            tenant.hear(heard.shares[tenant.name])
-        for tenant in tenants:
-            uses = [one.uses[tenant.name] for one in heard.others.values() if tenant.name in one.uses]
-            for identity in tenant.service.open_of(frozenset().union(*(use.wanted for use in uses))):
+            uses = {name: one.uses[tenant.name] for name, one in self.others.items() if tenant.name in one.uses}
+            tenant.hear(uses)
+            for identity in tenant.service.open_of(frozenset().union(*(use.wanted for use in uses.values()))):
                 if not tenant.service.sessions[identity].calls:
                     with suppress(SandboxError):
                         await tenant.service.end(identity)

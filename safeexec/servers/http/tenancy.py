@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result
 from safeexec.cli.doctor import Findings, examine
-from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Share, Tokens, Use
+from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.once import Answers
 from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full
@@ -64,7 +64,10 @@ class Tenant:
         now = monotonic()
         amounts = {name: getattr(grant, name) for name in PERIODS}
         self._buckets = {name: Bucket(amount, PERIODS[name], now) for name, amount in amounts.items() if amount}
-        self._elsewhere = Share(0, 0, {})
+        self._elsewhere: Mapping[str, Use] = {}
+        """By the name of each other replica."""
+        self._known: dict[str, Mapping[str, float]] = {}
+        """The use of each other replica that the buckets know of."""
         self._turns = asyncio.Semaphore(PROGRAMS)
         self._waiting = 0
 
@@ -120,7 +123,8 @@ class Tenant:
         needed = policy.limits.memory_mb
         if isinstance(memory_mb, int) and 0 < memory_mb < needed:
             needed = memory_mb
-        count, memory = self.sessions + self._elsewhere.sessions, self.memory_mb + self._elsewhere.memory_mb
+        count = self.sessions + sum(use.sessions for use in self._elsewhere.values())
+        memory = self.memory_mb + sum(use.memory_mb for use in self._elsewhere.values())
         if self.grant.sessions is not None and count >= self.grant.sessions:
             raise full(f"{self.grant.sessions} sessions are open, as many as are allowed")
         if self.grant.memory_mb is not None and memory + needed > self.grant.memory_mb:
@@ -139,21 +143,23 @@ class Tenant:
         self.memory_mb -= memory_mb
 
     def use(self) -> Use:
-        """Return what it has open, and has used since this was last asked."""
-        used = {name: bucket.tell() for name, bucket in self._buckets.items()}
-        allowed = {name: bucket.amount for name, bucket in self._buckets.items()}
-        return Use(self.sessions, self.memory_mb, used, allowed, frozenset(self.service.wanted))
+        """Return what it has open here, and has used."""
+        used = {name: bucket.used for name, bucket in self._buckets.items()}
+        left = {name: bucket.level for name, bucket in self._buckets.items()}
+        return Use(self.sessions, self.memory_mb, used, left, frozenset(self.service.wanted))
 
-    def untold(self, use: Use) -> None:
-        """Take back a use that nobody has heard."""
+    def hear(self, elsewhere: Mapping[str, Use]) -> None:
+        """Note what it has open at other replicas, and has used there since that was last heard. Of what was used
+        before this one heard of any, their buckets tell.
+        """
         for name, bucket in self._buckets.items():
-            bucket.untold(use.used[name])
-
-    def hear(self, share: Share) -> None:
-        """Note what it has open at other replicas, and may still use."""
-        self._elsewhere, now = share, monotonic()
-        for name, left in share.left.items():
-            self._buckets[name].hear(left, now)
+            uses = {replica: use for replica, use in elsewhere.items() if name in use.used}
+            if not self._known:
+                bucket.level = min([bucket.level, *(use.left[name] for use in uses.values())])
+            else:
+                bucket.level -= sum(use.used[name] - self._known.get(one, {}).get(name, 0) for one, use in uses.items())
+        self._known |= {replica: use.used for replica, use in elsewhere.items()}
+        self._elsewhere = elsewhere
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import threading
-import time
 
+import psutil
 import pytest
 
 from safeexec import AsyncSandbox, Budget, Policy, Sandbox, SearchTree, Session, async_search, search
@@ -48,10 +46,7 @@ def test_a_process_that_is_killed_costs_one_program(session: Session) -> None:
     def score(session: Session) -> float:
         value = session.get("x")
         if value == 2:
-            pid = session._core.processes.runner_pid()
-            assert pid is not None
-            os.kill(pid, signal.SIGKILL)
-            return float(session.run("x").check().value)
+            return float(session.run("import os\nos._exit(3)").check().value)
         return float(value)
 
     options = ["x = 1", "x = 2", "import os\nos._exit(3)", "while True: pass"]
@@ -62,13 +57,15 @@ def test_a_process_that_is_killed_costs_one_program(session: Session) -> None:
 
 
 def test_a_dead_zygote_ends_the_search_with_what_it_has() -> None:
-    with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+    before = set(psutil.Process().children())
+    with Sandbox("calculator", spare=0) as sandbox:
+        (zygote,) = set(psutil.Process().children()) - before
+        session = sandbox.session()
 
         def score(session: Session) -> float:
             if session.get("x") == 3:
-                assert sandbox._core._zygote is not None
-                os.kill(sandbox._core._zygote.pid, signal.SIGKILL)
-                time.sleep(0.2)
+                zygote.kill()
+                zygote.wait(60)
             return float(session.get("x"))
 
         found = search(session, [f"x = {number}" for number in range(1, 9)], score, budget=Budget(steps=None))
@@ -101,23 +98,3 @@ def test_on_an_event_loop(profile: str) -> None:
             assert repr(sandbox).endswith("1 session>")
 
     asyncio.run(main())
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_a_thousand_branches_in_waves_leave_nothing_behind() -> None:
-    """What is left is looked for by the module's own watch: descriptors, threads, processes, directories."""
-    policy = Policy.load("confined-python").replace(branches=64)
-    with Sandbox(policy, spare=0) as sandbox, sandbox.session() as session:
-        session.run("import json\nx = list(range(1000))\nopen('f', 'w').close()").check()
-        held, descriptors = session._core.processes.pids(), len(os.listdir("/proc/self/fd"))
-        for wave in range(1000 // 64 + 1):
-            branches = session.branch(64)
-            assert [branch.run(f"x.append({wave})\nlen(x)").value for branch in branches] == [1001] * 64
-            for branch in branches:
-                branch.close()
-            assert repr(sandbox).endswith("1 session>")
-        # The copy of the state may have been made anew meanwhile.
-        assert len(session._core.processes.pids()) <= len(held) + 2
-        assert len(os.listdir("/proc/self/fd")) <= descriptors + 4
-        assert session.workspace is not None and os.listdir(os.path.dirname(session.workspace)) == ["w"]

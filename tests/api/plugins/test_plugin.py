@@ -18,7 +18,7 @@ import pytest
 
 from safeexec import AsyncSandbox, Handle, Opaque, PluginError, Policy, PolicyError, Sandbox, replay
 from safeexec.api.plugins.process import AHEAD
-from safeexec.api.plugins.source import MAX_SOURCE, define, read_manifest
+from safeexec.api.plugins.source import define, read_manifest
 from safeexec.engine.host.waiting import Core, drive
 from safeexec.toolkit.ready_made import limited
 
@@ -276,16 +276,6 @@ def test_a_directory_with_a_manifest(sandbox: Sandbox, tmp_path: Path) -> None:
 def test_a_manifest_that_is_none(manifest: str, message: str) -> None:
     with pytest.raises(PluginError, match=message):
         read_manifest(manifest)
-
-
-def test_a_source_that_is_none(tmp_path: Path) -> None:
-    for source in (tmp_path / "nowhere.py", "nowhere.py", tmp_path, {}, {"not a module": ""}, {"main": 3}, {3: ""}):
-        with pytest.raises(PluginError):
-            define(source, exports=None, name=None)  # type: ignore[arg-type]
-    with pytest.raises(PluginError, match="sources have more than 16 MiB"):
-        define({"main": "#" * (MAX_SOURCE + 1)}, exports=None, name=None)
-    with pytest.raises(PluginError, match="cannot be read: plugins/nowhere: No such file"):
-        define("plugins/nowhere", exports=None, name=None)
 
 
 class Nothing(Protocol):

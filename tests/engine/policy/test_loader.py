@@ -28,6 +28,8 @@ MISTAKES = [
     ("builtins: {ad: [print]}", "p.yaml:1:12: builtins.ad: unknown key; did you mean add?"),
     ("imports: {statistcs: all}", "p.yaml:1:11: imports.statistcs: no module of this name is installed; did you mean statistics?"),
     ("imports: {html.parsr: none}", "p.yaml:1:11: imports.html.parsr: html has no module of this name; did you mean parser?"),
+    ("extends: standard\nimports: {randm: none}", "p.yaml:2:11: imports.randm: no module of this name is installed; did you mean random?"),
+    ("extends: standard\nimports: {xml.etree.ElementTre: none}", "imports.xml.etree.ElementTre: xml.etree has no module of this name; did you mean ElementTree?"),
     ("imports: {math: some}", "p.yaml:1:11: imports.math: expected all or none, or a list of names, or a mapping with except, add, remove; found the text 'some'; a list of one name is [some]"),
     ("imports: {json: {remove: [loads]}}", "p.yaml:1:18: imports.json.remove: json is not inherited, so nothing can be removed; write except instead"),
     ("language: {constructs: {except: [wile]}}", "p.yaml:1:34: language.constructs.except[0]: no construct is called 'wile'; did you mean while?"),
@@ -104,6 +106,7 @@ def test_all_mistakes_are_reported_at_once():
         ("limits: {wall_seconds: 90, max_wall_seconds: x}", ["limits.max_wall_seconds"]),
         ("extends: [calculator]\nbuiltins: {remove: [print]}", ["extends"]),
         ("extends: calculator\nbuiltins: {remove: [open], ad: [print]}", ["builtins.ad"]),
+        ("extends: calculator\nbuiltins: {remove: [nosuch]}", ["builtins.remove[0]"]),
         ("extends: confined-python\nlanguage: {mode: strict}\nbuiltins: [print]", ["language.mode"]),
     ],
 )

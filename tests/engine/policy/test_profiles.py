@@ -132,20 +132,9 @@ def test_loading_a_shipped_profile_needs_no_yaml():
 
 def test_profiles_from_a_directory_of_the_environment(tmp_path, monkeypatch):
     (tmp_path / "mine.yaml").write_text("extends: calculator\nlimits: {threads: 3}\n")
-    with pytest.raises(PolicyError, match="no policy is called 'mine'"):
-        Policy.load("mine")
     monkeypatch.setenv("SAFEEXEC_POLICY_PATH", os.pathsep.join(["/nowhere", str(tmp_path)]))
     assert Policy.load("mine").limits.threads == 3
     assert Policy.profiles()["mine"] == tmp_path / "mine.yaml"
-
-
-def test_the_current_directory_is_never_searched(tmp_path, monkeypatch):
-    (tmp_path / "mine.yaml").write_text("extends: calculator\n")
-    (tmp_path / "calculator.yaml").write_text("limits: {memory_mb: 9999}\n")
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(PolicyError, match="no policy is called 'mine'"):
-        Policy.load("mine")
-    assert Policy.load("./mine.yaml").limits.memory_mb == 256
 
 
 def test_a_changed_file_is_loaded_again(tmp_path):
@@ -191,23 +180,26 @@ def test_a_profile_that_comes_into_the_search_is_seen(tmp_path, monkeypatch):
     assert Policy.load("child").limits.threads == 2
 
 
-def test_unknown_names_and_paths():
-    with pytest.raises(PolicyError, match="did you mean standard"):
-        Policy.load("standart")
-    with pytest.raises(PolicyError, match=r"there is no policy file /nowhere/x\.yaml"):
-        Policy.load("/nowhere/x.yaml")
-    with pytest.raises(PolicyError, match=r"/ is no file"):
-        Policy.load("/")
-
-
-def test_a_name_that_is_not_found_says_where_it_may_be(tmp_path, monkeypatch):
-    (tmp_path / "mine.yaml").write_text("extends: calculator\n")
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("standart", "did you mean standard"),
+        ("/nowhere/x.yaml", "there is no policy file /nowhere/x.yaml"),
+        ("/", "/ is no file"),
+        ("mine", "no policy is called 'mine'; the file here is ./mine.yaml"),
+        ("mine.json", "mine.json here is no policy: a policy is a file whose name ends in .yaml or .yml"),
+        ("yours", "SAFEEXEC_POLICY_PATH names /nowhere, which is no directory"),
+    ],
+)
+def test_a_name_that_is_not_found_says_where_it_may_be(tmp_path, monkeypatch, name, told):
+    """The current directory is never searched."""
+    for file in ("mine.yaml", "mine.json"):
+        (tmp_path / file).write_text("extends: calculator\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(PolicyError, match=r"no policy is called 'mine'; the file here is \./mine\.yaml"):
-        Policy.load("mine")
     monkeypatch.setenv("SAFEEXEC_POLICY_PATH", "/nowhere")
-    with pytest.raises(PolicyError, match="SAFEEXEC_POLICY_PATH names /nowhere, which is no directory"):
-        Policy.load("yours")
+    with pytest.raises(PolicyError, match=re.escape(told)):
+        Policy.load(name)
+    assert Policy.load("./mine.yaml").limits.memory_mb == 256
 
 
 def test_text_extends_a_name_and_no_path(tmp_path):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ import pytest
 from safeexec import SandboxError
 
 pytest.importorskip("starlette", reason="the server needs Starlette")
+from safeexec.servers.http import tenancy
 from safeexec.servers.http.grants import Grant
 from safeexec.servers.http.metrics import together
-from safeexec.servers.http.peers import Heard, Ledger, Peers, Told
+from safeexec.servers.http.peers import Ledger, Peers, Told
 from safeexec.servers.http.requests import RefusedRequest
 from safeexec.servers.http.tenancy import Tenancy
 from safeexec.servers.service import Service
@@ -21,13 +23,15 @@ from safeexec.servers.service import Service
 TOKEN = "a-token-of-the-tests"
 
 
-def replica(tell: Callable[[str, Told], Awaitable[Heard]], name: str = "a", **quotas: Any) -> tuple[Tenancy, Peers]:
+def replica(
+    tell: Callable[[str, Told], Awaitable[Mapping[str, Told]]], name: str = "a", **quotas: Any
+) -> tuple[Tenancy, Peers]:
     tenancy = Tenancy(Service("calculator", (), replica=name), {"one": Grant(token=TOKEN, **quotas)})
     return tenancy, Peers(name, tenancy, tell)
 
 
-def telling(ledger: Ledger) -> Callable[[str, Told], Awaitable[Heard]]:
-    async def tell(name: str, told: Told) -> Heard:
+def telling(ledger: Ledger) -> Callable[[str, Told], Awaitable[Mapping[str, Told]]]:
+    async def tell(name: str, told: Told) -> Mapping[str, Told]:
         return ledger.tell(name, told)
 
     return tell
@@ -73,11 +77,23 @@ async def test_what_is_used_anywhere_is_taken_from_one_bucket_and_nothing_is_tol
             a.tenants[0].count_request()
 
 
+async def test_a_new_replica_knows_what_is_left_and_not_what_was_used_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    tell = telling(Ledger())
+    a, to_a = replica(tell, cpu_seconds_per_hour=100)
+    a.tenants[0].use_cpu(250)
+    two_hours_later = monotonic() + 7200
+    monkeypatch.setattr(tenancy, "monotonic", lambda: two_hours_later)
+    a.tenants[0].check_cpu()
+    b, to_b = replica(tell, "b", cpu_seconds_per_hour=100)
+    await turns(to_a, to_b)
+    b.tenants[0].check_cpu()
+
+
 def test_without_the_ledger_each_counts_for_itself_and_tells_it_later() -> None:
     ledger = Ledger()
     reached = False
 
-    async def tell(name: str, told: Told) -> Heard:
+    async def tell(name: str, told: Told) -> Mapping[str, Told]:
         if not reached:
             raise SandboxError("it has died")
         return ledger.tell(name, told)

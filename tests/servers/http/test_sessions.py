@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from safeexec import SandboxError, connect
 from safeexec.servers.methods import METHODS
-from tests.servers.serving import Server, needs_server, serving, start
+from tests.servers.serving import JSON, Server, needs_server, serving, start
 
 pytestmark = needs_server
 BOB, EVE = "bob-has-a-token-of-his-own", "eve-has-a-token-of-her-own"
@@ -239,11 +239,6 @@ def test_the_description_has_every_method(described: dict[str, Any]) -> None:
     assert "session" not in run["properties"]
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=5,
-)
 NAMES = st.sampled_from(
     (
         *("source", "code", "policy", "files", "name", "n", "timeout", "stdin", "argv", "memory_mb", "args"),
@@ -308,8 +303,3 @@ def test_sessions_outlive_the_server(tmp_path: Path) -> None:
         assert there.stored() == []
         with pytest.raises(SandboxError, match="by restore"):
             there.session_for("ada", restore=tmp_path / "state")
-
-
-def test_without_a_store_nothing_is_stored(bob: httpx.Client) -> None:
-    answer = bob.post("/v1/sessions", json={"stored": "ada"})
-    assert "this server has no store" in answer.text

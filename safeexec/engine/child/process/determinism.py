@@ -178,29 +178,25 @@ def _clock_functions(clock: _Clock, real: Any) -> list[Callable[..., Any]]:
     def clock_gettime(clk_id: int, /) -> float:
         return clock_gettime_ns(clk_id) / 1e9
 
-    def at_some_time(name: str) -> Callable[..., Any]:
+    def at_some_time(name: str, before: int, default: Callable[[], Any]) -> Callable[..., Any]:
         function = getattr(real, name)
 
-        def convert(seconds: float | None = None, /) -> Any:
-            return function(now() if seconds is None else seconds)
+        def convert(*arguments: Any) -> Any:
+            given = len(arguments) > before and arguments[before] is not None
+            return function(*arguments) if given else function(*arguments[:before], default())
 
         convert.__name__ = name
         return convert
 
-    localtime, gmtime, ctime = map(at_some_time, ("localtime", "gmtime", "ctime"))
-
-    def asctime(*moment: Any) -> Any:
-        return real.asctime(*(moment or (localtime(),)))
-
-    def strftime(format: str, *moment: Any) -> Any:
-        return real.strftime(format, *(moment or (localtime(),)))
+    converters = [at_some_time(name, 0, now) for name in ("localtime", "gmtime", "ctime")]
+    converters += [at_some_time("asctime", 0, converters[0]), at_some_time("strftime", 1, converters[0])]
 
     def sleep(seconds: float, /) -> None:
         real.sleep(seconds)
         clock.advance(seconds)
 
     now.__name__ = "time"
-    return [now, time_ns, clock_gettime, clock_gettime_ns, localtime, gmtime, ctime, asctime, strftime, sleep]
+    return [now, time_ns, clock_gettime, clock_gettime_ns, sleep, *converters]
 
 
 def _counter_functions(clock: _Clock) -> list[Callable[..., Any]]:
@@ -217,7 +213,7 @@ def _counter_functions(clock: _Clock) -> list[Callable[..., Any]]:
 def _install_dates(clock: _Clock) -> None:
     """Replace `datetime.now`, `datetime.utcnow` and `date.today` in the real classes.
 
-    They are written into the dict of the C type, which has no other door: so `datetime` stays the very class that
+    They are written into the dict of the C type, which has no other way in: so `datetime` stays the very class that
     libraries hold, and its objects, subclasses, pickles and representations are the ordinary ones.
     """
     from datetime import UTC, date, datetime

@@ -54,21 +54,21 @@ def try_everything(memory_bytes: int, processes: int) -> list[Mechanism]:
 
 
 def _tried(name: str, acts: Sequence[_Act]) -> Mechanism:
-    held, told = True, []
+    held, findings = True, []
     for what, act in acts:
         try:
             act()
         except OSError as error:
-            told.append(f"{what} was refused ({errno.errorcode.get(error.errno or 0, error.errno)})")
+            findings.append(f"{what} was refused ({errno.errorcode.get(error.errno or 0, error.errno)})")
         except MemoryError:
-            told.append(f"{what} was refused")
+            findings.append(f"{what} was refused")
         except Exception as error:
             held = False
-            told.append(f"{what}: the attempt itself failed: {type(error).__name__}: {error}")
+            findings.append(f"{what}: the attempt itself failed: {type(error).__name__}: {error}")
         else:
             held = False
-            told.append(f"{what} WORKED")
-    return Mechanism(name, held, f"tried: {', '.join(told)}")
+            findings.append(f"{what} WORKED")
+    return Mechanism(name, held, f"tried: {', '.join(findings)}")
 
 
 def _start_program() -> None:

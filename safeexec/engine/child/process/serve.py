@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import _thread
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import msgspec
@@ -144,7 +144,8 @@ class Server:
         tools = self.tools
         tools.is_open = kind in _STEPS
         if kind is m.Execute and (request.stdin or request.argv is not None or request.shows):
-            answer = self._unusual_step(request, stdin)
+            with self._given(request, stdin):  # no function: a repeated step finds the stack as deep
+                answer = self._do(request)
         else:
             answer = self._do(request)
         if tools.names:
@@ -243,7 +244,7 @@ class Server:
 
     def _copy_onto(self, control: int | None) -> str | None:
         """Make a checkpoint that freezes on `control`. Returns an empty text, or why there is none: then the end of the
-        socket tells that, too. None in a runner that was resumed from the copy: it has been woken.
+        socket tells that, too. None in a runner that was resumed from the copy.
         """
         if _thread._count():
             problem = "a guest thread is alive, and a checkpoint can carry one thread only"
@@ -324,8 +325,9 @@ class Server:
         if self._may_tell():
             self.link.send(m.Shown(display, self.guest.streams.position()))
 
-    def _unusual_step(self, request: m.Execute, stdin: int | None) -> msgspec.Struct:
-        """Run a step that has something to read, or arguments, or whose displays are sent as they come."""
+    @contextlib.contextmanager
+    def _given(self, request: m.Execute, stdin: int | None) -> Iterator[None]:
+        """Give a step something to read, or arguments; or let its displays be sent as they come."""
         given = self.guest.input
         file = program_file(request.argv, self.guest.language.plan.workspace != "none")
         namespace = self.guest.namespace
@@ -336,7 +338,7 @@ class Server:
             self.guest.displays.tell = self._shown
         try:
             given.begin(stdin, request.argv)
-            return self._do(request)
+            yield
         finally:
             given.end()
             if file and namespace.get("__file__") is file:

@@ -247,8 +247,8 @@ def dump(file: Any, names: list[str], namespace: dict[str, Any], own: Mapping[tu
     reason = attempt(list(sizes), file)
     if reason:
         largest = sorted(sizes, key=lambda name: sizes[name], reverse=True)[:3]
-        told = ", ".join(f"{name} ({sizes[name] >> 20} MiB)" for name in largest)
-        raise pickle.PicklingError(f"{reason}; the largest variables: {told}")
+        listed = ", ".join(f"{name} ({sizes[name] >> 20} MiB)" for name in largest)
+        raise pickle.PicklingError(f"{reason}; the largest variables: {listed}")
     return failed
 
 
@@ -268,8 +268,8 @@ class _Sink(io.RawIOBase):
 
 def problem(error: BaseException, length: int = 500) -> str:
     """Return an exception in one line that any message can carry."""
-    told = f"{type(error).__name__}: {error}".removesuffix(": ")[:length]
-    return told.encode("utf-8", "backslashreplace").decode()[: m.PROBLEM_CHARACTERS]
+    text = f"{type(error).__name__}: {error}".removesuffix(": ")[:length]
+    return text.encode("utf-8", "backslashreplace").decode()[: m.PROBLEM_CHARACTERS]
 
 
 def libraries() -> dict[str, str]:

@@ -80,16 +80,11 @@ def is_of_known(thing: Any) -> bool:
 
 
 def is_of_library(kind: type) -> bool:
-    """Tell whether a class is one that its module has under its name, or the interpreter's own."""
+    """Tell whether a class is of a module that is loaded, and not of the program, or is the interpreter's own."""
     module = kind.__dict__.get("__module__") if type(kind.__dict__.get("__module__")) is str else kind.__module__
     if module == "__main__":
         return False
-    if not kind.__flags__ & HEAP_TYPE:
-        return True
-    found: Any = sys.modules.get(module) if type(module) is str else None
-    for part in kind.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found is kind or (type(module) is str and module != "__main__" and module in sys.modules)
+    return not kind.__flags__ & HEAP_TYPE or (type(module) is str and module in sys.modules)
 
 
 def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def report(
     filename, position = _place(exc, frames, lines, sources)
     message = _not_imported(exc) or tracebacks.message_of(exc)
     text = _text_or_empty(lambda: tracebacks.TracebackFormatter(sources, left_out).format(exc))
-    hint = _told(exc, "hint")
+    hint = _said_on(exc, "hint")
     if hint is None:
         facts = {
             "sources": sources,
@@ -91,7 +91,7 @@ def report(
             "workspace_files": workspace_files or list,
         }
         hint = _text_or_empty(lambda: _hint(exc, message, frames, lines, shadowed, facts))
-    kind, rule = class_name(type(exc)), _told(exc, "rule")
+    kind, rule = class_name(type(exc)), _said_on(exc, "rule")
     if (refusal := explain(exc)) is not None:
         last_line = f"{kind}: {message}\n"
         message, rule, hint = refusal
@@ -129,7 +129,7 @@ def _not_imported(exc: BaseException) -> str:
     return f"{exc.obj.__name__}.{exc.name} is a module that has not been imported" if found is not None else ""
 
 
-def _told(exc: BaseException, name: str) -> str | None:
+def _said_on(exc: BaseException, name: str) -> str | None:
     """Return what whoever raised the exception wrote onto it: the ``rule`` that refused, a ``hint``. None: nothing; an
     empty hint: none is to be looked for.
     """

@@ -124,8 +124,8 @@ class Log:
         if text and not text[0] and not text[:EMPTY_BYTES].strip(b"\0"):
             fenced = mark(0) + text
             self._map[: len(fenced)] = fenced
-        told = not (self.elsewhere or self.memory is not self._second or self._raw or self.memory[self.watched])
-        return text if told else None
+        is_known = not (self.elsewhere or self.memory is not self._second or self._raw or self.memory[self.watched])
+        return text if is_known else None
 
     def position(self) -> tuple[int, int]:
         """Return where each of the two areas ends by now. Raises OSError where descriptor 1 is no file."""

@@ -271,22 +271,18 @@ class LoadedPlugin:
 
     def _await(self, value: Any) -> Any:
         """Run a coroutine to its end: on an event loop where the policy opens asyncio, else as far as it needs none."""
-        plan = self._guest.language.plan
-        if module_access("asyncio", plan).allowed:
-            import asyncio
+        from safeexec.common.coroutines import at_once
 
-            async def main() -> Any:
-                return await value
+        async def main() -> Any:
+            return await value
+
+        if module_access("asyncio", self._guest.language.plan).allowed:
+            import asyncio
 
             with asyncio.Runner() as runner:
                 return runner.run(main())
-        steps = value.__await__()
-        try:
-            while next(steps) is None:
-                pass
-        except StopIteration as stop:
-            return stop.value
-        raise RuntimeError("this coroutine needs an event loop, and the policy does not open asyncio")
+        needs_loop = RuntimeError("this coroutine needs an event loop, and the policy does not open asyncio")
+        return at_once(main(), needs_loop)
 
     def _collected(self, items: Any) -> Iterator[Any]:
         while True:

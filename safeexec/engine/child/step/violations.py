@@ -190,11 +190,10 @@ def _explain_errno(error: BaseException) -> KernelRefusal | None:
         path = path or _path_in(_text(error))  # pyarrow writes it into its words
         if path is not None:
             return _explain_path(path)
-        # A socket is answered so, where the C library goes on after nothing else.
-        return of_call("socket") if noted == "socket" or _group_of_frame(error) == "network" else None
-    # What looks up a name says in its own words that it could not.
-    is_lookup = type(error).__name__ == "gaierror"
-    return of_call("socket") if is_lookup and (noted == "socket" or _group_of_frame(error) == "network") else None
+    elif type(error).__name__ != "gaierror":
+        return None
+    # A socket is answered so, where the C library goes on after nothing else. What looks up a name has its own words.
+    return of_call("socket") if noted == "socket" or _group_of_frame(error) == "network" else None
 
 
 def _of_frame(error: BaseException, path: str | None) -> KernelRefusal:

@@ -85,9 +85,9 @@ class RepeatedWarnings:
 
     def end(self) -> None:
         """Write how often each came again, and forget them."""
-        told = [(count - 1, "time", text) for text, count in self.counts.items()]
-        told += [(kinds - ALIKE, "text", str(place)) for place, kinds in self._places.items()]
-        for count, what, of in told:
+        repeated = [(count - 1, "time", text) for text, count in self.counts.items()]
+        repeated += [(kinds - ALIKE, "text", str(place)) for place, kinds in self._places.items()]
+        for count, what, of in repeated:
             if count > 0:
                 line = shorten(of.partition("\n")[0], _SHOWN)
                 try:

@@ -26,7 +26,7 @@ def from_file(
 ) -> Core[SessionCore]:
     """Return the session that `begin` opens, in the state of a file. `policy` is that of the sandbox; `record` is
     called with the session and its state, from which on it is to be recorded; the rest is told by
-    `SandboxCore._restored`.
+    `SandboxCore.restore`.
     """
     saved = yield Work(partial(state_file.read, path, policy.limits))
     try:

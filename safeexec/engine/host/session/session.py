@@ -557,10 +557,8 @@ class SessionCore:
         return self._told(text, Result(outcome="rejected", error=refusal, step=self.step))
 
     def _told(self, source: bytes, result: Result) -> Result:
-        """Return the result of a step, with what happened before it, after the observer has seen it."""
-        self.told_cpu += result.usage.cpu_ms / 1000
-        if self.supervisor.notes_next:
-            result = self._with_earlier_notes(result)
+        """Return the result of a step as its caller is told it, after the observer has seen it."""
+        result = self._with_earlier_notes(result)
         if (observer := self.sandbox.observer) is not None:
             observer.step_done(self, source, result)
         return result
@@ -579,8 +577,11 @@ class SessionCore:
         return result
 
     def _with_earlier_notes(self, result: Result) -> Result:
-        """Return the result with what happened before the step, while nobody used the session."""
-        notes, self.supervisor.notes_next = self.supervisor.notes_next, []
+        """Return the result, whose figures are told now, with what happened while nobody used the session."""
+        self.told_cpu += result.usage.cpu_ms / 1000
+        if not (notes := self.supervisor.notes_next):
+            return result
+        self.supervisor.notes_next = []
         return replace(result, notes=(*notes, *result.notes))
 
     @exclusive
@@ -609,9 +610,7 @@ class SessionCore:
         self.step += 1
         self.supervisor.sources.last = ""
         request = make(self.step)
-        result = yield from self._act(request, self.step, limit, atomic=False)
-        if self.supervisor.notes_next:
-            result = self._with_earlier_notes(result)
+        result = self._with_earlier_notes((yield from self._act(request, self.step, limit, atomic=False)))
         if (observer := self.sandbox.observer) is not None and type(request) is m.Invoke:
             observer.step_done(self, self.code, result, call=request.path)
         return result

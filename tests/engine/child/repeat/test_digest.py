@@ -40,14 +40,11 @@ big = 10 ** 20_000
 """
 CHANGES = [
     "around[5]['k'][1].add(9)",
-    "around[6].append(2)",
-    "around[7]['b'] = 1",
     "slotted.b = 2",
     "point.more[0].x = 3",
     "inner = make(6)",
     "make.note = 1",
     "next(g)",
-    "error = ValueError('bad', 4)",
     "Point.kind = 'p'",
     "big *= 10 ** 20",
     "del point",
@@ -63,18 +60,15 @@ def number(*sources: str) -> int:
 
 
 def test_the_same_for_what_came_about_in_the_same_way() -> None:
-    assert number(PROGRAM) == number(PROGRAM) != 0
+    before = number(PROGRAM)
+    assert number(PROGRAM) == before != 0
+    random.random()
+    assert number(PROGRAM) != before, "the state of `random` counts"
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_another_one_for_what_differs(change: str) -> None:
     assert number(PROGRAM, change) == number(PROGRAM, change) != number(PROGRAM)
-
-
-def test_the_state_of_random_counts() -> None:
-    before = number("x = 1")
-    random.random()
-    assert number("x = 1") != before
 
 
 @pytest.mark.modules("numpy")

@@ -130,16 +130,11 @@ def test_what_is_no_state_is_refused_at_once(sandbox: Sandbox, tmp_path: pathlib
     (tmp_path / "empty").touch()
     with open(tmp_path / "zeros", "wb") as file:
         file.truncate(10 << 30)
-    header = state_file.Header(policy="p", digest="d", python="3", payload_bytes=10 << 30)
-    encoded = msgspec.msgpack.encode(header)
-    with open(tmp_path / "huge", "wb") as file:
-        file.write(state_file.MAGIC + len(encoded).to_bytes(8, "little") + encoded)
-        file.truncate(file.tell() + (10 << 30) + 32)
-    header = state_file.Header(policy="p", digest="d", python="3", files=[("f", 10 << 30)])
-    encoded = msgspec.msgpack.encode(header)
-    with open(tmp_path / "files", "wb") as file:
-        file.write(state_file.MAGIC + len(encoded).to_bytes(8, "little") + encoded)
-        file.truncate(file.tell() + (10 << 30) + 32)
+    for name, said in {"huge": {"payload_bytes": 10 << 30}, "files": {"files": [("f", 10 << 30)]}}.items():
+        encoded = msgspec.msgpack.encode({"policy": "p", "digest": "d", "python": "3", **said})
+        with open(tmp_path / name, "wb") as file:
+            file.write(state_file.MAGIC + len(encoded).to_bytes(8, "little") + encoded)
+            file.truncate(file.tell() + (10 << 30) + 32)
     before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, monotonic()
     for name, told in {
         "fifo": "no regular file",

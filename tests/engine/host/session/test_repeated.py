@@ -227,6 +227,14 @@ def test_what_is_hard_to_do_once_more_comes_out_the_same(sandbox: Sandbox, steps
             check_repeated(session, f"step {number}")
 
 
+def test_a_step_whose_displays_were_sent_finds_the_stack_as_deep(sandbox: Sandbox) -> None:
+    source = "def f(n):\n    try:\n        return f(n + 1)\n    except RecursionError:\n        return n\nx = f(0)"
+    with sandbox.session() as session:
+        session.run(source, on_display=lambda display: None).check()
+        assert depth(session) == 1
+        check_repeated(session, "a step with a listener")
+
+
 COPIED = {
     "a clock": ["import time", "t = time.time()"],
     "a clock that was stored": ["import time\nclock = time.time", "clock()"],

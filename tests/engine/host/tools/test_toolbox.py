@@ -63,7 +63,7 @@ def session() -> Any:
     def echo(*values: Any, **named: Any) -> Any:
         return (*values, named) if named else values
 
-    async def later(number: int) -> int:
+    async def later(number: Annotated[int, Meta(le=10)]) -> int:
         return number + 1
 
     def order(order: Order) -> Order:
@@ -119,7 +119,10 @@ class HostTrouble(Exception):
             "echo(1, len)",
             "TypeError: echo() argument 'values': a tool cannot call back into the sandbox; pass data, not a function",
         ),
+        ("later(11)", "TypeError: later() argument 'number': expected int, got int 11: number must be int <= 10"),
         ("echo(key=lambda: 1)", "TypeError: echo() argument 'key': a tool cannot call back into the sandbox"),
+        ("echo({'a': [(1, print)]})", "TypeError: echo() inside an argument: a tool cannot call back into the sandbox"),
+        ("echo([[object()]])", "TypeError: echo() inside an argument: a value of type object cannot cross"),
         (
             "echo(object())",
             "TypeError: echo() argument 'values': a value of type object cannot cross to the host; pass ",
@@ -222,15 +225,6 @@ def _bare(signature: str) -> str:
     return signature.replace("'", "").replace('"', "")
 
 
-def test_constraints_of_annotated_hints_hold() -> None:
-    def order(quantity: Annotated[int, Meta(ge=1, le=10)]) -> int:
-        return quantity
-
-    with Sandbox("calculator", tools=[order], spare=0) as sandbox, sandbox.session() as session:
-        assert session.run("order(10)").value == 10
-        assert "quantity must be int <= 10" in told(session, "order(11)")
-
-
 @pytest.mark.parametrize(
     ("tools", "message"),
     [
@@ -264,12 +258,13 @@ def test_the_policy_chooses_the_tools() -> None:
         Sandbox(policy, tools={"later": price})
 
 
-def test_the_budget_of_calls_is_per_step() -> None:
+def test_the_budget_of_calls_is_per_step_and_calls_beyond_it_are_told_once() -> None:
     policy = Policy.load("standard").replace(tools={"max_calls": 3})
+    source = "for _ in range(50):\n    try: price('a')\n    except PermissionError as error: last = error\nraise last"
     with Sandbox(policy, tools=[price], spare=0) as sandbox, sandbox.session() as session:
         assert session.run("[price('a') for _ in range(3)]").ok
-        result = session.run("for _ in range(4): price('a')")
-        assert (result.error.type, len(result.tool_calls)) == ("PermissionError", 4)
+        result = session.run(source)
+        assert result.error.type == "PermissionError"
         assert "more than 3 tool calls in one step (tools.max_calls)" in result.error.message
         assert [record.outcome for record in result.tool_calls] == ["ok", "ok", "ok", "refused"]
 

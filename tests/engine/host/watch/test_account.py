@@ -202,17 +202,22 @@ def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(
     assert scene.outcome(0.25) == "cpu" and scene.session.ended == {child}
 
 
-def test_who_is_gone_or_removed_is_looked_at_no_more(scene: Scene) -> None:
-    other = ScriptedSubject(scene.machine, scene.machine.leader(), scene.runner, Limits())
+def test_who_is_gone_or_removed_is_looked_at_no_more(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: set[int] = set()
+    monkeypatch.setattr(scene.machine, "cpu_seconds", lambda pid: looked_at.add(pid) or 0.0)
+    leader = scene.machine.leader()
+    other = ScriptedSubject(scene.machine, leader, leader, Limits())
     scene.accountant.enter(other)
     scene.look()
-    assert len(scene.accountant._census.lineages) == 2
+    assert looked_at == {scene.runner, leader}
     del other
+    looked_at.clear()
     scene.look()
-    assert len(scene.accountant._census.lineages) == 1
+    assert looked_at == {scene.runner}
     scene.accountant.remove(scene.session)
+    looked_at.clear()
     scene.look()
-    assert not scene.accountant._census.lineages
+    assert not looked_at
 
 
 def test_a_session_that_cannot_be_looked_after_is_ended(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from time import monotonic
 
 import pytest
 
 from safeexec import Policy, Sandbox, Session, WorkspaceError
 from safeexec.engine.host.watch.watched import RESTLESS_LOOKS, Resting
-from tests.footprint import until
+from tests.footprint import pause, until
 
 PATIENCE = 60.0
 FORGED = """\
@@ -54,6 +55,19 @@ def test_threads_that_a_step_leaves_go_on_and_count(session: Session) -> None:
     before = session.untold_cpu
     until(lambda: session.untold_cpu > before + 2.0)
     assert session.run("threading.active_count()").value == 2
+
+
+@pytest.mark.modules("duckdb", "pandas")
+def test_what_the_result_of_a_query_tells_is_not_charged_once_more(session: Session) -> None:
+    session.run("1").check()
+    before = session.untold_cpu
+    query = "select sum(hash(a.range + b.range)) as s from range(100000) a, range(2000) b"
+    used = session.sql(query, timeout=60).check().usage.cpu_ms / 1000
+    assert used > 0.3
+    deadline = monotonic() + 1.0  # its processes are looked at each quarter of a second
+    while monotonic() < deadline:
+        assert session.untold_cpu - before < used / 2
+        pause()
 
 
 def test_a_process_that_waits_is_left_alone() -> None:
