@@ -103,7 +103,7 @@ class AgentLimits:
     empty_replies: int = 3
     """So many replies in a row with neither code nor an answer end the run."""
     context_tokens: int = 60_000
-    """Of one prompt: in a longer one old observations are shortened, then old entries left out."""
+    """The most tokens of one prompt: in a longer one old observations are shortened, then old entries left out."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():

@@ -343,7 +343,7 @@ class Repeat(msgspec.Struct, tag="repeat", array_like=True):
 
     entries: list[JournalEntry]
     entropy: bytes = b""
-    """Of the session's first child, where this is another one: what its random numbers come from."""
+    """What the random numbers of the session's first child come from, where this is another one."""
     digest: int = 0
     """The number that the variables must come to, as `Names` has told it; 0: not known."""
 
@@ -427,9 +427,9 @@ class Ready(msgspec.Struct, tag="ready", array_like=True):
     notes: _Notes = []
     """The parts that could not be carried over."""
     names: Annotated[list[_Name], _FEW] = []
-    """Of a resumed runner: its first variables, without those of longer names."""
+    """For a resumed runner, its first variables, without those of longer names."""
     entropy: Annotated[bytes, msgspec.Meta(max_length=ENTROPY_BYTES)] = b""
-    """Of a child: what its generators of random numbers are seeded with."""
+    """For a new child, what its generators of random numbers are seeded with."""
 
 
 class Exited(msgspec.Struct, tag="exited", array_like=True):
@@ -473,7 +473,7 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     exit_status: Annotated[int, msgspec.Meta(ge=0, le=255)] | None = None
     """The status with which the program ended itself (SystemExit); None when it ran to its end, or was ended."""
     frames: Annotated[list[FrameData], msgspec.Meta(max_length=FRAMES)] = []
-    """Of an error, where that was asked for, the outermost first."""
+    """The functions that were running at an error, where that was asked for, the outermost first."""
     threads: bool = False
     """True if threads ran in it."""
     due: bool = True

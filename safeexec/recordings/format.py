@@ -45,7 +45,7 @@ class Value(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     size: Number = 0
     """Bytes of the data, left out or not."""
     sha256: str = ""
-    """Of data that is left out because it is large."""
+    """The hash of data that is left out because it is large."""
 
 
 class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -33,9 +33,9 @@ class StoreOptions(Struct, frozen=True, kw_only=True):
     tenant: str = "default"
     """Whose sessions these are: the labels of one tenant are not those of another."""
     session_mb: int = 256
-    """Of one session, MiB. Its older parts go first; a step that has no room then is not done."""
+    """The most MiB of one session. Its older parts go first; a step that has no room then is not done."""
     tenant_mb: int | None = None
-    """Of all sessions of the tenant, MiB."""
+    """The most MiB of all sessions of the tenant."""
     keep_days: float | None = None
     """How long a session is kept that nobody uses."""
 

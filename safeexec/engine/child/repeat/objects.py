@@ -24,7 +24,7 @@ MOST = 3000
 ATOMS: Final = frozenset({int, float, bool, complex, str, bytes, type(None), type(...), CodeType})
 """Types whose instances hold no other object that matters."""
 _looked_at: dict[str, tuple[list[int], frozenset[str], list[str]]] = {}
-"""Of each module: the identities of its contents, the attributes that lead out of it, and the modules that it has."""
+"""For each module, the identities of its contents, the attributes that lead out of it, and the modules that it has."""
 
 
 def computes(name: str) -> bool:

@@ -35,7 +35,7 @@ MESSAGE_BYTES = 20_000
 """The most bytes of a message, a hint or a line of source; four times as much of the repr of a value."""
 TRACEBACK_BYTES = 60_000
 NAMES = 1000
-"""Of each list that a child sends: names, errors, displays."""
+"""The most items of a list that a child sends: names, errors, displays."""
 LINE_CHARACTERS = 1000
 """The most characters of a rule of the policy, and of the source line of which a hint is made."""
 _NO_CHANGES = Changes()
