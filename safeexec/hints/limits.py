@@ -51,7 +51,7 @@ def _cause(source_line: str) -> str:
     line = source_line.strip()
     if line.startswith("while"):
         return "make sure that the condition of the `while` loop becomes false, and count the rounds."
-    if re.match(r"import\b|from\s+\S+\s+import\b", line):
+    if re.fullmatch(r"(?:import\b|from\s+\S+\s+import\b)[^;]*;?", line):
         return "a large library takes long to import: import it in a step of its own with a longer `timeout`, or have the host import it in a template."
     if "sleep(" in line:
         return "leave the `sleep` out; there is nothing to wait for."

@@ -50,7 +50,9 @@ def make_builtins(rules: Rules, importer: Callable[..., Any]) -> dict[str, Any]:
             guard.__doc__ = getattr(getattr(builtins, name, None), "__doc__", guard.__doc__)
         if name in given or name in names.GUARD_NAMES:
             table[name] = guard
-    table["input"] = table.get("input", _no_input(rules))
+    table.setdefault("input", _no(rules, "input", "input() is refused: this step has no standard input"))
+    # C code finds it here, and fails without a word where it is not: `numpy.fromfile`.
+    table.setdefault("open", _no(rules, "open"))
     table["__build_class__"] = builtins.__build_class__
     table["__import__"] = importer
     if "__lazy_import__" in vars(builtins):  # since CPython 3.15; it asks `__import__` where the name is first used
@@ -126,11 +128,14 @@ def refusal(rules: Rules, kind: str, name: str, message: str = "") -> Any:
     return found
 
 
-def _no_input(rules: Rules) -> Callable[..., str]:
-    def input(prompt: object = "", /) -> str:
-        raise refusal(rules, "builtin", "input", "input() is refused: this step has no standard input")
+def _no(rules: Rules, name: str, message: str = "") -> Callable[..., Any]:
+    """Return what stands for a builtin that the policy does not give, where code calls it unseen."""
 
-    return input
+    def no(*args: object, **kwargs: object) -> Any:
+        raise refusal(rules, "builtin", name, message)
+
+    no.__name__ = no.__qualname__ = name
+    return no
 
 
 def _attribute_guards(rules: Rules) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class DisplayHandle:
 def display(*objs, include=None, exclude=None, metadata=None, transient=None, display_id=None, raw=False, clear=False,
             **kwargs):
     if display_id is None:
-        _show(*objs, include=include or (), clear=clear, raw=raw)
+        _show(*objs, clear=clear, raw=raw)
         return None
     if clear:
         clear_output()
@@ -175,8 +175,17 @@ class Image(DisplayObject):
         return {f"image/{self.format}": self.data, 'text/html': html}
 """
 
+_SHELL: Final = """
+version_info = 9, 0, 0, ""
+__version__ = "9.0.0"
+
+def get_ipython():
+    return None
+"""
+"""Libraries compare the version before they ask for the shell: matplotlib does with each figure."""
+
 SOURCES: Final = {
-    "IPython": "def get_ipython():\n    return None\n",
+    "IPython": _SHELL,
     "IPython.core": "pass\n",
     "IPython.core.display": f"from IPython.display import {', '.join(_SHOWN.split())}\n",
     "IPython.display": _DISPLAY,

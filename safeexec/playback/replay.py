@@ -189,7 +189,8 @@ class Replay:
         try:
             return self._files[name] if name in self._files else bytes_of(content)
         except ValueError as error:
-            raise RecordingError(f"the file {name[:200]!r} is needed: {error} (--file NAME=PATH gives it)") from None
+            given = "files={name: path} or --file NAME=PATH"
+            raise RecordingError(f"the file {name[:200]!r} is needed: {error} ({given} gives it)") from None
 
     def begin(self, given: str | os.PathLike[str] | None) -> None:
         """Open the first session. `given`: the state that it goes on from, if not the recorded one."""
@@ -206,7 +207,7 @@ class Replay:
             data = bytes_of(recorded)
         except ValueError as error:
             raise RecordingError(
-                f"the state that the session goes on from is needed: {error} (--state gives it)"
+                f"the state that the session goes on from is needed: {error} (state= or --state gives it)"
             ) from None
         with NamedTemporaryFile(prefix="safeexec-state-") as file:
             file.write(data)
@@ -415,7 +416,8 @@ class Replay:
         try:
             return value_of(value)
         except ValueError as error:
-            raise RecordingError(f"the value of {name!r} is needed: {error} (--set {name}=… gives it)") from None
+            given = f"set={{{name!r}: …}} or --set {name}=…"
+            raise RecordingError(f"the value of {name!r} is needed: {error} ({given} gives it)") from None
 
     def _take(self, session: Session, begun: form.Begun, recorded: form.Ended) -> None:
         """Take a step that was stopped as recorded: the session is where it was, unless more was lost."""
@@ -517,8 +519,11 @@ class Replay:
     def _cause(self, record: form.Operation, result: Result | None) -> str:
         """Return the likeliest reason, the surest first."""
         heading, error = self.recording.heading, None if result is None else result.error
+        chance = ""
+        if self.policy.determinism is None and result is not None:
+            chance = "the policy has no `determinism`: random numbers, the clock and the order of sets differ"
         if self._changed:
-            return f"because {self._changed}"
+            return f"because {self._changed}" + (chance and f", or by chance: {chance}")
         if threads := self._threads.get(record.session):
             return f"threads ran in {threads}, which ended otherwise than recorded"
         if self._other and error is not None and error.rule:
@@ -535,8 +540,7 @@ class Replay:
             had, have = (", ".join(f"{name} {of.get(name, 'none')}" for name in names) for of in (moved, here))
             return f"it was recorded with {had}, and here is {have}"
         other = f"because of the policy {self.policy.name!r}" if self._other else ""
-        if self.policy.determinism is None and result is not None:
-            chance = "the policy has no `determinism`: random numbers, the clock and the order of sets differ"
+        if chance:
             return f"{other}, or by chance: {chance}" if other else chance
         if other:
             return other

@@ -147,6 +147,8 @@ class RecordedSandbox(SandboxCore):
                 raise SessionClosed(f"there is no session of {label!r} in the store; it may have been removed")
             if left is None:
                 session = yield from self._begin_stored(label, state, tightened, durable)
+                if unread := recovery.names(held):
+                    session.supervisor.notes_next.append(recovery.cannot_be_read(unread, "begins anew"))
                 return session
             given = {name: tightened.pop(name) for name in AT_THE_BEGINNING if name in tightened}
             session = RecordedSession(self, self._tightened.of(tightened))

@@ -162,7 +162,9 @@ class Judge:
         if _is_module(head) or head in self.plan.imports:
             return self._dotted(word)
         if dot:
-            return self._attribute(rest.rpartition(".")[2])
+            answer = self._attribute(rest.rpartition(".")[2])
+            reason = f"Python has no module {head}: it is taken for a variable of the program"
+            return msgspec.structs.replace(answer, reason=reason) if answer.allowed else answer
         if _is_system_call(word):
             return self._system_call(word)
         if word.startswith("_") or word in self.plan.refused_attributes or word in REFUSED_ATTRIBUTES:

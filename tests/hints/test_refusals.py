@@ -144,6 +144,8 @@ def test_limit_hint() -> None:
     assert "repetition" in (limit_hint("timeout", source_line="m = re.match(r'(a+)+$', text)") or "")
     assert "digits" in (limit_hint("timeout", source_line="x = 9 ** 9 ** 9") or "")
     assert "digits" not in (limit_hint("timeout", source_line="total += x ** 2") or "")
+    assert "import it in a step" in (limit_hint("timeout", source_line="import numpy as np, pandas") or "")
+    assert "digits" in (limit_hint("timeout", source_line="import math; math.factorial(10**7)") or "")
     assert "5 s of CPU" in (limit_hint("cpu", limits) or "")
     assert "4 KiB" in (limit_hint("output", limits) or "")
     assert limit_hint("ok") is None

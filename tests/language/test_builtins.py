@@ -139,6 +139,15 @@ def test_a_builtin_that_the_policy_leaves_out(guest: Run) -> None:
     assert run("def open(x): return x\nopen(1)") == 1
 
 
+@pytest.mark.profile("mathematics")
+@pytest.mark.modules("numpy")
+@pytest.mark.parametrize("call", ["numpy.fromfile('x')", "numpy.zeros(2).tofile('x')"])
+def test_c_code_that_opens_a_file_is_refused_in_words(session: Session, call: str) -> None:
+    error = session.run(f"import numpy\n{call}").error
+    assert error is not None and error.message == "builtin 'open' is refused"
+    assert error.rule and error.hint
+
+
 def test_input_says_that_there_is_none() -> None:
     run = make_guest(builtins=frozenset(dir(builtins)) - {"input"})
     with pytest.raises(NameError, match="no standard input"):

@@ -581,7 +581,7 @@ def test_what_was_redacted_is_given_anew(record: Record) -> None:
         session.run("print(secret)\nlen(secret)")
 
     path = record(act, redact=["secret"])
-    with pytest.raises(RecordingError, match=r"the value of 'secret' is needed: .* redacted \(--set secret="):
+    with pytest.raises(RecordingError, match=r"'secret' is needed: .* redacted \(set=\{'secret': …\} or --set secret="):
         replay(path, trust=True)
     with replay(path, trust=True, set={"secret": "another-secret!"}) as replayed:
         assert replayed.difference is None
@@ -822,3 +822,5 @@ def test_without_determinism_that_is_the_cause_or_the_policy(tmp_path: Path) -> 
         assert "the policy has no `determinism`" in str(replayed.difference)
     with replay(path, policy=Policy.load("standard").replace(memory_mb=300)) as replayed:
         assert "because of the policy 'standard', or by chance: the policy has no" in replayed.difference.cause
+    with replay(path, set={"unused": 1}) as replayed:
+        assert "because unused was set, or by chance: the policy has no" in replayed.difference.cause

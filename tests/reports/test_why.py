@@ -521,5 +521,7 @@ def test_why_takes_the_paths_that_check_and_diff_write(tmp_path: Path) -> None:
 
 
 def test_a_name_that_nobody_knows_may_be_meant_as_a_library() -> None:
+    answer = Policy.load("calculator").why("nosuch_module.read")
+    assert answer.allowed and "Python has no module nosuch_module" in answer.reason
     answer = Policy.load("calculator").why("pint")
     assert answer.allowed and "`import pint` would be refused" in answer.reason

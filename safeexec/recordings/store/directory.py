@@ -108,9 +108,9 @@ class DirectoryStore:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                _, _, who = os.pread(lock, 300, 0).partition(b" ")
+                _, _, who = os.pread(lock, 300, 0).decode("utf-8", "replace").strip().partition(" ")
                 raise SessionTaken(
-                    f"the session {label!r} is open elsewhere: {one_line(who.decode('utf-8', 'replace'), 200)}; "
+                    f"the session {label!r} is open elsewhere: {one_line(who, 200)}; "
                     "close it there, or end that process"
                 ) from None
             if os.fstat(lock).st_nlink == 0:

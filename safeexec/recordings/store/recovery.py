@@ -68,37 +68,39 @@ class Left(Struct):
 
     part: int
     heading: form.Heading
-    lines: int
-    size: int
+    lines: int = 0
+    size: int = 0
     """Of the part: its whole lines, and their bytes."""
-    doings: list[Doing]
+    doings: list[Doing] = []
     """What leads from the state of the heading to the newest one that can be had."""
-    step: int
+    step: int = 0
     """The last step that had begun."""
-    begun: int
+    begun: int = 0
     """The step that had not ended; 0: there is none."""
-    now: int
+    now: int = 0
     """The step whose state that is."""
-    moments: int
+    moments: int = 0
     """The highest number of a state."""
-    calls: int
+    calls: int = 0
     """How many calls of tools there were."""
-    lost: list[int]
+    lost: list[int] = []
     """Steps that had ended, and are no part of that state."""
-    undone: list[Undone]
+    undone: list[Undone] = []
     """The programs that are no part of it, in their order: those lost, the one that had not ended, and earlier ones
     that nobody has run again.
     """
-    again: list[Undone]
+    again: list[Undone] = []
     """Of these the earlier ones alone."""
-    waiting: list[form.Called]
+    waiting: list[form.Called] = []
     """The deferred calls of steps that are, which were not carried out."""
-    unsure: list[form.Called]
+    unsure: list[form.Called] = []
     """The deferred calls of which nobody knows what came of them."""
-    dropped: list[str]
+    dropped: list[str] = []
     """The checkpoints that had a name."""
     waits: form.Waiting | None = None
     """The step that waits for an answer."""
+    unread: list[int] = []
+    """The newer parts of which not even the heading is there."""
 
 
 def names(held: Held) -> list[int]:
@@ -114,6 +116,7 @@ def part_of(number: int, kind: str = LINES) -> str:
 
 def read(store: Store, held: Held) -> Left | None:
     """Return the newest part whose heading is whole. None where there is nothing yet. Raises `StoreError`."""
+    unread: list[int] = []
     for number in names(held):
         part = part_of(number)
         if held.parts[part] > 2 * store.options.session_mb << 20:
@@ -127,12 +130,15 @@ def read(store: Store, held: Held) -> Left | None:
         except RecordingError as error:
             if not _ends_in_its_heading(store, held, part):
                 raise StoreError(f"the stored session cannot be read: {error}") from None
-            continue  # its owner ended as it was made: the one before is as good
+            unread.append(number)  # its owner ended as it was made, or the machine lost its power
+            continue
         follows, before = recording.heading.follows, held.parts.get(part_of(number - 1))
         if follows is not None and before is not None and before > follows:
             continue
         try:
-            return _PartReading(recording.heading).all(number, recording)
+            left = _PartReading(number, recording.heading).all(recording)
+            left.unread = unread
+            return left
         except RecordingError as error:
             raise StoreError(f"the stored session cannot be read: {error}") from None
     return None
@@ -167,8 +173,9 @@ class _Operation(NamedTuple):
 class _PartReading:
     """The lines of one part, in turn."""
 
-    def __init__(self, heading: form.Heading) -> None:
+    def __init__(self, part: int, heading: form.Heading) -> None:
         self.heading = heading
+        self._left = Left(part, heading, step=heading.step, moments=heading.moment)
         self._since: dict[int, tuple[int, Doing]] = {}
         """How the states that can be had come from one before, which can be had."""
         self._operations = [_Operation(heading.moment, heading.now, heading.step, False)]
@@ -184,46 +191,27 @@ class _PartReading:
         self._calls: dict[int, MadeCall] = {}
         self._effects: dict[str, form.Effect] = {}
         self._named: dict[str, None] = {}
-        self._waits: form.Waiting | None = None
         self._gone: set[int] = set()
         """The steps that earlier owners found to be no part of the state."""
         self._untold: list[int] = []
         """Those that were lost, and no result has told of it yet."""
         self._unended = 0
         """As well the one that had not ended."""
-        self._step, self._count, self._moments = heading.step, 0, heading.moment
 
-    def all(self, part: int, recording: Recording) -> Left:
+    def all(self, recording: Recording) -> Left:
         for record in recording:
             self._take(record)
-        reached, lost = self._newest()
-        undone = self._all_undone(lost)
-        gone = {*self._gone, *lost, *(one.run.step for one in undone)}
-        calls = list({one.called.key: one.called for one in self._calls.values()}.values())  # of each key the last
-        open_ones = {key for key, one in self._effects.items() if one.became in _OPEN}
-        return Left(
-            part=part,
-            heading=self.heading,
-            lines=recording.lines,
-            size=recording.size,
-            doings=self._doings(reached.moment),
-            step=self._step,
-            begun=self._unended if self._begun is None else self._begun.step,
-            now=reached.now,
-            moments=self._moments,
-            calls=self._count,
-            lost=[*self._untold, *lost],
-            undone=undone,
-            again=self._earlier(),
-            waiting=[
-                one
-                for one in calls
-                if one.effect == "deferred" and one.step not in gone and one.key not in self._effects
-            ],
-            unsure=[one for one in calls if one.key in open_ones and one.step not in gone],
-            dropped=list(self._named),
-            waits=self._waits,
-        )
+        left, (reached, lost) = self._left, self._newest()
+        left.lines, left.size, left.now = recording.lines, recording.size, reached.now
+        left.doings, left.lost = self._doings(reached.moment), [*self._untold, *lost]
+        left.begun = self._unended if self._begun is None else self._begun.step
+        left.undone, left.again, left.dropped = self._all_undone(lost), self._earlier(), list(self._named)
+        gone = {*self._gone, *lost, *(one.run.step for one in left.undone)}
+        of_each_key = {one.called.key: one.called for one in self._calls.values()}  # the last one
+        calls = [one for one in of_each_key.values() if one.step not in gone]
+        left.waiting = [one for one in calls if one.effect == "deferred" and one.key not in self._effects]
+        left.unsure = [one for one in calls if one.key in self._effects and self._effects[one.key].became in _OPEN]
+        return left
 
     def _newest(self) -> tuple[_Operation, list[int]]:
         """Return the last operation whose state can be had, and the steps that ended after it."""
@@ -256,7 +244,8 @@ class _PartReading:
     def _take(self, record: form.Record) -> None:
         if isinstance(record, form.OfSession) and record.session != 1:
             return
-        self._step = max(self._step, getattr(record, "step", 0))
+        left = self._left
+        left.step = max(left.step, getattr(record, "step", 0))
         if isinstance(record, form.Run) and record.undone:
             self._undone.append(Undone(record, []))
             self._gone.add(record.step)
@@ -271,12 +260,12 @@ class _PartReading:
                 self._undone.clear()
         elif isinstance(record, form.Called):
             self._calls[record.call] = MadeCall(record, None)
-            self._count = max(self._count, record.call)
+            left.calls = max(left.calls, record.call)
         elif isinstance(record, form.Answered):
             if (call := self._calls.get(record.call)) is not None:
                 self._calls[record.call] = call._replace(answer=record)
         elif isinstance(record, form.Waiting | form.WaitOver):
-            self._waits = record if isinstance(record, form.Waiting) else None
+            left.waits = record if isinstance(record, form.Waiting) else None
         elif isinstance(record, form.Effect):
             self._effects[record.key] = record
         elif isinstance(record, form.Operation):
@@ -318,7 +307,7 @@ class _PartReading:
             self._named.clear()
         moment = record.moment
         if moment is not None:
-            self._moments = max(self._moments, moment)
+            self._left.moments = max(self._left.moments, moment)
             since = record.since
             if done is not None and since is not None and self._can_be_had(since) and not self._can_be_had(moment):
                 spent = record.usage.cpu_ms if isinstance(record, form.Ended) else 0.0
@@ -344,7 +333,7 @@ class _PartReading:
 
 def told(left: Left) -> list[str]:
     """Return what a session lost as its last owner left it, for the notes of its next result."""
-    notes = []
+    notes = [cannot_be_read(left.unread, "is as it was before")] if left.unread else []
     if left.lost:
         after = "it" if len(left.lost) == 1 else "them"
         notes.append(f"{steps(left.lost[0], left.lost[-1])} lost: no state was saved after {after}")
@@ -366,6 +355,13 @@ def told(left: Left) -> list[str]:
     if left.dropped:
         notes.append(f"checkpoints end with their host: {', '.join(left.dropped[:NAMED])} cannot be gone back to")
     return notes
+
+
+def cannot_be_read(parts: list[int], became: str) -> str:
+    """Say that of these parts not even the heading is there, and what became of the session."""
+    named = ", ".join(map(part_of, parts[:NAMED]))
+    why = "its host ended as it began, or it is damaged"
+    return f"nothing in {named} of the store can be read ({why}): the session {became}"
 
 
 def _shown(called: form.Called) -> str:

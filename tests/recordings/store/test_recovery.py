@@ -66,7 +66,19 @@ def test_a_part_that_was_about_to_begin_does_not_count(tmp_path: Path) -> None:
     for cut in (0, 10, len(lines()) - 1):
         found = left(tmp_path / str(cut), p000001=whole, p000002=lines()[:cut])
         assert (found.part, found.now) == (1, 1)
+        (note,) = recovery.told(found)
+        assert note.startswith("nothing in 000002.jsonl") and note.endswith("the session is as it was before")
     assert left(tmp_path / "empty") is None
+
+
+@pytest.mark.parametrize("damage", [b"", bytes(4096)], ids=["cut", "zeros"])
+def test_a_session_of_which_nothing_can_be_read_says_that_it_begins_anew(tmp_path: Path, damage: bytes) -> None:
+    for note in ((), ("nothing in 000001.jsonl of the store can be read", "the session begins anew"), ()):
+        with Sandbox("calculator", store=tmp_path) as sandbox:
+            notes = sandbox.session_for("ada").run("x = 1").notes
+            assert all(part in notes[0] for part in note) if note else not notes
+        if not note:
+            (tmp_path / "default/ada/000001.jsonl").write_bytes(damage)
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ def new_name(name: str) -> str:
     """
     path = path_of(name)
     if not name.isprintable():
-        raise WorkspaceError(f"{shown(name)!r} holds control characters")
+        raise WorkspaceError(f"{name[:300]!r} holds control characters: give the file another name")
     return path
 
 
