@@ -79,6 +79,9 @@ def tests_of(file: Path) -> set[str]:
 
 def main() -> int:
     arguments = sys.argv[1:]
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
     at = arguments.index("--") if "--" in arguments else len(arguments)
     files = [Path(name).resolve() for name in arguments[:at]] or changed()
     found = {"tests/test_layers.py", "tests/test_map.py"}.union(*(tests_of(file) for file in files))

@@ -66,7 +66,7 @@ class CodeMode(WrapperToolset[Any]):  # type: ignore[misc]
         return replace(self, wrapped=await self.wrapped.for_run(ctx))
 
     async def for_run_step(self, ctx: RunContext[Any]) -> CodeMode:
-        """Return the same one for all steps of a run."""
+        """Return this toolset: all steps of a run share it."""
         self.wrapped = await self.wrapped.for_run_step(ctx)
         return self
 

@@ -328,7 +328,7 @@ def _is_part(
 
 
 def _ten_of(said: Fraction) -> Fraction:
-    """Return one unit of its last digit that is not 0: 1000 of 8000."""
+    """Return the value of one unit of the last digit that is not 0: 1000 for 8000."""
     if not said or said.denominator > 1:
         return Fraction(0)
     text = str(abs(said.numerator))

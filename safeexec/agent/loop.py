@@ -93,13 +93,13 @@ class AgentLimits:
     max_tokens: int | None = None
     """Tokens of all prompts and replies of the run together."""
     max_seconds: float | None = None
-    """Of the whole run, also while the model thinks."""
+    """The time of the whole run, also while the model thinks."""
     step_timeout: float | None = None
     """Seconds of one step; None: as the policy says."""
     empty_replies: int = 3
     """So many replies in a row with neither code nor an answer end the run."""
     context_tokens: int = 60_000
-    """Of one prompt: in a longer one old observations are shortened, then old entries left out."""
+    """The most tokens of one prompt: in a longer one old observations are shortened, then old entries left out."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():

@@ -47,7 +47,7 @@ _STATED = (
 _CALLABLES = frozenset({"builtin_function_or_method", "function", "method", "type"})
 
 _MAX_BITS = 1 << 16
-"""Of an int that is written out: 20,000 digits; the work grows with their square."""
+"""The most bits of an int that is written out: 20,000 digits; the work grows with their square."""
 _MAX_PROGRAMS = 6
 """Programs that are run to find the one that computes an answer."""
 _WORDS = re.compile(r"[^\W\d_]+")

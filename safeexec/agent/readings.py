@@ -17,7 +17,7 @@ from safeexec.agent import formulas, statements
 
 _MAX_READINGS = 16
 _MAX_TEXT = 1_000
-"""Of an answer that is read in other ways; a longer one is read as it stands."""
+"""The most characters of an answer that is read in other ways; a longer one is read as it stands."""
 _ALIKE = Fraction(1005, 1000)
 """Factor by which two quantities may be apart that are the same in two units, one of them rounded."""
 

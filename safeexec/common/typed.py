@@ -1,4 +1,4 @@
-"""What spares a start the modules of type hints."""
+"""Stand-ins for modules of type hints, which a start need not import."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ async def left(request: Request) -> None:
 
 @app.post("/run")
 async def run(code: UserCode, request: Request, x_user: Annotated[str | None, Header()] = None) -> dict[str, Any]:
-    """Return one step in the session of the user of this request."""
+    """Run one step in the session of the user of this request."""
     if not x_user:
         raise HTTPException(401, "who are you?")
     session = await sandbox.session_for(x_user)

@@ -94,7 +94,7 @@ def provides(path: str, plan: LanguagePlan) -> bool:
 
 
 def provided(module: str, names: Iterable[str], plan: LanguagePlan) -> list[str]:
-    """Return those of `names` that guest code may use of `module`."""
+    """Return the `names` of `module` that guest code may use."""
     return [name for name in names if name_access(module, name, plan).allowed]
 
 

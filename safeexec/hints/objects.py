@@ -97,7 +97,7 @@ def attribute_names(obj: Any) -> list[str]:
 
 
 def public_names(obj: Any) -> list[str]:
-    """Return those of `attribute_names` that do not begin with an underscore."""
+    """Return the `attribute_names` that do not begin with an underscore."""
     return [name for name in attribute_names(obj) if not name.startswith("_")]
 
 

@@ -60,7 +60,7 @@ def each(fuel: Fuel, iterable: Any, per_item: int) -> Any:
 
 
 def unpacked(fuel: Fuel, iterable: Any, per_item: int) -> Any:
-    """Return the same for `for a, b in iterable`: the items are containers, and their items are checked as well."""
+    """Return as `each`, for `for a, b in iterable`: the items are containers, and their items are checked as well."""
     for item in each(fuel, iterable, per_item):
         if type(item) not in _SIZED and type(item) is not range:
             raise TypeError(f"cannot unpack non-iterable {type(item).__name__} object")

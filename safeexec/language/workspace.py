@@ -17,7 +17,7 @@ from safeexec.engine.policy.access import module_access
 from safeexec.protocol.plan import LanguagePlan
 
 MAX_BYTES = 1 << 20
-"""Of one module."""
+"""The most bytes of one module."""
 MAX_FOLDERS = 32
 
 

@@ -168,7 +168,7 @@ class Replay:
         self._calls: dict[int, dict[int, Exchange]] = {}
         """By session, the calls of the step that runs, by their numbers."""
         self._templates: list[Session] = []
-        """Those that prepared a template."""
+        """The sessions that prepared a template."""
         self._tools, self._sandbox = self._opened(tools)
 
     def _opened(self, tools: Any) -> tuple[ServedTools, Sandbox]:

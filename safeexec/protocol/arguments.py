@@ -63,7 +63,9 @@ def decode_call(
     max_nodes: int = MAX_NODES,
     labels: bool | None = False,
 ) -> tuple[tuple[Any, ...], dict[str, Any], Opaque | None]:
-    """Return the same, and the first `Opaque` in them, however deep it stands. `labels` is that of `decode`."""
+    """Return arguments as `decode_arguments`, and the first `Opaque` in them, however deep it stands. `labels` is that
+    of `decode`.
+    """
     if len(data) > max_bytes + 1024:
         raise TooMuch(f"arguments of {len(data)} bytes; {max_bytes} are allowed")
     if data[:1] == b"\x92":
@@ -103,7 +105,7 @@ def foreign(args: tuple[Any, ...], kwargs: dict[str, Any], *, max_depth: int) ->
 
 
 def foreign_in(value: Any, place: str, max_depth: int, *, to_plugin: bool = False) -> str:
-    """Return the same of one value; "" where there is none."""
+    """Return which object in one value is no value, as `foreign`; "" where there is none."""
     if (found := _foreign(value, place, max_depth)) is None:
         return ""
     where, held = found

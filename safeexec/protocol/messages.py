@@ -27,21 +27,22 @@ FEW = 1000
 FRAMES, FRAME_VARIABLES = 100, 200
 """Functions that were running, and variables of each."""
 CHILD_FRAME_BYTES = 24 << 20
-"""Of one message of a child: 16 MiB of displays, and texts. Values are no part of it but for small ones."""
+"""The most bytes of one message of a child: 16 MiB of displays, and texts. Values are no part of it but for small ones.
+"""
 INLINE_BYTES = 64 << 10
-"""Of a value, or the arguments of a call, in a message. A larger one is announced by its size, and `Deliver` fetches
-it.
+"""The most bytes of a value, or the arguments of a call, in a message. A larger one is announced by its size, and
+`Deliver` fetches it.
 """
 NAME_CHARACTERS = 100
-"""Of the name of a variable, or of its type. A child cuts what is longer."""
+"""The most characters of the name of a variable, or of its type. A child cuts what is longer."""
 DESCRIPTION_CHARACTERS = 200
-"""Of a variable that a step created or changed."""
+"""The most characters of the description of a variable that a step created or changed."""
 NOTE_CHARACTERS = 500
-"""Of a note. A child cuts what is longer, as it does a problem."""
+"""The most characters of a note. A child cuts what is longer, as it does a problem."""
 PROBLEM_CHARACTERS = 2000
-"""Of the reason why a request failed."""
+"""The most characters of the reason why a request failed."""
 ENTROPY_BYTES = 16
-"""Of what the random numbers of a session come from."""
+"""How many bytes the random numbers of a session come from."""
 _MANY, _SOME, _FEW = (msgspec.Meta(max_length=most) for most in (MANY, SOME, FEW))
 _Name = Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]
 _Notes = Annotated[list[Annotated[str, msgspec.Meta(max_length=NOTE_CHARACTERS)]], _FEW]
@@ -342,7 +343,7 @@ class Repeat(msgspec.Struct, tag="repeat", array_like=True):
 
     entries: list[JournalEntry]
     entropy: bytes = b""
-    """Of the session's first child, where this is another one: what its random numbers come from."""
+    """What the random numbers of the session's first child come from, where this is another one."""
     digest: int = 0
     """The number that the variables must come to, as `Names` has told it; 0: not known."""
 
@@ -426,9 +427,9 @@ class Ready(msgspec.Struct, tag="ready", array_like=True):
     notes: _Notes = []
     """The parts that could not be carried over."""
     names: Annotated[list[_Name], _FEW] = []
-    """Of a resumed runner: its first variables, without those of longer names."""
+    """For a resumed runner, its first variables, without those of longer names."""
     entropy: Annotated[bytes, msgspec.Meta(max_length=ENTROPY_BYTES)] = b""
-    """Of a child: what its generators of random numbers are seeded with."""
+    """For a new child, what its generators of random numbers are seeded with."""
 
 
 class Exited(msgspec.Struct, tag="exited", array_like=True):
@@ -472,7 +473,7 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     exit_status: Annotated[int, msgspec.Meta(ge=0, le=255)] | None = None
     """The status with which the program ended itself (SystemExit); None when it ran to its end, or was ended."""
     frames: Annotated[list[FrameData], msgspec.Meta(max_length=FRAMES)] = []
-    """Of an error, where that was asked for, the outermost first."""
+    """The functions that were running at an error, where that was asked for, the outermost first."""
     threads: bool = False
     """True if threads ran in it."""
     due: bool = True

@@ -25,9 +25,9 @@ from msgspec import Meta, Struct
 from safeexec.results.outcomes import Changes, ErrorInfo, FileChange, Outcome, State, ToolCallRecord, Usage
 
 FORMAT = 2
-"""Of the recordings that are written; a reader refuses newer ones."""
+"""The format of the recordings that are written; a reader refuses newer ones."""
 LINE_BYTES = 32 << 20
-"""Of one line. A value, a file or a text that would not fit is left out, and its record says so."""
+"""The most bytes of one line. A value, a file or a text that would not fit is left out, and its record says so."""
 
 Number = Annotated[int, Meta(ge=0, le=1 << 53)]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
@@ -45,7 +45,7 @@ class Value(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     size: Number = 0
     """Bytes of the data, left out or not."""
     sha256: str = ""
-    """Of data that is left out because it is large."""
+    """The hash of data that is left out because it is large."""
 
 
 class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -248,7 +248,7 @@ class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
     """A step begins: a plugin is called. The fields are those of `safeexec.protocol.messages.Invoke`."""
 
     PLAIN: ClassVar[tuple[str, ...]] = ("path", "by_fields", "held", "hold", "release", "objects")
-    """Those that are the same there; the arguments are packed."""
+    """The fields that have the same form there; the arguments are packed."""
     path: str
     arguments: Value
     by_fields: bool = False

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=form.Record)
 
 VALUE_BYTES = 4 << 20
-"""Of one value that is written down; of a larger one its hash is."""
+"""The most bytes of one value that is written down; of a larger one its hash is."""
 CONTENT_BYTES = 8 << 20
-"""The same, of a file."""
+"""The most bytes of one file that is written down; of a larger one its hash is."""
 CONTENTS_BYTES = 12 << 20
-"""Of all files that a workspace begins with: with a state, base64 and quotes they fit into one line."""
+"""The most bytes of all files that a workspace begins with: with a state, base64 and quotes they fit into one line."""
 TEXT_CHARACTERS = 1 << 20
-"""Of one output, and of the text of one display."""
+"""The most characters of one output, and of the text of one display."""
 SHORT = 500
 SECRET = 4
 """Characters from which on a redacted text is looked for elsewhere: shorter ones stand in every line by chance."""

@@ -22,7 +22,7 @@ from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.lines import Lines
 
 MAX_BYTES = 1 << 30
-"""Of a recording."""
+"""The most bytes of a recording."""
 MAX_RECORDS = 2_000_000
 MAX_SESSIONS = 100_000
 """Branches that a recording may name: whoever reads it keeps something of each."""

@@ -226,7 +226,7 @@ def _outcome(answer: Answered) -> Any:
 
 
 def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:
-    """Return the same as `key_of`; with None for arguments that were left out: any are taken for them."""
+    """Return the key of a recorded call (`key_of`), with None for arguments that were left out: any match them."""
     if recorded.arguments.left_out:
         return recorded.tool, None
     try:
@@ -236,7 +236,9 @@ def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:
 
 
 def key_of(tool: str, arguments: bytes) -> tuple[str, str | bytes]:
-    """Return the same for the same tool and arguments, whose bytes may differ where a set is in them."""
+    """Return a key that is equal for calls of one tool with equal arguments, whose bytes may differ where a set is in
+    them.
+    """
     try:
         return tool, _canonical(arguments_of(packed(arguments)))
     except Exception:  # what cannot be read or shown is equal by its bytes
@@ -244,7 +246,7 @@ def key_of(tool: str, arguments: bytes) -> tuple[str, str | bytes]:
 
 
 def _canonical(value: Any) -> str:
-    """Return the same for equal values, whatever the order of their sets and keys."""
+    """Return a text that is equal for equal values, whatever the order of their sets and keys."""
     kind = type(value).__name__
     if isinstance(value, set | frozenset):
         return f"{kind}({','.join(sorted(map(_canonical, value)))})"

@@ -27,7 +27,7 @@ _NAMES = re.compile(
 )
 _IN_TEXT = re.compile(_WORD)
 SOURCE_CHARACTERS = 1 << 20
-"""Of a source in which names are looked for."""
+"""The most characters of a source in which names are looked for."""
 LEVELS = 1000
 """Branches of branches through which a state is looked for."""
 
@@ -167,7 +167,7 @@ class SessionStates(Generic[T]):
     def __init__(self, now: T, origin: SessionStates[T] | None = None) -> None:
         self.now = now
         self.origin = origin
-        """Of the session that it has branched from."""
+        """The states of the session that it has branched from."""
         self.names: dict[str, T] = {}
         self._states: dict[int, T] = {}
         """Step → the state after it, as the host has changed it."""

@@ -114,7 +114,7 @@ def _values(waiting: form.Waiting) -> Iterator[form.Value]:
 
 
 def size_of(waiting: form.Waiting) -> int:
-    """Return bytes of what is in it."""
+    """Return how many bytes its source and values have."""
     return len(waiting.run.source) + sum(value.size for value in _values(waiting))
 
 
@@ -307,7 +307,7 @@ def read(line: bytes) -> form.Waiting:
 
 
 def checked(found: form.Waiting) -> form.Waiting:
-    """Return the same, of a line that was read already."""
+    """Return a record that was parsed already, once its parts are checked. Raises `RecordingError`."""
     if large := _left_out(found):
         raise RecordingError(f"the step that waits is not whole: {large} not in it")
     try:

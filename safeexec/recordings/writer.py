@@ -32,7 +32,7 @@ WAITING = 1024
 LARGE = 4096
 """Bytes from which on a record is weighed."""
 WAITING_BYTES = 64 << 20
-"""Of the large records that wait at most."""
+"""The most bytes of the large records that wait."""
 PAUSE_SECONDS = 0.01
 """How long records come together before they are written: what a host that is killed loses of its recording."""
 PATIENCE_SECONDS = 5.0

@@ -89,7 +89,7 @@ class HttpWire:
         self._lost: Exception | None = None
         self._idle: list[tuple[float, HTTPConnection]] = []
         self._busy: set[socket.socket] = set()
-        """Of the calls that are under way."""
+        """The connections of the calls that are under way."""
         self._lock = threading.Lock()
         self._owner = os.getpid()
 
@@ -195,7 +195,7 @@ class HttpWire:
         self._keep(connection)
 
     def _connection(self) -> HTTPConnection:
-        """Return one that was kept and that the server has not closed meanwhile, or a new one."""
+        """Return a connection that was kept and that the server has not closed meanwhile, or a new one."""
         with self._lock:
             idle, self._idle = self._idle, []
             found = None

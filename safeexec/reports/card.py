@@ -39,7 +39,7 @@ MAX_LINE = 500
 """Characters of a signature, or of a description: what does not fit into a prompt is no help."""
 
 EXPLAINED = ("open", "input", "requests")
-"""Those whose alternative is worth its place in a prompt, when they are refused."""
+"""Names whose alternative is worth its place in a prompt, when they are refused."""
 
 
 class ToolCard(msgspec.Struct, frozen=True):

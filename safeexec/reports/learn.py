@@ -26,7 +26,7 @@ from safeexec.untrusted.yaml_text import read_yaml
 ROOM = 2
 """How much more than was used a limit allows."""
 LONGEST_KB = 16384
-"""Of a source that is looked at: what a policy may allow at most."""
+"""The most KiB of a source that is looked at: what a policy may allow at most."""
 
 
 class Learnt(Struct, frozen=True):

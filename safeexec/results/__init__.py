@@ -1,4 +1,6 @@
-"""Give back what a step did: `Result` and its parts. Plain data; nothing here runs guest code or talks to a process."""
+"""What a step did, as the caller gets it: `Result` and its parts. Plain data; nothing here runs guest code or talks to
+a process.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _EXACT = 1 << 53
 """Up to here every reader of JSON has an int as it was: most of them, JavaScript's first, keep numbers as doubles."""
 _DIGITS = 4300
-"""Of an int whose digits Python writes."""
+"""The most digits of an int that Python writes as text."""
 _DEPTH = 100
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HTML_CHARACTERS = 4 << 20
 TABLE_CHARACTERS = 1 << 20
-"""Of a table; what is longer is shown in a frame."""
+"""The most characters of a table; what is longer is shown in a frame."""
 _FRAME_HEIGHT = "24em"
 _PICTURES = ("image/png", "image/jpeg")
 

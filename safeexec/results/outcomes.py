@@ -1,4 +1,4 @@
-"""Describe a step that ended, as plain data. `safeexec.results` makes a `Result` of it."""
+"""What came of a step, as plain data. `safeexec.results` makes a `Result` of it."""
 
 from __future__ import annotations
 

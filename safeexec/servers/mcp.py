@@ -77,7 +77,7 @@ MAX_WORDS = 1000
 """Characters of one progress message, and of a call in a question."""
 MAX_FILE = 4 << 20
 PATIENCE = 0.9
-"""Of the time of a tool: how long a step stands still while a person is asked, before it ends and waits."""
+"""The share of a tool's time for which a step stands still while a person is asked, before it ends and waits."""
 MAX_REQUEST = 32 << 20
 """Bytes of one HTTP request: a program of the largest size that a policy allows, escaped."""
 
@@ -146,7 +146,7 @@ class RunningStep:
         self.count = 0
         self.question = ""
         self.handle = ""
-        """Of its session, once it has one."""
+        """The handle of its session, once it has one."""
         self.waits = False
         """True once it has ended without its answer, which may still come."""
         self.patience: asyncio.TimerHandle | None = None
@@ -270,7 +270,7 @@ class McpServer:
         """Held while sessions are made, so that they are counted."""
         self._gone: dict[str, str] = {}
         self._steps: dict[asyncio.Task[CallToolResult], str] = {}
-        """Those that run or wait for their turn, with the handle that they were given."""
+        """The steps that run or wait for their turn, with the handle that they were given."""
         self._asked: dict[str, RunningStep] = {}
         """Steps that wait for a request with the answer to their question."""
         self._card = self._sandbox.policy.card(tools=tools)

@@ -514,7 +514,7 @@ def encoded(message: Any) -> bytes:
 
 
 async def encoded_apart(message: Any) -> bytes:
-    """Return the same, in a thread where it may hold the loop."""
+    """Return `encoded`, in a thread where that may hold the event loop."""
     return await apart(size_of(message, SMALL), encoded, message)
 
 
@@ -548,7 +548,7 @@ def _answer_of(result: Result, exact: bool) -> Answer:
 
 
 async def answer_of(result: Result, exact: bool = False) -> Answer:
-    """Return the same, in a thread where it may hold the loop."""
+    """Return a result as a client gets it (`_answer_of`), made in a thread where that may hold the event loop."""
     shown = sum(len(data) for display in result.displays for data in display.values())
     return await apart(shown + size_of(result.value, SMALL), _answer_of, result, exact)
 
@@ -866,4 +866,4 @@ _ON_SESSION: dict[str, Callable[..., Awaitable[Answer]]] = {
     "save": _save,
     "close": _close,
 }
-"""Those that need more than the method or the property of their name."""
+"""The methods that need more than the method or the property of their name."""

@@ -210,7 +210,7 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
 def _fetch(
     target: _Target, headers: dict[str, str], max_bytes: int, deadline: float, private: bool, as_bytes: bool
 ) -> dict[str, Any]:
-    """Return one request to exactly the address that was judged."""
+    """Make one request, to exactly the address that was judged, and return the response."""
     try:
         import httpx
     except ImportError:

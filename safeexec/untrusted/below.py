@@ -28,7 +28,9 @@ MAX_DEPTH = 64
 
 
 def _flags(*names: str) -> int:
-    """Return those of these flags that there are: Windows has few, and no descriptors of directories either."""
+    """Return the flags of these names, as many as the system has: Windows has few, and no descriptors of directories
+    either.
+    """
     return sum(getattr(os, name, 0) for name in names)
 
 

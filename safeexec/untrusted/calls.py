@@ -9,7 +9,7 @@ import msgspec
 from safeexec.common.text import printable
 
 MAX_CHARACTERS = 32 << 20
-"""Of the JSON text: twice what the longest step of any policy may have."""
+"""The most characters of the JSON text: twice what the longest step of any policy may have."""
 
 
 class _Call(msgspec.Struct, forbid_unknown_fields=True):

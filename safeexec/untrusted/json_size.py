@@ -41,7 +41,7 @@ def check_parts(data: bytes | bytearray, most: int) -> None:
 
 
 def _marks(data: bytes | bytearray, at: int, end: int, most: int, marks: tuple[bytes, ...] = _MARKS) -> int:
-    """Tell how many marks stand there; of very many at least `most` and one."""
+    """Return how many marks are between `at` and `end`; where they are more than `most`, at least `most` and one."""
     found = 0
     for start in range(at, end, PIECE):
         found += sum(data.count(mark, start, min(start + PIECE, end)) for mark in marks)

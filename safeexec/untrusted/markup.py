@@ -37,7 +37,7 @@ _FRAME = """\
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 )
-"""For a page that holds what guests wrote: it runs nothing and fetches nothing."""
+"""The policy of a page that holds what guests wrote: it runs nothing and fetches nothing."""
 _GUARD = (
     f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">'
     '<meta http-equiv="x-dns-prefetch-control" content="off">'

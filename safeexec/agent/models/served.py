@@ -68,8 +68,8 @@ class ServedModel(ABC):
     def complete(
         self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
     ) -> Reply:
-        """Return one reply. ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot
-        succeed.
+        """Return one reply. Raises ModelUnavailable after the last attempt, ModelRequestRefused for a request that
+        cannot succeed.
         """
         # Awaited in a thread, where no loop is running: only a task can be stopped in the middle of a read, and a
         # server that sends a byte now and then would hold up a blocking reader for ever.
@@ -128,7 +128,7 @@ class ServedModel(ABC):
         """Return the meaning of an exception of this SDK, given the names of its class and of the bases of that."""
 
     async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
-        """Make one attempt, and yield its texts. What the SDK raises leaves as what it means."""
+        """Yield the texts of one attempt. Raises what an exception of the SDK means (`_meaning`)."""
         failure: Exception | None = None
         try:
             async with self._connect() as http, aclosing(self._replies(self._client(http), assembly, tools)) as texts:

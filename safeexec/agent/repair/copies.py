@@ -98,7 +98,7 @@ class WorkingCopy:
         return self._now.get(plain)
 
     def _all_directories(self) -> set[str]:
-        """Return those of the original, and those that new files are in."""
+        """Return the directories of the original, and those of new files."""
         return {".", *self._directories, *_parents(self._now.keys() - self._base.keys())}
 
     def _similar(self, path: str) -> str:

@@ -20,7 +20,7 @@ Approval = Callable[[str, str], Allow | Deny | bool]
 """Sees an action in words and the diff it would make. True or `Allow()`, and nothing else, lets it happen."""
 
 MAX_CHARACTERS = 64 << 20
-"""Of all diffs of a repair."""
+"""The most characters of all diffs of a repair."""
 _ADVICE = "Mend the code for every input, or repeat your answer if that cannot be done."
 _MAX_ANSWER = 100_000
 _MAX_LISTED = 500
@@ -276,6 +276,6 @@ def _exit_at(path: str) -> RepairWarning:
 
 
 def _subject(message: str, files: list[str]) -> str:
-    """Return one line for a commit."""
+    """Return a message as the subject line of a commit."""
     line = " ".join("".join(c if c.isprintable() else " " for c in message).split())[:72]
     return line or f"Change {', '.join(files)}"[:72]

@@ -114,9 +114,7 @@ def _wholes(test: str) -> Iterator[str]:
 
 
 def together(parts: Sequence[Verification], commands: Sequence[str]) -> Verification:
-    """Return one verdict of the verdicts of several commands. Tests are named by the number of their command,
-    from 1.
-    """
+    """Return the verdicts of several commands as one. A test's name begins with the number of its command, from 1."""
     if len(parts) == 1:
         return parts[0]
     named = [

@@ -103,7 +103,7 @@ MAX_REPORT = 32 << 20
 """Bytes of what a program reports of its tests; of more nothing is read."""
 _PYTEST = ("pytest", "py.test")
 _LOG_CHARACTERS = 6000
-"""Of what the commands print, for the model."""
+"""The most characters that a model gets of what the commands print."""
 _PREPARE_SECONDS = 120.0
 """Limit for unpacking a tree. `timeout` is for the command; a busy machine is slow."""
 _PROCESSES = 64

@@ -98,7 +98,7 @@ class PluginCore:
         """The number of the last call: only its generator can go on."""
         self._streaming = False
         self._hints: Hints = {}
-        """Of the export that was called last."""
+        """The hints of the export that was called last."""
         self._returns: Any = Any
         """What it gives, by the interface."""
 

@@ -77,7 +77,7 @@ class Definition:
     exports: tuple[str, ...] | None = None
     wanted: Mapping[str, inspect.Signature] = field(default_factory=dict)
     hints: Mapping[str, Hints] = field(default_factory=dict)
-    """Of each export the hints that name a class of the host."""
+    """For each export, the hints that name a class of the host."""
     returns: Mapping[str, Any] = field(default_factory=dict)
     """What each export gives, by the interface: its values are checked."""
     paths: Mapping[str, str] = field(default_factory=dict)

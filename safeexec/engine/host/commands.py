@@ -43,9 +43,9 @@ _PT_INTERP = 3
 START_SECONDS = 30.0
 """How long the process of a command may take until it is locked down."""
 ARGUMENT_BYTES = 128 << 10
-"""Of one word of a command line: what Linux takes (MAX_ARG_STRLEN)."""
+"""The most bytes of one word of a command line: what Linux takes (MAX_ARG_STRLEN)."""
 ARGV_BYTES = 1 << 20
-"""Of all words together. Linux takes a quarter of the stack's limit, 2 MiB as a rule."""
+"""The most bytes of all words together. Linux takes a quarter of the stack's limit, 2 MiB as a rule."""
 
 
 def locate(name: str) -> str | None:

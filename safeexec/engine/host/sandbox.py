@@ -69,7 +69,7 @@ class SandboxCore:
     without_plugins = ""
     """Why it loads no plugins; of one elsewhere, what to do instead."""
     session_type: type[SessionCore] = SessionCore
-    """Of the sessions that it opens."""
+    """The class of the sessions that it opens."""
 
     def __init__(
         self,
@@ -94,12 +94,12 @@ class SandboxCore:
         self.policy = policy
         self.toolbox = _toolbox(tools, policy, approval)
         self._cards: dict[str, str] = {}
-        """Those that were asked for, by their format: one takes 4 ms, and each run of an agent needs one."""
+        """The cards that were asked for, by their format: one takes 4 ms, and each run of an agent needs one."""
         self._check_files(files)
         self.files = dict(files or {})
         self._open: set[SessionCore] = set()
         self._awake: set[SessionCore] = set()
-        """Of these all but those that rest."""
+        """The open sessions that do not rest."""
         self._opened = 0
         """How many sessions there have been."""
         self.undo = [0, 0, 0]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 READ, WRITE = 1, 4
 """POLLIN and POLLOUT, also where there is no `poll`."""
 LONGEST_SECONDS = 3600.0
-"""For how long to ask the kernel at a time: it takes no more than 24 days, and a deadline may be infinite."""
+"""How long the kernel is asked to wait at a time: it takes no more than 24 days, and a deadline may be infinite."""
 BRIEF_SECONDS = 0.0005
 """How long to wait at a time for whoever looks after idle sessions: a look takes 0.1 ms."""
 BUSY_SECONDS = 0.02
@@ -154,7 +154,7 @@ def apart(size: int, call: Callable[[], R]) -> Core[R]:
 
 
 def ending(size: int, call: Callable[[], R]) -> Core[R]:
-    """Return the same for a `finally`, which runs as well when nobody drives the core any more: then it is done
+    """Return as `apart`, for a `finally`, which runs as well when nobody drives the core any more: then it is done
     here.
     """
     return call() if isinstance(sys.exc_info()[1], GeneratorExit) else (yield from apart(size, call))

@@ -26,7 +26,7 @@ _prctl.restype = ctypes.c_int
 
 
 def check(result: int, what: str) -> int:
-    """Return `result` unless it is negative; then an OSError with the C library's errno that names `what`."""
+    """Return `result`. Raises OSError, with the C library's errno and `what`, where it is negative."""
     if result < 0:
         errno = ctypes.get_errno()
         raise OSError(errno, f"{what}: {os.strerror(errno)}")

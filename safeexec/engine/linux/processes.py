@@ -125,14 +125,14 @@ def private_memory(pid: int) -> int:
 
 
 def anonymous_memory(pid: int) -> int:
-    """Return the same without shared memory, at half the cost: what is resident and belongs to no file."""
+    """Return how many bytes of a process are resident and belong to no file, shared memory left out: half the cost."""
     fields = (_read(f"{pid}/statm") or b"").split()
     return (int(fields[1]) - int(fields[2])) * _PAGE if fields else 0
 
 
 def proportional_memory(pid: int) -> int | None:
-    """Return bytes of process `pid` that no file backs, each page divided by the number of processes that map it. 0 if
-    it is gone, None where it may not be asked. 14 ms per GB.
+    """Return how many bytes of process `pid` no file backs, each page divided by the number of processes that map it. 0
+    if it is gone, None where it may not be asked. 14 ms per GB.
     """
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:

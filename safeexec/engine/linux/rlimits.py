@@ -20,7 +20,7 @@ NAMES: dict[str, int] = {
 
 
 def address_space() -> int:
-    """Return bytes of address space of the calling process. Raises OSError where ``/proc`` is missing."""
+    """Return how many bytes of address space the calling process has. Raises OSError where ``/proc`` is missing."""
     with open("/proc/self/statm", "rb", buffering=0) as file:
         return int(file.read().split(None, 1)[0]) * PAGE
 

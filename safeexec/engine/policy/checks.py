@@ -19,7 +19,7 @@ from safeexec.engine.policy.names import CONSTRUCTS, SITE_BUILTINS
 from safeexec.engine.policy.settings import PROTECTIONS
 
 MOST_HINTS = 500
-"""Of one policy file: each is looked up when the policy is reviewed, or shown to a model."""
+"""The most hints of one policy file: each is looked up when the policy is reviewed, or shown to a model."""
 BUILTINS = (
     frozenset(dir(builtins))
     | SITE_BUILTINS

@@ -83,7 +83,7 @@ OPEN_LINE = "builtins: {add: [open]}"
 
 
 def lacks_open(policy: PolicyData) -> bool:
-    """Return whether there are files to open, and no `open`."""
+    """Tell whether there are files to open, and no `open`."""
     files = policy.filesystem.workspace != "none" or bool(policy.filesystem.read)
     return files and policy.language.mode == "restricted" and "open" not in policy.builtins
 
@@ -95,7 +95,7 @@ _ARENAS = 2 * (128 << 20)  # two malloc arenas, each reserving twice 64 MiB to a
 
 
 def address_space(limits: Limits) -> int:
-    """Return bytes that a process may map beyond what it was born with: threads reserve more than they use."""
+    """Return how many bytes a process may map beyond what it was born with: threads reserve more than they use."""
     reserve = limits.threads * _THREAD_STACK + (_ARENAS if limits.threads else 0)
     return (limits.memory_mb << 20) + reserve
 

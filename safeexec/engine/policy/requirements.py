@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MOST = 500
 """Requirements of one policy."""
 MOST_CHARACTERS = 32_000
-"""Of one: a lock gives a hash for each wheel of a release, 75 characters."""
+"""The most characters of one requirement: a lock gives a hash for each wheel of a release, 75 characters."""
 BROUGHT = "brought."
 """Begins the origins of modules that came with a requirement: its name and theirs follow. (Below ``requirements.``
 stand lines of it as they are written, with dots of their own.)

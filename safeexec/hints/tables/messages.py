@@ -38,7 +38,7 @@ OF_CALLS: tuple[HintRule, ...] = (
     HintRule("TypeError", r"\w+\(\) takes no arguments|object\.__init__\(\) takes exactly one argument",
         "The class has no `__init__` with parameters: define `def __init__(self, ...):` (two underscores on each side), or call it without arguments."),
 )  # fmt: skip
-"""Those of wrong arguments, which say more than the rules of `calls` for any function."""
+"""The rules of wrong arguments, which say more than those of `calls` for any function."""
 
 _PROTOCOLS = {
     "subscriptable": "`__getitem__`",

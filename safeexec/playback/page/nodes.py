@@ -15,7 +15,7 @@ from msgspec import Struct
 from safeexec.results.outcomes import ErrorInfo
 
 TEXT_CHARACTERS = 20_000
-"""Of one text of a node; of what is longer head and tail are shown."""
+"""The most characters of one text of a node; of a longer one head and tail are shown."""
 TITLE_CHARACTERS = 160
 
 Kind = Literal["start", "step", "query", "change", "checkpoint", "rollback", "branch", "command", "words", "end"]

@@ -15,7 +15,7 @@ from safeexec.results.mimebundle import in_page, of_display
 from safeexec.results.outcomes import Display, is_text
 
 DISPLAYS_BYTES = 64 << 20
-"""Of the displays of one page."""
+"""The most bytes of the displays of one page."""
 MAX_ROWS = 100_000
 
 

@@ -13,14 +13,14 @@ from msgspec import Struct
 from safeexec.errors import StoreError
 
 LABEL_BYTES = 200
-"""Of the label of a stored session, or of a tenant, as UTF-8."""
+"""The most bytes of the label of a stored session, or of a tenant, as UTF-8."""
 SUM_SECONDS = 5.0
 """How old the sum of all sessions of a tenant may be."""
 
 
 _Line = bytes  # `StoredSession` has a field of the name `bytes`
 WAITS_BYTES = 64 << 10
-"""Of what a list tells of one session."""
+"""The most bytes of what a list tells of one session."""
 WAITS = "waits"
 """The part that says what a session waits for, where it does: what a list is to tell of it."""
 
@@ -33,9 +33,9 @@ class StoreOptions(Struct, frozen=True, kw_only=True):
     tenant: str = "default"
     """Whose sessions these are: the labels of one tenant are not those of another."""
     session_mb: int = 256
-    """Of one session, MiB. Its older parts go first; a step that has no room then is not done."""
+    """The most MiB of one session. Its older parts go first; a step that has no room then is not done."""
     tenant_mb: int | None = None
-    """Of all sessions of the tenant, MiB."""
+    """The most MiB of all sessions of the tenant."""
     keep_days: float | None = None
     """How long a session is kept that nobody uses."""
 

@@ -26,7 +26,7 @@ NAMED = 20
 
 
 _OPEN = ("begun", "undoing", "unknown")
-"""Of an effect: it was begun, and nobody knows whether it has happened."""
+"""The states of an effect that was begun, and of which nobody knows whether it has happened."""
 
 
 class MadeCall(NamedTuple):
@@ -183,7 +183,7 @@ class _PartReading:
         self._ended: dict[int, form.Run | None] = {}
         """The steps that ended since the last owner came."""
         self._undone: deque[Undone] = deque()
-        """Those that an earlier owner has undone."""
+        """Steps that an earlier owner has undone."""
         self._again = False
         """Whether the last step to begin does an undone one once more."""
         self._before: dict[int, list[MadeCall]] = {}

@@ -224,5 +224,5 @@ async def _metrics(request: Request) -> Response:
 
 
 async def _openapi(request: Request) -> Response:
-    """Return this document."""
+    """Answer with the OpenAPI document of this server."""
     return answer(openapi.document(request.scope["app"].routes, OPEN))

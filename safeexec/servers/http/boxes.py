@@ -25,7 +25,7 @@ from safeexec.servers.methods import Name
 from safeexec.servers.service import closed
 
 ENVD_VERSION = "0.5.8"
-"""Of E2B's own daemon: what its SDKs may ask for."""
+"""The version of E2B's own daemon that this one answers as: it says what its SDKs may ask for."""
 MAX_SECONDS = 24 * 3600
 MAX_KEPT = 1000
 """Sandboxes of one tenant, paused ones included."""

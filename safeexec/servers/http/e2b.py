@@ -164,7 +164,7 @@ async def kill(request: Request) -> Response:
 
 @takes(Timeout)
 async def set_timeout(request: Request, asked: Timeout) -> Response:
-    """Tell how many seconds a sandbox lives from now on."""
+    """Set how many seconds a sandbox lives from now on."""
     box = _found(request)
     box.live_for(asked.timeout)
     return Response(status_code=204)

@@ -141,7 +141,7 @@ class Bucket:
         """All that was used here, ever."""
 
     def wait(self, now: float) -> float:
-        """Return seconds until one unit is left, 0 if it is."""
+        """Return how many seconds it takes until one unit is there, 0 if one is."""
         self.level = min(self.amount, self.level + (now - self._at) * self._rate)
         self._at = now
         return max(0.0, 1 - self.level) / self._rate

@@ -118,7 +118,7 @@ class Large(Response):  # type: ignore[misc]
 
 
 async def answer_apart(data: Any) -> Response:
-    """Return as `answer`, in a thread where `data` is large: what guests made."""
+    """Return `answer` of what guests made, which is encoded in a thread where it is large."""
     return Large(await encoded_apart(data), media_type="application/json")
 
 

@@ -56,7 +56,7 @@ class Tenant:
         self.metrics = metrics
         self.answers = Answers()
         self.body_bytes = 0
-        """Of the bodies that are under way: they arrive, or what they ask for is being done."""
+        """Bytes of the bodies that arrive, or of which what they ask for is being done."""
         self._untold: WeakKeyDictionary[AsyncSession, float] = WeakKeyDictionary()
         """CPU time that was counted of each session beside its results."""
         self.sessions = self.memory_mb = 0

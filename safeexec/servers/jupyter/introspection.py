@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from safeexec import Result, Session
 
 LOOK_SECONDS = 2.0
-"""For what a guest's object says of itself."""
+"""How long what a guest's object says of itself may take."""
 ALL_SECONDS = 4.0
-"""For all that one request asks: the cells after it wait."""
+"""How long all that one request asks may take: the cells after it wait."""
 BEHIND = 2000
 """Characters before the cursor that are looked at."""
 MAX_MATCHES = 1000

@@ -30,7 +30,7 @@ What later processes need must not be here: Landlock grants a file, and theirs d
 STACK = 120 << 20
 """Bytes that the stack of the main thread may grow to. The kernel keeps at least 128 MiB below it free of mappings."""
 PROGRAM_STACK = 8 << 20
-"""The same of a program that a command runs: glibc takes it as the size of each thread's stack."""
+"""The stack of a program that a command runs: glibc takes it as the size of each thread's stack."""
 _BRANCHES = "branches of one session can reach each other's"
 _SEPARATE = {
     "": f"sessions of one sandbox can reach each other's files; {_BRANCHES}",

@@ -142,7 +142,7 @@ def _descriptors() -> list[int]:
 
 
 def _holding(descriptors: Iterable[int]) -> set[int]:
-    """Return those of the pipes and sockets from which something can be read now, be it the end."""
+    """Return the pipes and sockets from which something can be read now, be it the end."""
     poller = select.poll()
     for fd in descriptors:
         poller.register(fd, select.POLLIN)

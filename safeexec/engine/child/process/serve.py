@@ -43,10 +43,10 @@ answered, as they run guest code (`__repr__`, `__reduce__`); and the self-test: 
 checkpoint's permission.
 """
 DEBT_SECONDS = 0.02
-"""Of processor, after which a checkpoint is made: what about ten of them take."""
+"""Seconds of processor after which a checkpoint is made: what about ten checkpoints take."""
 DEBT_STEPS = 400
 DEBT_BYTES = 128 << 10
-"""Of sources, and of values that the host has set."""
+"""Bytes of sources, and of values that the host has set, after which one is made."""
 _EXIT_FUNCTIONS = "nothing runs what was registered with atexit: a session goes on, or is killed; call it yourself"
 _HAS_THREADS = "a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)"
 

@@ -31,7 +31,7 @@ from safeexec.engine.child.repeat.objects import builtins_of
 MOST: Final = 2000
 """Objects that are looked at, the same ones in both processes: 1 us each."""
 CHARACTERS: Final = 4096
-"""Of a text or of bytes; of a longer one, or a longer number, its size counts."""
+"""The most characters of a text or of bytes; of a longer one, or a longer number, its size counts."""
 _PLAIN: Final = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _ITEMS: Final = (list, tuple, set, frozenset, deque)
 _CODE: Final = ("co_name", "co_firstlineno", "co_code", "co_names", "co_varnames", "co_freevars", "co_consts")

@@ -24,7 +24,7 @@ MOST = 3000
 ATOMS: Final = frozenset({int, float, bool, complex, str, bytes, type(None), type(...), CodeType})
 """Types whose instances hold no other object that matters."""
 _looked_at: dict[str, tuple[list[int], frozenset[str], list[str]]] = {}
-"""Of each module: the identities of its contents, the attributes that lead out of it, and the modules that it has."""
+"""For each module, the identities of its contents, the attributes that lead out of it, and the modules that it has."""
 
 
 def computes(name: str) -> bool:
@@ -130,7 +130,7 @@ ADDRESS: Final = b" at 0x"
 _PART_OF_ADDRESS: Final = re.compile(r"0x|(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{6,}")
 """Is in what a program may cut out of one."""
 _CHARACTERS: Final = 10_000
-"""Of a string up to which it is searched for a part of an address."""
+"""Characters of a string up to which it is searched for a part of an address."""
 
 
 def shows_address(things: Iterable[Any]) -> bool:

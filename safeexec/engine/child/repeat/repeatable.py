@@ -78,7 +78,7 @@ _FIELD: Final = re.compile(r"\{[^{}]*[.\[](\w+)")
 """The name of an attribute, or a key, in a template of `str.format`."""
 
 external_events: list[str] = []
-"""Of the step that runs: the last audit event of an operation outside of the process, or nothing."""
+"""The last audit event, in the step that runs, of an operation outside of the process, or nothing."""
 
 _CHANGED_ITEMS: Final = 100
 """Items of a variable's value up to which all of it counts."""
@@ -139,7 +139,7 @@ class Repeatable:
         self._loading: set[str] = set()
         """Modules that a step was about to import."""
         self._codes: Collection[CodeType] = ()
-        """Of the step that runs."""
+        """The code of the step that runs."""
         self._makes_sets = False
         """Whether the step that runs may make sets."""
         self._items_left = SET_ITEMS

@@ -39,11 +39,11 @@ _ALL_NAMES = 64
 _ITEMS = 64
 """Items of a container up to which all of them are looked at."""
 _SPREAD = 16
-"""Of a larger list: so many items at its start, so many at its end, and so many between."""
+"""How many items of a larger list are looked at: so many at its start, at its end, and between."""
 _BYTES = 256 << 10
 """Bytes of an array up to which all of them are in its checksum."""
 _ELEMENTS = 4096
-"""Of a larger array: about how many elements are, spread over the whole."""
+"""About how many elements of a larger array are looked at, spread over the whole."""
 _LEVELS = 3
 """How deep a fingerprint looks."""
 _DESCRIBED = 200

@@ -53,9 +53,9 @@ class Displays:
         self._drawn: list[Any] = []
         """The figures that this step has shown."""
         self._finished: list[Any] = []
-        """Those of them that it passed to `display`: they are closed at its end, for its next lines may draw there."""
+        """Figures that it passed to `display`: they are closed at its end, for its next lines may draw there."""
         self._left_open: list[Any] = []
-        """Those that it left open, unshown: the current one stays so for the next step, the others are closed there."""
+        """Figures that it left open, unshown: the current one stays so for the next step, which closes the others."""
         self.in_use = False
         """Whether there may be something to show besides a step's value: by `display`, or by matplotlib."""
         self.tell: Callable[[DisplayData], None] | None = None

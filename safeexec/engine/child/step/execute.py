@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     from safeexec.protocol.plan import LimitsPlan
 
 ARRAY_BYTES = 128 << 10
-"""Of the arrays and frames in a step's value: as plain data they cost the host 2 us per element."""
+"""The most bytes of the arrays and frames in a step's value: as plain data they cost the host 2 us per element."""
 WARM_UP = "x = x + 1"
 """The source of a warm-up, until there has been a step."""
 WARM_UP_CHARACTERS = 4000
 """A longer source is not compiled for a warm-up."""
 TEXT_CHARACTERS = 20_000
-"""Of the repr of a value; of a longer one the beginning and the end are kept."""
+"""The most characters of the repr of a value; of a longer one the beginning and the end are kept."""
 SHOWN_DIGITS = 20_000
-"""Of a number that is a step's value: 5 ms. `str` of guest code stops at 4300 digits."""
+"""The most digits of a number that is a step's value: 5 ms. `str` of guest code stops at 4300 digits."""
 KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 

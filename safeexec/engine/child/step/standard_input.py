@@ -32,7 +32,7 @@ class GuestInput:
         self.stream: TextIO | None = None
         """What the step that runs reads; None: it has no input."""
         self._threads: set[Any] = set()
-        """Those that ran before the step."""
+        """Threads that ran before the step."""
 
     def begin(self, fd: int | None, argv: Sequence[str] | None) -> None:
         """Begin a step that has these arguments and reads `fd`, which is taken over."""

@@ -204,7 +204,7 @@ class _Frames(StackSummary):
     """The lines of a traceback that show its frames."""
 
     def format(self, **options: object) -> list[str]:
-        """Return them as they are; CPython 3.13 asks for colours."""
+        """Return the lines as they are, whatever `options` ask for (colours, from CPython 3.13 on)."""
         return self  # type: ignore[return-value]
 
 

@@ -27,7 +27,7 @@ def path_of(name: str) -> str:
 
 
 def new_name(name: str) -> str:
-    """Return the same of a file that the host puts there: one that can be printed. Raises `WorkspaceError`,
+    """Return `path_of` the name of a file that the host puts there, which must be printable. Raises `WorkspaceError`,
     TypeError.
     """
     path = path_of(name)

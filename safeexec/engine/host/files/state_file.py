@@ -137,7 +137,7 @@ class SavedState(NamedTuple):
         return b"".join([*parts, self.sum])
 
     def size(self) -> int:
-        """Return bytes behind both descriptors."""
+        """Return how many bytes are behind both descriptors."""
         return os.fstat(self.files).st_size + os.fstat(self.payload).st_size
 
     def close(self) -> None:
@@ -262,7 +262,7 @@ def read(path: str | os.PathLike[str], limits: Limits) -> SavedState:
 
 
 def read_pieces(state: Iterable[bytes], limits: Limits, shown: str) -> SavedState:
-    """Return the same of a state that comes in pieces."""
+    """Return a saved state that comes in pieces, checked as `read` does."""
     most = ((limits.workspace_mb + 2 * limits.memory_mb) << 20) + _HEADER_CAP + _CHUNK
     with open(os.memfd_create("state", os.MFD_CLOEXEC), "wb") as file:
         size = 0

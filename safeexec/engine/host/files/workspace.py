@@ -322,12 +322,12 @@ class Workspace:
         return tree.free_bytes(self.home)
 
     def taken(self) -> int:
-        """Return bytes of its file system that have gone since the session began, whoever took them."""
+        """Return how many bytes of its file system were taken since the session began, by whomever."""
         return self._lineage.free - tree.free_bytes(self._lineage.store)
 
     @contextlib.contextmanager
     def _of_host(self) -> Iterator[int]:
-        """Yield the same for the files that the host asks for. Raises `WorkspaceError`."""
+        """Yield a descriptor of the directory, for files that the host asks for. Raises `WorkspaceError`."""
         try:
             fd = tree.reached(self.path, partial(os.open, flags=tree.LISTABLE))
         except OSError as error:

@@ -26,9 +26,9 @@ from safeexec.results import FileChange
 MAX_FILES = 10_000
 """Files that are listed."""
 NAME_CHARACTERS = 4096
-"""Of a name that is told: the kernel takes no longer path."""
+"""The most characters of a name that is told: the kernel takes no longer path."""
 MAX_BYTES = 64 << 20
-"""Of one file that is read or written, where the caller says no other bound."""
+"""The most bytes of one file that is read or written, where the caller says no other bound."""
 _KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "link", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket"}
 Marks = dict[str, tuple[int, int, int, int]]
 """The regular files of a workspace: inode, size, and the times of the last change of bytes and of the inode. The last
@@ -121,7 +121,7 @@ def _type(name: str) -> str:
 
 @contextmanager
 def _refusing(name: str) -> Iterator[None]:
-    """Tell of the file `name` what the system refuses."""
+    """Raise what the system refuses in the body as a `WorkspaceError` about the file `name`."""
     try:
         yield
     except OSError as error:

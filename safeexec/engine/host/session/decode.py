@@ -1,6 +1,6 @@
-"""From what a child said to what the caller gets: texts are decoded and cut here, nowhere else, and what is a name or
-one sentence is on one line from here on, with nothing in it that a terminal would obey. Numbers of parts are within the
-bounds of the messages (`protocol.messages`). And back: a value of the host as a child gets it.
+"""What a child sent becomes what the caller gets. Texts of the guest are decoded and cut here and nowhere else; a name
+or a sentence becomes one line without anything that a terminal would obey. How many parts there may be is bounded by
+the messages (`protocol.messages`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ KEPT_BYTES = 4 << 20
 """Larger values are read into memory of their own. Of the memory that is kept, what is not written to is not there."""
 _IN_PLACE = frozenset({form.ARRAY, form.RECORDS, form.MASKED, form.FRAME, form.SERIES, form.INDEX})
 MESSAGE_BYTES = 20_000
-"""Of a message, a hint or a line of source; four times as much of the repr of a value."""
+"""The most bytes of a message, a hint or a line of source; four times as much of the repr of a value."""
 TRACEBACK_BYTES = 60_000
 NAMES = 1000
-"""Of each list that a child sends: names, errors, displays."""
+"""The most items of a list that a child sends: names, errors, displays."""
 LINE_CHARACTERS = 1000
-"""Of a rule of the policy, and of the source line of which a hint is made."""
+"""The most characters of a rule of the policy, and of the source line of which a hint is made."""
 _NO_CHANGES = Changes()
 
 
@@ -52,7 +52,7 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
 
 
 def sentence(data: bytes) -> str:
-    """Return what is told in one line, however long it is."""
+    """Return a text of the guest as one line, however long."""
     found = text(data)
     return found if found.isprintable() else " ".join(printable(found).split())
 
@@ -75,7 +75,8 @@ def may_be_bound(name: object) -> bool:
 
 
 def decode_file(fd: int, size: int, depth: int, *, arrays: bool) -> Any:
-    """Return the same of a value in the first `size` bytes of a file that the child filled. Raises `ProtocolError`.
+    """Return a value, as `decode_payload`, from the first `size` bytes of a file that the child filled. Raises
+    `ProtocolError`.
 
     Two buffers of 1 MB that come and go are 450 page faults, 0.7 ms: the memory that a value is read into becomes the
     memory of the array in it, or is kept for the next value.
@@ -235,7 +236,7 @@ def displays(reports: list[m.DisplayData]) -> tuple[Display, ...]:
 
 
 def restored(result: Result, notes: list[str], remaining: tuple[str, ...], diverged: bool) -> Result:
-    """Return the same result, of a step that was undone, and what is to be said of that. `notes`: of the restore.
+    """Return the result of a step that was undone, with what is to be said of that. `notes`: of the restore.
     `diverged`: steps before it are lost, as they came out otherwise.
     """
     empty = notes and notes[-1].endswith(STARTS_EMPTY)

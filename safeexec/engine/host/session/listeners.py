@@ -25,7 +25,7 @@ class Listeners(NamedTuple):
     progress: OnProgress | None = None
 
     def of_streams(self, out: OutputFile, err: OutputFile) -> tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...]:
-        """Return each stream that somebody listens to, and who."""
+        """Return each stream that has listeners, with them."""
         heard = ((out, (self.stdout, self.output)), (err, (self.stderr, self.output)))
         kept = ((file, tuple(hear for hear in ears if hear is not None)) for file, ears in heard)
         return tuple((file, ears) for file, ears in kept if ears)
@@ -35,7 +35,7 @@ NOBODY = Listeners()
 
 
 def listening(callbacks: Callbacks) -> Listeners:
-    """Return those who hear of a step. Raises TypeError for one that cannot be called, and for a coroutine function:
+    """Return the listeners of a step. Raises TypeError for one that cannot be called, and for a coroutine function:
     what a call of that gives would have to be awaited, and the step does not wait.
     """
     for name, hear in zip(Listeners._fields, callbacks, strict=True):

@@ -87,7 +87,7 @@ class OutputFile:
         return self.shared, self.fd, err.fd
 
     def size(self) -> int:
-        """Return bytes that this step has written."""
+        """Return how many bytes this step has written."""
         if self._length:
             self._python += len(self._python_text(self._python))
         return self._python + self.mark()
@@ -98,7 +98,7 @@ class OutputFile:
         return os.lseek(self.fd, 0, os.SEEK_CUR)
 
     def held(self) -> int:
-        """Return bytes of memory that it takes, those included that a guest wrote where nobody reads."""
+        """Return how many bytes of memory it takes, with those that a guest wrote where nobody reads."""
         return sum(os.fstat(fd).st_blocks * 512 for fd in (self.fd, self.shared) if fd >= 0)
 
     def text(self, cap: int) -> Printed:

@@ -423,8 +423,8 @@ class SessionProcesses:
             )
 
     def _held_by_copies(self, measure: Callable[[int], int]) -> int:
-        """Return bytes of all copies by `measure`: with `share_bytes`, pages that only copies share are theirs in full,
-        which they are not by what each holds alone.
+        """Return how many bytes all copies hold by `measure`: with `share_bytes`, pages that only copies share are
+        theirs in full, which they are not by what each holds alone.
         """
         return sum(measure(pid) for copy in self.history.copies() if (pid := copy.pid()) is not None)
 
@@ -732,7 +732,7 @@ class SessionProcesses:
     # What a watcher asks
 
     def copies(self) -> list[Checkpoint]:
-        """Return those of the history, and the one that the process may be making. From any thread."""
+        """Return the copies of the history, and the one that the process may be making. From any thread."""
         copies, coming = self.history.copies(), self._next_copy
         return copies if coming is None or not self._next_copy_ordered else [*copies, coming]
 

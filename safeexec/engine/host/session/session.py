@@ -191,7 +191,7 @@ class SessionCore:
         self.identity = ""
         """What the keys of its tools' calls begin with: the same wherever it goes on."""
         self.call_key = ""
-        """Of the call that is made, where calls are written down."""
+        """The key of the call that is made, where calls are written down."""
         self.again: tuple[int, float] | None = None
         """What the last step did, as a number, and the milliseconds of processor that it took, where another process
         could do it once more.

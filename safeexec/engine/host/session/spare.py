@@ -72,7 +72,7 @@ class Spares:
         return len(self._waiting)
 
     def take(self) -> Spare | None:
-        """Return one for a session, if there is one."""
+        """Return a spare child for a session, if one waits."""
         try:
             return self._waiting.pop()
         except IndexError:

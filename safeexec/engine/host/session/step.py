@@ -48,8 +48,8 @@ LEAST_DELIVER_SECONDS = 0.1
 DESCRIPTION = 200
 """Characters of what a progress bar says of itself; a child that sends more does not run our code."""
 SHOWN_BYTES = 64 << 20
-"""Of displays and the news of progress bars that come as the step runs: a child may update one without end, and its
-listener may keep them all.
+"""The most bytes of displays and the news of progress bars that come as the step runs: a child may update one without
+end, and its listener may keep them all.
 """
 EVENT_BYTES = 1000
 """What one of them takes beside its data: many small ones are no less."""
@@ -183,7 +183,7 @@ class Step(Struct, eq=False):
     files: Any = None
     """The files of the state after it."""
     marks: Marks = {}
-    """The same, to tell what has changed."""
+    """The marks of these files, to tell what has changed."""
     wall: float = 0.0
     cpu: float = 0.0
     peak: int = 0
@@ -232,7 +232,7 @@ class Step(Struct, eq=False):
         return done
 
     def _left(self) -> float:
-        """Return seconds in which what a step announces must come."""
+        """Return how many seconds are left for what a step has announced to come."""
         return max(LEAST_DELIVER_SECONDS, self.watch.deadline - monotonic())
 
     def hand_in(self, verdict: Verdict) -> bool:

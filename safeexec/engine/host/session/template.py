@@ -262,5 +262,5 @@ class Templates:
         return [template.row() for template in list(self._by_name.values())]
 
     def sessions(self) -> list[SessionCore | None]:
-        """Return those that hold the states, which nobody else uses."""
+        """Return the sessions that hold the states of templates; nobody else uses these."""
         return [template.session for template in list(self._by_name.values())]

@@ -89,7 +89,9 @@ def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
 
 
 def value_limits(given: Limits, wanted: Limits) -> tuple[int, int] | None:
-    """Return bytes and depth of a value in a session whose policy allows less of them than its sandbox."""
+    """Return how many bytes and which depth a value may have in a session whose policy allows less than its sandbox;
+    None where it does not.
+    """
     own = (wanted.value_kb << 10, wanted.value_depth)
     return None if own == (given.value_kb << 10, given.value_depth) else own
 

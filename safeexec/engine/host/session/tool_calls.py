@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 KEPT_BYTES = 8 << 20
-"""Of the calls of one step, with what a record takes for each: they fit into a saved state."""
+"""The most bytes of the calls of one step, with what a record takes for each: they fit into a saved state."""
 
 
 class StepCalls:

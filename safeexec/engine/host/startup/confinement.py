@@ -51,7 +51,7 @@ _SHARED_PREFIXES = frozenset(("/", "/usr", "/usr/local"))
 _SHARED_PROCESSES = 1024  # of all sessions together, where the kernel cannot count for each
 _FIRST_USER = 0x70000000
 _USERS = 256
-"""Of each host process."""
+"""How many user ids each host process takes."""
 _counter = itertools.count()
 
 _WITHOUT = {

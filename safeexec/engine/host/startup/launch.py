@@ -42,7 +42,7 @@ def unstarted(error: OSError) -> str:
 
 
 STORED_SEED = 1
-"""Of the order of sets of strings where sessions are stored: in another process they have the same one."""
+"""The seed of the order of sets of strings where sessions are stored: in another process they have the same order."""
 
 
 def environment(policy: Policy, *, stored: bool = False) -> dict[str, str]:

@@ -74,7 +74,7 @@ class Toolbox(AnswersCalls):
         self._max_depth = policy.limits.value_depth
 
     def with_tools(self, tools: dict[str, Tool]) -> Toolbox:
-        """Return the same rules for other tools, of the same owner."""
+        """Return a toolbox of the same rules and owner with other tools."""
         import copy  # for tools with effects
 
         other = copy.copy(self)

@@ -39,7 +39,7 @@ class Period(NamedTuple):
     """What the figures are of: a step, another use of the session, or the rest after one."""
 
     key: object
-    """Of what: changes from one to the next."""
+    """Tells one period from the next."""
     runner: int | None = None
     """The process in which it began, having used `cpu` seconds; by default as the last look found it."""
     cpu: float = 0.0

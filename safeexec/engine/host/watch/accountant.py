@@ -113,7 +113,7 @@ class Accountant:
         self._last = now
 
     def pause(self) -> float:
-        """Return seconds until the next look."""
+        """Return how many seconds the next look is away."""
         return max(IDLE_LOOK_SECONDS if self.idle else LOOK_SECONDS, min(SHARE * self._took, LONGEST_SECONDS))
 
     def _judge(self, subject: Subject, members: list[Process], now: float) -> Verdict | None:

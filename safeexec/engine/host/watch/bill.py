@@ -42,7 +42,7 @@ class Bill:
             self.cpu += thread_time() - began
 
     def reading(self, size: int, read: Callable[[], R]) -> Core[R]:
-        """Return the same: in a thread, where that may take long on a loop."""
+        """Return as `charged`, in a thread where that may hold an event loop."""
         if size <= AT_ONCE_BYTES:
             return self.charged(size, read)
         return (yield Work(lambda: self.charged(size, read)))  # type: ignore[no-any-return]

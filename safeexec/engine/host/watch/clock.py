@@ -31,8 +31,8 @@ TICK_SECONDS = 0.05
 WHERE_SECONDS = 0.02
 """How long a process may take to tell where its guest code is."""
 UNSCHEDULED_SECONDS = 0.5
-"""How much longer when the machine is so busy that the signal has not even been delivered. With six programs that
-compute on two cores, one process in 30 waited for more than 0.1 s.
+"""How much longer it may take when the machine is so busy that the signal has not even been delivered. With six
+programs that compute on two cores, one process in 30 waited for more than 0.1 s.
 """
 WHERE_SIGNAL = signal.SIGUSR1
 _SHOWN = 200
@@ -81,7 +81,7 @@ class Watch(Struct, eq=False):
     _timeout: float
     _outputs: tuple[OutputFile, OutputFile]
     room: Room | None = None
-    """Of its files, if it has any."""
+    """The count of its files, where it has a workspace."""
     cpu_start: float = 0.0
     _bill_start: float = 0.0
     started: float = 0.0
@@ -123,14 +123,14 @@ class Watch(Struct, eq=False):
         return self.past_deadline() or (self.flood() if self._most() > self.most_printed else None)
 
     def looked(self) -> Core[Verdict | None]:
-        """Return the same, and on one whose workspace holds too much."""
+        """Return the verdict of `exceeded`, or the one on a step whose workspace holds too much."""
         verdict = self.exceeded()
         if verdict is None and self.room is not None:
             verdict = yield from self.room.look()
         return verdict
 
     def _most(self) -> int:
-        """Return bytes in the fuller stream."""
+        """Return how many bytes the fuller stream holds."""
         return max(output.size() for output in self._outputs)
 
     def past_deadline(self) -> Verdict | None:

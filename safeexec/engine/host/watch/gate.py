@@ -251,4 +251,4 @@ class ForkGate:
 
 
 NO_GATE = ForkGate(-1, -1)
-"""For a sandbox that is not open."""
+"""The gate of a sandbox that is not open."""

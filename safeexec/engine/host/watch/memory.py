@@ -6,7 +6,8 @@ from safeexec.engine.linux import processes
 
 
 def own_bytes(pid: int) -> int:
-    """Return bytes that would be freed if process `pid` ended: its unique set size; and what it holds of shared memory.
+    """Return how many bytes would be freed if process `pid` ended: its unique set size; and what it holds of shared
+    memory.
 
     Where the host may not read that (an ordinary user's host, a process that cannot be dumped), the resident bytes that
     no file backs, which also count what is still shared with a parent: too much rather than too little. 0 if it is
@@ -23,8 +24,8 @@ def own_bytes(pid: int) -> int:
 
 
 def share_bytes(pid: int) -> int:
-    """Return bytes of process `pid` with each page divided by the number of its holders: over all holders the sum is
-    exact. Where the host may not read that, the resident bytes that no file backs.
+    """Return how many bytes process `pid` holds, each page divided by the number of its holders: over all holders the
+    sum is exact. Where the host may not read that, the resident bytes that no file backs.
     """
     share = processes.proportional_memory(pid)
     return processes.private_memory(pid) if share is None else share

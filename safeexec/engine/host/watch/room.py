@@ -127,7 +127,7 @@ NOTHING_UNNAMED = Unnamed({}, {})
 
 
 def locks_of(pids: Collection[int], most: int) -> int:
-    """Tell how many record locks these processes hold; `most` and one where there are more."""
+    """Return how many record locks these processes hold; `most` and one where there are more."""
     found = 0
     try:
         with open("/proc/locks", "rb") as file:
