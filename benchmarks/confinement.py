@@ -20,6 +20,7 @@ from benchmarks.common import BareChild, Table, fork_and_wait, in_turn, one_core
 from safeexec import Policy, Sandbox
 from safeexec.engine.host.startup import confinement
 from safeexec.engine.linux import capabilities, landlock, namespaces, rlimits, seccomp
+from safeexec.engine.linux.libc import make
 from safeexec.engine.syscalls.table import rules_for
 
 CALLS = 2000
@@ -50,7 +51,7 @@ def mechanisms() -> dict[str, Callable[[], object]]:
 
     def filtered() -> None:
         seccomp.set_no_new_privs()
-        seccomp.install(program)
+        make([seccomp.installing(program)])
 
     return {
         "rlimits": lambda: rlimits.set_limits(limits),

@@ -12,6 +12,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from safeexec.agent.snippets import Parser, clean
@@ -43,7 +44,6 @@ _FENCE_AFTER_PROSE = re.compile(r"(?<=[^`~\n])(?P<run>`{3,}+|~{3,}+)(?P<info>[^`
 _CLOSE_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+|~{3,}+)[ \t]*+$", re.MULTILINE)
 _CROWDED_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+)(?P<rest>[^`\n]*+)$", re.MULTILINE)
 """The end of a fence with text behind it: taken only where what stands before it is a program."""
-_NO_WORDS = ("<end_code>", "</code>", ".")
 _LABEL = re.compile(r"[^\W_][\w+#.\-]*")
 _LABEL_ALONE = re.compile(r"[ \t]*+\{?\.?[^\W_][\w+#.\-]*+\}?[ \t]*+(?:$|\{|\w++=)")
 _BEFORE_TAG = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$")
@@ -98,14 +98,7 @@ class _BlockReader:
         self._text = text
         self._parser = parser
         self._sql = sql
-        self._tag_closers = _index_tag_closers(text)
-        self._fence_closers = _index_fence_closers(text)
-        self._crowded = [
-            (found.start(), found.end("run"), found["rest"])
-            for found in _CROWDED_FENCE.finditer(text)
-            if found["rest"].strip()
-        ]
-        self._cut_tags = [found.span() for found in _CUT_CLOSE_TAG.finditer(text)]
+        self._index = _index_of_closers(text)
 
     def read(self, *, with_tags: bool) -> list[Block]:
         openers = list(_fence_openers(self._text))
@@ -124,7 +117,7 @@ class _BlockReader:
         return blocks
 
     def _read_tag(self, opener: _Opener) -> Block | None:
-        closers = self._closers_of_tag(opener)
+        closers = self._closers(opener)
         if opener.inline and not (closers and self._parser.afford(closers[0][0] - opener.content)):
             return None
         content, end = self._close(opener, closers)
@@ -136,7 +129,7 @@ class _BlockReader:
         return Block("tag", code, opener.start, end, _SQL_LABEL if opener.tag == _SQL else "")
 
     def _read_fence(self, opener: _Opener) -> Block:
-        closers = self._closers_of_fence(opener)
+        closers = self._closers(opener)
         kind = opener.fence_kind
         content, end = self._close_crowded(opener, closers) if kind != "other" else (None, 0)
         if content is None:
@@ -165,20 +158,21 @@ class _BlockReader:
     def _close_crowded(self, opener: _Opener, closers: list[tuple[int, int]]) -> tuple[str | None, int]:
         """Return content and end at a closer with text behind it, before the first proper one, if that parses."""
         last = closers[0][0] if closers else len(self._text)
-        first = bisect_left(self._crowded, (opener.content, 0, ""))
-        for start, end, rest in self._crowded[first : first + _MAX_CLOSERS]:
-            if start >= last or not self._parser.afford(start - opener.content):
+        crowded = _CROWDED_FENCE.finditer(self._text, opener.content, last)
+        for found in islice((one for one in crowded if one["rest"].strip()), _MAX_CLOSERS):
+            start, end, rest = found.start(), found.end("run"), found["rest"]
+            if not self._parser.afford(start - opener.content):
                 break
             content = self._text[opener.content : start]
             if (code := clean(content)) and self._parser.parses(code):
                 opens = _is_python(_label(rest)) and _LABEL_ALONE.match(rest)
-                return content, start if opens else end + len(rest) * (rest.strip() in _NO_WORDS)
+                return content, start if opens else end
         return None, 0
 
     def _cut_off(self, opener: _Opener) -> tuple[str, int]:
         """Return content and end of a tag that nothing closes: at what looks like a cut closing tag, else all."""
-        first = bisect_left(self._cut_tags, (opener.content, 0))
-        for start, end in self._cut_tags[first : first + _MAX_CLOSERS]:
+        for found in islice(_CUT_CLOSE_TAG.finditer(self._text, opener.content), _MAX_CLOSERS):
+            start, end = found.span()
             content = self._text[opener.content : start]
             if not self._parser.afford(len(content)):
                 break
@@ -201,37 +195,23 @@ class _BlockReader:
         sure = [block for block in wanted if block.kind == "python" or self._parser.looks_like_code(block.code)]
         return "\n\n".join(block.code for block in sure or wanted)
 
-    def _closers_of_tag(self, opener: _Opener) -> list[tuple[int, int]]:
-        spans = self._tag_closers.get((opener.tag, opener.escaped), [])
-        first = bisect_left(spans, (opener.content, 0))
-        return spans[first : first + _MAX_CLOSERS]
-
-    def _closers_of_fence(self, opener: _Opener) -> list[tuple[int, int]]:
-        spans = self._fence_closers.get(opener.run[0], [])
+    def _closers(self, opener: _Opener) -> list[tuple[int, int]]:
+        """Return the first closers behind an opener: of its name, or of as many characters of its kind."""
+        spans = self._index.get((opener.tag or opener.run[0], opener.escaped), [])
+        behind = (spans[place] for place in range(bisect_left(spans, (opener.content, 0, 0)), len(spans)))
         needed = min(len(opener.run), _MAX_RUN)
-        found: list[tuple[int, int]] = []
-        for index in range(bisect_left(spans, (opener.content, 0, 0)), len(spans)):
-            start, end, length = spans[index]
-            if length >= needed:
-                found.append((start, end))
-                if len(found) == _MAX_CLOSERS:
-                    break
-        return found
+        return list(islice(((start, end) for start, end, length in behind if length >= needed), _MAX_CLOSERS))
 
 
-def _index_tag_closers(text: str) -> dict[tuple[str, bool], list[tuple[int, int]]]:
-    index: dict[tuple[str, bool], list[tuple[int, int]]] = {}
-    for match in _CLOSE_TAG.finditer(text):
-        escaped = match["escaped"]
-        index.setdefault(((escaped or match["name"]).lower(), bool(escaped)), []).append(match.span())
-    return index
-
-
-def _index_fence_closers(text: str) -> dict[str, list[tuple[int, int, int]]]:
-    index: dict[str, list[tuple[int, int, int]]] = {}
-    for match in _CLOSE_FENCE.finditer(text):
-        run = match["run"]
-        index.setdefault(run[0], []).append((match.start(), match.end(), min(len(run), _MAX_RUN)))
+def _index_of_closers(text: str) -> dict[tuple[str, bool], list[tuple[int, int, int]]]:
+    """Return the closers by what they close and whether that is escaped: start, end, and the length of a fence."""
+    index: dict[tuple[str, bool], list[tuple[int, int, int]]] = {}
+    for tag in _CLOSE_TAG.finditer(text):
+        key = (tag["escaped"] or tag["name"]).lower(), tag["escaped"] is not None
+        index.setdefault(key, []).append((*tag.span(), 0))
+    for fence in _CLOSE_FENCE.finditer(text):
+        length = min(len(fence["run"]), _MAX_RUN)
+        index.setdefault((fence["run"][0], False), []).append((*fence.span(), length))
     return index
 
 

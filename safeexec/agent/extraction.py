@@ -63,8 +63,6 @@ class Extraction:
     text: str = ""
     """The reply without its thinking."""
     found: str = ""
-    after: str = ""
-    """Of a reply with blocks of code: the text behind the last one."""
 
     @property
     def bare(self) -> bool:
@@ -86,7 +84,7 @@ def extract(reply: str, *, sql: bool = False) -> Extraction:
     blocks = read_blocks(text, parser, sql=sql)
     code, found = _winning_blocks(blocks, parser)
     if code:
-        return Extraction("code", code, text, found, text[blocks[-1].end :].strip())
+        return Extraction("code", code, text, found)
     if not text.strip():
         return Extraction("none", None, text, "nothing but white space")
     if _is_printed_tool_call(text):

@@ -80,10 +80,6 @@ class AnswerJudge(Protocol):
         """As a `Review`."""
         ...
 
-    async def conclude(self, prose: str, steps: tuple[AgentStep, ...], calls: RunCalls) -> bool:
-        """Return True if the prose behind the code of a reply, once that code has run, is the answer."""
-        ...
-
 
 def ignore_event(event: Event) -> None:
     pass
@@ -386,8 +382,6 @@ class _Work:
                 return ended
             if found.bare and _is_failed_sentence(self._steps[-1]):
                 return await self._answer(_plain_answer(found.text), "answer")
-            if found.after and await self._concludes(found.after):
-                return self._end("answer", answer=_plain_answer(found.after))
             return ended
         if call is not None:
             unknown = prompts.unknown_tool(shorten(call.name, 80), self._tool_names())
@@ -475,13 +469,6 @@ class _Work:
                 "no_code", reason=f"{self._empty} replies in a row held neither code that can run nor an answer"
             )
         return None
-
-    async def _concludes(self, prose: str) -> bool:
-        """Return True if the prose behind the code of a reply, written before the result was seen, is the answer."""
-        judge = self._agent.judge
-        if judge is None or not self._steps or not self._steps[-1].result.ok:
-            return False
-        return await judge.conclude(_plain_answer(prose), tuple(self._steps), self._calls)
 
     async def _answer(self, answer: Any, stop: Stop) -> AgentResult | None:
         agent, steps = self._agent, tuple(self._steps)

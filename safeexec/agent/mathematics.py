@@ -214,13 +214,6 @@ class _Proof:
         self._asked = objection is not None
         return objection
 
-    async def conclude(self, prose: str, steps: tuple[AgentStep, ...], calls: RunCalls) -> bool:
-        """Return True if prose that was written behind code says the value that the code then computed."""
-        found = await self._prove(prose, steps, calls)
-        if found.verified:
-            self._found, self._contradiction = found, ""
-        return found.verified
-
     def _objection(self, steps: tuple[AgentStep, ...]) -> str | None:
         """Return the objection to an answer that is contradicted, or that its programs do not prove. None: there is
         none.

@@ -202,10 +202,7 @@ class AsyncSandbox(SandboxAPI):
                 running += [asyncio.create_task(one(*numbered)) for numbered in islice(rest, 2 * most - len(running))]
                 if not running:
                     return
-                if in_order:
-                    await asyncio.wait(running[:1])
-                else:
-                    await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(running[:1] if in_order else running, return_when=asyncio.FIRST_COMPLETED)
                 done = next(task for task in running if task.done())
                 running.remove(done)
                 yield done.result()

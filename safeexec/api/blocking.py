@@ -857,7 +857,7 @@ class OneStep:
         return self._result
 
     def _begin(self) -> Core[Result]:
-        """Return the step, whoever iterates alone holds it then. Raises RuntimeError the second time."""
+        """Return the step, which whoever iterates holds alone from then on. Raises RuntimeError the second time."""
         if self._step is None:
             raise RuntimeError("a step runs once: this stream has been iterated over already")
         step, self._step = self._step, None

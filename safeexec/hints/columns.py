@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from safeexec.common.identity import class_name
-from safeexec.common.matching import nearest, quoted
+from safeexec.common.matching import did_you_mean, nearest, quoted
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_of, library_class, library_kind
 from safeexec.hints.rules import HintRules
@@ -146,14 +146,9 @@ def _label_of_series(failure: Failure, match: re.Match[str]) -> str | None:
         return f"The index has no label {key}: by position use `.iloc[{key}]`."
     labels = [label for label in series.index[:_MOST_LABELS] if type(label) is str]
     if not wanted or not labels:
-        return (
-            f"The index has no label {wanted[0]!r}: a Series has one column of values; by position use `.iloc[0]`."
-            if wanted
-            else None
-        )
-    if found := nearest(wanted[0], labels, 2):
-        return f"The index has no label {wanted[0]!r}; did you mean {' or '.join(f'`{label!r}`' for label in found)}?"
-    return f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, labels), 10)}."
+        return "A Series has one column of values: by position use `.iloc[0]`." if wanted else None
+    shown = nearest(wanted[0], labels, 2) or labels
+    return f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, shown), 10)}."
 
 
 @RULES.when("KeyError")  # df['region', 'n']; df.drop('Amount'); df.loc['Amount']; df.loc[7]; df['Amuont']
@@ -196,8 +191,7 @@ def _behind_comma(failure: Failure, name: str) -> bool:
 
 @RULES.when("UndefinedVariableError", "name '(.*)' is not defined")  # df.query('Amonut > 1')
 def _in_query(failure: Failure, match: re.Match[str]) -> str | None:
-    columns = _all_columns(failure)
-    return column_hint(match[1], columns) if nearest(match[1], columns) else None
+    return did_you_mean(nearest(match[1], _all_columns(failure), 2))
 
 
 @RULES.when("ValueError", r"invalid literal for int\(\)|could not convert string to float")  # df.corr()

@@ -103,19 +103,6 @@ def _nearest_files(base: str, files: list[str]) -> list[str]:
     return list(dict.fromkeys(found or [by_name[other] for other in nearest(base, by_name, 2)]))[:2]
 
 
-@RULES.when("FileExistsError IsADirectoryError NotADirectoryError")  # os.mkdir('here'); open('.'); open('a.csv/b')
-def _of_another_kind(failure: Failure, match: re.Match[str]) -> str | None:
-    """Answer for a name that there is, as something else than what is asked for."""
-    name = _name(failure)
-    if not name:
-        return None
-    if issubclass(failure.kind, FileExistsError):
-        return "It exists already: choose another name, open a file with mode `'w'` to replace it, or pass `exist_ok=True` for a folder."
-    if issubclass(failure.kind, IsADirectoryError):
-        return f"`{name}` is a folder: name a file in it."
-    return f"A part of `{name}` is a file, not a folder."
-
-
 @RULES.when("PermissionError")  # os.rmdir('/proc/1')
 def _outside(failure: Failure, match: re.Match[str]) -> str | None:
     if not _name(failure):

@@ -63,7 +63,7 @@ def attribute_of(owner: Any, name: str) -> Any:
     if owner is MISSING:
         return MISSING
     if is_module(owner):
-        return names_of_module(owner).get(name, MISSING)
+        return dict_of_module(owner).get(name, MISSING)
     if name in (own := instance_dict(owner)):
         return own[name]
     for base in bases_of(owner):
@@ -86,8 +86,8 @@ def attribute_names(obj: Any) -> list[str]:
     """Return the names of a module, or of an instance and its classes, read from their dictionaries."""
     found: dict[Any, None] = {}
     if is_module(obj):
-        found.update(dict.fromkeys(names_of_module(obj)))
-        exported: Any = names_of_module(obj).get("__all__")
+        found.update(dict.fromkeys(dict_of_module(obj)))
+        exported: Any = dict_of_module(obj).get("__all__")
         found.update(dict.fromkeys(exported if type(exported) in (list, tuple) else ()))
     else:
         found.update(dict.fromkeys(instance_dict(obj)))
@@ -101,14 +101,9 @@ def public_names(obj: Any) -> list[str]:
     return [name for name in attribute_names(obj) if not name.startswith("_")]
 
 
-def names_of_module(module: Any) -> dict[str, Any]:
-    """Return the names of a module, which is not asked anything."""
-    return dict_of_module(module)
-
-
 def module_name(module: Any) -> str:
     """Return the name of a module as it says itself, or an empty string."""
-    name = names_of_module(module).get("__name__")
+    name = dict_of_module(module).get("__name__")
     return name if type(name) is str else ""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from keyword import kwlist
 
 from safeexec.common.matching import TYPING_ERROR, nearest
 from safeexec.hints.tables.syntax import CODE, LANGUAGES, MESSAGES
@@ -121,10 +122,7 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
         r"^(here|this|the|now|sure|first|next)\b.*\b\w+ \w+", line.strip(), re.IGNORECASE
     ):
         return _EXPLANATIONS
-    attribute = re.search(
-        r"\.(class|from|import|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|print|pass|lambda)\b",
-        code,
-    )
+    attribute = re.search(rf"\.({'|'.join(kwlist)})\b", code)
     if attribute:
         return f"`{attribute.group(1)}` is a keyword of Python and cannot be an attribute name; use `['{attribute.group(1)}']` or another name."
     if re.search(r"\d[A-Za-z_]", stripped):
@@ -166,10 +164,7 @@ _STATEMENTS = (
     "import", "from", "for", "while", "def", "class", "return", "elif", "else", "try", "except", "finally", "with", "raise",
     "assert", "global", "lambda", "print", "async", "await", "yield", "del", "pass", "break", "continue", "match", "case",
 )  # fmt: skip
-_KEYWORD_ASSIGNED = re.compile(
-    r"(?:^|,)\s*(class|def|return|import|from|pass|lambda|global|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|yield|raise"
-    r"|assert|None|True|False|break|continue|except|finally|nonlocal)\s*=(?!=)"
-)
+_KEYWORD_ASSIGNED = re.compile(rf"(?:^|,)\s*({'|'.join(kwlist)})\s*=(?!=)")
 
 _Explain = Callable[[str, list[str], int], "str | None"]
 _EXPLAINED: dict[str, _Explain] = {"expected an indented block": _indented, "was never closed": _unclosed}

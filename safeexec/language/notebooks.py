@@ -40,7 +40,7 @@ class DisplayHandle:
 def display(*objs, include=None, exclude=None, metadata=None, transient=None, display_id=None, raw=False, clear=False,
             **kwargs):
     if display_id is None:
-        _show(*objs, include=include or (), clear=clear, raw=raw)
+        _show(*objs, clear=clear, raw=raw)
         return None
     if clear:
         clear_output()

@@ -64,22 +64,22 @@ def needs(policy: PolicyData, source: str) -> Needs:
         raise PolicyError(f"the program holds {costly}")
     program, judge = _Mentions(source), Judge(policy)
     found = program.needs(judge)
-    wished = {_key(need): need for need in found if not need.answer.allowed}
-    vain: dict[Key, Need] = {}
+    refused = {_key(need): need for need in found if not need.answer.allowed}
+    useless: dict[Key, Need] = {}
     while True:
         # What is granted may bring to light what stood behind it: an `async def` is a function, and async.
-        changes, never = _grant(policy, wished)
+        changes, never = _grant(policy, refused)
         granted = replaced(policy, dict(changes)) if changes else policy
         left = {_key(need): need for need in program.needs(Judge(granted)) if not need.answer.allowed}
-        come = {key: _answered(judge, need) for key, need in left.items() if key not in wished and key not in vain}
-        stays = [key for key in wished if key in left and key not in never]
-        if not come and not stays:
+        added = {key: _answered(judge, need) for key, need in left.items() if key not in refused and key not in useless}
+        unchanged = [key for key in refused if key in left and key not in never]
+        if not added and not unchanged:
             break
-        vain |= {key: _because(wished.pop(key), "no setting allows it in this place") for key in stays}
-        found += come.values()
-        wished |= come
+        useless |= {key: _because(refused.pop(key), "no setting allows it in this place") for key in unchanged}
+        found += added.values()
+        refused |= added
     found.sort(key=attrgetter("line"))
-    impossible = sorted([*vain.values(), *never.values()], key=attrgetter("line"))
+    impossible = sorted([*useless.values(), *never.values()], key=attrgetter("line"))
     return Needs(needs=found, grant=_file(policy, changes) if changes else "", impossible=impossible)
 
 
@@ -187,11 +187,11 @@ def _no_python(error: BaseException) -> PolicyError:
     return PolicyError(f"the program is not valid Python{f', line {line}' if line else ''}: {error}")
 
 
-def _grant(policy: PolicyData, wished: Mapping[Key, Need]) -> tuple[dict[str, Any], dict[Key, Need]]:
+def _grant(policy: PolicyData, refused: Mapping[Key, Need]) -> tuple[dict[str, Any], dict[Key, Need]]:
     """Return the settings that allow what is refused, and what no setting can allow."""
     changes: dict[str, Any] = {}
     impossible = {}
-    for key, need in wished.items():
+    for key, need in refused.items():
         if reason := _grant_one(policy, need.answer, changes):
             impossible[key] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
     return changes, impossible

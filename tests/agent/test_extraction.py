@@ -117,8 +117,3 @@ def test_marks_that_would_hold_the_host_are_not_parsed() -> None:
     assert Parser(len(source)).parse(source) is None
     assert extract(source).kind == "answer"
     assert extract(f"<code>\n{source}\n</code>").kind == "code"
-
-
-def test_a_mark_behind_the_end_of_a_fence_is_no_answer() -> None:
-    assert extract("```py\nprint(1)\n```<end_code>").after == ""
-    assert extract("```py\nprint(1)\n``` It is 1.").after == "It is 1."

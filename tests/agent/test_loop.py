@@ -380,7 +380,7 @@ def test_the_prompt_names_the_tools_of_a_sandbox_and_of_a_session_that_are_given
         assert "3 s per step" in model.requests[0][0].content
 
 
-def test_an_awaited_sandbox_in_the_blocking_face_is_refused() -> None:
+def test_an_awaited_sandbox_in_the_blocking_api_is_refused() -> None:
     async def work() -> None:
         async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
             for given in (sandbox, session):

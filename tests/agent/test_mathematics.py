@@ -153,12 +153,6 @@ def test_words_that_say_another_number_are_asked_about_once_and_then_not_ok(sand
     assert "The answer says 1.7321, the code computed 1.4142135" in model.requests[2][-1].content
 
 
-def test_code_followed_by_prose_is_one_turn_where_the_prose_is_right(sandbox: Sandbox) -> None:
-    answer = MathAssistant(ScriptedModel([f"{code(ROOT)}\nThe root is 1.4142."]), sandbox).ask("?")
-    assert (answer.verified, answer.text, answer.run.usage.model_calls) == (True, "The root is 1.4142.", 1)
-    assert answer.value == 2**0.5
-
-
 @pytest.mark.parametrize("prose", ["The root is 1.7321.", "Let me look at that first.", "Next I compute 3 more roots."])
 def test_prose_behind_code_that_was_written_too_early_is_no_answer(sandbox: Sandbox, prose: str) -> None:
     model = ScriptedModel([f"{code(ROOT)}\n{prose}", "It is 1.41421."])

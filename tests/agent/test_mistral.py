@@ -161,18 +161,6 @@ def test_a_blocking_call_inside_an_event_loop_works_and_reports_in_the_caller_s_
     assert set(threads) == {threading.get_ident()}
 
 
-def test_a_blocking_call_leaves_the_event_loop_of_its_thread_alone() -> None:
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
-        with chat_server(Say("four")) as server:
-            model_at(server).complete(ASK)
-        assert asyncio.get_event_loop() is loop
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
-
-
 def test_what_a_callback_raises_goes_to_the_caller() -> None:
     class ValidationError(Exception):
         """Named like one of the SDK's own."""

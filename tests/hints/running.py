@@ -7,6 +7,7 @@ import io
 import re
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from safeexec.engine.child.step.errors import report
@@ -17,7 +18,7 @@ MODULES = """
     ast math cmath statistics random datetime json re collections itertools functools decimal fractions asyncio string
     heapq csv enum dataclasses io hashlib copy operator textwrap time zoneinfo calendar contextlib typing numpy pandas
     sklearn sklearn.linear_model sklearn.model_selection sklearn.datasets matplotlib matplotlib.pyplot sympy scipy
-    scipy.stats
+    scipy.stats IPython.display
 """
 BUILTINS = "print len sum max min sorted range list dict str int float zip map isinstance round open abs set tuple"
 PLAN = LanguagePlan(imports={name: ImportPlan() for name in MODULES.split()}, builtins=frozenset(BUILTINS.split()))
@@ -66,7 +67,9 @@ def run(source: str, prelude: str = "") -> dict[str, Any]:
     return names
 
 
-def answer(source: str, prelude: str = "", plan: LanguagePlan = PLAN) -> tuple[str, Any, str]:
+def answer(
+    source: str, prelude: str = "", plan: LanguagePlan = PLAN, files: Sequence[str] = FILES
+) -> tuple[str, Any, str]:
     """The class of the exception that a step ends with, the rule that answers it and the sentence."""
     names: dict[str, Any] = {"__name__": "__main__"}
     found: list[Any] = []
@@ -87,7 +90,7 @@ def answer(source: str, prelude: str = "", plan: LanguagePlan = PLAN) -> tuple[s
         sources = {"<step 1>": prelude, "<step 2>": source}
         try:
             told = report(
-                exc, sources=sources, namespace=names, plan=plan, lost_names=("lost",), workspace_files=lambda: FILES
+                exc, sources=sources, namespace=names, plan=plan, lost_names=("lost",), workspace_files=lambda: [*files]
             )
         finally:
             del runtime.RULES.answer

@@ -6,7 +6,7 @@ Here is what no mistake of `tests/mistakes/` has. That a sentence of the tables 
 from __future__ import annotations
 
 import re
-import traceback
+from collections.abc import Sequence
 
 import pytest
 
@@ -14,31 +14,14 @@ from safeexec.engine.child.step.errors import report
 from safeexec.engine.policy.model import Policy
 from safeexec.engine.policy.plans import language_plan
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
+from tests.hints.running import PLAN, WORKSPACE, answer
 
-MODULES = (
-    "math statistics random datetime json re collections itertools functools decimal asyncio string heapq csv enum "
-    "dataclasses fractions io hashlib IPython.display "
-    "numpy pandas sklearn sklearn.linear_model matplotlib matplotlib.pyplot"
-)
-BUILTINS = "print len sum max min sorted range list dict str int float zip map isinstance round open abs"
-PLAN = LanguagePlan(imports={name: ImportPlan() for name in MODULES.split()}, builtins=frozenset(BUILTINS.split()))
 CALCULATOR = language_plan(Policy.load("calculator"))
-WORKSPACE = LanguagePlan(imports=PLAN.imports, builtins=PLAN.builtins, workspace="read-write")
 
 
-def hint_of(source: str, plan: LanguagePlan = PLAN, files: tuple[str, ...] = ()) -> str | None:
-    names: dict = {"__name__": "__main__"}
-    try:
-        exec(compile(source, "<step 1>", "exec"), names)
-    except BaseException as exc:
-        told = report(
-            exc, sources={"<step 1>": source}, namespace=names, plan=plan, workspace_files=lambda: list(files)
-        )
-        traceback.clear_frames(exc.__traceback__)
-        return told.hint.decode() if told.hint else None
-    finally:
-        names.clear()  # a coroutine that nobody awaits says so here, and not when another test has no stack left
-    raise AssertionError("it did not fail")
+def hint_of(source: str, plan: LanguagePlan = PLAN, files: Sequence[str] = ()) -> str | None:
+    """Return the hint for a step that fails, or None."""
+    return answer(source, plan=plan, files=files)[2] or None
 
 
 NAMES = [

@@ -69,34 +69,34 @@ class Left(Struct):
 
     part: int
     heading: form.Heading
-    lines: int
-    size: int
+    lines: int = 0
+    size: int = 0
     """Of the part: its whole lines, and their bytes."""
-    doings: list[Doing]
+    doings: list[Doing] = []
     """What leads from the state of the heading to the newest one that can be had."""
-    step: int
+    step: int = 0
     """The last step that had begun."""
-    begun: int
+    begun: int = 0
     """The step that had not ended; 0: there is none."""
-    now: int
+    now: int = 0
     """The step whose state that is."""
-    moments: int
+    moments: int = 0
     """The highest number of a state."""
-    calls: int
+    calls: int = 0
     """How many calls of tools there were."""
-    lost: list[int]
+    lost: list[int] = []
     """Steps that had ended, and are no part of that state."""
-    undone: list[Undone]
+    undone: list[Undone] = []
     """The programs that are no part of it, in their order: those lost, the one that had not ended, and earlier ones
     that nobody has run again.
     """
-    again: list[Undone]
+    again: list[Undone] = []
     """Of these the earlier ones alone."""
-    waiting: list[form.Called]
+    waiting: list[form.Called] = []
     """The deferred calls of steps that are, which were not carried out."""
-    unsure: list[form.Called]
+    unsure: list[form.Called] = []
     """The deferred calls of which nobody knows what came of them."""
-    dropped: list[str]
+    dropped: list[str] = []
     """The checkpoints that had a name."""
     waits: form.Waiting | None = None
     """The step that waits for an answer."""
@@ -139,7 +139,7 @@ def read(store: Store, held: Held) -> Left | None:
         if follows is not None and before is not None and before > follows:
             continue
         try:
-            left = _PartReading(recording.heading).all(number, recording)
+            left = _PartReading(number, recording.heading).all(recording)
             left.unread = unread
             return left
         except RecordingError as error:
@@ -178,8 +178,9 @@ class _Operation(NamedTuple):
 class _PartReading:
     """The lines of one part, in turn."""
 
-    def __init__(self, heading: form.Heading) -> None:
+    def __init__(self, part: int, heading: form.Heading) -> None:
         self.heading = heading
+        self._left = Left(part, heading, step=heading.step, moments=heading.moment)
         self._since: dict[int, tuple[int, Doing]] = {}
         """How the states that can be had come from one before, which can be had."""
         self._operations = [_Operation(heading.moment, heading.now, heading.step, False)]
@@ -195,47 +196,28 @@ class _PartReading:
         self._calls: dict[int, MadeCall] = {}
         self._effects: dict[str, form.Effect] = {}
         self._named: dict[str, None] = {}
-        self._waits: form.Waiting | None = None
         self._gone: set[int] = set()
         """The steps that earlier owners found to be no part of the state."""
         self._untold: list[int] = []
         """Those that were lost, and no result has told of it yet."""
         self._unended = 0
         """As well the one that had not ended."""
-        self._step, self._count, self._moments = heading.step, 0, heading.moment
 
-    def all(self, part: int, recording: Recording) -> Left:
+    def all(self, recording: Recording) -> Left:
         for record in recording:
             self._take(record)
-        reached, lost, unset = self._newest()
-        undone = self._all_undone(lost)
-        gone = {*self._gone, *lost, *(one.run.step for one in undone)}
-        calls = list({one.called.key: one.called for one in self._calls.values()}.values())  # of each key the last
-        open_ones = {key for key, one in self._effects.items() if one.became in _OPEN}
-        return Left(
-            part=part,
-            heading=self.heading,
-            lines=recording.lines,
-            size=recording.size,
-            doings=self._doings(reached.moment),
-            step=self._step,
-            begun=self._unended if self._begun is None else self._begun.step,
-            now=reached.now,
-            moments=self._moments,
-            calls=self._count,
-            lost=[*self._untold, *lost],
-            undone=undone,
-            again=self._earlier(),
-            waiting=[
-                one
-                for one in calls
-                if one.effect == "deferred" and one.step not in gone and one.key not in self._effects
-            ],
-            unsure=[one for one in calls if one.key in open_ones and one.step not in gone],
-            dropped=list(self._named),
-            waits=self._waits,
-            unset=unset,
-        )
+        left = self._left
+        reached, lost, left.unset = self._newest()
+        left.lines, left.size, left.now = recording.lines, recording.size, reached.now
+        left.doings, left.lost = self._doings(reached.moment), [*self._untold, *lost]
+        left.begun = self._unended if self._begun is None else self._begun.step
+        left.undone, left.again, left.dropped = self._all_undone(lost), self._earlier(), list(self._named)
+        gone = {*self._gone, *lost, *(one.run.step for one in left.undone)}
+        of_each_key = {one.called.key: one.called for one in self._calls.values()}  # the last one
+        calls = [one for one in of_each_key.values() if one.step not in gone]
+        left.waiting = [one for one in calls if one.effect == "deferred" and one.key not in self._effects]
+        left.unsure = [one for one in calls if one.key in self._effects and self._effects[one.key].became in _OPEN]
+        return left
 
     def _newest(self) -> tuple[_Operation, list[int], list[str]]:
         """Return the last operation whose state can be had, the steps that ended after it, and what the host changed
@@ -273,7 +255,8 @@ class _PartReading:
     def _take(self, record: form.Record) -> None:
         if isinstance(record, form.OfSession) and record.session != 1:
             return
-        self._step = max(self._step, getattr(record, "step", 0))
+        left = self._left
+        left.step = max(left.step, getattr(record, "step", 0))
         if isinstance(record, form.Run) and record.undone:
             self._undone.append(Undone(record, []))
             self._gone.add(record.step)
@@ -288,12 +271,12 @@ class _PartReading:
                 self._undone.clear()
         elif isinstance(record, form.Called):
             self._calls[record.call] = MadeCall(record, None)
-            self._count = max(self._count, record.call)
+            left.calls = max(left.calls, record.call)
         elif isinstance(record, form.Answered):
             if (call := self._calls.get(record.call)) is not None:
                 self._calls[record.call] = call._replace(answer=record)
         elif isinstance(record, form.Waiting | form.WaitOver):
-            self._waits = record if isinstance(record, form.Waiting) else None
+            left.waits = record if isinstance(record, form.Waiting) else None
         elif isinstance(record, form.Effect):
             self._effects[record.key] = record
         elif isinstance(record, form.Operation):
@@ -335,7 +318,7 @@ class _PartReading:
             self._named.clear()
         moment = record.moment
         if moment is not None:
-            self._moments = max(self._moments, moment)
+            self._left.moments = max(self._left.moments, moment)
             since = record.since
             if done is not None and since is not None and self._can_be_had(since) and not self._can_be_had(moment):
                 spent = record.usage.cpu_ms if isinstance(record, form.Ended) else 0.0

@@ -44,7 +44,7 @@ class Checkpoints:
         """
         self._compact_heap()
         files = (
-            OpenFiles(self.workspace, {control, -1 if leave is None else leave, *link.descriptors()})
+            OpenFiles(self.workspace, {control, -1 if leave is None else leave, link.fileno(), *link.fds})
             if self.workspace is not None
             else None
         )

@@ -82,10 +82,6 @@ class Link:
         """Return the socket's descriptor."""
         return self.socket.fileno()
 
-    def descriptors(self) -> list[int]:
-        """Return the socket's, and those that nobody has taken."""
-        return [self.fileno(), *self.fds]
-
     def take_fd(self) -> int | None:
         """Return the oldest descriptor that the host sent and nobody has taken."""
         return self.fds.pop(0) if self.fds else None

@@ -42,9 +42,8 @@ class Inert(metaclass=_InertType):
         return cls
 
 
-def variables(unpickler: Any) -> list[str]:
-    """Return the names of the variables that the next pickles are. Raises UnpicklingError."""
-    names = unpickler.load()
+def variables(names: Any) -> list[str]:
+    """Return the names of the variables that the next pickles are, as the first one says. Raises UnpicklingError."""
     if type(names) is not list or not all(type(name) is str for name in names):
         raise pickle.UnpicklingError("the saved state holds no variables")
     return names

@@ -44,6 +44,8 @@ _MOVED = (
 )
 """Modules of which states of before 0.10 name substitutes."""
 _SUBSTITUTES = "safeexec.facades.replacements."
+_OF_0_9 = "safeexec.child.process.state"
+"""The name that this module had then."""
 
 
 def restore_special(kind: str, name: str) -> Any:
@@ -119,6 +121,8 @@ class _StateUnpickler(pickle.Unpickler):
             "restore_function": self._function,
             "restore_function_elsewhere": self._function_elsewhere,
         }
+        if module == _OF_0_9:
+            module = __name__
         if module == __name__ and name in own:
             return own[name]
         if module.startswith(_SUBSTITUTES):
@@ -290,7 +294,10 @@ def undump(
         return _salvaged(file, partial(_without_code, _StateUnpickler(io.BytesIO(), namespace, own).find_class))
     try:
         unpickler = _StateUnpickler(file, namespace, own)
-        return {name: unpickler.load() for name in variables(unpickler)}, {}
+        first = unpickler.load()
+        if type(first) is dict:  # of 0.9, which made one pickle of all
+            return first, {}
+        return {name: unpickler.load() for name in variables(first)}, {}
     except Exception:
         file.seek(start)
     return _salvaged(file, _StateUnpickler(io.BytesIO(), namespace, own).find_class)
@@ -306,9 +313,12 @@ def _without_code(find: Any, module: str, name: str) -> Any:
 def _salvaged(file: Any, find_class: Any) -> tuple[dict[str, Any], dict[str, str]]:
     """Return what `undump` does, by an unpickler that goes on where one variable fails."""
     salvager = Salvager(file, find_class)
+    first = salvager.load()
+    if type(first) is dict and not salvager.errors:  # of 0.9, as above
+        return first, {}
     restored: dict[str, Any] = {}
     lost: dict[str, Exception] = {}
-    for name in variables(salvager):
+    for name in variables(first):
         value = salvager.load()
         if salvager.errors:
             lost[name] = salvager.errors[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
@@ -24,8 +24,6 @@ MAX_BYTES = 4 << 20
 MAX_STEP_BYTES = 16 << 20
 """Bytes of all displays of a step. A frame of the protocol holds 64 MiB."""
 _ID_CHARACTERS = 200
-_FORMS = {"svg": "image/svg+xml"}
-"""Short names of forms that are made on request."""
 _MIME = re.compile(r"[a-z]+/[A-Za-z0-9.+\-]{1,80}\Z")
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range})
 
@@ -66,15 +64,14 @@ class Displays:
     def display(
         self,
         *values: Any,
-        include: str | Collection[str] = (),
         display_id: str | bool | None = None,
         clear: bool | str = False,
         raw: bool = False,
     ) -> DisplayHandle | None:
-        """Show each value in its richest form. `include=["svg"]` asks for more forms. With a
-        `display_id` (True: a new one) the answer has `update(value)`, which shows another value in its place. With
-        `clear`, the displays of the step so far are taken away; a page takes them away with what was printed, and for
-        `clear="wait"` only when something else is shown. With `raw` a value is the forms themselves, MIME type → data.
+        """Show each value in its richest form. With a `display_id` (True: a new one) the answer has `update(value)`,
+        which shows another value in its place. With `clear`, the displays of the step so far are taken away; a page
+        takes them away with what was printed, and for `clear="wait"` only when something else is shown. With `raw` a
+        value is the forms themselves, MIME type → data.
         """
         if clear:
             self._forget_shown()
@@ -84,19 +81,16 @@ class Displays:
             display_id = os.urandom(16).hex()  # of no generator that guests or forks share
         name = str(display_id)[:_ID_CHARACTERS] if display_id else None
         for value in values:
-            self._display(value, include, name, raw)
+            self._display(value, name, raw)
         if name is None:
             return None
-        return DisplayHandle(name, lambda value, *, raw=False: self._display(value, include, name, raw, update=True))
+        return DisplayHandle(name, lambda value, *, raw=False: self._display(value, name, raw, update=True))
 
-    def _display(
-        self, value: Any, include: str | Collection[str], display_id: str | None, raw: bool, *, update: bool = False
-    ) -> None:
+    def _display(self, value: Any, display_id: str | None, raw: bool, *, update: bool = False) -> None:
         if raw:
             self._add({"text/plain": "", **rich.of_bundle(value)}, display_id, update)
             return
-        wanted = (include,) if type(include) is str else tuple(include)
-        data = self._drawn_as(value, tuple(_FORMS.get(form, form) for form in wanted if type(form) is str))
+        data = self._drawn_as(value)
         self._add(data, display_id, update)
         if rich.is_figure(value):
             self._is_news(value, data)  # or it would be drawn again when the step ends
@@ -144,7 +138,7 @@ class Displays:
         """Show plotly's figures and altair's charts, whose `show` else looks for a browser or a notebook."""
         if type(chart) is dict:  # plotly takes the plain form too
             chart = sys.modules["plotly"].graph_objects.Figure(chart)
-        self._add(self._drawn_as(chart, ()))
+        self._add(self._drawn_as(chart))
 
     # matplotlib: the figures that a step leaves open, and those that it shows
 
@@ -171,7 +165,7 @@ class Displays:
                     continue
                 looked_at.append(figure)
                 if figure not in self._pictures or figure.stale:
-                    data = self._drawn_as(figure, ())
+                    data = self._drawn_as(figure)
                     if self._is_news(figure, data):
                         self._add(data)
                         self._drawn.append(figure)
@@ -217,9 +211,9 @@ class Displays:
         if data:
             self._add(data, tell=False)
 
-    def _drawn_as(self, value: Any, include: tuple[str, ...]) -> dict[str, Any]:
+    def _drawn_as(self, value: Any) -> dict[str, Any]:
         try:
-            data = rich.rich(value, include)
+            data = rich.rich(value)
             if "text/plain" not in data:
                 data["text/plain"] = short_repr(value, rich.TEXT_CHARACTERS)
         except Exception as error:

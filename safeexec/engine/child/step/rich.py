@@ -41,11 +41,8 @@ _PLAIN_MODULES = frozenset(
 )
 
 
-def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the rich forms of `value`, text as str and pictures as bytes; empty where there is none besides its repr.
-
-    `include` names MIME types that are made on request only (``image/svg+xml`` of a figure).
-    """
+def rich(value: Any) -> dict[str, Any]:
+    """Return the rich forms of `value`, text as str and pictures as bytes; none where its repr is all there is."""
     kind = type(value)
     module = module_of(kind)
     if type(module) is not str or module in _PLAIN_MODULES:
@@ -55,7 +52,7 @@ def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
     package = module.partition(".")[0]
     special = _SPECIAL.get(package)
     if special is not None:
-        found = special(value, include)
+        found = special(value)
         if found is not None:
             return found
     return _by_methods(value, kind)
@@ -107,7 +104,7 @@ def _as_data(item: Any) -> Any:
 # Libraries
 
 
-def _of_pandas(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+def _of_pandas(value: Any) -> dict[str, Any] | None:
     """Return a DataFrame or Series; an index and everything else of pandas has only its text, a Styler its own HTML."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(value, (pandas.DataFrame, pandas.Series)):
@@ -158,8 +155,8 @@ def _cell(value: Any) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("\r", " ")
 
 
-def _of_matplotlib(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
-    """Return a PNG, and an SVG on request. Raises what drawing raises: a guest's own artist, mathtext, no memory."""
+def _of_matplotlib(value: Any) -> dict[str, Any] | None:
+    """Return a PNG. Raises what drawing raises: a guest's own artist, mathtext, no memory."""
     if not is_figure(value):
         return None
     width, height = value.get_size_inches()
@@ -168,12 +165,7 @@ def _of_matplotlib(value: Any, include: tuple[str, ...]) -> dict[str, Any] | Non
         dpi = max((PIXELS / (width * height)) ** 0.5, 1.0)
     buffer = BytesIO()
     value.savefig(buffer, format="png", dpi=dpi, bbox_inches="tight")
-    data: dict[str, Any] = {"image/png": buffer.getvalue()}
-    if "image/svg+xml" in include:
-        buffer = BytesIO()
-        value.savefig(buffer, format="svg", bbox_inches="tight")
-        data["image/svg+xml"] = buffer.getvalue().decode("utf-8")
-    return data
+    return {"image/png": buffer.getvalue()}
 
 
 def is_figure(value: Any) -> bool:
@@ -182,7 +174,7 @@ def is_figure(value: Any) -> bool:
     return kind is not None and isinstance(value, kind)
 
 
-def _of_pillow(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+def _of_pillow(value: Any) -> dict[str, Any] | None:
     module = sys.modules.get("PIL.Image")
     if module is None or not isinstance(value, module.Image):
         return None
@@ -206,7 +198,7 @@ def _smaller(picture: Any, edge: int) -> Any:
     return picture
 
 
-def _of_sympy(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+def _of_sympy(value: Any) -> dict[str, Any] | None:
     return _of_formulas(value, [value]) or None
 
 
@@ -220,11 +212,11 @@ def _of_formulas(value: Any, items: Collection[Any]) -> dict[str, Any]:
     return {"text/latex": f"$${sympy.latex(value)}$$"}
 
 
-def _of_plotly(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+def _of_plotly(value: Any) -> dict[str, Any] | None:
     return {"application/vnd.plotly.v1+json": value.to_json()} if hasattr(type(value), "to_plotly_json") else None
 
 
-def _of_altair(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
+def _of_altair(value: Any) -> dict[str, Any] | None:
     if not hasattr(type(value), "to_json"):
         return None
     text = value.to_json(indent=None)
@@ -232,7 +224,7 @@ def _of_altair(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
     return {f"application/vnd.vegalite.v{version[1] if version else 5}+json": text}
 
 
-_SPECIAL: dict[str, Callable[[Any, tuple[str, ...]], dict[str, Any] | None]] = {
+_SPECIAL: dict[str, Callable[[Any], dict[str, Any] | None]] = {
     "pandas": _of_pandas,
     "matplotlib": _of_matplotlib,
     "PIL": _of_pillow,

@@ -112,19 +112,11 @@ _NoFile.__name__ = _NoFile.__qualname__ = "PermissionError"
 _NoFile.__module__ = "builtins"
 
 
-def open_input(
-    file: Any,
-    mode: str = "r",
-    buffering: int = -1,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-    closefd: bool = True,
-    opener: None = None,
-) -> Any:
+def open_input(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
     """Open the standard input, by `open(0)`, and refuse all else: `open` of a step whose policy gives no files."""
     reads = mode in ("r", "rt", "rb")
     if type(file) is not int or file != STDIN or not reads:
         refusal = _NoFile if reads else PermissionError
         raise refusal(f"open({file!r}) is refused: the only file here is open(0), the standard input")
-    return open(STDIN, mode, buffering, encoding, errors, newline, closefd=False)
+    # Up to `newline`: what is opened never closes the descriptor.
+    return open(STDIN, mode, *arguments[:4], **options | {"closefd": False})
