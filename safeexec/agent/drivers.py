@@ -26,6 +26,9 @@ from safeexec.errors import CheckpointError
 
 T = TypeVar("T")
 
+AT_ONCE = 8192
+"""Characters of a reply up to which it is read on the event loop: the dearest ones cost 2 µs each."""
+
 
 class Driven(Protocol):
     """The agent, as far as its calls need it."""
@@ -63,6 +66,14 @@ class RunCalls:
 
             return await asyncio.to_thread(method, *arguments, **options)
         return await now_or_awaited(method(*arguments, **options))
+
+    async def read(self, characters: int, reading: Callable[[], T]) -> T:
+        """Return what `reading` makes of so much of a reply: on an event loop in a thread, where it may take long."""
+        if self._blocking or characters <= AT_ONCE:
+            return reading()
+        import asyncio
+
+        return await asyncio.to_thread(reading)
 
     async def apart(self, source: str, name: str = "", timeout: float | None = None) -> tuple[Any, Any] | None:
         """Run a program in a session of its own: a fresh one, or where a session was given, one that begins as that did

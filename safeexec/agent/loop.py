@@ -366,10 +366,8 @@ class _Work:
             return self._end("refused", answer=reply.text.strip() or None)
         if reply.tool_calls:
             return await self._handle_calls(reply)
-        found = self._read(reply.text)
-        printed = printed_call(found.text) if found.kind == "none" else None
-        call = ToolCall("", *printed) if printed else None
-        if call is not None and (code := self._source_of(call)) is not None:
+        found, call = await self._calls.read(len(reply.text), lambda: self._read(reply.text))
+        if call is not None and (code := await self._source_of(call)) is not None:
             self._marked = True
             return await self._step(code, None)
         if self._is_prose(found) and call is None:
@@ -392,12 +390,15 @@ class _Work:
             return self._unusable(prompts.no_code(found.found, native=self._agent.native))
         return await self._answer(_plain_answer(found.text), "answer")
 
-    def _read(self, text: str) -> Extraction:
-        """Extract a reply. Where there are tables, a fence of SQL is a step; a query that has run, or for which no step
-        is left, is quoted in an answer.
+    def _read(self, text: str) -> tuple[Extraction, ToolCall | None]:
+        """Extract a reply, and the call that it prints in place of code. Where there are tables, a fence of SQL is a
+        step; a query that has run, or for which no step is left, is quoted in an answer.
         """
         found = extract(text, sql=self._has_sql and len(self._steps) < self._limits.max_steps)
-        return extract(text) if any(step.source == found.code for step in self._steps) else found
+        if any(step.source == found.code for step in self._steps):
+            found = extract(text)
+        printed = printed_call(found.text) if found.kind == "none" else None
+        return found, ToolCall("", *printed) if printed else None
 
     async def _handle_calls(self, reply: Reply) -> AgentResult | None:
         """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written
@@ -406,7 +407,7 @@ class _Work:
         before = len(self._steps)
         failed = False
         for call in reply.tool_calls:
-            code = self._source_of(call)
+            code = await self._source_of(call)
             if failed:
                 self._tell(prompts.NOT_RUN, call.id)
             elif call.name not in (prompts.RUN_PYTHON.name, *self._tool_names()):
@@ -437,12 +438,12 @@ class _Work:
             self._host_tools = tuple(str(tool["name"]) for tool in loads(self._session.card("json"))["tools"])
         return self._host_tools
 
-    def _source_of(self, call: ToolCall) -> str | None:
+    async def _source_of(self, call: ToolCall) -> str | None:
         """Return the source that a call stands for, native or printed; a tool of the host may be called by its own
         name.
         """
         if call.name == prompts.RUN_PYTHON.name or call.name not in self._tool_names():
-            return code_of(call)
+            return await self._calls.read(len(call.arguments), lambda: code_of(call))
         try:
             arguments = loads(call.arguments or "{}", strict=False)
         except ValueError:

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -564,6 +565,17 @@ def test_a_step_may_be_allowed_changed_or_refused(sandbox: Sandbox) -> None:
     assert "it was not approved" in told[4]
     assert "confirm answered an object of type str" in told[5]
     assert "with an object of type int: no text" in told[6]
+
+
+@pytest.mark.parametrize("native_calls", [False, True])
+def test_a_long_reply_is_read_beside_the_event_loop(sandbox: Sandbox, native_calls: bool) -> None:
+    """The thread of the loop has less to do than the others."""
+    hostile = "```\n" * 60_000
+    model = scripted(native(hostile) if native_calls else hostile, "4")
+    every, own = time.process_time(), time.thread_time()
+    result = asyncio.run(CodeAgent(model, sandbox, native=native_calls).run_async("t"))
+    every, own = time.process_time() - every, time.thread_time() - own
+    assert result.answer == "4" and every - own > own
 
 
 def test_a_refused_native_call_is_answered(sandbox: Sandbox) -> None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from safeexec.common.text import short_repr
 from safeexec.errors import RecordingError, StoreError
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import bytes_of
@@ -99,6 +100,8 @@ class Left(Struct):
     """The checkpoints that had a name."""
     waits: form.Waiting | None = None
     """The step that waits for an answer."""
+    unset: list[str] = []
+    """Variables and files that the host changed after that state."""
     unread: list[int] = []
     """The newer parts of which not even the heading is there."""
 
@@ -168,6 +171,8 @@ class _Operation(NamedTuple):
     now: int
     step: int
     ended: bool
+    changed: str = ""
+    """What the host changed, between steps."""
 
 
 class _PartReading:
@@ -201,7 +206,8 @@ class _PartReading:
     def all(self, recording: Recording) -> Left:
         for record in recording:
             self._take(record)
-        left, (reached, lost) = self._left, self._newest()
+        left = self._left
+        reached, lost, left.unset = self._newest()
         left.lines, left.size, left.now = recording.lines, recording.size, reached.now
         left.doings, left.lost = self._doings(reached.moment), [*self._untold, *lost]
         left.begun = self._unended if self._begun is None else self._begun.step
@@ -213,12 +219,17 @@ class _PartReading:
         left.unsure = [one for one in calls if one.key in self._effects and self._effects[one.key].became in _OPEN]
         return left
 
-    def _newest(self) -> tuple[_Operation, list[int]]:
-        """Return the last operation whose state can be had, and the steps that ended after it."""
+    def _newest(self) -> tuple[_Operation, list[int], list[str]]:
+        """Return the last operation whose state can be had, the steps that ended after it, and what the host changed
+        after it.
+        """
         lost: list[int] = []
+        unset: dict[str, None] = {}
         for one in reversed(self._operations):
             if self._can_be_had(one.moment):
-                return one, lost[::-1]
+                return one, lost[::-1], [*unset][::-1]
+            if one.changed:
+                unset[one.changed] = None
             if one.ended and one.step in self._ended:
                 lost.append(one.step)
         raise RecordingError("no state can be had")  # the first one always can
@@ -312,7 +323,8 @@ class _PartReading:
             if done is not None and since is not None and self._can_be_had(since) and not self._can_be_had(moment):
                 spent = record.usage.cpu_ms if isinstance(record, form.Ended) else 0.0
                 self._since[moment] = since, Doing(done, record.did, record.step, moment, spent)
-        self._operations.append(_Operation(moment, record.now, record.step, isinstance(record, form.Ended)))
+        changed = record.name if isinstance(record, form.Set | form.Deleted | form.Written) else ""
+        self._operations.append(_Operation(moment, record.now, record.step, isinstance(record, form.Ended), changed))
 
     def _no_part_after(self, now: int) -> list[Undone]:
         """Return the steps after that are no part of the session any more."""
@@ -337,6 +349,9 @@ def told(left: Left) -> list[str]:
     if left.lost:
         after = "it" if len(left.lost) == 1 else "them"
         notes.append(f"{steps(left.lost[0], left.lost[-1])} lost: no state was saved after {after}")
+    if left.unset:
+        named = ", ".join(map(short_repr, left.unset[:NAMED]))
+        notes.append(f"what the host last gave {named} is lost: no state was saved after it")
     if left.begun and left.begun not in left.lost:
         notes.append(f"step {left.begun} had not ended, and is undone")
     made = [call for one in left.undone for call in one.made]

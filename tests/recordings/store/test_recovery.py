@@ -48,6 +48,14 @@ def test_the_newest_state_that_can_be_had(tmp_path: Path) -> None:
     assert recovery.told(found) == ["steps 3 to 4 are lost: no state was saved after them"]
 
 
+def test_what_the_host_set_is_told_where_it_is_lost(tmp_path: Path) -> None:
+    given = [{"kind": "set", "session": 1, "step": 1, "name": name, "value": {"text": "1"}} for name in "abb"]
+    found = left(tmp_path, p000001=lines(*step(1, 0), *given))
+    assert recovery.told(found) == ["what the host last gave 'a', 'b' is lost: no state was saved after it"]
+    kept = {**given[0], "moment": 2, "since": 1}
+    assert recovery.told(left(tmp_path / "kept", p000001=lines(*step(1, 0), kept))) == []
+
+
 def test_a_rollback_leads_to_a_state_that_was(tmp_path: Path) -> None:
     back = {"kind": "rollback", "session": 1, "step": 2, "now": 1, "moment": 1}
     found = left(tmp_path, p000001=lines(*step(1, 0), *step(2, 1), back, *step(3, 1)))
