@@ -38,8 +38,10 @@ _ERRORS["StepFailed"] = lambda text: StepFailed(text, Result(outcome="error"))
 """Of a template that could not be prepared: the result of its program stays at the server."""
 
 
-class Asked:
-    """One call. `signal` is set when something came, which `came` takes; once it is `over` there is the answer."""
+class PendingCall:
+    """A call whose answer is to come. `signal` is set when something came, which `came` takes; once it is `over` there
+    is the answer.
+    """
 
     def __init__(self) -> None:
         self.signal = Signal()
@@ -119,7 +121,7 @@ class Wire(Protocol):
         """True as long as calls may be answered."""
         ...
 
-    def ask(self, method: str, params: dict[str, Any]) -> Asked:
+    def ask(self, method: str, params: dict[str, Any]) -> PendingCall:
         """Begin a call. Raises `SandboxClosed`, and what `sent` raises: then nothing was sent."""
         ...
 

@@ -153,13 +153,13 @@ class ContainerCore(RemoteSandboxCore):
 
     def _told(self, method: str, params: dict[str, Any], seconds: float) -> Core[dict[str, Any]]:
         """Return the answer to a call that only this server knows."""
-        asked = self._wire.ask(method, params)
+        pending = self._wire.ask(method, params)
         try:
-            yield from self.until_over(asked, monotonic() + seconds)
-            answer = asked.answer()
+            yield from self.until_over(pending, monotonic() + seconds)
+            answer = pending.answer()
             return answer if isinstance(answer, dict) else {}
         finally:
-            asked.close()
+            pending.close()
 
     def close(self) -> Core[None]:
         """Close the sandbox; the container stays for the next one."""

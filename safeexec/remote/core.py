@@ -34,7 +34,7 @@ from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.messages import ToolReply, ToolRequest
 from safeexec.recordings.forms import arguments_of, packed, shapes_of
 from safeexec.recordings.store.interface import StoredSession
-from safeexec.remote.calls import Asked, Wire
+from safeexec.remote.calls import PendingCall, Wire
 from safeexec.results import (
     CheckpointInfo,
     CommandResult,
@@ -248,27 +248,27 @@ class RemoteSandboxCore:
         It may take `seconds` longer than any step. When the caller is interrupted the server finishes: `stop` is done
         until it has, and `undo` with what it answered.
         """
-        asked = self._wire.ask(method, params)
+        pending = self._wire.ask(method, params)
         longest = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
         try:
             try:
-                yield from self.until_over(asked, monotonic() + longest, listeners, calls)
+                yield from self.until_over(pending, monotonic() + longest, listeners, calls)
             except BaseException as problem:
-                ending = self._given_up(asked, stop, undo, method)
+                ending = self._given_up(pending, stop, undo, method)
                 if isinstance(problem, GeneratorExit):
                     drive(ending)
                 else:
                     yield from ending
                 raise
-            return _shaped(method, asked.answer())
+            return _shaped(method, pending.answer())
         finally:
-            asked.close()
+            pending.close()
 
     def until_over(
-        self, asked: Asked, deadline: float, listeners: Listeners = NOBODY, calls: Calls | None = None
+        self, pending: PendingCall, deadline: float, listeners: Listeners = NOBODY, calls: Calls | None = None
     ) -> Core[None]:
         while True:
-            events, over = asked.came()
+            events, over = pending.came()
             for name, params in events:
                 if name == "session.tool":
                     deadline += yield from self._called(params, calls)
@@ -277,10 +277,10 @@ class RemoteSandboxCore:
             if over:
                 return
             # Looked at here, too: of a server that never stops talking, the signal is always set.
-            if monotonic() >= deadline or not (yield Wait((), deadline, signal=asked.signal)):
+            if monotonic() >= deadline or not (yield Wait((), deadline, signal=pending.signal)):
                 late = SandboxClosed("the server has not answered in time")
                 self._wire.lose(late)
-                asked.fail(late)
+                pending.fail(late)
 
     def _called(self, params: Any, calls: Calls | None) -> Core[float]:
         """Answer a call of a host tool. The seconds that the tools of this step have taken for it."""
@@ -315,21 +315,21 @@ class RemoteSandboxCore:
 
     def _given_up(
         self,
-        asked: Asked,
+        pending: PendingCall,
         stop: Callable[[], Core[object]] | None,
         undo: Callable[[Any], Core[None]] | None,
         method: str,
     ) -> Core[None]:
-        asked.wanted = False
+        pending.wanted = False
         deadline = monotonic() + PATIENCE_SECONDS
-        while not asked.over and monotonic() < deadline and self.alive:
+        while not pending.over and monotonic() < deadline and self.alive:
             if stop is not None:
                 yield from stop()
-            yield Wait((), monotonic() + STOP_SECONDS, signal=asked.signal)
-            asked.came()
-        if undo is not None and asked.over:
+            yield Wait((), monotonic() + STOP_SECONDS, signal=pending.signal)
+            pending.came()
+        if undo is not None and pending.over:
             try:
-                answer = _shaped(method, asked.answer())
+                answer = _shaped(method, pending.answer())
             except Exception:
                 return
             yield from undo(answer)

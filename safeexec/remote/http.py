@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote, urlsplit
 from uuid import uuid4
 
 from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
-from safeexec.remote.calls import LOOK_SECONDS, WAIT_SECONDS, Asked, parsed, raised, sent
+from safeexec.remote.calls import LOOK_SECONDS, WAIT_SECONDS, PendingCall, parsed, raised, sent
 from safeexec.servers.methods import LABELLED, MAX_MESSAGE, METHODS, about_label
 
 CONNECT_SECONDS = 30.0
@@ -97,39 +97,39 @@ class HttpWire:
     def alive(self) -> bool:
         return self._lost is None and os.getpid() == self._owner
 
-    def ask(self, method: str, params: dict[str, Any]) -> Asked:
+    def ask(self, method: str, params: dict[str, Any]) -> PendingCall:
         if not self.alive:
             raise self._lost or SandboxClosed("this connection was made before the process forked")
-        request, asked = _request(method, params), Asked()
-        thread = threading.Thread(target=self._call, args=(asked, request), name="safeexec-wire", daemon=True)
+        request, pending = _request(method, params), PendingCall()
+        thread = threading.Thread(target=self._call, args=(pending, request), name="safeexec-wire", daemon=True)
         thread.start()
-        return asked
+        return pending
 
-    def _call(self, asked: Asked, request: _Request) -> None:
+    def _call(self, pending: PendingCall, request: _Request) -> None:
         """Make a call until the server has begun it."""
         until = monotonic() + request.patience
         while True:
             try:
-                return self._make(request, CONNECT_SECONDS, asked)
+                return self._make(request, CONNECT_SECONDS, pending)
             except _NotNow as refused:
                 error, pause = refused.error, refused.seconds
             except _Broken as broken:
                 if broken.begun:
-                    return self._call_again(asked, request, broken.error)
-                return self._end(asked, broken.error)
-            if monotonic() + pause > until or not asked.waits(pause, self):
-                return self._end(asked, error)
+                    return self._call_again(pending, request, broken.error)
+                return self._end(pending, broken.error)
+            if monotonic() + pause > until or not pending.waits(pause, self):
+                return self._end(pending, error)
 
-    def _call_again(self, asked: Asked, request: _Request, error: Exception) -> None:
+    def _call_again(self, pending: PendingCall, request: _Request, error: Exception) -> None:
         """Make a call that may have begun again, also when its caller was interrupted: who stops it, or undoes what it
         did, waits for its answer.
         """
         until, pauses = monotonic() + RETURN_SECONDS, iter(request.pauses)
         pause = next(pauses, inf)
-        while monotonic() + pause <= until and asked.waits(pause, self, begun=True):
+        while monotonic() + pause <= until and pending.waits(pause, self, begun=True):
             tried = monotonic()
             try:
-                return self._make(request, max(until - tried, LOOK_SECONDS), asked)
+                return self._make(request, max(until - tried, LOOK_SECONDS), pending)
             except _NotNow as refused:
                 pause = refused.seconds
             except _Broken as broken:
@@ -137,13 +137,13 @@ class HttpWire:
                 if broken.begun and monotonic() - tried > RETURN_SECONDS:  # what is patient waits anew
                     until, pauses = monotonic() + RETURN_SECONDS, iter(request.pauses)
                 pause = next(pauses, inf)
-        self._end(asked, error)
+        self._end(pending, error)
 
-    def _end(self, asked: Asked, answer: dict[str, Any] | Exception) -> None:
+    def _end(self, pending: PendingCall, answer: dict[str, Any] | Exception) -> None:
         if isinstance(answer, Exception):
-            asked.fail(self._lost or answer)
+            pending.fail(self._lost or answer)
         else:
-            asked.finish(answer)
+            pending.finish(answer)
 
     def close(self) -> None:
         self.lose(SandboxClosed("the connection is closed"))
@@ -152,7 +152,7 @@ class HttpWire:
         if hasattr(self, "_owner"):
             self.close()
 
-    def _make(self, request: _Request, connect_seconds: float, asked: Asked) -> None:
+    def _make(self, request: _Request, connect_seconds: float, pending: PendingCall) -> None:
         """Make a call once, and tell its answer, or the error. Raises `_NotNow` and `_Broken`."""
         connection = self._connection()
         reached = connection.sock is not None
@@ -165,18 +165,18 @@ class HttpWire:
                 connection.request("POST", self._base + request.path, request.body, headers)
                 with closing(connection.getresponse()) as response:
                     streams = response.headers.get_content_type() == "text/event-stream"
-                    self._end(asked, _follow(response, asked) if streams else _taken(response))
+                    self._end(pending, _follow(response, pending) if streams else _taken(response))
         except _NotNow:
             self._keep(connection)
             raise
         except (SandboxError, ValueError) as error:
             connection.close()
-            self._end(asked, error)
+            self._end(pending, error)
         except (OSError, HTTPException) as error:
             connection.close()
             problem = SandboxClosed(f"{self._address} does not answer: {error or type(error).__name__}")
             if reached and isinstance(error, TimeoutError):
-                return self._end(asked, problem)  # nothing broke: it says nothing
+                return self._end(pending, problem)  # nothing broke: it says nothing
             raise _Broken(problem, reached) from None
 
     @contextmanager
@@ -287,7 +287,7 @@ def _taken(response: HTTPResponse) -> dict[str, Any] | Exception:
     return error
 
 
-def _follow(response: HTTPResponse, asked: Asked) -> dict[str, Any] | Exception:
+def _follow(response: HTTPResponse, pending: PendingCall) -> dict[str, Any] | Exception:
     """Take server-sent events, each one line of data, to the end of the stream, and return the result among them, or
     the error.
     """
@@ -299,7 +299,7 @@ def _follow(response: HTTPResponse, asked: Asked) -> dict[str, Any] | Exception:
         elif name == "error":
             answer = raised(message.get("type"), message.get("message"))
         else:
-            asked.tell(name, message, len(data))
+            pending.tell(name, message, len(data))
     if answer is None:
         raise SandboxClosed("the server's answer ended early")
     return answer

@@ -15,7 +15,7 @@ from typing import Any
 
 from safeexec.engine.host.waiting import Wait, wait
 from safeexec.errors import ProtocolError, SandboxClosed
-from safeexec.remote.calls import LOOK_SECONDS, Asked, parsed, raised, sent
+from safeexec.remote.calls import LOOK_SECONDS, PendingCall, parsed, raised, sent
 from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.untrusted.lines import Lines
 
@@ -60,19 +60,19 @@ class PipeWire:
     def alive(self) -> bool:
         return self._calls.lost is None and os.getpid() == self._owner
 
-    def ask(self, method: str, params: dict[str, Any]) -> Asked:
+    def ask(self, method: str, params: dict[str, Any]) -> PendingCall:
         number = next(self._numbers)
         line = sent({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         if os.getpid() != self._owner:
             raise SandboxClosed("this connection was made before the process forked; connect in each worker")
-        asked = self._calls.begin(number, params.get("session") if params.get("stream") else None)
+        pending = self._calls.begin(number, params.get("session") if params.get("stream") else None)
         try:
             self._write(line + b"\n")
         except BaseException as error:  # half a line may be there: nothing that follows would be read as a line
-            asked.close()
+            pending.close()
             self.lose(error if isinstance(error, SandboxClosed) else SandboxClosed("a call was sent by half"))
             raise
-        return asked
+        return pending
 
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)
@@ -139,19 +139,19 @@ class _Calls:
         """`command`: as errors name it; `ended`: what they say when it has ended."""
         self.lost: Exception | None = None
         self.command, self.ended = command, ended
-        self._asked: dict[object, Asked] = {}
-        self._streams: dict[object, Asked] = {}
+        self._pending: dict[object, PendingCall] = {}
+        self._streams: dict[object, PendingCall] = {}
         self._lock = threading.Lock()
 
-    def begin(self, number: int, stream: str | None) -> Asked:
+    def begin(self, number: int, stream: str | None) -> PendingCall:
         """Begin a call more. `stream`: the session whose output it wants to hear."""
         with self._lock:
             if self.lost is not None:
                 raise self.lost
-            asked = self._asked[number] = Asked()
+            pending = self._pending[number] = PendingCall()
             if stream is not None:
-                self._streams.setdefault(stream, asked)
-            return asked
+                self._streams.setdefault(stream, pending)
+            return pending
 
     def take(self, line: bytes | None) -> None:
         """Take one line of the server. Raises `ProtocolError`."""
@@ -161,27 +161,27 @@ class _Calls:
         params, error = message.get("params"), message.get("error")
         if "method" in message and "id" not in message:
             session = params.get("session") if isinstance(params, dict) else None
-            if isinstance(session, str) and (asked := self._streams.get(session)) is not None:
-                asked.tell(str(message["method"]), params, len(line))
+            if isinstance(session, str) and (pending := self._streams.get(session)) is not None:
+                pending.tell(str(message["method"]), params, len(line))
             return
         with self._lock:
             number = message.get("id")
-            asked = self._asked.pop(number, None) if isinstance(number, int) and "method" not in message else None
-            for session in [key for key, heard in self._streams.items() if heard is asked]:
+            pending = self._pending.pop(number, None) if isinstance(number, int) and "method" not in message else None
+            for session in [key for key, heard in self._streams.items() if heard is pending]:
                 del self._streams[session]
-        if asked is None:
+        if pending is None:
             raise ProtocolError(f"{self.command} answered what was not asked")
         if isinstance(error, dict):
             data = error.get("data")
-            asked.fail(raised(data.get("type") if isinstance(data, dict) else None, error.get("message")))
+            pending.fail(raised(data.get("type") if isinstance(data, dict) else None, error.get("message")))
         else:
-            asked.finish(message.get("result"))
+            pending.finish(message.get("result"))
 
     def lose(self, error: Exception) -> None:
         with self._lock:
             self.lost = self.lost or error
-            asked, self._asked = list(self._asked.values()), {}
-        for call in asked:
+            pending, self._pending = list(self._pending.values()), {}
+        for call in pending:
             call.fail(error)
 
 

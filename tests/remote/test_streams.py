@@ -11,20 +11,20 @@ import pytest
 
 from safeexec.errors import PolicyError, ProtocolError, SandboxClosed
 from safeexec.remote import calls, http, pipe
-from safeexec.remote.calls import Asked
+from safeexec.remote.calls import PendingCall
 
 
 def followed(data: bytes) -> tuple[list[tuple[str, Any]], Any]:
     """The events of a stream of these bytes, and the answer. Raises what comes of it."""
-    asked, response = Asked(), io.BytesIO(data)
+    pending, response = PendingCall(), io.BytesIO(data)
     try:
-        answer = http._follow(response, asked)  # type: ignore[arg-type]
-        events, over = asked.came()
+        answer = http._follow(response, pending)  # type: ignore[arg-type]
+        events, over = pending.came()
         if over or isinstance(answer, Exception):
-            raise answer if isinstance(answer, Exception) else asked.answer()
+            raise answer if isinstance(answer, Exception) else pending.answer()
         return events, answer
     finally:
-        asked.close()
+        pending.close()
 
 
 def test_events_are_told_in_turn_and_comments_are_none() -> None:

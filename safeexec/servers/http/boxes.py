@@ -107,10 +107,10 @@ class Box:
     takes no call: its sessions rest, as all do that nobody uses.
     """
 
-    def __init__(self, tenant: Tenant, asked: NewSandbox, seconds: int) -> None:
+    def __init__(self, tenant: Tenant, options: NewSandbox, seconds: int) -> None:
         self.id = f"i{secrets.token_hex(12)}"
         self.tenant = tenant
-        self.asked = asked
+        self.options = options
         self.access_token, self.traffic_token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self.tokens = Tokens([(self.access_token, self), (self.traffic_token, self)])
         self.started = datetime.now(UTC)
@@ -149,7 +149,7 @@ class Box:
     def _named(self) -> dict[str, Any]:
         return {
             "sandboxID": self.id,
-            "templateID": self.asked.templateID or "safeexec",
+            "templateID": self.options.templateID or "safeexec",
             "clientID": "safeexec",
             "envdVersion": ENVD_VERSION,
         }
@@ -170,7 +170,7 @@ class Box:
             "memoryMB": limits.memory_mb,
             "diskSizeMB": limits.workspace_mb,
             "state": self.state,
-            "metadata": self.asked.metadata,
+            "metadata": self.options.metadata,
         }
 
 
@@ -226,10 +226,10 @@ class Boxes:
 
     # Lives
 
-    async def create(self, tenant: Tenant, asked: NewSandbox) -> Box:
+    async def create(self, tenant: Tenant, options: NewSandbox) -> Box:
         """Make a new sandbox. Raises `RefusedRequest`."""
         self._check_room(tenant)
-        box = Box(tenant, asked, asked.timeout)
+        box = Box(tenant, options, options.timeout)
         box.contexts["default"] = await self._context(box)
         self._boxes[box.id] = box
         return box
@@ -240,7 +240,7 @@ class Boxes:
             return [await self._forked(box, seconds) for _ in range(count)]
 
     async def _forked(self, box: Box, seconds: int) -> Box | RefusedRequest:
-        forked = Box(box.tenant, box.asked, seconds)
+        forked = Box(box.tenant, box.options, seconds)
         async with AsyncExitStack() as undo:
             undo.push_async_callback(self._end, forked)
             try:
@@ -330,7 +330,7 @@ class Boxes:
             await asyncio.gather(*map(self._end_of_time, late), return_exceptions=True)
 
     async def _end_of_time(self, box: Box) -> None:
-        if not box.asked.autoPause:
+        if not box.options.autoPause:
             await self.kill(box)
         else:
             with suppress(RefusedRequest):  # a cell still runs: the next round
@@ -344,7 +344,7 @@ class Boxes:
             place = undo.enter_context(box.tenant.place(sandbox.policy))
             context = Context(await sandbox.session(), place)
             undo.push_async_callback(context.session.close)
-            await context.set_environment(box.tenant, box.asked.envVars)
+            await context.set_environment(box.tenant, box.options.envVars)
             undo.pop_all()
             return context
 

@@ -109,19 +109,19 @@ def _found(request: Request) -> Box:
 
 
 @takes(NewSandbox)
-async def create(request: Request, asked: NewSandbox) -> Response:
+async def create(request: Request, body: NewSandbox) -> Response:
     """Create a sandbox."""
-    asked.refuse_the_rest()
+    body.refuse_the_rest()
     tenant: Tenant = request.scope["tenant"]
 
     async def made() -> Response:
-        return answer((await _boxes(request).create(tenant, asked)).as_json(), 201)
+        return answer((await _boxes(request).create(tenant, body)).as_json(), 201)
 
     identity = request.headers.get("idempotency-key")
     work = (
         made()
         if identity is None
-        else tenant.answers.once(f"sandbox {identity[:255]}", digest_of((encode(asked),)), made())
+        else tenant.answers.once(f"sandbox {identity[:255]}", digest_of((encode(body),)), made())
     )
     created: Response = await request.scope["tenancy"].while_there(request, work)
     return created
@@ -143,7 +143,9 @@ async def list_sandboxes(request: Request) -> Response:
     found = [
         box
         for box in reversed(_boxes(request).of(request.scope["tenant"]))
-        if wanted.items() <= box.asked.metadata.items() and box.state in states and (last is None or box.started < last)
+        if wanted.items() <= box.options.metadata.items()
+        and box.state in states
+        and (last is None or box.started < last)
     ]
     page = found[:limit]
     headers = {"X-Next-Token": page[-1].started.isoformat()} if len(page) < len(found) else {}
@@ -163,32 +165,32 @@ async def kill(request: Request) -> Response:
 
 
 @takes(Timeout)
-async def set_timeout(request: Request, asked: Timeout) -> Response:
+async def set_timeout(request: Request, body: Timeout) -> Response:
     """Set how many seconds a sandbox lives from now on."""
     box = _found(request)
-    box.live_for(asked.timeout)
+    box.live_for(body.timeout)
     return Response(status_code=204)
 
 
 @takes(Timeout)
-async def connect(request: Request, asked: Timeout) -> Response:
+async def connect(request: Request, body: Timeout) -> Response:
     """Return the secrets of a sandbox; a paused one is resumed. Its life is only made longer."""
     box = _found(request)
     status = 201 if box.paused else 200
     box.paused = False
-    if box.ends < time.monotonic() + asked.timeout:
-        box.live_for(asked.timeout)
+    if box.ends < time.monotonic() + body.timeout:
+        box.live_for(body.timeout)
     return answer(box.as_json(), status)
 
 
 @takes(Timeout)
-async def resume(request: Request, asked: Timeout) -> Response:
+async def resume(request: Request, body: Timeout) -> Response:
     """Go on with a paused sandbox."""
     box = _found(request)
     if not box.paused:
         raise RefusedRequest(409, "the sandbox is running", "NotPaused")
     box.paused = False
-    box.live_for(asked.timeout)
+    box.live_for(body.timeout)
     return answer(box.as_json(), 201)
 
 
@@ -199,9 +201,9 @@ async def pause(request: Request) -> Response:
 
 
 @takes(ForkRequest)
-async def fork(request: Request, asked: ForkRequest) -> Response:
+async def fork(request: Request, body: ForkRequest) -> Response:
     """Make copies of a sandbox as it is now."""
-    made = await _boxes(request).fork(_found(request), asked.count, asked.timeout)
+    made = await _boxes(request).fork(_found(request), body.count, body.timeout)
     return answer([_forked(one) for one in made], 201)
 
 
@@ -226,21 +228,21 @@ async def health(_: Request) -> Response:
 
 
 @takes(Cell)
-async def execute(request: Request, asked: Cell) -> Response:
+async def execute(request: Request, body: Cell) -> Response:
     """Run a cell; its output is sent line by line."""
     box: Box = request.scope["box"]
-    _check_language(asked.language)
-    context = box.context(asked.context_id)
+    _check_language(body.language)
+    context = box.context(body.context_id)
 
     async def work(put: Put) -> None:
         async with context.turn:
             box.tenant.check_cpu()
-            await context.set_environment(box.tenant, box.asked.envVars | (asked.env_vars or {}))
+            await context.set_environment(box.tenant, box.options.envVars | (body.env_vars or {}))
             box.tenant.check_cpu()
             context.count += 1
             put(line({"type": "number_of_executions", "execution_count": context.count}))
             result = await context.session.run(
-                asked.code,
+                body.code,
                 timeout=context.session.policy.limits.max_wall_seconds,
                 on_stdout=lambda text: put(_printed("stdout", text)),
                 on_stderr=lambda text: put(_printed("stderr", text)),
@@ -275,10 +277,10 @@ async def list_contexts(request: Request) -> Response:
 
 
 @takes(NewContext)
-async def create_context(request: Request, asked: NewContext) -> Response:
+async def create_context(request: Request, body: NewContext) -> Response:
     """Open a further context, with copies of the sandbox's files."""
-    _check_language(asked.language)
-    if asked.cwd is not None and asked.cwd.rstrip("/") != HOME:
+    _check_language(body.language)
+    if body.cwd is not None and body.cwd.rstrip("/") != HOME:
         raise RefusedRequest(400, f"another directory than {HOME} is not offered", "NotOffered")
     return answer(_context_row(await _boxes(request).add_context(request.scope["box"])))
 
@@ -355,22 +357,22 @@ def _placed(path: str) -> str:
 
 
 @takes(PathRequest)
-async def stat(request: Request, asked: PathRequest) -> Response:
+async def stat(request: Request, body: PathRequest) -> Response:
     """Return what is at a path of the workspace, in Connect's words: a file or a directory, or not_found."""
-    path = _placed(asked.path)
+    path = _placed(body.path)
     found = (await _entries(request.scope["box"])).get(path)
     return _not_found("file or directory", path) if found is None else answer({"entry": found})
 
 
 @takes(PathRequest)
-async def list_directory(request: Request, asked: PathRequest) -> Response:
+async def list_directory(request: Request, body: PathRequest) -> Response:
     """Return what is in a directory of the workspace, as many levels down as the client asks for."""
-    path = _placed(asked.path)
+    path = _placed(body.path)
     entries = await _entries(request.scope["box"])
     if path not in entries or entries[path]["type"] != DIRECTORY:
         return _not_found("directory", path)
     below = [(name.removeprefix(f"{path}/"), entries[name]) for name in sorted(entries) if name.startswith(f"{path}/")]
-    return answer({"entries": [entry for name, entry in below if name.count("/") < max(asked.depth, 1)]})
+    return answer({"entries": [entry for name, entry in below if name.count("/") < max(body.depth, 1)]})
 
 
 def _not_found(kind: str, path: str) -> Response:

@@ -43,16 +43,16 @@ class RunCode(Struct):
 
 
 @takes(RunCode)
-async def run_code(request: Request, asked: RunCode) -> Response:
+async def run_code(request: Request, body: RunCode) -> Response:
     """Run one program."""
     tenancy: Tenancy = request.scope["tenancy"]
     tenant: Tenant = request.scope["tenant"]
     reply: dict[str, Any] = {"status": "SandboxError", "message": "", "compile_result": None, "run_result": None}
     reply |= {"executor_pod_name": os.environ.get("HOSTNAME"), "files": {}}
-    if asked.language.lower() not in ("python", "python3", "py"):
-        return answer(reply | {"message": f"the language {asked.language[:100]!r} is not offered; python is"})
+    if body.language.lower() not in ("python", "python3", "py"):
+        return answer(reply | {"message": f"the language {body.language[:100]!r} is not offered; python is"})
     try:
-        result, files = await tenancy.while_there(request, _program(tenant, asked))
+        result, files = await tenancy.while_there(request, _program(tenant, body))
     except SandboxError as error:
         return answer(reply | {"message": f"{type(error).__name__}: {error}"})
     ran = _ran(result)
@@ -61,25 +61,25 @@ async def run_code(request: Request, asked: RunCode) -> Response:
     return await answer_apart(reply)
 
 
-async def _program(tenant: Tenant, asked: RunCode) -> tuple[Result, dict[str, str]]:
-    if not asked.run_timeout > 0:
+async def _program(tenant: Tenant, body: RunCode) -> tuple[Result, dict[str, str]]:
+    if not body.run_timeout > 0:
         raise RefusedRequest(422, "a timeout is a number of seconds above 0", "InvalidArguments")
     async with tenant.turn():
         sandbox = await tenant.sandbox()
         limits = sandbox.policy.limits
         tightened: dict[str, Any] = {"checkpoints": "off"}
-        if 0 < asked.memory_limit_MB < limits.memory_mb:
-            tightened["memory_mb"] = max(16, int(asked.memory_limit_MB))
+        if 0 < body.memory_limit_MB < limits.memory_mb:
+            tightened["memory_mb"] = max(16, int(body.memory_limit_MB))
         with tenant.place(sandbox.policy, tightened.get("memory_mb")):
             async with sandbox.session(**tightened) as session:
-                await _put(sandbox, session, asked.files)
+                await _put(sandbox, session, body.files)
                 result = await session.run(
-                    asked.code,
-                    timeout=min(asked.run_timeout, limits.max_wall_seconds),
-                    stdin=asked.stdin or "",
-                    argv=["main.py", *asked.args],
+                    body.code,
+                    timeout=min(body.run_timeout, limits.max_wall_seconds),
+                    stdin=body.stdin or "",
+                    argv=["main.py", *body.args],
                 )
-                return tenant.counted(result), await _fetched(session, asked.fetch_files)
+                return tenant.counted(result), await _fetched(session, body.fetch_files)
 
 
 def _ran(result: Result) -> dict[str, Any]:
