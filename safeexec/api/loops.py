@@ -24,15 +24,15 @@ R = TypeVar("R")
 class Loop(Protocol):
     """An event loop as far as the core needs one."""
 
-    async def wait(self, wanted: Wait) -> bool:
+    async def wait(self, request: Wait) -> bool:
         """Tell whether one of the descriptors became ready before the deadline."""
         ...
 
-    async def call(self, wanted: CallTool) -> Any:
+    async def call(self, request: CallTool) -> Any:
         """Return what the host tool returned. Raises TimeoutError, and whatever the tool raises."""
         ...
 
-    async def work(self, wanted: Work) -> Any:
+    async def work(self, request: Work) -> Any:
         """Return what the blocking work returned, done in a thread. A cancellation waits until it is done."""
         ...
 
@@ -63,19 +63,19 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
     """
     loop = running_loop()
     try:
-        wanted = next(core)
+        request = next(core)
         while True:
             try:
-                answer = await answered(loop, wanted)
+                answer = await answered(loop, request)
             except Exception as error:
-                wanted = core.throw(error)
+                request = core.throw(error)
                 continue
             except BaseException as interruption:
                 # What is waited for can be waited for again. A tool that is called again has its effect twice.
-                told = interruption if undo or isinstance(wanted, CallTool) else None
-                await loop.shielded(_finish(loop, core, wanted, told))
+                told = interruption if undo or isinstance(request, CallTool) else None
+                await loop.shielded(_finish(loop, core, request, told))
                 raise
-            wanted = core.send(answer)
+            request = core.send(answer)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
 
@@ -96,11 +96,11 @@ def awaited(
     return on_loop
 
 
-def answered(loop: Loop, wanted: Wait | CallTool | Work) -> Coroutine[Any, Any, Any]:
+def answered(loop: Loop, request: Wait | CallTool | Work) -> Coroutine[Any, Any, Any]:
     """Return the answer to what the core waits for, to be awaited."""
-    if isinstance(wanted, Wait):
-        return loop.wait(wanted)
-    return loop.call(wanted) if isinstance(wanted, CallTool) else loop.work(wanted)
+    if isinstance(request, Wait):
+        return loop.wait(request)
+    return loop.call(request) if isinstance(request, CallTool) else loop.work(request)
 
 
 async def abandon(loop: Loop, core: Core[Any]) -> None:
@@ -109,20 +109,20 @@ async def abandon(loop: Loop, core: Core[Any]) -> None:
 
 
 async def _finish(
-    loop: Loop, core: Core[Any], wanted: Wait | CallTool | Work | None, interruption: BaseException | None
+    loop: Loop, core: Core[Any], request: Wait | CallTool | Work | None, interruption: BaseException | None
 ) -> None:
-    """Run the core to its end after it was given `interruption`; without one from `wanted`, for which it waits."""
+    """Run the core to its end after it was given `interruption`; without one from `request`, for which it waits."""
     try:
         if interruption is not None:
-            wanted = core.throw(interruption)
+            request = core.throw(interruption)
         while True:
-            assert wanted is not None
+            assert request is not None
             try:
-                answer = await answered(loop, wanted)
+                answer = await answered(loop, request)
             except Exception as error:
-                wanted = core.throw(error)
+                request = core.throw(error)
                 continue
-            wanted = core.send(answer)
+            request = core.send(answer)
     except StopIteration:
         pass
     except BaseException as error:
@@ -131,12 +131,12 @@ async def _finish(
             raise
 
 
-def _watch(wanted: Wait) -> Any:
+def _watch(request: Wait) -> Any:
     if sys.platform != "linux":
         raise NotImplementedError
     watch = select.epoll()
-    events = select.EPOLLOUT if wanted.writable else select.EPOLLIN
-    for fd in wanted.fds:
+    events = select.EPOLLOUT if request.writable else select.EPOLLIN
+    for fd in request.fds:
         watch.register(fd, events)
     return watch
 
@@ -144,10 +144,10 @@ def _watch(wanted: Wait) -> Any:
 class AsyncioLoop:
     """The loop of asyncio that runs."""
 
-    async def wait(self, wanted: Wait) -> bool:
-        if wanted.signal is not None:
-            return await self._wait_for(wanted.signal, wanted.deadline)
-        with _watch(wanted) as watch:
+    async def wait(self, request: Wait) -> bool:
+        if request.signal is not None:
+            return await self._wait_for(request.signal, request.deadline)
+        with _watch(request) as watch:
             if watch.poll(0):
                 await asyncio.sleep(0)  # a guest that keeps its socket readable is not to keep the loop
                 return True
@@ -155,7 +155,7 @@ class AsyncioLoop:
             ready: asyncio.Future[bool] = loop.create_future()
             fd = watch.fileno()
             loop.add_reader(fd, _resolve, ready, True)
-            timer = loop.call_later(max(0.0, wanted.deadline - monotonic()), _resolve, ready, False)
+            timer = loop.call_later(max(0.0, request.deadline - monotonic()), _resolve, ready, False)
             try:
                 return await ready
             finally:
@@ -175,10 +175,10 @@ class AsyncioLoop:
             signal.on_set = None
             timer.cancel()
 
-    async def call(self, wanted: CallTool) -> Any:
+    async def call(self, request: CallTool) -> Any:
         try:
-            async with asyncio.timeout(wanted.timeout):
-                value = wanted.call() if wanted.is_async else await asyncio.to_thread(wanted.call)
+            async with asyncio.timeout(request.timeout):
+                value = request.call() if request.is_async else await asyncio.to_thread(request.call)
                 return await value if isinstance(value, Awaitable) else value
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -186,8 +186,8 @@ class AsyncioLoop:
                 raise
             raise RuntimeError("the tool was cancelled") from None
 
-    async def work(self, wanted: Work) -> Any:
-        done = asyncio.get_running_loop().run_in_executor(None, wanted.call)
+    async def work(self, request: Work) -> Any:
+        done = asyncio.get_running_loop().run_in_executor(None, request.call)
         try:
             return await asyncio.shield(done)
         except asyncio.CancelledError:
@@ -221,14 +221,14 @@ class TrioLoop:
     def __init__(self, trio: Any) -> None:
         self._trio = trio
 
-    async def wait(self, wanted: Wait) -> bool:
-        if wanted.signal is not None:
-            return await self._wait_for(wanted.signal, wanted.deadline)
-        with _watch(wanted) as watch:
+    async def wait(self, request: Wait) -> bool:
+        if request.signal is not None:
+            return await self._wait_for(request.signal, request.deadline)
+        with _watch(request) as watch:
             if watch.poll(0):
                 await self._trio.lowlevel.checkpoint()  # as in asyncio
                 return True
-            with self._trio.move_on_after(max(0.0, wanted.deadline - monotonic())) as scope:
+            with self._trio.move_on_after(max(0.0, request.deadline - monotonic())) as scope:
                 await self._trio.lowlevel.wait_readable(watch.fileno())
             return not scope.cancelled_caught
 
@@ -244,21 +244,21 @@ class TrioLoop:
             signal.on_set = None
         return not scope.cancelled_caught
 
-    async def call(self, wanted: CallTool) -> Any:
-        limit = float("inf") if wanted.timeout is None else wanted.timeout
+    async def call(self, request: CallTool) -> Any:
+        limit = float("inf") if request.timeout is None else request.timeout
         value: Any = None
         with self._trio.move_on_after(limit) as scope:
-            if wanted.is_async:
-                value = wanted.call()
+            if request.is_async:
+                value = request.call()
             else:
-                (value,) = await self._trio.to_thread.run_sync(_boxed(wanted.call), abandon_on_cancel=True)
+                (value,) = await self._trio.to_thread.run_sync(_boxed(request.call), abandon_on_cancel=True)
             value = await value if isinstance(value, Awaitable) else value
         if scope.cancelled_caught:
             raise TimeoutError
         return value
 
-    async def work(self, wanted: Work) -> Any:
-        (value,) = await self._trio.to_thread.run_sync(_boxed(wanted.call))  # it waits for the thread when cancelled
+    async def work(self, request: Work) -> Any:
+        (value,) = await self._trio.to_thread.run_sync(_boxed(request.call))  # it waits for the thread when cancelled
         return value
 
     async def shielded(self, work: Coroutine[Any, Any, None]) -> None:

@@ -182,24 +182,24 @@ def weight(value: Any) -> int:
 _SCALARS = (int, float, bool, type(None), complex)
 
 
-def wait(wanted: Wait) -> bool:
-    """Block until `wanted` is ready (True) or late (False)."""
-    if wanted.signal is not None:
-        return wanted.signal.wait(wanted.deadline)
+def wait(request: Wait) -> bool:
+    """Block until `request` is ready (True) or late (False)."""
+    if request.signal is not None:
+        return request.signal.wait(request.deadline)
     if sys.platform == "win32":
         raise NotImplementedError("Windows cannot wait for descriptors")
-    poller = wanted.poller
+    poller = request.poller
     if poller is None:
         poller = select.poll()
-        for fd in wanted.fds:
-            poller.register(fd, WRITE if wanted.writable else READ)
+        for fd in request.fds:
+            poller.register(fd, WRITE if request.writable else READ)
     while True:
         # poll counts whole milliseconds. What is left below one is slept away in small parts, so that a deadline is
         # met within 0.1 ms and not within 2.
-        milliseconds = int(min(wanted.deadline - monotonic(), LONGEST_SECONDS) * 1000)
+        milliseconds = int(min(request.deadline - monotonic(), LONGEST_SECONDS) * 1000)
         if poller.poll(max(0, milliseconds)):
             return True
-        left = wanted.deadline - monotonic()
+        left = request.deadline - monotonic()
         if left <= 0:
             return False
         if left < 0.001:
@@ -210,25 +210,25 @@ class Abandoned(BaseException):
     """Nobody waits for this step any more. (`GeneratorExit` itself would forbid the core to wait for anything.)"""
 
 
-def call_tool(wanted: CallTool) -> Any:
+def call_tool(request: CallTool) -> Any:
     """Run a host tool for a blocking caller; an async one gets an event loop of its own."""
-    if not wanted.in_thread:
-        value = wanted.call()
+    if not request.in_thread:
+        value = request.call()
         if not hasattr(value, "__await__"):
             return value
     from safeexec.engine.host.tools import calls  # with asyncio: for tools that are awaited, or left at a deadline
 
-    if wanted.in_thread:
-        return calls.run_in_thread(wanted.call, wanted.timeout)
-    return calls.await_blocking(value, wanted.timeout, wanted.owner)
+    if request.in_thread:
+        return calls.run_in_thread(request.call, request.timeout)
+    return calls.await_blocking(value, request.timeout, request.owner)
 
 
 def drive(core: Core[R]) -> R:
     """Run a generator of the core to its end, blocking."""
     try:
-        wanted = next(core)
+        request = next(core)
         while True:
-            wanted = _go_on(core, wanted)
+            request = _go_on(core, request)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
 
@@ -249,27 +249,27 @@ def blocking(operation: Callable[Concatenate[S, P], Core[R]]) -> Callable[Concat
 def stepwise(core: Core[R]) -> Generator[None, None, R]:
     """As `drive`, but yields before each wait. Given up early, it lets the core stop and bring its state in order."""
     try:
-        wanted = next(core)
+        request = next(core)
         while True:
             try:
                 yield
             except GeneratorExit:
                 _abandon(core)
                 raise
-            wanted = _go_on(core, wanted)
+            request = _go_on(core, request)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
 
 
-def _go_on(core: Core[R], wanted: Wait | CallTool | Work) -> Any:
-    """Answer the core, and what it wants next. StopIteration at its end."""
+def _go_on(core: Core[R], request: Wait | CallTool | Work) -> Any:
+    """Answer the core. Returns its next request; StopIteration at its end."""
     try:
-        if isinstance(wanted, Wait):
-            answer: Any = wait(wanted)
-        elif isinstance(wanted, Work):
-            answer = wanted.call()
+        if isinstance(request, Wait):
+            answer: Any = wait(request)
+        elif isinstance(request, Work):
+            answer = request.call()
         else:
-            answer = call_tool(wanted)
+            answer = call_tool(request)
     except BaseException as problem:
         # A tool that failed, or Ctrl-C while waiting: the core decides what becomes of the step.
         return core.throw(problem)
@@ -278,9 +278,9 @@ def _go_on(core: Core[R], wanted: Wait | CallTool | Work) -> Any:
 
 def _abandon(core: Core[Any]) -> None:
     try:
-        wanted = core.throw(Abandoned())
+        request = core.throw(Abandoned())
         while True:
-            wanted = _go_on(core, wanted)
+            request = _go_on(core, request)
     except (Abandoned, StopIteration):
         pass
 

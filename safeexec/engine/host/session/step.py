@@ -345,17 +345,17 @@ class Step(Struct, eq=False):
         still: to read what a guest passes is a part of the step.
         """
         try:
-            wanted = next(answer)
+            request = next(answer)
             while True:
-                started, self.in_tool = monotonic(), type(wanted) is CallTool
+                started, self.in_tool = monotonic(), type(request) is CallTool
                 try:
-                    given = yield wanted
+                    given = yield request
                 except BaseException as error:
                     self._called(started, stops)
-                    wanted = answer.throw(error)
+                    request = answer.throw(error)
                 else:
                     self._called(started, stops)
-                    wanted = answer.send(given)
+                    request = answer.send(given)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 
