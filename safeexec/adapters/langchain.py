@@ -52,7 +52,7 @@ def python_tool(
 
 
 async_python_tool = python_tool
-"""The same: the name from when there were two."""
+"""`python_tool` under its earlier name."""
 
 
 def _told(error: Any) -> str:

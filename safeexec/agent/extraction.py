@@ -50,7 +50,7 @@ _DECODER = JSONDecoder(parse_int=str, parse_float=str)  # str: no quadratic conv
 _NAME_KEYS = ("name", "function", "tool", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "input", "args", "action_input")
 _ARGUMENTS_MARK = "[ARGS]"
-"""Of Mistral's own notation: ``weather[ARGS]{"city": "Rome"}``."""
+"""The mark of Mistral's own notation: ``weather[ARGS]{"city": "Rome"}``."""
 _FENCE = "```"
 
 

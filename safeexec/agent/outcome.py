@@ -58,7 +58,7 @@ class AgentUsage:
 
     @property
     def tokens(self) -> int:
-        """Of prompts and replies together."""
+        """The tokens of prompts and replies together."""
         return self.prompt_tokens + self.completion_tokens
 
 

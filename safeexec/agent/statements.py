@@ -65,7 +65,7 @@ _EVALUATED = re.compile(
     r"[∫∑∏]|\\(?:int|sum|prod|lim|det)(?![A-Za-z])|\b(?:lim|det|gcd|lcm)(?![A-Za-z])|d/d[a-z]\b|\|(?:[^|a-hk-zA-Z]*|[A-Zuvwzab])\|"
     r"|\A\s*\$?[A-Za-z]\s?(?:[·⋅×]|\\cdot|\\times)\s?[A-Za-z]\s*\Z"
 )
-"""Of a side of an equation that it is to be worked out: lim sin(x)/x, |3 + 4i|."""
+"""Signs that a side of an equation is to be worked out: lim sin(x)/x, |3 + 4i|."""
 _BEGINS = re.compile(r"(?:(?:\A|\n)\s*|(?:(?<=[^\W\d_]{4})|(?<=\S\S[\d)%$}*]))[.!]\s+|[;—]\s*)\Z")
 _LIST = re.compile(
     r"(?:[,;&]|\\\\|\b(?:and|or|und|oder|et|ou|y|o|e))\s*(?:\b[a-z](?:_\w)?\s?[=≈]\s*)?\Z", re.IGNORECASE

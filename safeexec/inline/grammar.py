@@ -386,7 +386,7 @@ _OTHER_WAYS = {
         'exact numbers and dates are for a program, in Sandbox("calculator")',
     ),
 }
-"""The same where it is no function, with `{0}` for the module."""
+"""What to write for a function that `math` does not have, with `{0}` for the module."""
 _CONSTANTS = frozenset({int, float, complex, bool, str, type(None)})
 _NO_ATTRIBUTES = "attributes are not available in expressions; only functions and constants of math and statistics are"
 

@@ -46,7 +46,7 @@ _WORDS = {
         "only an expression is taken; a program with statements runs in a Sandbox",
     ),
 }
-"""The same by the word."""
+"""How mathematics is written here, by the word that the parser stopped at."""
 
 
 def lines_of(source: str) -> list[str]:

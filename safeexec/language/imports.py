@@ -35,7 +35,7 @@ class RefusedImport(ImportError):
 
 
 class RefusedModule(RefusedImport, ModuleNotFoundError):
-    """The same of a module: what a program with a fallback catches is either of CPython's two exceptions."""
+    """A refused module: what a program with a fallback catches is either of CPython's two exceptions."""
 
 
 for _kind, _usual in (RefusedImport, ImportError), (RefusedModule, ModuleNotFoundError):

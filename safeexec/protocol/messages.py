@@ -525,7 +525,7 @@ class Names(msgspec.Struct, tag="name-list", array_like=True):
 
     names: Annotated[list[str], _MANY]
     digest: int = 0
-    """The same in two processes that have come to the same state in the same way; 0: not asked for."""
+    """A number that is equal in two processes that have come to the same state in the same way; 0: not asked for."""
 
 
 class Described(msgspec.Struct, tag="described", array_like=True):

@@ -108,7 +108,7 @@ class Durable:
         self._ways: dict[int, tuple[int, float, int]] = {0: (0, 0.0, 0)}
         """The states that repeated steps lead to: how many, what they take, and the bytes of their sources."""
         self._bytes = self._values = 0
-        """Of the step that runs: of its source, and how many variables are set first."""
+        """Bytes of the source of the step that runs, and how many variables are set first."""
         self._now = self._safe = 0
         """The number of the state, and the step whose state is the newest in the store."""
         self._since: float | None = None

@@ -142,7 +142,7 @@ class Effects:
         self._calls = count(1)
         self._notes: list[str] = []
         self.tools = toolbox.with_tools({name: self._noting(tool) for name, tool in toolbox.tools.items()})
-        """Those of the session: the ones with a rule note their calls."""
+        """The tools of the session: the ones with a rule note their calls."""
 
     def _noting(self, tool: Tool) -> Tool:
         rule: EffectRule | None = tool.effect

@@ -97,7 +97,7 @@ class Operation(OfSession, frozen=True, kw_only=True):
     problem: str = ""
     """What was raised at the caller, ``CheckpointError: no checkpoint 'x'``; "" where it went well."""
     moment: Number | None = None
-    """Of a session of a store: the number of the state that it is in afterwards."""
+    """The number of the state that a stored session is in afterwards."""
     since: Number | None = None
     """The state from which that one is had by doing this once more. None: only a saved state leads there."""
     did: Number = 0
@@ -139,7 +139,7 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     redacted: list[str] = []
     """The names of variables and tools whose values are not in here."""
     identity: str = ""
-    """Of a session of a store: what the keys of its tools' calls begin with."""
+    """What the keys of the tools' calls of a stored session begin with."""
     step: Number = 0
     """The last step that the session had begun before."""
     now: Number = 0
@@ -236,7 +236,7 @@ class Installed(Begun, frozen=True, kw_only=True, tag="plugin"):
     """Dotted name and source."""
     exports: list[str] | None = None
     tools: list[ToolShape] = []
-    """Of this plugin alone."""
+    """Tools that this plugin alone has."""
     settings: Value | None = None
 
     @property
@@ -308,7 +308,7 @@ class Called(OfSession, frozen=True, kw_only=True, tag="tool-call"):
     arguments: Value
     effect: Literal["at-once", "deferred"] = "at-once"
     key: str = ""
-    """The same whenever the call is made once more: for an idempotent tool, the same effect."""
+    """A key that is equal whenever the call is made once more: for an idempotent tool, the same effect."""
 
 
 class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):

@@ -51,7 +51,7 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
     step: int
     before: Moment | None = None
     source: str = ""
-    """Of the step; "" where the host set a variable."""
+    """The source of the step; "" where the host set a variable."""
     ended: form.Ended | None = None
     undone: bool = False
     """Whether the step left no trace: `before` is the state after it, too."""

@@ -35,7 +35,7 @@ _ERRORS: dict[str, Callable[[str], Exception]] = {
 }
 _ERRORS |= {"KeyError": KeyError, "ValueError": ValueError, "TypeError": TypeError, "UnicodeEncodeError": ValueError}
 _ERRORS["StepFailed"] = lambda text: StepFailed(text, Result(outcome="error"))
-"""Of a template that could not be prepared: the result of its program stays at the server."""
+"""The error of a template that could not be prepared: the result of its program stays at the server."""
 
 
 class PendingCall:

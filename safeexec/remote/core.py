@@ -343,7 +343,7 @@ class Calls:
         self.session = session
         self._answer, self._waits = answer, waits
         self._decided: Allow | None = None
-        """The same, if that is the call which is made now."""
+        """The answer that was given, if it is for the call which is made now."""
         self.later: PutOff | None = None
         """Why the call that is made now is put off."""
         self.step = 0

@@ -85,7 +85,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     instead: str = ""
     """The remedy, as a refusal would say it."""
     value: str = ""
-    """Of a setting: what the policy says."""
+    """What the policy says of a setting."""
 
     def __str__(self) -> str:
         word = f"{self.value}," if self.kind == "setting" else "allowed" if self.allowed else "refused"

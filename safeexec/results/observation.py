@@ -273,7 +273,7 @@ def _guest(text: str) -> str:
 
 
 def _said(text: str) -> str:
-    """The same of what is told in one line."""
+    """Return what is told in one line."""
     return " ".join(printable(text).split("\n"))
 
 

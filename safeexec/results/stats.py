@@ -15,17 +15,17 @@ class SessionCounts(Struct, frozen=True):
 
     open: int = 0
     busy: int = 0
-    """Of the open ones: a step or a call is under way."""
+    """Open sessions in which a step or a call is under way."""
     idle: int = 0
-    """Of the open ones: nobody uses it."""
+    """Open sessions that nobody uses."""
     queued: int = 0
-    """Asked for, and waiting for one of `max_sessions` to be closed."""
+    """Sessions that were asked for, and wait for one of `max_sessions` to be closed."""
     restored: int = 0
-    """Of the open ones: brought back at least once, after a step was stopped or its process died."""
+    """Open sessions that were brought back at least once, after a step was stopped or its process died."""
     resting: int = 0
-    """Of the idle ones: without a process until they are used again."""
+    """Idle sessions without a process until they are used again."""
     waiting: int = 0
-    """Of the idle ones: a step waits for an answer."""
+    """Idle sessions in which a step waits for an answer."""
 
 
 class SandboxStats(SessionCounts, frozen=True):
@@ -41,7 +41,7 @@ class SandboxStats(SessionCounts, frozen=True):
     steps_copied: int = 0
     """Steps so far after which the process was copied."""
     steps_lost: int = 0
-    """Of the journalled ones: those that came out otherwise when they were repeated, and were lost."""
+    """Journalled steps that came out otherwise when they were repeated, and were lost."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as what `json.dumps` takes, for a page of your service."""

@@ -92,7 +92,9 @@ MAX_TOOLS = 8
 MAX_SPELLED = 8
 """Bytes of JSON for one byte of a value as it crosses: `false, ` is one."""
 MAX_PARTS = 400_000
-"""The same with values of guests. Larger ones come as `safeexec.results.marked` writes them: `remote` does that."""
+"""Parts of a message with values of guests. Larger ones come as `safeexec.results.marked` writes them, which `remote`
+asks for.
+"""
 
 
 class CallProblem(NamedTuple):

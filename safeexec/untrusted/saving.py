@@ -44,7 +44,7 @@ class NewFiles:
         return f"{stem}-{max(1, *numbers) + 1}" if numbers else stem
 
     def _numbers(self, stem: str) -> list[int]:
-        """Of the files that are called `stem`-N.suffix, links among them; 0 for `stem`.suffix."""
+        """Return the numbers of the files that are called `stem`-N.suffix, links among them; 0 for `stem`.suffix."""
         with self._opened() as directory, os.scandir(directory) as entries:
             names = [entry.name for entry in islice(entries, _MAX_LISTED) if entry.name.startswith(stem)]
         found = (_NUMBER.fullmatch(name, len(stem)) for name in names)

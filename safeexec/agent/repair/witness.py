@@ -93,7 +93,7 @@ class Report:
     running: str = ""
     """The test that had begun last."""
     status: int | str | None = None
-    """Of its end; a text names what is missing. None where it wrote none."""
+    """The exit status; a text names what is missing. None where it wrote none."""
     place: str = ""
     """The file that raised SystemExit."""
 

@@ -50,7 +50,7 @@ _INSIDES = """
 
     co_code co_consts co_names co_varnames co_freevars co_cellvars co_filename
 """
-"""Of functions, methods and classes; of frames, tracebacks and what is running; of code objects."""
+"""Attributes of functions, methods and classes; of frames, tracebacks and what is running; of code objects."""
 REFUSED_ATTRIBUTES: Final = frozenset(_INSIDES.split())
 """Attribute names that are refused where they are written, and where `getattr` and its kind compute them."""
 

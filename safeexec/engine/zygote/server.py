@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 COMMAND_FDS = 3
 """Control socket, stdout, stderr."""
 SPAWN_FDS = 4
-"""The same three, and the file in which the host reads what Python code prints."""
+"""Control socket, stdout, stderr, and the file in which the host reads what Python code prints."""
 IDLE_SECONDS = 0.02
 """How long no request must come before the zygote goes on with its late imports: no child waits for one."""
 FIRST_IDLE_SECONDS = 0.2
-"""The same just after the start of the zygote: the steps that a sandbox was opened for come then, and may have one
-core only.
+"""How long no request must come just after the start of the zygote: the steps that a sandbox was opened for
+come then, and may have one core only.
 """
 BUSY = 8
 """After so many children, one late import is made before each further one, even without a pause. Where there never is a

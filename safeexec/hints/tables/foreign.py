@@ -123,7 +123,7 @@ ORDINARY = by_name(
         "length size count mean average avg array process document window display file system std stdev variance upper lower split explode join implode replace trim strip flatten concat long reload alert": True
     }
 ).keys()
-"""Those of them that programs call their variables, too: a function of another language only where one is called."""
+"""Names of these that programs give to variables, too: a function of another language only where one is called."""
 
 MEMBERS: dict[str, str] = {
     "Object.keys": "Use `mapping.keys()`, or loop over the dict itself: `for key in mapping:`.",
@@ -139,7 +139,7 @@ MEMBERS: dict[str, str] = {
     "Math.E": "Use `math.e` (with `import math`).",
     "Date.now": "Use `time.time()` (with `import time`), or `datetime.datetime.now()`.",
 }
-"""The same for names with a member, where the member says more than the name."""
+"""Remedies for names with a member, where the member says more than the name."""
 
 _MAKE_LIST = "Make a list of it first: `list({obj})`."
 _READ_AS_DATE = "It is text: make a date of it first: `datetime.datetime.fromisoformat({obj})`."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _BITS = 53
 _EXPONENTS = range(-1074, 971)
-"""Of the last bit: what a float can hold as it is."""
+"""Exponents of the last bit of a number that a float can hold as it is."""
 _SPECIAL = {0: 0.0, -456: inf, -789: -inf, -123: nan}
 """The exponents of numbers without a mantissa, as mpmath writes them."""
 _mro = type.__dict__["__mro__"].__get__

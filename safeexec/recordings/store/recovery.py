@@ -71,7 +71,7 @@ class Left(Struct):
     heading: form.Heading
     lines: int = 0
     size: int = 0
-    """Of the part: its whole lines, and their bytes."""
+    """Bytes of the part's whole lines."""
     doings: list[Doing] = []
     """What leads from the state of the heading to the newest one that can be had."""
     step: int = 0
@@ -91,7 +91,7 @@ class Left(Struct):
     that nobody has run again.
     """
     again: list[Undone] = []
-    """Of these the earlier ones alone."""
+    """The earlier ones of these."""
     waiting: list[form.Called] = []
     """The deferred calls of steps that are, which were not carried out."""
     unsure: list[form.Called] = []
@@ -199,9 +199,9 @@ class _PartReading:
         self._gone: set[int] = set()
         """The steps that earlier owners found to be no part of the state."""
         self._untold: list[int] = []
-        """Those that were lost, and no result has told of it yet."""
+        """Steps that were lost, and no result has told of it yet."""
         self._unended = 0
-        """As well the one that had not ended."""
+        """The step that had not ended, which was lost, too."""
 
     def all(self, recording: Recording) -> Left:
         for record in recording:

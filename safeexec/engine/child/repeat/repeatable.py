@@ -83,7 +83,7 @@ external_events: list[str] = []
 _CHANGED_ITEMS: Final = 100
 """Items of a variable's value up to which all of it counts."""
 _TEXT: Final = 10_000
-"""The same of a string or bytes."""
+"""Characters or bytes of a variable's value up to which all of them count."""
 _VARIABLES: Final = 20
 """Variables whose values count; of more, the descriptions do."""
 NUMBERS: Final = frozenset({int, float, bool, complex, type(None)})
@@ -143,7 +143,7 @@ class Repeatable:
         self._makes_sets = False
         """Whether the step that runs may make sets."""
         self._items_left = SET_ITEMS
-        """Of sets, and neither numbers nor strings, that are looked at while it runs."""
+        """How many more items of sets, numbers and strings not counted, are looked at while it runs."""
         self.seen = Seen()
         self.deterministic = True
         """Whether nothing speaks against the step that runs."""

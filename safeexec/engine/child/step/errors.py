@@ -32,7 +32,7 @@ PLUGIN = "<plugin "
 
 
 Running = tuple[str, str, int, dict[str, Any]]
-"""Of a function: its name, its file, the line that it is in, and its variables."""
+"""A function that was running: its name, its file, the line that it is in, and its variables."""
 
 
 def running(exc: BaseException, sources: Mapping[str, str]) -> list[Running]:

@@ -179,7 +179,7 @@ class Language:
     """What guest code may write and what it finds: built once per plan, installed into the guest's namespace."""
 
     flags: int = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    """Those of `compile` for a step."""
+    """The flags with which `compile` compiles a step."""
     judge: ProgramJudge | None = None
     """What may refuse a step before it runs."""
 

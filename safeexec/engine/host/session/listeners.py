@@ -47,6 +47,6 @@ def listening(callbacks: Callbacks) -> Listeners:
 
 
 _CO_COROUTINE = 0x80
-"""Of `inspect`, which is not imported for it."""
+"""A flag of code objects, from `inspect`, which is not imported for it."""
 Callbacks = tuple["OnOutput | None", "OnOutput | None", "OnOutput | None", "OnDisplay | None", "OnProgress | None"]
 """The fields of `Listeners`, in their order."""

@@ -381,7 +381,7 @@ class SessionCore:
         self._end_at_once()
 
     def _end_at_once(self) -> None:
-        """The same without waiting, for a session that was closed while it was in use."""
+        """Close without waiting, where the session was closed while it was in use."""
         if self.supervisor.state is not CLOSED:
             for process in self.processes.end_processes():
                 os.close(process)

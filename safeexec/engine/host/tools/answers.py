@@ -59,7 +59,7 @@ class RelayedAnswer(Struct, frozen=True):
     inside: bool = False
     """Whether the function itself raised the error."""
     note: str = ""
-    """Of a call that was put off, as the two below."""
+    """The note of a call that was put off; the two below are of such a call, too."""
     seconds: float | None = None
     asked: Literal["approval", "tool"] = "tool"
 

@@ -73,7 +73,7 @@ class Accountant:
                 _thread.start_new_thread(self._run, ())
 
     def enter(self, subject: Subject) -> None:
-        """The same without a thread: somebody calls `look`."""
+        """Begin to look at a session without a thread: the caller calls `look`."""
         self._rotation.enter(subject)
 
     def remove(self, subject: Subject) -> None:
