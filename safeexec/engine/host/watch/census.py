@@ -43,7 +43,8 @@ class Machine:
         self.resident: Callable[[int], int] = processes.anonymous_memory
         """Returns bytes in memory that no file backs."""
         self.shares: Callable[[int], int | None] = processes.proportional_memory
-        """Returns bytes in memory, each page divided by the number of its holders; None where the host may not ask. Slow.
+        """Returns bytes in memory, each page divided by the number of its holders; None where the host may not ask.
+        Slow.
         """
 
     def newest(self) -> int:

@@ -39,8 +39,8 @@ RULE = "limits.workspace_mb"
 
 
 class Room:
-    """Counts the files of one session or command. A count may come from the accountant's thread and from its caller's at
-    once.
+    """Counts the files of one session or command. A count may come from the accountant's thread and from its caller's
+    at once.
     """
 
     def __init__(self, limits: Limits, held: Callable[[], tuple[Workspace | None, Collection[int]]]) -> None:
