@@ -154,7 +154,7 @@ def test_closing_it_stops_what_still_runs() -> None:
 
     running = threading.Thread(target=run)
     running.start()
-    while not session._core._sandbox._wire._calls._asked:  # type: ignore[attr-defined]
+    while not session._core._sandbox._wire._calls._pending:  # type: ignore[attr-defined]
         pause()
     family = set(psutil.Process().children(recursive=True)) - before
     sandbox.close()

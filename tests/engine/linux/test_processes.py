@@ -67,7 +67,7 @@ def test_a_pidfd_tells_life_and_end(sleeper: int) -> None:
 
 
 def test_the_peak_of_a_process(sleeper: int) -> None:
-    assert 1 << 20 < processes.peak_memory(sleeper) < 1 << 30
+    assert 1 << 20 < processes.peak_memory(sleeper) <= processes.peak_memory(os.getpid()), "it is a fork of this one"
     own = processes.peak_memory(os.getpid()) >> 10
     assert own == pytest.approx(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, rel=0.01)
     assert processes.peak_memory(None) == 0

@@ -102,7 +102,9 @@ class Guest:
         if "print" in language.builtins:
             language.builtins["print"] = streams.print
         sys.argv = list(NO_ARGUMENTS)
-        self.input = GuestInput(language.builtins, restricted=language.plan.mode == "restricted")
+        restricted = language.plan.mode == "restricted"
+        refused = {"input"} | ({"open"} - language.plan.builtins) if restricted else set()
+        self.input = GuestInput(language.builtins, refused)
         if language.plan.mode == "python":
             streams.watch_descriptors()
             self._watch_exit_functions()

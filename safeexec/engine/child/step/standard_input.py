@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TextIO
 
 from safeexec.common.own import os
@@ -17,14 +17,14 @@ NO_ARGUMENTS = ("",)
 class GuestInput:
     """Descriptor 0, `sys.stdin`, and the builtins that read them: `input`, and `open` where there are no files.
 
-    `builtins` is the dict of the guest's builtins. Where it is `restricted` both are missing until a step has something
-    to read.
+    `builtins` is the dict of the guest's builtins. Those of `refused`, which refuse, are replaced while a step has
+    something to read.
     """
 
-    def __init__(self, builtins: dict[str, Any], *, restricted: bool) -> None:
+    def __init__(self, builtins: dict[str, Any], refused: Collection[str]) -> None:
         self._builtins = builtins
-        offered: dict[str, Callable[..., Any]] = {"input": read_line, "open": open_input} if restricted else {}
-        self._lent = {name: value for name, value in offered.items() if name not in builtins or name == "input"}
+        offered: dict[str, Callable[..., Any]] = {"input": read_line, "open": open_input}
+        self._lent = {name: value for name, value in offered.items() if name in refused}
         self._kept: dict[str, Any] = {}
         """What stands in the place of these while no step has an input."""
         self._empty = -1
