@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import builtins
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import types
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
@@ -194,10 +195,30 @@ def contained(what: str, function: Callable[..., Any], /, *args: Any, **kwargs: 
 
 
 async def _awaited(what: str, value: Awaitable[Any]) -> Any:
-    try:
-        return await value
-    except _NOT_PASSED_ON as error:
-        raise _contained(what, error) from None
+    return await _steps(what, value)
+
+
+@types.coroutine
+def _steps(what: str, value: Awaitable[Any]) -> Generator[Any, Any, Any]:
+    """Await `value`, contained. By hand, for what the event loop throws in (a cancellation, the end of the loop) is to
+    be told from what the function raises of its own.
+    """
+    steps = value.__await__()
+    answer, thrown = None, None
+    while True:
+        try:
+            waiting = steps.send(answer) if thrown is None else steps.throw(thrown)
+        except StopIteration as end:
+            return end.value
+        except _NOT_PASSED_ON as error:
+            if error is thrown:
+                raise
+            raise _contained(what, error) from None
+        answer = thrown = None
+        try:
+            answer = yield waiting
+        except BaseException as error:
+            thrown = error
 
 
 def _contained(what: str, error: BaseException) -> ToolError:

@@ -4,6 +4,7 @@ anything.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import threading
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import pytest
 from msgspec import Meta
 
 from safeexec import Allow, Deny, Policy, Sandbox, Session, SessionClosed, ToolError
-from safeexec.engine.host.tools.tool import Tool
+from safeexec.engine.host.tools.tool import Tool, contained
 
 
 def price(item: str, *, quantity: int = 1, currency: Literal["EUR", "USD"] = "EUR") -> float:
@@ -484,3 +485,17 @@ def test_a_tool_that_a_variable_hides_comes_back(session: Session) -> None:
     )
     assert session.run("del price\nprice('abc')").value == 3.0
     assert "price" not in session.namespace
+
+
+def test_an_awaited_function_that_the_loop_ends_just_ends() -> None:
+    """And one that says itself that it ends is an error of the tool."""
+
+    waiting = contained("tool", asyncio.sleep, 0)
+    waiting.send(None)
+    waiting.close()
+
+    async def ends() -> None:
+        raise GeneratorExit
+
+    with pytest.raises(ToolError, match="tool: GeneratorExit"):
+        contained("tool", ends).send(None)
