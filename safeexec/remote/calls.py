@@ -38,7 +38,7 @@ _ERRORS["StepFailed"] = lambda text: StepFailed(text, Result(outcome="error"))
 """The error of a template that could not be prepared: the result of its program stays at the server."""
 
 
-class PendingCall:
+class RemoteCall:
     """A call whose answer is to come. `signal` is set when something came, which `came` takes; once it is `over` there
     is the answer.
     """
@@ -121,7 +121,7 @@ class Wire(Protocol):
         """True as long as calls may be answered."""
         ...
 
-    def ask(self, method: str, params: dict[str, Any]) -> PendingCall:
+    def ask(self, method: str, params: dict[str, Any]) -> RemoteCall:
         """Begin a call. Raises `SandboxClosed`, and what `sent` raises: then nothing was sent."""
         ...
 

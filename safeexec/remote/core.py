@@ -34,7 +34,7 @@ from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.messages import ToolReply, ToolRequest
 from safeexec.recordings.forms import arguments_of, packed, shapes_of
 from safeexec.recordings.store.interface import StoredSession
-from safeexec.remote.calls import PendingCall, Wire
+from safeexec.remote.calls import RemoteCall, Wire
 from safeexec.results import (
     CheckpointInfo,
     CommandResult,
@@ -265,7 +265,7 @@ class RemoteSandboxCore:
             pending.close()
 
     def until_over(
-        self, pending: PendingCall, deadline: float, listeners: Listeners = NOBODY, calls: Calls | None = None
+        self, pending: RemoteCall, deadline: float, listeners: Listeners = NOBODY, calls: Calls | None = None
     ) -> Core[None]:
         while True:
             events, over = pending.came()
@@ -315,7 +315,7 @@ class RemoteSandboxCore:
 
     def _given_up(
         self,
-        pending: PendingCall,
+        pending: RemoteCall,
         stop: Callable[[], Core[object]] | None,
         undo: Callable[[Any], Core[None]] | None,
         method: str,

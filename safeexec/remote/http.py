@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote, urlsplit
 from uuid import uuid4
 
 from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
-from safeexec.remote.calls import LOOK_SECONDS, WAIT_SECONDS, PendingCall, parsed, raised, sent
+from safeexec.remote.calls import LOOK_SECONDS, WAIT_SECONDS, RemoteCall, parsed, raised, sent
 from safeexec.servers.methods import LABELLED, MAX_MESSAGE, METHODS, about_label
 
 CONNECT_SECONDS = 30.0
@@ -97,15 +97,15 @@ class HttpWire:
     def alive(self) -> bool:
         return self._lost is None and os.getpid() == self._owner
 
-    def ask(self, method: str, params: dict[str, Any]) -> PendingCall:
+    def ask(self, method: str, params: dict[str, Any]) -> RemoteCall:
         if not self.alive:
             raise self._lost or SandboxClosed("this connection was made before the process forked")
-        request, pending = _request(method, params), PendingCall()
+        request, pending = _request(method, params), RemoteCall()
         thread = threading.Thread(target=self._call, args=(pending, request), name="safeexec-wire", daemon=True)
         thread.start()
         return pending
 
-    def _call(self, pending: PendingCall, request: _Request) -> None:
+    def _call(self, pending: RemoteCall, request: _Request) -> None:
         """Make a call until the server has begun it."""
         until = monotonic() + request.patience
         while True:
@@ -120,7 +120,7 @@ class HttpWire:
             if monotonic() + pause > until or not pending.waits(pause, self):
                 return self._end(pending, error)
 
-    def _call_again(self, pending: PendingCall, request: _Request, error: Exception) -> None:
+    def _call_again(self, pending: RemoteCall, request: _Request, error: Exception) -> None:
         """Make a call that may have begun again, also when its caller was interrupted: who stops it, or undoes what it
         did, waits for its answer.
         """
@@ -139,7 +139,7 @@ class HttpWire:
                 pause = next(pauses, inf)
         self._end(pending, error)
 
-    def _end(self, pending: PendingCall, answer: dict[str, Any] | Exception) -> None:
+    def _end(self, pending: RemoteCall, answer: dict[str, Any] | Exception) -> None:
         if isinstance(answer, Exception):
             pending.fail(self._lost or answer)
         else:
@@ -152,7 +152,7 @@ class HttpWire:
         if hasattr(self, "_owner"):
             self.close()
 
-    def _make(self, request: _Request, connect_seconds: float, pending: PendingCall) -> None:
+    def _make(self, request: _Request, connect_seconds: float, pending: RemoteCall) -> None:
         """Make a call once, and tell its answer, or the error. Raises `_NotNow` and `_Broken`."""
         connection = self._connection()
         reached = connection.sock is not None
@@ -287,7 +287,7 @@ def _taken(response: HTTPResponse) -> dict[str, Any] | Exception:
     return error
 
 
-def _follow(response: HTTPResponse, pending: PendingCall) -> dict[str, Any] | Exception:
+def _follow(response: HTTPResponse, pending: RemoteCall) -> dict[str, Any] | Exception:
     """Take server-sent events, each one line of data, to the end of the stream, and return the result among them, or
     the error.
     """

@@ -15,7 +15,7 @@ from typing import Any
 
 from safeexec.engine.host.waiting import Wait, wait
 from safeexec.errors import ProtocolError, SandboxClosed
-from safeexec.remote.calls import LOOK_SECONDS, PendingCall, parsed, raised, sent
+from safeexec.remote.calls import LOOK_SECONDS, RemoteCall, parsed, raised, sent
 from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.untrusted.lines import Lines
 
@@ -60,7 +60,7 @@ class PipeWire:
     def alive(self) -> bool:
         return self._calls.lost is None and os.getpid() == self._owner
 
-    def ask(self, method: str, params: dict[str, Any]) -> PendingCall:
+    def ask(self, method: str, params: dict[str, Any]) -> RemoteCall:
         number = next(self._numbers)
         line = sent({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         if os.getpid() != self._owner:
@@ -139,16 +139,16 @@ class _Calls:
         """`command`: as errors name it; `ended`: what they say when it has ended."""
         self.lost: Exception | None = None
         self.command, self.ended = command, ended
-        self._pending: dict[object, PendingCall] = {}
-        self._streams: dict[object, PendingCall] = {}
+        self._pending: dict[object, RemoteCall] = {}
+        self._streams: dict[object, RemoteCall] = {}
         self._lock = threading.Lock()
 
-    def begin(self, number: int, stream: str | None) -> PendingCall:
+    def begin(self, number: int, stream: str | None) -> RemoteCall:
         """Begin a call more. `stream`: the session whose output it wants to hear."""
         with self._lock:
             if self.lost is not None:
                 raise self.lost
-            pending = self._pending[number] = PendingCall()
+            pending = self._pending[number] = RemoteCall()
             if stream is not None:
                 self._streams.setdefault(stream, pending)
             return pending

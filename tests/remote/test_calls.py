@@ -9,12 +9,12 @@ import pytest
 from safeexec.engine.host.waiting import Signal
 from safeexec.errors import ProtocolError
 from safeexec.remote import calls
-from safeexec.remote.calls import PendingCall
+from safeexec.remote.calls import RemoteCall
 
 
 def test_an_end_that_comes_while_events_are_taken_wakes_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the signal is stilled it is in what was taken, or else the signal has rung again."""
-    pending = PendingCall()
+    pending = RemoteCall()
     still = pending.signal.clear
     ending = threading.Thread(target=pending.finish, args=("the answer",))
 
@@ -36,7 +36,7 @@ def test_an_end_that_comes_while_events_are_taken_wakes_the_caller(monkeypatch: 
 
 
 def test_the_first_end_counts_and_a_closed_call_is_woken_no_more() -> None:
-    pending = PendingCall()
+    pending = RemoteCall()
     pending.fail(LookupError("first"))
     pending.finish("second")
     assert pending.came() == ([], True)
@@ -48,7 +48,7 @@ def test_the_first_end_counts_and_a_closed_call_is_woken_no_more() -> None:
 
 def test_a_listener_that_takes_nothing_ends_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "MAX_UNREAD", 2500)
-    pending = PendingCall()
+    pending = RemoteCall()
     for _ in range(3):
         pending.tell("output", "12345", 5)
         pending.came()

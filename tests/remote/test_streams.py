@@ -11,12 +11,12 @@ import pytest
 
 from safeexec.errors import PolicyError, ProtocolError, SandboxClosed
 from safeexec.remote import calls, http, pipe
-from safeexec.remote.calls import PendingCall
+from safeexec.remote.calls import RemoteCall
 
 
 def followed(data: bytes) -> tuple[list[tuple[str, Any]], Any]:
     """The events of a stream of these bytes, and the answer. Raises what comes of it."""
-    pending, response = PendingCall(), io.BytesIO(data)
+    pending, response = RemoteCall(), io.BytesIO(data)
     try:
         answer = http._follow(response, pending)  # type: ignore[arg-type]
         events, over = pending.came()
