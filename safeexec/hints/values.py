@@ -268,6 +268,16 @@ def _mixed_types(failure: Failure, match: re.Match[str]) -> str | None:
     return "The values are of several types: convert them to one type first, or give `key=str`; None is left out with `[x for x in values if x is not None]`."
 
 
+@RULES.when("TypeError", "can only concatenate str")  # random.randint(1, '6')
+def _sum_of_texts(failure: Failure, match: re.Match[str]) -> str | None:
+    texts = [arg for arg in (failure.call.args if failure.call else []) if type(failure.resolve(arg)) is str]
+    return (
+        f"Turn the texts into numbers first: `int({failure.text_of(texts[0])})`."
+        if failure.libraries and texts
+        else None
+    )
+
+
 @RULES.when("TypeError", "^can only concatenate str")  # age = '36'; age + 1
 def _number_in_text(failure: Failure, match: re.Match[str]) -> str | None:
     """``'36' + 1``: the text holds a number, so a sum was meant rather than a longer text."""

@@ -64,6 +64,7 @@ NAMES: dict[str, Advice] = BUILTINS | by_name(
             "import:numpy": "Use a list, or `np.array(...)` (with `import numpy as np`).",
             "": "Use a list: `[1, 2, 3]`.",
         },
+        "func function": "Define functions with `def`.",
         "typeof": "Use `type(x)` or `isinstance(x, str)`.",
         "instanceof isinstanceof is_instance isa": "Use `isinstance(x, Kind)`.",
         "var let const": "Assign directly: `x = 1`; there is no declaration.",

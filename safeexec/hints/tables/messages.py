@@ -107,6 +107,8 @@ RULES: tuple[HintRule, ...] = (
         "An operand is of the wrong type (`{1}` and `{2}`): convert one of them, or define the operator's method in the class."),
     HintRule("TypeError", "can't multiply sequence by non-int of type 'float'",
         "A text or list is repeated by a whole number only: convert text with `float(...)` to compute, or use `int(...)` to repeat."),
+    HintRule("TypeError", r"not '?complex\b|can't convert complex to (?:int|float)|'[<>]=?' not supported between instances of (?:'complex' and|'\w+' and 'complex')",
+        "Complex numbers have no order and are no real ones: take `z.real`, `z.imag` or `abs(z)`; the functions of `cmath` take them as they are."),
     HintRule("TypeError", r"'[<>]=?' not supported between instances of '(\w+)' and '\1'",
         "Say what to compare by, `key=lambda item: item['name']` of dicts, `item.name` of objects, or define `__lt__` in the class (`@dataclass(order=True)` does)."),
     HintRule("TypeError", r"'[<>]=?' not supported between instances of '(\w+)' and '(\w+)'",
