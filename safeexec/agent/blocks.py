@@ -196,7 +196,7 @@ class _BlockReader:
         return "\n\n".join(block.code for block in sure or wanted)
 
     def _closers(self, opener: _Opener) -> list[tuple[int, int]]:
-        """Return the first closers behind an opener: of its name, or of as many characters of its kind."""
+        """Return the first closers behind an opener: of its name, or of as many of its characters."""
         spans = self._index.get((opener.tag or opener.run[0], opener.escaped), [])
         behind = (spans[place] for place in range(bisect_left(spans, (opener.content, 0, 0)), len(spans)))
         needed = min(len(opener.run), _MAX_RUN)

@@ -84,7 +84,6 @@ class PluginCore:
         self._options = options
         self._tools = tools_from(options.tools)
         self._settings = dict(options.settings or {})
-        self._timeout = options.timeout
         self._turnstile = Turnstile(1)
         self._call: list[PluginCore] = []
         """The call that has its turn: it holds the plugin until it is over."""
@@ -168,7 +167,7 @@ class PluginCore:
             (
                 yield from core.perform(
                     lambda step: m.Install(step, definition.name, modules, names, tools, settings),
-                    timeout=self._timeout,
+                    timeout=self._options.timeout,
                 )
             )
         )
@@ -248,7 +247,7 @@ class PluginCore:
                 name,
                 args,
                 kwargs,
-                timeout=self._timeout if timeout is None else timeout,
+                timeout=self._options.timeout if timeout is None else timeout,
                 by_fields="return" in self._hints,
                 held=held.number if held is not None else 0,
                 hold=self.state == "keep",
@@ -331,7 +330,7 @@ class PluginCore:
                     f"of its items first, as with list(plugin.{name}(…))"
                 )
             loaded = self._loaded
-            result = yield from loaded.core.perform(lambda step: m.Proceed(step, close), timeout=self._timeout)
+            result = yield from loaded.core.perform(lambda step: m.Proceed(step, close), timeout=self._options.timeout)
             if loaded.core.more and result.ok:
                 return self._received(result, loaded, "item"), True
             self._streaming = False

@@ -78,7 +78,7 @@ def before_step(namespace: dict[str, Any], body: CodeType | None, tail: CodeType
     """
     mentioned: set[str] = set()
     parts: list[Any] = [body, tail]
-    for part in parts:  # codes, and the constants in them, some of which are codes
+    for part in parts:  # as `all_names`, without its calls: this is the way of each step
         if type(part) is CodeType:
             mentioned.update(part.co_names)
             parts += part.co_consts

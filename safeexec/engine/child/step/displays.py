@@ -256,15 +256,20 @@ class Displays:
                 self.tell(display)
 
 
+def _managers() -> Any:
+    """Return what pyplot keeps its open figures in, or None."""
+    return getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
+
+
 def _open_figures() -> list[Any]:
     """Return the figures that pyplot holds open, oldest first."""
-    managers = getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
+    managers = _managers()
     return [manager.canvas.figure for _, manager in sorted(managers.figs.items())] if managers is not None else []
 
 
 def _current_figure() -> Any:
     """Return the figure in which the next line of pyplot draws, or None."""
-    managers = getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
+    managers = _managers()
     manager = None if managers is None else managers.get_active()
     return None if manager is None else manager.canvas.figure
 
