@@ -247,13 +247,14 @@ class History(Generic[C]):
         """Return the copies that have a name."""
         return [copy for _, copy in list(self.named.values())]
 
-    def _lasts(self, copy: C) -> bool:
-        """Tell whether a copy stays when names are dropped: the one that the process was resumed from does."""
-        return copy is self.base or copy not in self._names()
+    def _lasting(self) -> list[C]:
+        """Return the copies that stay when names are dropped, as the one does that the process was resumed from."""
+        names = self._names()
+        return [copy for copy in self._copies if copy is self.base or copy not in names]
 
     def _memories(self, *, lasting: bool = False) -> set[int]:
         """Return the identities of the memories that have a copy, or one that is `lasting`."""
-        return {id(of.memory) for copy, of in self._copies.items() if not lasting or self._lasts(copy)}
+        return {id(self._copies[copy].memory) for copy in (self._lasting() if lasting else self._copies)}
 
     # Going back
 
@@ -418,8 +419,8 @@ class History(Generic[C]):
 
     def _is_safe(self, memory: Memory | None) -> bool:
         """Tell whether a copy of it is known to be frozen that stays when names are dropped, or it needs none."""
-        found = (copy for copy, of in self._copies.items() if of.memory is memory and copy not in self.uncertain)
-        return memory is FRESH or any(map(self._lasts, found))
+        lasting = (copy for copy in self._lasting() if copy not in self.uncertain)
+        return memory is FRESH or any(self._copies[copy].memory is memory for copy in lasting)
 
     def forget(self, copies: list[C]) -> list[C]:
         """Forget copies that never came to be, have ended, or are not needed; returns them. Names that they had are
