@@ -83,6 +83,8 @@ class SandboxAPI:
         self._requirements = requirements
         if engine not in (None, "container"):
             raise ValueError(f"engine={engine!r:.40}: there is 'container', and None for this machine's kernel")
+        if store is None and durable in ("step", "close"):
+            raise ValueError(f"durable={durable!r} says when a step is in the store: give store=, too")
         self._engine = "container" if sys.platform != "linux" else engine
         self._arguments: dict[str, Any] = {
             "tools": tools,

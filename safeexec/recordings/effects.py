@@ -66,10 +66,10 @@ def tool(
 ) -> Any:
     """Say what becomes of the effect of a host tool.
 
-    ``deferred``: guest code gets None, and the call is carried out when its step has ended ok (in a branch: when it is
-    adopted); a rollback before that drops it. `undo` is called with what the tool returned and its arguments when the
-    session is rolled back behind the call. With `idempotent` the function takes a keyword `effect_key`, and a deferred
-    call whose outcome is unknown is repeated once, with the same key.
+    ``deferred``: guest code gets None, and the call is carried out when its step, or after one that raised the next,
+    has ended ok (in a branch: when it is adopted); a rollback before that drops it. `undo` is called with what the tool
+    returned and its arguments when the session is rolled back behind the call. With `idempotent` the function takes a
+    keyword `effect_key`, and a deferred call whose outcome is unknown is repeated once, with the same key.
     Bare, as ``@tool``, it says what holds for any function: the call is carried out at once.
 
     Raises `ToolError` for a declaration that cannot be.

@@ -55,11 +55,11 @@ def jsonable(value: Any, depth: int = _DEPTH) -> Any:
 
 
 PART = 5000
+"""Items that are written by one call of C, which holds the GIL: 1 ms."""
 BASE64_PIECE = 3 << 18
 """Bytes that base64 writes without padding."""
 TEXT_PART = 1 << 20
 """Characters of a text that one call of C writes, which no other thread interrupts."""
-"""Items that are written by one call of C, which holds the GIL: 1 ms."""
 
 
 def size_of(value: Any, most: int) -> int:

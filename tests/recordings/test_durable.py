@@ -415,6 +415,8 @@ def test_what_can_be_no_store(store: str) -> None:
     for wrong, kind in (({"store": 3}, TypeError), ({"durable": "minute"}, ValueError)):
         with pytest.raises(kind, match=next(iter(wrong))):
             Sandbox("standard", **wrong).open()  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="give store="):
+        Sandbox("standard", durable="step")
 
 
 def test_what_all_its_processes_die_of_comes_back_from_the_store(tmp_path: Path) -> None:
