@@ -27,6 +27,7 @@ import msgspec
 from safeexec.common.text import printable
 from safeexec.engine.host.startup.launch import import_path
 from safeexec.engine.linux import processes, seccomp
+from safeexec.engine.linux.libc import make
 from safeexec.engine.policy.edit import brought
 from safeexec.engine.policy.model import Policy
 from safeexec.engine.policy.requirements import Requirement, canonical, of_lock, parse
@@ -312,7 +313,7 @@ def _pip_path() -> list[str]:
 
 def be_pip(arguments: Iterable[str]) -> None:
     """Run pip in this process, which was started for it, without the right to start any other."""
-    processes.set_death_signal()
+    make([processes.setting_death_signal()])
     os.umask(0o022)
     seccomp.install(seccomp.no_programs())
     sys.argv = ["pip", *arguments]

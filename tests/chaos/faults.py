@@ -19,6 +19,7 @@ import psutil
 
 from safeexec import Sandbox
 from safeexec.engine.linux import namespaces
+from safeexec.engine.linux.libc import make
 
 
 def zygote_of(sandbox: Sandbox) -> int:
@@ -146,7 +147,7 @@ def temporary_place(*, own_disk: bool, megabytes: int = 64) -> Iterator[bool]:
     made = False
     if own_disk and os.geteuid() == 0:
         with contextlib.suppress(OSError):
-            namespaces.unshare(["mount"])
+            make([namespaces.unsharing("mount")])
             options = f"size={megabytes}m,mode=711"
             made = os.system(f"mount --make-rprivate / && mount -t tmpfs -o {options} none {place}") == 0
     if made:

@@ -118,8 +118,9 @@ def main() -> None:
 def _become_ordinary(base: str, libraries: Any) -> None:
     """Without rights, and with an interpreter that such a user can read, wherever the tests found it."""
     from safeexec.engine.linux import namespaces, processes
+    from safeexec.engine.linux.libc import make
 
-    namespaces.unshare(["mount"])
+    make([namespaces.unsharing("mount")])
     namespaces.enter_new_root()
     for path in (*libraries[0], "/proc"):
         namespaces.bind(path, devices=True, writable=path == "/proc")
@@ -135,7 +136,7 @@ def _become_ordinary(base: str, libraries: Any) -> None:
     os.setgroups([])
     os.setresgid(ORDINARY, ORDINARY, ORDINARY)
     os.setresuid(ORDINARY, ORDINARY, ORDINARY)
-    processes.set_dumpable(True)
+    make([processes.setting_dumpable(True)])
 
 
 def refuse_namespaces() -> None:

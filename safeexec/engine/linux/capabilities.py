@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 
-from safeexec.engine.linux.libc import Call, address, make, prctl, prepared, syscall
+from safeexec.engine.linux.libc import Call, address, prctl, prepared, syscall
 
 _SETPCAP = 8
 
@@ -27,13 +27,8 @@ def effective() -> int:
     return int(low | high << 32)
 
 
-def drop_all() -> None:
-    """Empty the effective, permitted and inheritable sets (and with them the ambient set). Raises OSError."""
-    make([dropping_all()])
-
-
 def dropping_all() -> Call:
-    """Return the call of `drop_all`."""
+    """Return the call that empties the effective, permitted and inheritable sets, and with them the ambient set."""
     return prepared("capset", address(_header), address(_nothing))
 
 

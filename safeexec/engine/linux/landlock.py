@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from safeexec.engine.linux.libc import Call, address, call, make, raw_syscall
+from safeexec.engine.linux.libc import Call, address, call, raw_syscall
 
 EXECUTE = 1 << 0
 WRITE_FILE = 1 << 1
@@ -78,12 +78,14 @@ def pack_rule(descriptor: int, rights: int, version: int | None = None) -> Packe
 
 
 def restricting_self(descriptor: int) -> Call:
-    """Return the call that restricts the calling thread by the ruleset of `descriptor`."""
+    """Return the call that restricts the calling thread, and all that it will start, by the ruleset of `descriptor`,
+    for good. `no_new_privs` comes first.
+    """
     return Call("landlock_restrict_self", (_RESTRICT_SELF, descriptor, 0, 0, 0, 0, 0))
 
 
 class Ruleset:
-    """What stays allowed. Add paths, then `restrict_self`; `close` when done. A ruleset may serve many processes."""
+    """What stays allowed. Add paths, then `restricting_self`; `close` when done. A ruleset may serve many processes."""
 
     def __init__(self, version: int | None = None) -> None:
         version = abi() if version is None else version
@@ -114,10 +116,6 @@ class Ruleset:
         for path in paths:
             if os.path.exists(path):
                 self.add_path(path, rights)
-
-    def restrict_self(self) -> None:
-        """Restrict the calling thread and all it will start, for good. `no_new_privs` comes first. Raises OSError."""
-        make([restricting_self(self.descriptor)])
 
     def close(self) -> None:
         os.close(self.descriptor)

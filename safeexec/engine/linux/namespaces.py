@@ -6,7 +6,6 @@ import ctypes
 import errno
 import os
 import struct
-from collections.abc import Iterable
 
 from safeexec.engine.linux.libc import AT_FDCWD, Call, address, check, libc, make, prepared, syscall, write_file
 from safeexec.engine.linux.processes import setting_dumpable
@@ -34,17 +33,9 @@ _STAGE_CANDIDATES = ("/tmp", "/run", "/var/tmp", "/mnt")
 _OLD_ROOT = "/.old"
 
 
-def unshare(kinds: Iterable[str]) -> None:
-    """Move the calling process into new namespaces (pid: its next child). Raises OSError (EPERM, ENOSPC)."""
-    make([unsharing(kinds)])
-
-
-def unsharing(kinds: Iterable[str]) -> Call:
-    """Return the call of `unshare`."""
-    flags = 0
-    for kind in kinds:
-        flags |= KINDS[kind]
-    return prepared("unshare", flags)
+def unsharing(*kinds: str) -> Call:
+    """Return the call that moves this process into new namespaces (pid: its next child). EPERM, ENOSPC."""
+    return prepared("unshare", sum(KINDS[kind] for kind in set(kinds)))
 
 
 def enter_user_namespace(uid: int, gid: int, *, deny_setgroups: bool = True) -> None:
@@ -53,7 +44,7 @@ def enter_user_namespace(uid: int, gid: int, *, deny_setgroups: bool = True) -> 
     The process must be dumpable, or its files in /proc belong to root: it is so from then on. setgroups must be denied
     first (once: nested namespaces inherit it), or an unprivileged process may not map a group.
     """
-    make([setting_dumpable(True), unsharing(["user"])])
+    make([setting_dumpable(True), unsharing("user")])
     if deny_setgroups:
         write_file("/proc/self/setgroups", b"deny")
     write_file("/proc/self/gid_map", b"%d %d 1" % (gid, gid))
@@ -125,7 +116,7 @@ def cover(directory: str, kept: str | None) -> None:
     """Cover `directory` in a mount namespace of the caller's own; `kept`, a path in it, stays what it was. The caller
     stands where it stood, if that is left. Raises OSError.
     """
-    unshare(["mount"])
+    make([unsharing("mount")])
     mount("none", "/", None, _MS_REC | _MS_PRIVATE)
     here = os.getcwd()
     if kept is not None:

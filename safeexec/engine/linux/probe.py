@@ -16,10 +16,10 @@ import socket
 import time
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from safeexec.engine.linux import landlock, namespaces, notify, seccomp
-from safeexec.engine.linux.libc import raw_syscall
+from safeexec.engine.linux.libc import make, raw_syscall
 from safeexec.engine.syscalls import allow, refuse
 from safeexec.engine.syscalls.numbers import MACHINES, machine, numbers
 
@@ -64,13 +64,13 @@ class Probe(NamedTuple):
 
 _NOT_TRIED = ProbeAnswer(False, "the probe ended before it came to this")
 _cache: list[Probe] = []
-_begun: list[_Trial] = []
+_begun: list[Trial] = []
 
 
 def begin() -> None:
     """Have the answers looked for while the caller goes on, where there are none yet: `probe` waits for less then."""
     if not _cache and not _begun:
-        _begun.append(_Trial())
+        _begun.append(Trial())
 
 
 def give_up() -> None:
@@ -88,34 +88,46 @@ def probe() -> Probe:
         if trial is not None and trial.owner != os.getpid():
             trial.end()
             trial = None
-        trial = trial or _Trial()
-        _cache.append(trial.result())
+        _cache.append((trial or Trial()).result())
     return _cache[0]
 
 
-def run_probe(before: Callable[[], None] | None = None) -> Probe:
-    """Try every act in a fork; `before` runs first in it, for tests that take something away."""
-    return _Trial(before).result()
+def _forked(act: Callable[[], object]) -> int:
+    """Return a fork that does `act` and ends."""
+    with warnings.catch_warnings():
+        # 3.12 warns of forks in threaded processes; this one calls the kernel and ends
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid == 0:
+        try:
+            act()
+        finally:
+            os._exit(0)
+    return pid
 
 
-class _Trial:
+class Trial:
     """A fork that tries every act, and the pipe in which it answers."""
 
-    def __init__(self, before: Callable[[], None] | None = None) -> None:
+    def __init__(self, before: Callable[[], object] = lambda: None) -> None:
+        """`before` runs first in the fork, for tests that take something away."""
         self.owner = os.getpid()
         self._read_end, write_end = os.pipe()
-        with warnings.catch_warnings():
-            # 3.12 warns of forks in threaded processes; this one calls the kernel and ends
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._pid = os.fork()
-        if self._pid == 0:
-            _be_the_probe(write_end, before)
+        self._pid = _forked(functools.partial(_try_everything, _Reporter(write_end), before))
         os.close(write_end)
 
     def result(self) -> Probe:
         """Return its answers, once; it has ended then."""
-        answers = _parse(_read_all(self._read_end, time.monotonic() + TIMEOUT_SECONDS))
+        data, deadline, poller = b"", time.monotonic() + TIMEOUT_SECONDS, select.poll()
+        poller.register(self._read_end, select.POLLIN)
+        while poller.poll(max(0.0, deadline - time.monotonic()) * 1000) and (part := os.read(self._read_end, 4096)):
+            data += part
         self.end()
+        answers: dict[str, ProbeAnswer] = {}
+        for line in data.decode("utf-8", "replace").splitlines():
+            name, separator, reason = line.partition("\t")
+            if separator:
+                answers.setdefault(name, ProbeAnswer(not reason, reason))
         abi = landlock.abi() if answers.get("landlock", _NOT_TRIED).works else 0
         fields = {name: answers.get(name, _NOT_TRIED) for name in Probe._fields if name != "landlock_abi"}
         return Probe(**fields, landlock_abi=abi)
@@ -129,27 +141,6 @@ class _Trial:
             os.kill(self._pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
-
-
-def _read_all(descriptor: int, deadline: float) -> bytes:
-    data = b""
-    poller = select.poll()
-    poller.register(descriptor, select.POLLIN)
-    while poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
-        chunk = os.read(descriptor, 4096)
-        if not chunk:
-            break
-        data += chunk
-    return data
-
-
-def _parse(data: bytes) -> dict[str, ProbeAnswer]:
-    answers: dict[str, ProbeAnswer] = {}
-    for line in data.decode("utf-8", "replace").splitlines():
-        name, separator, reason = line.partition("\t")
-        if separator:
-            answers.setdefault(name, ProbeAnswer(not reason, reason))
-    return answers
 
 
 class _Reporter:
@@ -177,27 +168,19 @@ def _explain(error: OSError) -> str:
     return f"{what}: {code}"
 
 
-def _be_the_probe(descriptor: int, before: Callable[[], None] | None) -> NoReturn:
-    try:
-        if before is not None:
-            before()
-        _try_everything(_Reporter(descriptor))
-    finally:
-        os._exit(0)
-
-
-def _try_everything(report: _Reporter) -> None:
+def _try_everything(report: _Reporter, before: Callable[[], object]) -> None:
     """Try every act in few processes, as each fork of a host costs a millisecond or more: an act that takes something
     away for good stands behind those that need it.
     """
+    before()
     report.attempt("pidfd", lambda: os.close(os.pidfd_open(os.getpid())))
     report.attempt("notify", functools.partial(_act_notify, report))
     needs = "it needs a user namespace"
     if os.geteuid() != 0:
         report.say("the host does not run as root", "root")
-        if report.attempt("user", _enter_user_namespace):
+        if _enter_user_namespace(report):
             _shared_namespaces(report)
-            report.attempt("own_mount", _cover)
+            _cover(report)
         else:
             report.say(needs, "mount", "pid", "net", "ipc", "uts", "cgroup", "own_mount")
         return
@@ -205,20 +188,10 @@ def _try_everything(report: _Reporter) -> None:
     # A root host's children make their user namespace after the change of user: Ubuntu's AppArmor judges them then.
     if not report.attempt("root", _change_user):
         report.say("it needs a change of user", "user", "own_mount")
-    elif report.attempt("user", _enter_user_namespace):
-        report.attempt("own_mount", _cover)
+    elif _enter_user_namespace(report):
+        _cover(report)
     else:
         report.say(needs, "own_mount")
-
-
-def _in_a_fork(act: Callable[[], object]) -> None:
-    pid = os.fork()
-    if pid == 0:
-        try:
-            act()
-        finally:
-            os._exit(0)
-    os.waitpid(pid, 0)
 
 
 def _act_landlock() -> None:
@@ -226,8 +199,7 @@ def _act_landlock() -> None:
     if landlock.abi() == 0:
         raise OSError(errno.ENOSYS, "Landlock is missing or not enabled at boot")
     seccomp.set_no_new_privs()
-    ruleset = landlock.Ruleset()
-    ruleset.restrict_self()
+    make([landlock.restricting_self(landlock.Ruleset().descriptor)])
     try:
         os.close(os.open("/", os.O_RDONLY | os.O_DIRECTORY))
     except PermissionError:
@@ -253,42 +225,38 @@ def _act_notify(report: _Reporter) -> None:
     """Have a process wait with its fork, see that it waits, and let it go on. It tries the other filters before."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        _let_a_fork_wait(report, ours, theirs)
+        pid = _forked(functools.partial(_wait_with_a_fork, report, ours, theirs))
+        theirs.close()
+        ours.settimeout(TIMEOUT_SECONDS / 2)
+        answer, listeners, _, _ = socket.recv_fds(ours, 1000, 1)
+        if not listeners:
+            raise OSError(errno.ENOSYS, answer.decode(errors="replace"))
+        request = notify.receive(listeners[0])
+        if request is None or request.thread != pid or not notify.let_go_on(listeners[0], request.id):
+            raise OSError(errno.ENOTSUP, "a fork did not wait")
+        if ours.recv(1) != b"!":
+            raise OSError(errno.ENOTSUP, "a fork that was allowed was not made")
+        os.close(listeners[0])
+        os.waitpid(pid, 0)
 
 
-def _let_a_fork_wait(report: _Reporter, ours: socket.socket, theirs: socket.socket) -> None:
-    pid = os.fork()
-    if pid == 0:
-        # With a copy of its own it would keep the listener that it sends, unread, and wait for ever if its parent is
-        # killed (`give_up`): the kernel lets go of who waits only when no process has the listener any more.
-        ours.close()
-        try:
-            report.attempt("landlock", _act_landlock)
-            report.attempt("seccomp", _act_seccomp)
-            seccomp.set_no_new_privs()
-            listener = notify.install_listener(notify.fork_gate())
-            socket.send_fds(theirs, [b"+"], [listener])
-            os.close(listener)
-            inner = os.fork()
-            if inner:
-                os.waitpid(inner, 0)
-                os.write(theirs.fileno(), b"!")
-        except OSError as error:
-            os.write(theirs.fileno(), _explain(error).encode())
-        finally:
-            os._exit(0)
-    theirs.close()
-    ours.settimeout(TIMEOUT_SECONDS / 2)
-    answer, listeners, _, _ = socket.recv_fds(ours, 1000, 1)
-    if not listeners:
-        raise OSError(errno.ENOSYS, answer.decode(errors="replace"))
-    request = notify.receive(listeners[0])
-    if request is None or request.thread != pid or not notify.let_go_on(listeners[0], request.id):
-        raise OSError(errno.ENOTSUP, "a fork did not wait")
-    if ours.recv(1) != b"!":
-        raise OSError(errno.ENOTSUP, "a fork that was allowed was not made")
-    os.close(listeners[0])
-    os.waitpid(pid, 0)
+def _wait_with_a_fork(report: _Reporter, ours: socket.socket, theirs: socket.socket) -> None:
+    # With a copy of its own it would keep the listener that it sends, unread, and wait for ever if its parent is
+    # killed (`give_up`): the kernel lets go of who waits only when no process has the listener any more.
+    ours.close()
+    report.attempt("landlock", _act_landlock)
+    report.attempt("seccomp", _act_seccomp)
+    try:
+        seccomp.set_no_new_privs()
+        listener = notify.install_listener(notify.fork_gate())
+        socket.send_fds(theirs, [b"+"], [listener])
+        os.close(listener)
+        inner = os.fork()
+        if inner:
+            os.waitpid(inner, 0)
+            os.write(theirs.fileno(), b"!")
+    except OSError as error:
+        os.write(theirs.fileno(), _explain(error).encode())
 
 
 def _change_user() -> None:
@@ -297,28 +265,28 @@ def _change_user() -> None:
     os.setresuid(65534, 65534, 65534)
 
 
-def _enter_user_namespace() -> None:
-    namespaces.enter_user_namespace(os.getuid(), os.getgid())
+def _enter_user_namespace(report: _Reporter) -> bool:
+    return report.attempt("user", lambda: namespaces.enter_user_namespace(os.getuid(), os.getgid()))
 
 
-def _cover() -> None:
-    namespaces.cover("/proc", None)
+def _cover(report: _Reporter) -> None:
+    report.attempt("own_mount", lambda: namespaces.cover("/proc", None))
 
 
 def _shared_namespaces(report: _Reporter) -> None:
     """Try what a zygote has; its root in the first process of a pid namespace, whose ``/proc`` shows no other."""
     for kind in ("ipc", "uts", "cgroup", "net"):
-        report.attempt(kind, functools.partial(namespaces.unshare, [kind]))
-    if not report.attempt("pid", lambda: namespaces.unshare(["pid"])):
+        report.attempt(kind, functools.partial(make, [namespaces.unsharing(kind)]))
+    if not report.attempt("pid", lambda: make([namespaces.unsharing("pid")])):
         report.say("it goes with the pid namespace, which is refused", "mount")
         return
 
     def act() -> None:
-        namespaces.unshare(["mount"])
+        make([namespaces.unsharing("mount")])
         namespaces.enter_new_root()
         namespaces.bind("/dev/null", devices=True)
         namespaces.mount_proc()
         namespaces.leave_old_root()
         namespaces.make_root_read_only()
 
-    _in_a_fork(lambda: report.attempt("mount", act))
+    os.waitpid(_forked(lambda: report.attempt("mount", act)), 0)

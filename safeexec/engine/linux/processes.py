@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from safeexec.engine.linux.libc import Call, make, prctl, prepared, syscall
+from safeexec.engine.linux.libc import Call, prctl, prepared, syscall
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 _PIDFD_SIGNAL_PROCESS_GROUP = 1 << 2
@@ -172,13 +172,10 @@ def process_of(thread: int) -> int | None:
     return None if found is None else int(found[1])
 
 
-def set_death_signal() -> None:
-    """Kill this process when the thread that forked it ends. Cleared by a fork and by a change of user."""
-    make([setting_death_signal()])
-
-
 def setting_death_signal() -> Call:
-    """Return the call of `set_death_signal`."""
+    """Return the call that has this process killed when the thread that forked it ends. A fork clears it, and a change
+    of user.
+    """
     return prepared("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, what="prctl(PR_SET_PDEATHSIG)")
 
 
@@ -187,13 +184,8 @@ def set_subreaper() -> None:
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def set_dumpable(on: bool) -> None:
-    """Set whether others of the same user may look into this process (ptrace, ``/proc/PID/mem``)."""
-    make([setting_dumpable(on)])
-
-
 def setting_dumpable(on: bool) -> Call:
-    """Return the call of `set_dumpable`."""
+    """Return the call that sets whether others of the same user may look into this process (ptrace, its memory)."""
     return prepared("prctl", _PR_SET_DUMPABLE, int(on), what="prctl(PR_SET_DUMPABLE)")
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ctypes
 import resource
 import struct
-from collections.abc import Mapping
 
-from safeexec.engine.linux.libc import Call, address, make, prepared
+from safeexec.engine.linux.libc import Call, address, prepared
 
 PAGE = resource.getpagesize()
 
@@ -23,11 +22,6 @@ def address_space() -> int:
     """Return how many bytes of address space the calling process has. Raises OSError where ``/proc`` is missing."""
     with open("/proc/self/statm", "rb", buffering=0) as file:
         return int(file.read().split(None, 1)[0]) * PAGE
-
-
-def set_limits(limits: Mapping[int, int]) -> None:
-    """Set soft and hard limit of each number to the same value, never above the present hard limit. Raises OSError."""
-    make(setting_limit(number, value) for number, value in limits.items())
 
 
 def setting_limit(number: int, value: int) -> Call:

@@ -17,7 +17,7 @@ import signal
 from typing import NoReturn
 
 from safeexec.engine.linux import capabilities, landlock, namespaces, processes, seccomp
-from safeexec.engine.linux.libc import address, syscall
+from safeexec.engine.linux.libc import address, make, syscall
 from safeexec.protocol.confinement import Mechanism, ZygoteConfinement
 
 _WRITE_PROC = landlock.READ | landlock.WRITE_FILE
@@ -70,7 +70,7 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
         step = "become an unprivileged user"
         _drop_rights(plan)
         step = "tie the zygote to its reaper"
-        processes.set_death_signal()
+        make([processes.setting_death_signal()])
         if processes.has_ended(outer):
             os._exit(0)
         os.close(outer)
@@ -78,7 +78,7 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
         seccomp.set_no_new_privs()
         if plan.landlock:
             _restrict_files(plan)
-        processes.set_dumpable(False)
+        make([processes.setting_dumpable(False)])
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         raise ConfinementError(f"cannot {step}{where}: {error.strerror}") from error
@@ -107,12 +107,12 @@ def _leave_namespaces(plan: ZygoteConfinement) -> None:
     if "user" in plan.namespaces:
         namespaces.enter_user_namespace(os.geteuid(), os.getegid())
     if kinds:
-        namespaces.unshare(kinds)
+        make([namespaces.unsharing(*kinds)])
 
 
 def _new_root(plan: ZygoteConfinement) -> None:
     """Make a tmpfs with the planned paths, at their own places; their parents are 0755, whoever's home they lie in."""
-    namespaces.unshare(["mount"])
+    make([namespaces.unsharing("mount")])
     namespaces.enter_new_root()
     for path in plan.read:
         namespaces.bind(path)
@@ -135,7 +135,7 @@ def _drop_rights(plan: ZygoteConfinement) -> None:
         os.setgroups([])
         os.setresgid(plan.gid, plan.gid, plan.gid)
         os.setresuid(plan.uid, plan.uid, plan.uid)
-    capabilities.drop_all()
+    make([capabilities.dropping_all()])
 
 
 def _restrict_files(plan: ZygoteConfinement) -> None:
@@ -148,7 +148,7 @@ def _restrict_files(plan: ZygoteConfinement) -> None:
     ruleset.add_paths(("/proc",), _WRITE_PROC)
     if plan.workspaces is not None:
         ruleset.add_path(plan.workspaces, landlock.WRITE)
-    ruleset.restrict_self()
+    make([landlock.restricting_self(ruleset.descriptor)])
     ruleset.close()
 
 
@@ -169,7 +169,7 @@ def _reap(plan: ZygoteConfinement, host: int | None, inner: int) -> NoReturn:
         ends = [descriptor for descriptor in (host, zygote) if descriptor is not None]
         processes.close_all_but([*ends, heard, wake])
         _drop_rights(plan)
-        processes.set_dumpable(False)
+        make([processes.setting_dumpable(False)])
         poller = select.poll()
         for descriptor in (*ends, heard):
             poller.register(descriptor, select.POLLIN)

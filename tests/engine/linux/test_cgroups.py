@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from safeexec.engine.linux import cgroups, namespaces
-from safeexec.engine.linux.libc import libc
+from safeexec.engine.linux.libc import libc, make
 from safeexec.engine.linux.probe import probe
 from tests.alone import alone
 from tests.engine.linux.forked import in_a_fork
@@ -175,7 +175,7 @@ def test_a_hierarchy_is_found_wherever_it_is_mounted(group: cgroups.Group) -> No
     def act() -> list[Any]:
         (Path(inner) / "cgroup.procs").write_text(str(os.getpid()))
         place, _ = cgroups.hierarchy()
-        namespaces.unshare(["mount"])
+        make([namespaces.unsharing("mount")])
         namespaces.mount("none", "/", None, MS_REC | MS_PRIVATE)
         namespaces.mount(group.path, "/mnt", None, MS_BIND)
         libc.umount2(place.encode(), MNT_DETACH)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from safeexec.engine.linux import landlock, seccomp
+from safeexec.engine.linux.libc import make
 from safeexec.engine.linux.probe import probe
 from tests.engine.linux.forked import in_a_fork
 
@@ -39,7 +40,7 @@ def test_what_each_rule_grants(tree: Path, version: int) -> None:
         rules = landlock.Ruleset(version)
         rules.add_path(str(tree / "read"), landlock.READ)
         rules.add_path(str(tree / "write"), landlock.WRITE)
-        rules.restrict_self()
+        make([landlock.restricting_self(rules.descriptor)])
         rules.close()
         return {
             "read": not _refused((tree / "read" / "file").read_text),
@@ -64,7 +65,7 @@ def test_a_rule_on_a_file_in_a_ruleset_that_serves_many_processes(tree: Path) ->
 
     def act() -> list[bool]:
         seccomp.set_no_new_privs()
-        rules.restrict_self()
+        make([landlock.restricting_self(rules.descriptor)])
         return [_refused((tree / "other" / "file").read_text), _refused((tree / "read" / "file").read_text)]
 
     assert [in_a_fork(act) for _ in range(2)] == [[False, True]] * 2
@@ -77,7 +78,7 @@ def test_signals_stay_inside() -> None:
 
     def act() -> list[bool]:
         seccomp.set_no_new_privs()
-        landlock.Ruleset().restrict_self()
+        make([landlock.restricting_self(landlock.Ruleset().descriptor)])
         return [_refused(os.kill, parent, 0), _refused(os.kill, os.getpid(), 0)]
 
     assert in_a_fork(act) == [True, False]

@@ -8,6 +8,7 @@ import resource
 import pytest
 
 from safeexec.engine.linux import capabilities, rlimits
+from safeexec.engine.linux.libc import make
 from tests.engine.linux.forked import in_a_fork
 
 
@@ -17,8 +18,8 @@ def test_soft_and_hard_limits_are_set_together_and_a_lower_hard_one_is_left_alon
     def act() -> list[int]:
         if os.geteuid() == 0:
             os.setresuid(61234, 61234, 61234)
-        rlimits.set_limits({resource.RLIMIT_NOFILE: 50})
-        rlimits.set_limits({resource.RLIMIT_NOFILE: 100})
+        make([rlimits.setting_limit(resource.RLIMIT_NOFILE, 50)])
+        make([rlimits.setting_limit(resource.RLIMIT_NOFILE, 100)])
         return list(resource.getrlimit(resource.RLIMIT_NOFILE))
 
     assert in_a_fork(act) == [50, 50]
@@ -26,7 +27,7 @@ def test_soft_and_hard_limits_are_set_together_and_a_lower_hard_one_is_left_alon
 
 def test_memory_is_limited_relative_to_what_is_used() -> None:
     def act() -> list[bool]:
-        rlimits.set_limits({resource.RLIMIT_AS: rlimits.address_space() + (64 << 20)})
+        make([rlimits.setting_limit(resource.RLIMIT_AS, rlimits.address_space() + (64 << 20))])
         small = len(bytearray(16 << 20)) > 0
         try:
             bytearray(128 << 20)
@@ -42,7 +43,7 @@ def test_capabilities_are_gone_for_good() -> None:
     def act() -> list[int | bool]:
         before = capabilities.effective()
         capabilities.forbid_gains()
-        capabilities.drop_all()
+        make([capabilities.dropping_all()])
         try:
             os.setresuid(1, 1, 1)
             changed = True

@@ -16,7 +16,7 @@ from tests.kernel.harness import refuse_namespaces
 
 
 def test_every_question_has_an_answer() -> None:
-    answers = probe.run_probe()
+    answers = probe.Trial().result()
     for name, answer in zip(answers._fields, answers, strict=True):
         if isinstance(answer, probe.ProbeAnswer):
             assert answer.works != bool(answer.reason), name
@@ -31,7 +31,7 @@ def test_a_host_with_many_descriptors_gets_the_same_answers() -> None:
     try:
         while held[-1] < 1100:
             held.append(os.dup(0))
-        assert probe.run_probe() == probe.probe() and probe.probe() is probe.probe()
+        assert probe.Trial().result() == probe.probe() and probe.probe() is probe.probe()
     finally:
         for descriptor in held:
             os.close(descriptor)
@@ -65,7 +65,7 @@ def test_a_probe_that_is_given_up_leaves_no_process() -> None:
 
 @pytest.mark.skipif(not probe.probe().seccomp.works, reason="it takes a filter to take something away")
 def test_without_namespaces_the_rest_still_works() -> None:
-    answers = probe.run_probe(refuse_namespaces)
+    answers = probe.Trial(refuse_namespaces).result()
     for kind in ("user", "mount", "pid", "net", "ipc", "uts", "cgroup"):
         assert not answers.namespace(kind).works
     assert "EPERM" in answers.user.reason
@@ -79,7 +79,7 @@ def test_a_landlock_that_is_refused_counts_as_missing() -> None:
         rules = dict.fromkeys(numbers(), allow()) | {"landlock_restrict_self": refuse(errno.EPERM)}
         seccomp.install(rules)
 
-    answers = probe.run_probe(refuse_landlock)
+    answers = probe.Trial(refuse_landlock).result()
     assert not answers.landlock.works and answers.landlock_abi == 0
     assert landlock.abi() == probe.probe().landlock_abi
 
@@ -88,6 +88,6 @@ def test_a_probe_that_dies_has_no_good_news() -> None:
     def die() -> None:
         raise SystemExit
 
-    answers = probe.run_probe(die)
+    answers = probe.Trial(die).result()
     assert not any(answer.works for answer in answers if isinstance(answer, probe.ProbeAnswer))
     assert answers.landlock_abi == 0

@@ -18,7 +18,7 @@ import pytest
 
 from safeexec.engine.host.watch.memory import own_bytes
 from safeexec.engine.linux import processes, seccomp
-from safeexec.engine.linux.libc import syscall
+from safeexec.engine.linux.libc import make, syscall
 from safeexec.engine.linux.probe import probe
 from safeexec.engine.syscalls import Check, allow, allow_if, refuse
 from safeexec.engine.syscalls.numbers import numbers
@@ -217,7 +217,7 @@ def test_a_death_signal_follows_the_parent() -> None:
     read_end, write_end = os.pipe()
 
     def parent() -> None:
-        pid = _sleeper(processes.set_death_signal)
+        pid = _sleeper(lambda: make([processes.setting_death_signal()]))
         os.write(write_end, b"%d" % pid)
 
     assert exit_status(parent) == 0

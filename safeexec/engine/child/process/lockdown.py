@@ -60,7 +60,7 @@ class Lockdown:
         self._keep = (0, 1, 2, *keep_fds)
         # Only who creates files needs a name in its user namespace (EOVERFLOW), which otherwise only counts processes.
         self._maps_user = plan.user_namespace and (plan.files == "write" or plan.separate == "mounts")
-        self._first = [namespaces.unsharing(("user",))] if plan.user_namespace and not self._maps_user else []
+        self._first = [namespaces.unsharing("user")] if plan.user_namespace and not self._maps_user else []
         self._first.append(capabilities.dropping_all())
         self._filter, self._pid_offsets = _compile(plan)
         self._paths = _rules_of_paths(plan) if plan.landlock else []
@@ -76,7 +76,7 @@ class Lockdown:
         What descriptors all processes of a user have under way counts against the limit of the one who sends more: with
         the low limit of a child, that was ETOOMANYREFS on a busy machine.
         """
-        rlimits.set_limits(_inherited_limits(self.plan))
+        make(rlimits.setting_limit(*limit) for limit in _inherited_limits(self.plan).items())
 
     def measure(self) -> None:
         """Take the zygote's present size as what the memory limit counts from. Call it again after late imports."""
