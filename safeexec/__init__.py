@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from safeexec.api.aio import AsyncSandbox, AsyncSession, AsyncStream
     from safeexec.api.blocking import Namespace, Sandbox, Session, Stream
     from safeexec.api.plugins.aio import AsyncPlugin
-    from safeexec.api.plugins.handle import Handle
-    from safeexec.api.plugins.plugin import Plugin
+    from safeexec.api.plugins.plugin import Handle, Plugin
     from safeexec.api.plugins.source import Manifest, plugin_manifest
     from safeexec.engine.approvals import Allow, Deny, Later
     from safeexec.engine.host.startup.confinement import describe as machine_protection
@@ -83,9 +82,8 @@ _HOME = {
     ),
     "safeexec.api.aio": "AsyncSandbox AsyncSession AsyncStream",
     "safeexec.api.blocking": "Namespace Sandbox Session Stream",
-    "safeexec.api.plugins.handle": "Handle",
     "safeexec.api.plugins.aio": "AsyncPlugin",
-    "safeexec.api.plugins.plugin": "Plugin",
+    "safeexec.api.plugins.plugin": "Handle Plugin",
     "safeexec.api.plugins.source": "Manifest plugin_manifest",
     "safeexec.playback.policies": "compare_policies",
     "safeexec.playback.replay": "Replay replay",

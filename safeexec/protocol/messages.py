@@ -10,13 +10,16 @@ before it reads the first item.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
 from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
 from safeexec.protocol.plan import LanguagePlan, LimitsPlan
 from safeexec.protocol.printed import EVERYWHERE
+
+if TYPE_CHECKING:
+    import inspect
 
 MANY = 100_000
 """Names in a message of a child. A child leaves out what is beyond."""
@@ -120,6 +123,22 @@ class Export(msgspec.Struct, kw_only=True):
     """As `ToolSignature.parameters`."""
     returns: str = ""
     doc: str = ""
+
+
+def python_signature(described: ToolSignature | Export) -> inspect.Signature:
+    """Return what `inspect.signature` gives for a function that is described so. ValueError: no function has that."""
+    from inspect import Parameter, Signature  # for tools and plugins alone, as what follows
+
+    from safeexec.common.text import Source
+
+    def text(given: str) -> Any:
+        return Source(given) if given else Parameter.empty
+
+    parameters: list[Any] = [
+        Parameter(name, PARAMETER_KINDS.index(kind), default=text(default), annotation=text(annotation))  # type: ignore[arg-type]
+        for name, kind, annotation, default in described.parameters
+    ]
+    return Signature(parameters, return_annotation=text(described.returns))
 
 
 class VariableData(msgspec.Struct, array_like=True):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from safeexec.api.loops import awaited, drive
-from safeexec.api.plugins.handle import HeldPlace
-from safeexec.api.plugins.plugin import Plugin, PluginAPI, failed
+from safeexec.api.plugins.plugin import Handle, Plugin, PluginAPI
 from safeexec.results import PluginError
 
 
@@ -23,19 +22,17 @@ class AsyncPlugin(PluginAPI):
         """Call an export as `Plugin.call` does; of a generator give all items, as a list. Cancelling stops the call."""
         return await self._called(name, args, kwargs, None)
 
-    async def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
+    async def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: Handle | None) -> Any:
         result, items = await drive(self._core.invoke(name, args, kwargs, None, held))
-        if not result.ok:
-            raise failed(f"{self.name}.{name}()", result)
-        return [item async for item in self._items(name, items)] if items else self._of(result).value
+        value = self._value(name, result)
+        return [item async for item in self._items(name, items)] if items else value
 
     invoke = awaited(Plugin.invoke)
 
     async def iterate(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Yield the items of a generator, one by one."""
         result, items = await drive(self._core.invoke(name, args, kwargs, None))
-        if not result.ok:
-            raise failed(f"{self.name}.{name}()", result)
+        self._value(name, result)
         if not items:
             raise PluginError(f"{self.name}.{name}() returned a value, no generator")
         async for item in self._items(name, items):
@@ -46,12 +43,10 @@ class AsyncPlugin(PluginAPI):
         try:
             while True:
                 result, more = await drive(self._core.proceed(items, name, close=False))
-                assert result is not None
-                if not result.ok:
-                    raise failed(f"{self.name}.{name}()", result)
+                value = self._value(name, result)
                 if not more:
                     return
-                yield self._of(result).value
+                yield value
         finally:
             if more:
                 await drive(self._core.proceed(items, name, close=True))

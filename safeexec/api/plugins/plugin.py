@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from safeexec.api.plugins.handle import Handle, HeldPlace, places_of
 from safeexec.api.plugins.interface import Hints, given, returned
 from safeexec.api.plugins.process import Loaded
 from safeexec.api.plugins.settings import encoded
@@ -36,6 +35,8 @@ from safeexec.recordings.session import RecordedSession
 from safeexec.results import PluginError, Result, in_words
 
 if TYPE_CHECKING:
+    import inspect
+
     from safeexec.recordings.recorder import SessionRecording
     from safeexec.recordings.sandbox import RecordedSandbox
 
@@ -60,11 +61,49 @@ class PluginOptions(msgspec.Struct, frozen=True, kw_only=True):
     limits: Mapping[str, Any]
 
 
-class Staying(NamedTuple):
-    """What the core gives for an object that stays in the plugin; its API makes a `Handle` of it."""
+class Handle:
+    """An object of a plugin that no value can be made of: it stays there, and the host calls its methods.
 
-    place: HeldPlace
-    opaque: Opaque
+        counter = plugin.call("make")
+        counter.call("add", 1)
+
+    `type` and `repr` are as the plugin tells them. It lives as long as the handle, and no longer than the plugin, which
+    loses it when it is loaded again. It may be an argument of a call of the same plugin. Of an `AsyncPlugin` the calls
+    are awaited.
+    """
+
+    __slots__ = ("_call", "_place", "_released", "reason", "repr", "type")
+
+    def __init__(self, loaded: Loaded, number: int, released: deque[tuple[Loaded, int]], opaque: Opaque) -> None:
+        """The object is in this loading of the plugin, by the number of the call that gave it, which no other has. The
+        next call tells of what is `released`.
+        """
+        self._place = loaded, number
+        self._released = released
+        self._call: Callable[[str, tuple[Any, ...], dict[str, Any], Handle], Any]
+        self.type = opaque.type
+        self.repr = opaque.repr
+        self.reason = opaque.reason
+
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """Call a method with values of the host; give what it returns, as `Plugin.call` does."""
+        return self._call(name, args, kwargs, self)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"a handle has no attribute {name!r}: call a method of the object by handle.call({name!r}, …); "
+            "its other attributes stay in the plugin"
+        )
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the object itself: a function that the plugin returned."""
+        return self._call("", args, kwargs, self)
+
+    def __del__(self) -> None:
+        self._released.append(self._place)
+
+    def __repr__(self) -> str:
+        return f"<handle of {self.repr}>"
 
 
 _inside: ContextVar[tuple[list[PluginCore], ...]] = ContextVar("safeexec_calls", default=())
@@ -89,9 +128,10 @@ class PluginCore:
         """The call that has its turn: it holds the plugin until it is over."""
         self.state: State = options.state
         self._recording: SessionRecording | None = None
-        self._released: deque[HeldPlace] = deque()
+        self._released: deque[tuple[Loaded, int]] = deque()
+        """What the host let go of, from any thread: told with the next call."""
         self.definition = self._defined(source)
-        self.exports: dict[str, m.Export] = {}
+        self.exports: dict[str, inspect.Signature] = {}
         self._loaded: Loaded | None = None
         self._items = 0
         """The number of the last call: only its generator can go on."""
@@ -149,7 +189,7 @@ class PluginCore:
         else:
             self._recording.open(core)
 
-    def _install(self, core: SessionCore) -> Core[dict[str, m.Export]]:
+    def _install(self, core: SessionCore) -> Core[dict[str, inspect.Signature]]:
         definition = self.definition
         shared = self._sandbox.toolbox
         core.toolbox = own = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval, shared)
@@ -160,36 +200,26 @@ class PluginCore:
         modules = [(name, source.encode("utf-8", "surrogatepass")) for name, source in definition.modules]
         names = None if definition.exports is None else list(definition.exports)
         tools = tuple(tool.described() for tool in self._tools.values())
-        settings = self._settings_for(core)
+        settings = encoded(definition.title, definition.manifest.settings, self._settings, core.policy.limits)
         core.add_sources(definition.name, definition.modules)
         core.code = b"\n".join(source for _, source in modules)
-        result = self._with_path(
-            (
-                yield from core.perform(
-                    lambda step: m.Install(step, definition.name, modules, names, tools, settings),
-                    timeout=self._options.timeout,
-                )
-            )
+        result = yield from core.perform(
+            lambda step: m.Install(step, definition.name, modules, names, tools, settings),
+            timeout=self._options.timeout,
         )
+        result = self._with_path(result)
         if not result.ok:
             raise failed(f"{definition.title} could not be loaded", result)
         try:
             found = {export.name: export for export in msgspec.convert(result.value, list[m.Export])}
-        except msgspec.ValidationError as error:
+            signatures = {name: m.python_signature(export) for name, export in found.items()}
+        except (msgspec.ValidationError, ValueError) as error:
             raise ProtocolError(f"the plugin's exports are not described: {error}") from None
-        if wrong := objections(definition, found):
+        if wrong := objections(definition, found, signatures):
             more = [f"and {len(wrong) - OBJECTIONS} more"] if len(wrong) > OBJECTIONS else []
             mismatches = printable("; ".join([*wrong[:OBJECTIONS], *more]))
             raise PluginError(f"{definition.title} does not have the interface that is asked for: {mismatches}")
-        return {name: export for name, export in found.items() if export.kind in ("function", "class")}
-
-    def _settings_for(self, core: SessionCore) -> bytes:
-        """Return the settings as the child reads them; nothing for a plugin that has none."""
-        definition, limits = self.definition, core.policy.limits
-        if not (known := definition.manifest.settings):
-            return b""
-        found = setting_values(definition.title, known, self._settings)
-        return encoded(found, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
+        return {name: one for name, one in signatures.items() if found[name].kind in ("function", "class")}
 
     def reload(self, source: Source | None) -> Core[None]:
         """Load the plugin again, from the same place or from `source`; on an error the old one stays."""
@@ -213,7 +243,7 @@ class PluginCore:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         timeout: float | None,
-        held: HeldPlace | None = None,
+        held: Handle | None = None,
     ) -> Core[tuple[Result, int]]:
         """Call one export, or a method of what an earlier call returned (`held`). Returns the result and, if it is a
         generator, its number.
@@ -237,10 +267,9 @@ class PluginCore:
             self._streaming = False
             self._items += 1
             loaded = yield from self._living()
-            if held is not None and held.loaded is not loaded:
+            if held is not None and held._place[0] is not loaded:
                 raise PluginError(f"this object of {self.definition.name} is gone: the plugin was loaded again")
-            if objects := places_of(args, kwargs):
-                args, kwargs = self._without(objects, loaded, name, args, kwargs)
+            args, kwargs, objects = self._objects(loaded, name, args, kwargs)
             if self._hints and held is None:
                 args, kwargs = given(self._hints, self.definition.wanted[name], args, kwargs)
             result = yield from loaded.core.invoke(
@@ -249,10 +278,10 @@ class PluginCore:
                 kwargs,
                 timeout=self._options.timeout if timeout is None else timeout,
                 by_fields="return" in self._hints,
-                held=held.number if held is not None else 0,
+                held=held._place[1] if held is not None else 0,
                 hold=self.state == "keep",
                 release=self._to_release(loaded),
-                objects=[(place, one.number) for place, one in objects],
+                objects=objects,
             )
             if loaded.core.more and result.ok:
                 self._streaming = True
@@ -261,38 +290,37 @@ class PluginCore:
         finally:
             self._leave()
 
-    def _without(
-        self,
-        objects: list[tuple[int | str, HeldPlace]],
-        loaded: Loaded,
-        name: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments with None for each handle. Raises `PluginError` for an object that is not in
-        `loaded`.
+    def _objects(
+        self, loaded: Loaded, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any], list[tuple[int | str, int]]]:
+        """Return the arguments with None for each handle, and place or keyword and number of these. Raises
+        `PluginError` for an object that is not in `loaded`.
         """
-        for place, one in objects:
-            if one.loaded is not loaded:
-                where = repr(place) if isinstance(place, str) else str(place + 1)
+        objects: list[tuple[int | str, int]] = []
+        places: Iterable[tuple[int | str, Any]] = (*enumerate(args), *kwargs.items())
+        for place, one in places:
+            if type(one) is not Handle:
+                continue
+            where, number = one._place
+            if where is not loaded:
+                shown = place + 1 if isinstance(place, int) else repr(place)
                 raise PluginError(
-                    f"argument {where} of {name or 'the object'}() is an object of another plugin, or of "
+                    f"argument {shown} of {name or 'the object'}() is an object of another plugin, or of "
                     f"{self.definition.name} before it was loaded again"
                 )
-        gone = {place for place, _ in objects}
-        return (
-            tuple(None if place in gone else one for place, one in enumerate(args)),
-            {keyword: None if keyword in gone else one for keyword, one in kwargs.items()},
-        )
+            objects.append((place, number))
+        without = tuple(None if type(one) is Handle else one for one in args)
+        return without, {word: None if type(one) is Handle else one for word, one in kwargs.items()}, objects
 
     def _received(self, result: Result, loaded: Loaded, name: str) -> Result:
-        """Return the result of a call; its value is an object of the interface's class, or `Staying` if it did not
+        """Return the result of a call; its value is an object of the interface's class, or a `Handle` if it did not
         cross.
         """
         if result.ok and self._returns is not Any:
             return returned(self._returns, f"{self.definition.name}.{name}()", result)
         if result.ok and loaded.core.held and isinstance(result.value, Opaque):
-            return msgspec.structs.replace(result, value=Staying(HeldPlace(loaded, loaded.core.step), result.value))
+            handle = Handle(loaded, loaded.core.step, self._released, result.value)
+            return msgspec.structs.replace(result, value=handle)
         return result
 
     def _with_path(self, result: Result) -> Result:
@@ -306,25 +334,21 @@ class PluginCore:
             return result
         return msgspec.structs.replace(result, error=msgspec.structs.replace(error, file=path))
 
-    def release(self, place: HeldPlace) -> None:
-        """Note that the host let go of an object of the plugin's; told with the next call. From any thread."""
-        self._released.append(place)
-
     def _to_release(self, loaded: Loaded) -> list[int]:
         numbers: list[int] = []
         while self._released and len(numbers) < m.MANY:
-            place = self._released.popleft()
-            if place.loaded is loaded:
-                numbers.append(place.number)
+            where, number = self._released.popleft()
+            if where is loaded:
+                numbers.append(number)
         return numbers
 
-    def proceed(self, number: int, name: str, *, close: bool) -> Core[tuple[Result | None, bool]]:
+    def proceed(self, number: int, name: str, *, close: bool) -> Core[tuple[Result, bool]]:
         """Return the next item of generator `number`, which the function `name` gave, and whether there is one."""
         yield from self._turn()
         try:
             if number != self._items or self._loaded is None:
                 if close:
-                    return None, False
+                    return Result(outcome="ok"), False
                 raise PluginError(
                     f"the generator of {self.definition.name}.{name}() ended when another call was made: take all "
                     f"of its items first, as with list(plugin.{name}(…))"
@@ -409,7 +433,7 @@ class PluginAPI:
     @property
     def exports(self) -> dict[str, str]:
         """What may be called: name → signature, as the plugin tells it."""
-        return {name: signature(export) for name, export in self._core.exports.items()}
+        return {name: str(signature) for name, signature in self._core.exports.items()}
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_") or name not in self._core.exports:
@@ -422,14 +446,18 @@ class PluginAPI:
         return [*super().__dir__(), *(name for name in self._core.exports if name.isidentifier())]
 
     def _of(self, result: Result) -> Result:
-        """Return the result as the caller gets it: with a handle for what stays in the plugin."""
-        if type(result.value) is not Staying:
-            return result
-        place, opaque = result.value
-        call = partial(self._called, held=place)
-        return msgspec.structs.replace(result, value=Handle(place, call, partial(self._core.release, place), opaque))
+        """Return the result as the caller gets it: the calls of a handle are made by this API."""
+        if type(result.value) is Handle:
+            result.value._call = self._called
+        return result
 
-    def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
+    def _value(self, name: str, result: Result) -> Any:
+        """Return what a call of the export, or the next item of its generator, gave. Raises `PluginError`."""
+        if not result.ok:
+            raise failed(f"{self.name}.{name}()", result)
+        return self._of(result).value
+
+    def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: Handle | None) -> Any:
         """Call an export, or a method of an object that stays in the plugin, and give what it returns."""
         raise NotImplementedError
 
@@ -439,24 +467,6 @@ class PluginAPI:
 
     def __repr__(self) -> str:
         return f"<plugin {self.name}: {', '.join(self.exports)}>"
-
-
-def signature(export: m.Export) -> str:
-    """Return the signature of an export as text."""
-    parts: list[str] = []
-    kinds = [kind for _, kind, _, _ in export.parameters]
-    starred = False
-    for index, (name, kind, annotation, default) in enumerate(export.parameters):
-        if kind == "keyword" and not starred:
-            parts.append("*")
-        starred = starred or kind in ("args", "keyword")
-        mark = {"args": "*", "kwargs": "**"}.get(kind, "")
-        hint = f": {annotation}" if annotation else ""
-        value = f"{' = ' if annotation else '='}{default}" if default else ""
-        parts.append(f"{mark}{name}{hint}{value}")
-        if kind == "positional" and (index + 1 == len(kinds) or kinds[index + 1] != "positional"):
-            parts.append("/")
-    return f"({', '.join(parts)})" + (f" -> {export.returns}" if export.returns else "")
 
 
 class Plugin(PluginAPI):
@@ -480,11 +490,10 @@ class Plugin(PluginAPI):
         """
         return self._called(name, args, kwargs, None)
 
-    def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
+    def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: Handle | None) -> Any:
         result, items = drive(self._core.invoke(name, args, kwargs, None, held))
-        if not result.ok:
-            raise failed(f"{self.name}.{name}()", result)
-        return self._iterate(name, items) if items else self._of(result).value
+        value = self._value(name, result)
+        return self._iterate(name, items) if items else value
 
     @blocking
     def invoke(
@@ -508,12 +517,10 @@ class Plugin(PluginAPI):
         try:
             while True:
                 result, more = drive(self._core.proceed(items, name, close=False))
-                assert result is not None
-                if not result.ok:
-                    raise failed(f"{self.name}.{name}()", result)
+                value = self._value(name, result)
                 if not more:
                     return
-                yield self._of(result).value
+                yield value
         finally:
             if more:
                 drive(self._core.proceed(items, name, close=True))

@@ -10,7 +10,7 @@ The plugin's modules find them as a dict, by the name ``settings``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET, Struct
 
@@ -18,6 +18,9 @@ from safeexec.common.matching import suggestion
 from safeexec.common.text import short_repr, shorten
 from safeexec.protocol.values import encode
 from safeexec.results import PluginError
+
+if TYPE_CHECKING:
+    from safeexec.engine.policy.settings import Limits
 
 _TYPES: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _SHOWN = 80
@@ -89,9 +92,12 @@ def values(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any
     raise PluginError(f"the settings of {plugin} are wrong: {'; '.join(wrong)} (its settings: {known})")
 
 
-def encoded(settings: Mapping[str, Any], *, max_bytes: int, max_depth: int) -> bytes:
-    """Return the settings for the child. Raises `PluginError` for what cannot cross."""
-    written = encode(dict(settings), max_bytes=max_bytes, max_depth=max_depth)
+def encoded(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any], limits: Limits) -> bytes:
+    """Return the settings for the child; nothing where there are none. Raises `PluginError` for what cannot cross."""
+    if not settings:
+        return b""
+    found = values(plugin, settings, given)
+    written = encode(found, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
     if written.opaque:
         raise PluginError("the settings of a plugin are plain values: numbers, text, lists and dicts")
     return written.data

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from safeexec.engine.policy import places
 from safeexec.engine.policy.loader import PolicyFile, checked
 from safeexec.engine.policy.mistakes import Mistake
 from safeexec.errors import PolicyError
-from safeexec.protocol.messages import PARAMETER_KINDS, Export
+from safeexec.protocol.messages import Export
 from safeexec.results import PluginError
 from safeexec.untrusted.below import opened, read_file, read_named, walk
 from safeexec.untrusted.yaml_text import read_yaml
@@ -48,6 +49,11 @@ MAX_ENTRIES = 20_000
 """Files and directories of a plugin."""
 MAX_PROBLEMS = 20
 """Mistakes of a manifest that one error lists."""
+
+_KINDS = inspect.Parameter
+_STARS: dict[Any, str] = {_KINDS.VAR_POSITIONAL: "*", _KINDS.VAR_KEYWORD: "**"}
+_TAKEN_BY: dict[Any, Any] = {_KINDS.POSITIONAL_ONLY: _KINDS.VAR_POSITIONAL, _KINDS.KEYWORD_ONLY: _KINDS.VAR_KEYWORD}
+"""What takes a parameter that is not declared."""
 
 Source = str | os.PathLike[str] | Mapping[str, str]
 Exports = Iterable[str] | type | Mapping[str, Callable[..., Any] | inspect.Signature | None]
@@ -299,7 +305,9 @@ def _without_self(signature: inspect.Signature) -> inspect.Signature:
     return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 
-def objections(definition: Definition, found: Mapping[str, Export]) -> list[str]:
+def objections(
+    definition: Definition, found: Mapping[str, Export], signatures: Mapping[str, inspect.Signature]
+) -> list[str]:
     """Return what is wrong with the exports of a loaded plugin, a sentence each, with its line where there is one."""
     wrong = []
     for name in definition.exports or ():
@@ -309,60 +317,47 @@ def objections(definition: Definition, found: Mapping[str, Export]) -> list[str]
         elif export.kind == "other":
             wrong.append(f"{name!r} is neither a function nor a class")
         elif name in definition.wanted:
-            problems = _mismatches(definition.wanted[name], export, definition.hints.get(name, {}))
-            wrong += [f"{_place(export)}{name}{problem}" for problem in problems]
+            place = "" if export.line is None else f"line {export.line}: "
+            problems = _mismatches(definition.wanted[name], signatures[name], definition.hints.get(name, {}))
+            wrong += [f"{place}{name}(){problem}" for problem in problems]
     return wrong
 
 
-def _place(export: Export) -> str:
-    return "" if export.line is None else f"line {export.line}: "
-
-
-def _mismatches(wanted: inspect.Signature, export: Export, classes: Hints) -> list[str]:
+def _mismatches(wanted: inspect.Signature, found: inspect.Signature, classes: Hints) -> Iterator[str]:
     """Tell how a function cannot be called as the interface says, or says that it gives something else. What it says in
     the place of one of the host's `classes` is free: it gets a dict, and has no other name for it.
     """
-    given = {name: (kind, annotation, default) for name, kind, annotation, default in export.parameters}
-    takes_any = {kind for kind, _, _ in given.values()}
-    wrong = []
-    positions = [name for name, (kind, _, _) in given.items() if kind in ("positional", "either")]
-    for index, parameter in enumerate(wanted.parameters.values()):
-        kind = PARAMETER_KINDS[parameter.kind]
-        if kind in ("args", "kwargs"):
-            if kind not in takes_any:
-                wrong.append(f"() does not take {'*' if kind == 'args' else '**'}{parameter.name}")
-        elif parameter.name not in given:
-            if not ("args" in takes_any and kind == "positional") and not ("kwargs" in takes_any and kind == "keyword"):
-                wrong.append(f"() lacks the parameter {parameter.name!r}: expected {_shown(wanted)}")
-        else:
-            if parameter.name in classes:
-                parameter = parameter.replace(annotation=parameter.empty)
-            wrong += _parameter_mismatches(parameter, given[parameter.name], positions, index)
-    for name, (kind, _, default) in given.items():
-        if name not in wanted.parameters and not default and kind in ("positional", "either", "keyword"):
-            wrong.append(f"() requires the parameter {name!r}, which no caller gives: expected {_shown(wanted)}")
+    theirs = found.parameters
+    kinds = {one.kind for one in theirs.values()}
+    positions = [one.name for one in theirs.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    for index, one in enumerate(wanted.parameters.values()):
+        if one.kind in _STARS:
+            if one.kind not in kinds:
+                yield f" does not take {_STARS[one.kind]}{one.name}"
+        elif one.name in theirs:
+            hint = one.empty if one.name in classes else one.annotation
+            yield from _parameter_mismatches(one.replace(annotation=hint), theirs[one.name], positions, index)
+        elif _TAKEN_BY.get(one.kind) not in kinds:
+            yield f" lacks the parameter {one.name!r}: expected {_shown(wanted)}"
+    for name, one in theirs.items():
+        if name not in wanted.parameters and one.default is one.empty and one.kind not in _STARS:
+            yield f" requires the parameter {name!r}, which no caller gives: expected {_shown(wanted)}"
     returns = wanted.empty if "return" in classes else wanted.return_annotation
-    if returns is not inspect.Signature.empty and export.returns and not _same(returns, export.returns):
-        wrong.append(f"() returns {export.returns}, expected {_text(returns)}")
-    return wrong
+    if wanted.empty not in (returns, found.return_annotation) and not _same(returns, found.return_annotation):
+        yield f" returns {found.return_annotation}, expected {_text(returns)}"
 
 
 def _parameter_mismatches(
-    parameter: inspect.Parameter, given: tuple[str, str, str], positions: list[str], index: int
-) -> list[str]:
-    kind, annotation, default = given
-    wrong = []
-    if parameter.kind is not parameter.KEYWORD_ONLY and (
-        kind == "keyword" or positions[index : index + 1] != [parameter.name]
-    ):
-        wrong.append(f"() does not take {parameter.name!r} at position {index + 1}")
-    if parameter.kind is parameter.KEYWORD_ONLY and kind == "positional":
-        wrong.append(f"() does not take {parameter.name!r} by keyword")
-    if parameter.default is not parameter.empty and not default:
-        wrong.append(f"() needs a default for {parameter.name!r}")
-    if parameter.annotation is not parameter.empty and annotation and not _same(parameter.annotation, annotation):
-        wrong.append(f"() takes {parameter.name!r} as {annotation}, expected {_text(parameter.annotation)}")
-    return wrong
+    wanted: inspect.Parameter, found: inspect.Parameter, positions: list[str], index: int
+) -> Iterator[str]:
+    if wanted.kind is not wanted.KEYWORD_ONLY and positions[index : index + 1] != [wanted.name]:
+        yield f" does not take {wanted.name!r} at position {index + 1}"
+    if wanted.kind is wanted.KEYWORD_ONLY and found.kind is found.POSITIONAL_ONLY:
+        yield f" does not take {wanted.name!r} by keyword"
+    if wanted.default is not wanted.empty and found.default is found.empty:
+        yield f" needs a default for {wanted.name!r}"
+    if wanted.empty not in (wanted.annotation, found.annotation) and not _same(wanted.annotation, found.annotation):
+        yield f" takes {wanted.name!r} as {found.annotation}, expected {_text(wanted.annotation)}"
 
 
 def _text(annotation: Any) -> str:
@@ -377,12 +372,6 @@ def _same(wanted: Any, given: str) -> bool:
     """Tell whether two annotations read the same, spaces and the module names of typing apart."""
 
     def plain(text: str) -> str:
-        return (
-            text.replace(" ", "")
-            .replace("typing.", "")
-            .replace("collections.abc.", "")
-            .replace("'", "")
-            .replace('"', "")
-        )
+        return re.sub(r"""[ '"]|typing\.|collections\.abc\.""", "", text)
 
     return plain(_text(wanted)) == plain(given)

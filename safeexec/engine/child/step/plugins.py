@@ -310,7 +310,7 @@ def _described_signature(value: Any) -> dict[str, Any]:
             parameter.name,
             m.PARAMETER_KINDS[parameter.kind],
             "" if parameter.annotation is empty else _annotation(parameter.annotation),
-            "" if parameter.default is empty else repr(parameter.default)[:200],
+            "" if parameter.default is empty else repr(parameter.default)[:200] or "...",
         )
         for parameter in list(found.parameters.values())[:_PUBLIC]
     ]

@@ -7,7 +7,6 @@ import builtins
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from safeexec.common.text import Source
 from safeexec.engine.child.process.link import Link
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import CALL_NODES, encode_arguments
@@ -99,22 +98,8 @@ def _function(caller: ToolCaller, signature: m.ToolSignature) -> Callable[..., A
     tool.__name__ = tool.__qualname__ = name
     tool.__doc__ = signature.doc or None
     tool.__module__ = "host"
-    tool.__signature__ = _signature(signature)  # type: ignore[attr-defined]
+    tool.__signature__ = m.python_signature(signature)  # type: ignore[attr-defined]
     return tool
-
-
-def _signature(described: m.ToolSignature) -> Any:
-    """Return what `inspect.signature` gives for a tool. Built in the zygote, where `inspect` can be imported."""
-    from inspect import Parameter, Signature
-
-    def text(given: str) -> Any:
-        return Source(given) if given else Parameter.empty
-
-    parameters: list[Any] = [
-        Parameter(name, m.PARAMETER_KINDS.index(kind), default=text(default), annotation=text(annotation))  # type: ignore[arg-type]
-        for name, kind, annotation, default in described.parameters
-    ]
-    return Signature(parameters, return_annotation=text(described.returns))
 
 
 def show_help(value: Any = None) -> None:
