@@ -205,14 +205,21 @@ def put_file(directory: int, path: str, data: bytes, *, mode: int | None = None)
     of the old file leads to what is written. Directories on the way are made. OSError for a directory of that name.
     """
     with _parent(directory, path, make=True) as (parent, name):
-        temporary = f".{os.urandom(8).hex()}.tmp"
-        _write(parent, temporary, data, mode)
-        try:
-            os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
-        except OSError:
-            with suppress(OSError):
-                os.unlink(temporary, dir_fd=parent)
-            raise
+        replace_file(parent, name, data, mode=mode)
+
+
+def replace_file(
+    directory: int, name: str, data: bytes, *, mode: int | None = None, owner: tuple[int, int] | None = None
+) -> None:
+    """Write a file, as `put_file`, into an open directory. `owner`: the uid and gid that get it."""
+    temporary = f".{os.urandom(8).hex()}.tmp"
+    _write(directory, temporary, data, mode, owner)
+    try:
+        os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=directory)
+        raise
 
 
 def remove_file(directory: int, path: str) -> None:
@@ -221,7 +228,7 @@ def remove_file(directory: int, path: str) -> None:
         os.unlink(name, dir_fd=parent)
 
 
-def _write(parent: int, name: str, data: bytes, mode: int | None) -> None:
+def _write(parent: int, name: str, data: bytes, mode: int | None, owner: tuple[int, int] | None = None) -> None:
     """Write a new file, whole or not at all."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
     fd = os.open(name, flags, 0o666 if mode is None else 0o600, dir_fd=parent)
@@ -231,6 +238,8 @@ def _write(parent: int, name: str, data: bytes, mode: int | None) -> None:
             rest = rest[os.write(fd, rest) :]
         if mode is not None:
             os.chmod(fd, mode)
+        if owner is not None:
+            os.chown(fd, *owner)
     except BaseException:
         with suppress(OSError):
             os.unlink(name, dir_fd=parent)

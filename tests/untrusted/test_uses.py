@@ -99,7 +99,6 @@ BOUND = {
     "engine/host/files/state_file.py": "lengths are in a header that is checked first; writes",
     "engine/host/files/tree.py": "by descriptor without a link; within limits.workspace_mb",
     "engine/host/files/workspace.py": "by descriptor without a link; within limits.workspace_mb",
-    "engine/host/files/workspace_files.py": "by descriptor without a link; sizes first, regular files with one name",
     "engine/host/session/step.py": "the start of a source, in one pass",
     "engine/host/session/output.py": "pages of output, in one pass for marks of ten bytes",
     "api/packages.py": "RECORD, head and report of packages, sizes first, line by line; starts pip",

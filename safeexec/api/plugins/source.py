@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -372,6 +371,8 @@ def _same(wanted: Any, given: str) -> bool:
     """Tell whether two annotations read the same, spaces and the module names of typing apart."""
 
     def plain(text: str) -> str:
-        return re.sub(r"""[ '"]|typing\.|collections\.abc\.""", "", text)
+        for part in (" ", "typing.", "collections.abc.", "'", '"'):
+            text = text.replace(part, "")
+        return text
 
     return plain(_text(wanted)) == plain(given)

@@ -102,7 +102,7 @@ def header_of(
         waiting=waiting,
         payload_bytes=min(answer.size, size),
         files=[(name, info.st_size) for name, info in regular.items()],
-        modes=[stat.S_IMODE(info.st_mode) & 0o777 for info in regular.values()],
+        modes=[info.st_mode & 0o777 for info in regular.values()],
         directories=[name for name, info in files.items() if stat.S_ISDIR(info.st_mode)],
     )
     return header, failed

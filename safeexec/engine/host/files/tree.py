@@ -24,7 +24,17 @@ MAX_PATH = 2000
 MAX_DEPTH = 100
 """Directories in each other that are counted and copied."""
 LISTABLE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-ENTERED = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_PASSED = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+ENTERED = _PASSED | os.O_NOFOLLOW
+
+
+@contextlib.contextmanager
+def held(fd: int) -> Iterator[int]:
+    """Yield a descriptor, and close it at the end."""
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def remove(above: int, name: str, info: os.stat_result) -> None:
@@ -38,12 +48,9 @@ def remove(above: int, name: str, info: os.stat_result) -> None:
 
 def set_mode(above: int, name: str, mode: int) -> None:
     """Give a directory its mode. No link is followed."""
-    fd = os.open(name, LISTABLE, dir_fd=above)
-    try:
-        if stat.S_IMODE(os.fstat(fd).st_mode) != stat.S_IMODE(mode) & 0o777:
-            os.fchmod(fd, stat.S_IMODE(mode) & 0o777)
-    finally:
-        os.close(fd)
+    with held(os.open(name, LISTABLE, dir_fd=above)) as fd:
+        if stat.S_IMODE(os.fstat(fd).st_mode) != mode & 0o777:
+            os.fchmod(fd, mode & 0o777)
 
 
 def size_of(info: os.stat_result) -> int:
@@ -72,10 +79,8 @@ def walk(top: int, below: str = "", *, skip: Collection[str] = (), regains: bool
             fd = list_directory(top, name, regains=regains)
         except OSError:
             continue  # gone meanwhile, or something else by now
-        try:
+        with held(fd):
             yield from walk(fd, f"{below}{name}/", regains=regains)
-        finally:
-            os.close(fd)
 
 
 def counted(trees: Iterable[Walk], max_bytes: int, max_files: int) -> list[tuple[str, os.stat_result]]:
@@ -194,21 +199,11 @@ def copy_contents(source: int, target: int, size: int) -> int:
 def remove_tree(path: str) -> None:
     """Remove a directory of guests with all that is in it. What cannot be removed stays."""
     above, name = os.path.split(path)
-    try:
-        top = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except PermissionError:
+    if not os.access(above, os.R_OK | os.W_OK | os.X_OK, effective_ids=True):
         regain(above)
-        try:
-            # A region cannot be listed, which this does not need.
-            top = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError:
-            return
-    except OSError:
-        return
-    try:
+    # A region cannot be listed, which this does not need.
+    with contextlib.suppress(OSError), held(os.open(above, _PASSED)) as top:
         remove_below(top, name)
-    finally:
-        os.close(top)
 
 
 def remove_below(top: int, name: str) -> None:
@@ -229,10 +224,10 @@ def _empty(top: int, name: str, moved: str) -> list[str]:
     found: list[str] = []
     try:
         give_access(top, name)
-        here = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
+        opened = os.open(name, LISTABLE, dir_fd=top)
     except OSError:
         return found
-    try:
+    with held(opened) as here:
         for inner in os.listdir(here):
             with contextlib.suppress(OSError):
                 try:
@@ -241,8 +236,6 @@ def _empty(top: int, name: str, moved: str) -> list[str]:
                     give_access(here, inner)
                     os.rename(inner, f"{moved}{len(found)}", src_dir_fd=here, dst_dir_fd=top)
                     found.append(f"{moved}{len(found)}")
-    finally:
-        os.close(here)
     with contextlib.suppress(OSError):
         os.rmdir(name, dir_fd=top)
     return found
@@ -275,20 +268,13 @@ def regain(path: str) -> None:
     first = next((place for place, part in enumerate(parts) if part.startswith(PREFIX)), len(parts) - 1)
     for length in range(first + 1, len(parts) + 1):
         above, name = os.path.split("/".join(parts[:length]))
-        with contextlib.suppress(OSError):
-            fd = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                give_access(fd, name, 0o700 if name == WORKSPACE else 0o300)
-            finally:
-                os.close(fd)
+        with contextlib.suppress(OSError), held(os.open(above, _PASSED)) as fd:
+            give_access(fd, name, 0o700 if name == WORKSPACE else 0o300)
 
 
 def give_access(above: int, name: str, rights: int = 0o700) -> None:
     """Give back rights to a directory, which a guest may have taken away: an ordinary user's host then lacks them."""
-    fd = os.open(name, ENTERED, dir_fd=above)
-    try:
-        mode = stat.S_IMODE(os.fstat(fd).st_mode)
+    with held(os.open(name, ENTERED, dir_fd=above)) as fd:
+        mode = os.fstat(fd).st_mode
         if mode & rights != rights:
             os.chmod(f"/proc/self/fd/{fd}", mode & 0o777 | rights)
-    finally:
-        os.close(fd)

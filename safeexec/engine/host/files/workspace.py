@@ -26,8 +26,7 @@ from weakref import finalize
 
 from safeexec.common.text import one_line
 from safeexec.engine.host.files import tree, workspace_files
-from safeexec.engine.host.files.names import path_of, shown
-from safeexec.engine.host.files.workspace_files import Marks
+from safeexec.engine.host.files.workspace_files import Marks, path_of, shown
 from safeexec.errors import SandboxBusy, WorkspaceError
 from safeexec.results.outcomes import FileChange
 from safeexec.untrusted.below import open_named, opened
@@ -287,14 +286,9 @@ class Workspace:
         os.mkdir(tree.WORKSPACE, 0o700, dir_fd=self._region.fd)
         self._lineage.own(self._region.fd, tree.WORKSPACE)
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[int]:
-        """Yield a descriptor of the directory. Raises OSError."""
-        fd = tree.list_directory(self._region.fd, tree.WORKSPACE)
-        try:
-            yield fd
-        finally:
-            os.close(fd)
+    def _opened(self) -> contextlib.AbstractContextManager[int]:
+        """Enter it for a descriptor of the directory. Raises OSError."""
+        return tree.held(tree.list_directory(self._region.fd, tree.WORKSPACE))
 
     @property
     def home(self) -> str:
@@ -325,17 +319,12 @@ class Workspace:
         """Return how many bytes of its file system were taken since the session began, by whomever."""
         return self._lineage.free - tree.free_bytes(self._lineage.store)
 
-    @contextlib.contextmanager
-    def _of_host(self) -> Iterator[int]:
-        """Yield a descriptor of the directory, for files that the host asks for. Raises `WorkspaceError`."""
+    def _of_host(self) -> contextlib.AbstractContextManager[int]:
+        """Enter it for a descriptor of the directory, for files that the host asks for. Raises `WorkspaceError`."""
         try:
-            fd = tree.reached(self.path, partial(os.open, flags=tree.LISTABLE))
+            return tree.held(tree.reached(self.path, partial(os.open, flags=tree.LISTABLE)))
         except OSError as error:
             raise WorkspaceError(f"the workspace cannot be opened: {error.strerror}") from None
-        try:
-            yield fd
-        finally:
-            os.close(fd)
 
     def give_access(self) -> None:
         """For a process that will go by its path: guests of the host's own user may have barred the way, to this one or
@@ -417,23 +406,20 @@ class Workspace:
         """Return the files that were created, changed and deleted between two looks."""
         return workspace_files.changed_since(before, after)
 
-    def put(self, name: str, content: str | bytes | os.PathLike[str], mode: int = 0o600) -> None:
+    def put(self, name: str, content: str | bytes | os.PathLike[str]) -> None:
         """Copy a file of the host (a path), or bytes, to `name` in the workspace; of a directory all that is in it.
         Raises `WorkspaceError` when the file system is full.
         """
         if not isinstance(content, bytes) and os.path.isdir(content):
             self.copy_tree(content, name)
             return
-        with _needs_room(self.home), self._opened() as top, self._new_file(top, name, mode) as target:
+        with _needs_room(self.home), self._opened() as top, self._new_file(top, name) as target:
             if isinstance(content, bytes):
                 with open(target, "wb", closefd=False) as file:
                     file.write(content)
                 return
-            source = self._open_of_user(content)
-            try:
+            with tree.held(self._open_of_user(content)) as source:
                 tree.copy_contents(source, target, os.fstat(source).st_size)
-            finally:
-                os.close(source)
 
     def put_part(self, name: str, source: int, size: int, mode: int) -> None:
         """Copy the next `size` bytes of an open file to `name` in the workspace. Raises `WorkspaceError` when the file
@@ -444,18 +430,15 @@ class Workspace:
                 raise WorkspaceError("what was to be copied ended early")
 
     @contextlib.contextmanager
-    def _new_file(self, top: int, name: str, mode: int) -> Iterator[int]:
+    def _new_file(self, top: int, name: str, mode: int = 0o600) -> Iterator[int]:
         """Yield a descriptor to write the file `name` below `top`, which then gets its mode and its owner."""
         tree.make_directories(top, os.path.dirname(name), self.owner)
-        target = tree.open_beneath(top, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        try:
+        with tree.held(tree.open_beneath(top, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)) as target:
             yield target
             if mode != 0o600:
                 os.fchmod(target, mode & 0o777)
             if self.owner is not None:
                 os.fchown(target, *self.owner)
-        finally:
-            os.close(target)
 
     def _open_of_user(self, path: str | os.PathLike[str]) -> int:
         """Return a file that the user named, before a byte of it is copied: a regular one that fits into the
@@ -501,18 +484,11 @@ class Workspace:
                 if stat.S_ISDIR(info.st_mode):
                     tree.make_directories(target, prefix + path, self.owner)
                 elif stat.S_ISREG(info.st_mode):
-                    self._copy_below(fd, path, target, prefix + path)
-
-    def _copy_below(self, top: int, path: str, target: int, name: str) -> None:
-        """Copy a file below the descriptor `top`, where it still is a regular file that fits into the workspace."""
-        source = tree.open_beneath(top, path, os.O_RDONLY)
-        try:
-            info = os.fstat(source)
-            if stat.S_ISREG(info.st_mode) and info.st_size <= self._lineage.max_bytes:
-                with self._new_file(target, name, 0o700 if info.st_mode & 0o100 else 0o600) as copy:
-                    tree.copy_contents(source, copy, info.st_size)
-        finally:
-            os.close(source)
+                    with tree.held(tree.open_beneath(fd, path, os.O_RDONLY)) as file:
+                        now = os.fstat(file)  # it may be another by now
+                        if stat.S_ISREG(now.st_mode) and now.st_size <= max_bytes:
+                            with self._new_file(target, prefix + path, 0o700 if now.st_mode & 0o100 else 0o600) as copy:
+                                tree.copy_contents(file, copy, now.st_size)
 
     def make_directories(self, path: str) -> None:
         """Make a directory, and those on the way to it, below the workspace, following no link."""
@@ -725,17 +701,15 @@ class Workspace:
         lineage = self._lineage
         stored = Stored(os.path.join(lineage.store, str(next(lineage.numbers))), lineage.gone)
         try:
-            source = tree.open_beneath(top, path, os.O_RDONLY)
+            opened = tree.open_beneath(top, path, os.O_RDONLY)
         except (OSError, WorkspaceError):
             return None, 0
-        try:
+        with tree.held(opened) as source:
             if not stat.S_ISREG(os.fstat(source).st_mode):
                 return None, 0
             with _needs_room(lineage.store), tree.reached(stored.path, partial(open, mode="wb")) as target:
                 tree.copy_contents(source, target.fileno(), size)
             return stored, max(0, os.fstat(source).st_size - size)
-        finally:
-            os.close(source)
 
     def _bring_back(self, top: int, path: str, entry: Entry, info: os.stat_result | None) -> Entry:
         if info is not None and (stat.S_ISDIR(entry.mode) or _mark(info) == entry.mark):
@@ -761,23 +735,18 @@ class Workspace:
 
     def _fill(self, entry: Entry, fd: int) -> Entry:
         """Give the file `fd`, which is closed, the contents of `entry`."""
-        try:
+        with tree.held(fd):
             assert entry.stored is not None
-            source = tree.reached(entry.stored.path, partial(os.open, flags=os.O_RDONLY))
-            try:
+            with tree.held(tree.reached(entry.stored.path, partial(os.open, flags=os.O_RDONLY))) as source:
                 size = os.fstat(source).st_size
                 tree.copy_contents(source, fd, size)
                 if os.fstat(fd).st_size > size:
                     os.ftruncate(fd, size)
-            finally:
-                os.close(source)
-            os.fchmod(fd, stat.S_IMODE(entry.mode) & 0o777)
+            os.fchmod(fd, entry.mode & 0o777)
             if self._lineage.owner is not None:
                 os.fchown(fd, *self._lineage.owner)
             os.utime(fd, ns=(entry.mark[2], entry.mark[2]))
             return entry._replace(mark=_mark(os.fstat(fd)))
-        finally:
-            os.close(fd)
 
 
 def _mark(info: os.stat_result) -> tuple[int, int, int, int]:

@@ -13,15 +13,19 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
-from safeexec.common.text import one_line
+from safeexec.common.text import one_line, printable
 from safeexec.engine.host.files import tree
-from safeexec.engine.host.files.names import MAX_DEPTH, new_name, path_of, shown
-from safeexec.errors import WorkspaceError
+from safeexec.errors import PolicyError, WorkspaceError
 from safeexec.results import FileChange
+from safeexec.untrusted.below import read_descriptor, replace_file
+
+if TYPE_CHECKING:
+    from safeexec.engine.policy.model import Policy
 
 MAX_FILES = 10_000
 """Files that are listed."""
@@ -29,7 +33,19 @@ NAME_CHARACTERS = 4096
 """The most characters of a name that is told: the kernel takes no longer path."""
 MAX_BYTES = 64 << 20
 """The most bytes of one file that is read or written, where the caller says no other bound."""
+MAX_DEPTH = 32
+"""Directories in each other, in a name that the host asks for."""
+MAX_NAME = 255
+"""Bytes of one component of a path, as Linux has it."""
 _KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "link", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket"}
+_UNKNOWN = "application/octet-stream"
+_REASONS = {
+    errno.ENOENT: "does not exist",
+    errno.ELOOP: "is a link, and links are not followed",
+    errno.ENOTDIR: "leads through a file or a link",
+    errno.EISDIR: "is a directory",
+    errno.ENXIO: "is a FIFO or a socket, not a regular file",
+}
 Marks = dict[str, tuple[int, int, int, int]]
 """The regular files of a workspace: inode, size, and the times of the last change of bytes and of the inode. The last
 one is the kernel's, so that setting the other back hides nothing.
@@ -51,16 +67,19 @@ def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
     """Return the bytes of one file. Raises `WorkspaceError` for a name outside, another kind of file, over
     `max_bytes`.
     """
-    with _refusing(name):
-        fd = tree.open_beneath(top, path_of(name), os.O_RDONLY)
-    try:
+    path = path_of(name)
+    with _refusing(name), tree.held(tree.open_beneath(top, path, os.O_RDONLY)) as fd:
         info = os.fstat(fd)
-        _check_regular(name, info)
+        if not stat.S_ISREG(info.st_mode):
+            kind = _KINDS.get(stat.S_IFMT(info.st_mode), "device")
+            raise WorkspaceError(f"{shown(name)} is a {kind}, not a regular file")
+        if info.st_nlink > 1:
+            raise WorkspaceError(
+                f"{shown(name)} has {info.st_nlink} names (hard links); only files with one name are read"
+            )
         if info.st_size > max_bytes:
             raise WorkspaceError(f"{shown(name)} has {info.st_size} bytes, and {max_bytes} may be read at once")
-        return _read_all(name, fd, max_bytes)
-    finally:
-        os.close(fd)
+        return read_descriptor(fd, max_bytes=max_bytes)
 
 
 def write_file(
@@ -73,50 +92,25 @@ def write_file(
     """
     if len(data) > max_bytes:
         raise WorkspaceError(f"{shown(name)} would have {len(data)} bytes, and {max_bytes} are allowed")
-    path = new_name(name)
+    path = path_of(name, new=True)
     with _refusing(name):
         tree.make_directories(top, os.path.dirname(path), owner)
         with tree.parent_of(top, path) as (parent, last):
-            _put(parent, last, data, owner)
-
-
-def _put(parent: int, name: str, data: bytes, owner: tuple[int, int] | None) -> None:
-    temporary = f".{os.getpid()}.{os.urandom(6).hex()}.tmp"
-    try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(temporary, flags, 0o600, dir_fd=parent)
-        try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(fd, rest) :]
-            if owner is not None:
-                os.fchown(fd, *owner)
-        finally:
-            os.close(fd)
-        os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=parent)
-        raise
+            replace_file(parent, last, data, mode=0o600, owner=owner)
 
 
 def changed_since(before: Marks, after: Marks) -> tuple[FileChange, ...]:
     """Return the files created, changed and deleted between two looks at a workspace, sorted by name."""
-    changes = [
-        FileChange(one_line(name, NAME_CHARACTERS), "changed" if name in before else "created", mark[1], _type(name))
-        for name, mark in after.items()
-        if before.get(name) != mark
-    ]
-    changes += [
-        FileChange(one_line(name, NAME_CHARACTERS), "deleted", 0, _type(name)) for name in before if name not in after
-    ]
-    return tuple(sorted(changes, key=lambda change: change.name))
+    from mimetypes import guess_type
 
-
-def _type(name: str) -> str:
-    import mimetypes
-
-    return mimetypes.guess_type(name, strict=False)[0] or "application/octet-stream"
+    found: list[tuple[str, Any, int]] = [(name, "deleted", 0) for name in before if name not in after]
+    for name, mark in after.items():
+        if before.get(name) != mark:
+            found.append((name, "changed" if name in before else "created", mark[1]))
+    return tuple(
+        FileChange(one_line(name, NAME_CHARACTERS), change, size, guess_type(name, strict=False)[0] or _UNKNOWN)
+        for name, change, size in sorted(found)
+    )
 
 
 @contextmanager
@@ -125,36 +119,63 @@ def _refusing(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _refused(name, error) from None
+        reason = _REASONS.get(error.errno or 0, f"cannot be used: {error.strerror}")
+        raise WorkspaceError(f"{shown(name)} {reason}") from None
 
 
-def _check_regular(name: str, info: os.stat_result) -> None:
-    if not stat.S_ISREG(info.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(info.st_mode), "device")
-        raise WorkspaceError(f"{shown(name)} is a {kind}, not a regular file")
-    if info.st_nlink > 1:
-        raise WorkspaceError(f"{shown(name)} has {info.st_nlink} names (hard links); only files with one name are read")
+def path_of(name: str, *, new: bool = False) -> str:
+    """Return what a file is called that is asked for as `name`; that of a `new` one must be printable. Raises
+    `WorkspaceError` for a name outside, TypeError.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a file in the workspace is str, not {type(name).__name__}")
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if not parts or name.startswith("/") or ".." in parts or "\0" in name or len(parts) - 1 > MAX_DEPTH:
+        raise WorkspaceError(f"{shown(name)!r} is not the name of a file inside the workspace")
+    try:
+        too_long = any(len(os.fsencode(part)) > MAX_NAME for part in parts)
+    except UnicodeEncodeError:  # a lone surrogate that no bytes of a name stand behind
+        raise WorkspaceError(f"{shown(name)!r} cannot be the name of a file") from None
+    if too_long:
+        raise WorkspaceError(f"{shown(name)!r} is too long for a file name")
+    if new and not name.isprintable():
+        raise WorkspaceError(f"{name[:300]!r} holds control characters: give the file another name")
+    return "/".join(parts)
 
 
-def _read_all(name: str, fd: int, max_bytes: int) -> bytes:
-    """Read to the end of the file, which may still grow."""
-    pieces: list[bytes] = []
-    left = max_bytes + 1
-    while left > 0:
-        piece = os.read(fd, min(left, 1 << 20))
-        if not piece:
-            return b"".join(pieces)
-        pieces.append(piece)
-        left -= len(piece)
-    raise WorkspaceError(f"{shown(name)} grew beyond the {max_bytes} bytes that may be read at once")
+def shown(name: str) -> str:
+    """Return a name for an error message."""
+    return printable(name)[:300].replace("\n", "\\n").replace("\t", "\\t")
 
 
-def _refused(name: str, error: OSError) -> WorkspaceError:
-    reasons = {
-        errno.ENOENT: "does not exist",
-        errno.ELOOP: "is a link, and links are not followed",
-        errno.ENOTDIR: "leads through a file or a link",
-        errno.EISDIR: "is a directory",
-        errno.ENXIO: "is a FIFO or a socket, not a regular file",
-    }
-    return WorkspaceError(f"{shown(name)} {reasons.get(error.errno or 0, f'cannot be used: {error.strerror}')}")
+def check_given(files: object, policy: Policy) -> None:
+    """Check that the policy has a place for files, and each has a name that `write_file` takes and is there to be
+    copied. Raises `PolicyError`, FileNotFoundError, `WorkspaceError`, TypeError.
+    """
+    if not isinstance(files, Mapping):
+        paths = list(files) if isinstance(files, (list, tuple, set)) else [files]
+        shown = ", ".join(f"{os.path.basename(path)!r}: {path!r}" for path in map(str, paths[:3]))
+        raise TypeError(
+            f"files= maps the names that guest code sees to files of the host, files={{{shown}}}; "
+            f"found {type(files).__name__}"
+        )
+    if policy.filesystem.workspace == "none":
+        raise PolicyError(
+            f"files= needs a workspace, and the policy {policy.name!r} has none "
+            f"(filesystem.workspace, {policy.origin('filesystem.workspace')}); data-analysis, for one, has it"
+        )
+    for name, content in files.items():
+        path_of(name, new=True)
+        if isinstance(content, bytes):
+            continue
+        try:
+            mode = os.stat(content).st_mode
+        except (OSError, ValueError) as error:
+            text = f"the file for {name!r}"
+            if isinstance(content, str) and ("\n" in content or not os.path.dirname(content)):
+                text += " (a str is a path of the host; content is given as bytes)"
+            if isinstance(error, OSError):
+                raise type(error)(error.errno, f"{error.strerror}: {text}", os.fspath(content)) from None
+            raise WorkspaceError(f"{text}: {error}") from None
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise WorkspaceError(f"files[{name!r}]: {os.fsdecode(content)} is neither a regular file nor a directory")

@@ -521,7 +521,8 @@ def test_the_files_of_an_ordinary_users_host_come_back_whatever_its_guest_has_sh
     with ordinary_user():
         root = WorkspaceRoot()
         small = root.lineage(1 << 20, 100)
-        small.put("d/f", b"1", 0o640)
+        small.put("d/f", b"1")
+        os.chmod(f"{small.path}/d/f", 0o640)
         kept = small.snapshot()
         for shut in (small.path, small.home, root.path):
             os.chmod(shut, 0)
