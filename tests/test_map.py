@@ -166,7 +166,6 @@ FIRST_RUN = {
     "engine/host": "arguments descriptors forks labels patience queue sandbox waiting",
     "api": "audit blocking",
     "recordings": "sandbox session",
-    "engine/host/files": "layers",
     "engine/host/session": (
         "channel checkpoints decode history listeners output processes protection runner session spare "
         "standard_input states step supervisor tightened tool_calls"

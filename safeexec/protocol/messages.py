@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
+from safeexec.common.text import Source
 from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
 from safeexec.protocol.plan import LanguagePlan, LimitsPlan
 from safeexec.protocol.printed import EVERYWHERE
@@ -127,9 +128,7 @@ class Export(msgspec.Struct, kw_only=True):
 
 def python_signature(described: ToolSignature | Export) -> inspect.Signature:
     """Return what `inspect.signature` gives for a function that is described so. ValueError: no function has that."""
-    from inspect import Parameter, Signature  # for tools and plugins alone, as what follows
-
-    from safeexec.common.text import Source
+    from inspect import Parameter, Signature  # for tools and plugins alone
 
     def text(given: str) -> Any:
         return Source(given) if given else Parameter.empty

@@ -113,7 +113,9 @@ TESTED = {
         ),
         "read bytes below a size, entries below a number, that the caller gives: test_below.py",
     ),
-    **dict.fromkeys(("below.new_file", "below.put_file", "below.replace_file", "below.remove_file"), "write: test_below.py"),
+    **dict.fromkeys(
+        ("below.new_file", "below.put_file", "below.replace_file", "below.remove_file"), "write: test_below.py"
+    ),
     "below.Found": "holds what was found",
     "below.directory_below": "opens a directory: test_below.py",
     "saving.NewFiles": "writes; it lists a bounded number of names",

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from safeexec.engine.approvals import Approval
 from safeexec.engine.host import descriptors
 from safeexec.engine.host.arguments import check_arguments
-from safeexec.engine.host.files.layers import BranchLayers
 from safeexec.engine.host.forks import forget_in_forks
 from safeexec.engine.host.labels import Labels
 from safeexec.engine.host.patience import patient
@@ -27,7 +26,7 @@ from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.session.spare import Spare, Spares
 from safeexec.engine.host.session.tightened import TightenedPolicies, lowered, of_template, value_limits
 from safeexec.engine.host.startup.configuration import configuration
-from safeexec.engine.host.startup.confinement import check_required
+from safeexec.engine.host.startup.confinement import branch_ruleset, check_required
 from safeexec.engine.host.startup.launch import Launched
 from safeexec.engine.host.startup.launcher import ZygoteHandle
 from safeexec.engine.host.tools.toolbox import Toolbox
@@ -47,7 +46,7 @@ from safeexec.errors import (
     SessionClosed,
 )
 from safeexec.protocol import messages as m
-from safeexec.protocol.confinement import Mechanism
+from safeexec.protocol.confinement import ChildConfinement, Mechanism
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace, WorkspaceRoot
@@ -123,8 +122,8 @@ class SandboxCore:
         self._templates: Templates | None = None
         """None as long as nobody asked for one: the module is imported then."""
         self._forked = False
-        self.layers = BranchLayers(None, -1)
-        """What a branch's files are shut off with."""
+        self._child: ChildConfinement | None = None
+        """What its children are held to."""
 
     # Opening and closing
 
@@ -146,7 +145,7 @@ class SandboxCore:
             if self._root is not None and message.child.separate == "turns":
                 self._root.turns = True
                 self._spares = Spares(0)  # one would have the turn of the first session
-            self.layers = BranchLayers(message.child, self._zygote.proc)
+            self._child = message.child
             # Whether there are control groups is looked up only where it matters.
             all_rows = any("cgroup" in entry for entry in self.policy.require)
             check_required(self.policy, self.protection if all_rows else self.mechanisms)
@@ -192,7 +191,6 @@ class SandboxCore:
             yield from session.close()
         if self._zygote is not None:
             yield from self._zygote.close()
-            self.layers.close()
         self.toolbox.close()
         if self.observer is not None:
             self.observer.close()
@@ -213,7 +211,6 @@ class SandboxCore:
         for session in list(self._open):
             session.forget()
         self._spares.forget()
-        self.layers.close()
         if self._root is not None:
             self._root.forget()
         if self._zygote is not None:
@@ -239,6 +236,13 @@ class SandboxCore:
     def gate(self) -> ForkGate:
         """What every fork of the sandbox's processes waits for."""
         return self._zygote.gate if self._zygote is not None else NO_GATE
+
+    def branch_ruleset(self, region: str) -> int | None:
+        """Return what shuts a branch off from all files but those in its `region`; None where nothing does. Raises
+        OSError.
+        """
+        zygote, child = self._zygote, self._child
+        return None if zygote is None or child is None else branch_ruleset(child, zygote.proc, region)
 
     @property
     def mechanisms(self) -> list[Mechanism]:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 
 from safeexec.common.text import one_line
-from safeexec.engine.host.files.tree import is_too_deep
+from safeexec.engine.host.files.tree import held, is_too_deep
 from safeexec.errors import StateFileError, WorkspaceError
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def header_of(
             f"the session could not be saved: its variables take {size >> 20} MiB, more than fit into a session "
             f"(limits.memory_mb is {limit})"
         )
-    for name in [name for name in files if not _is_text(name)]:
+    # `os` shows bytes that are not UTF-8 as lone surrogates, which no message can carry.
+    for name in [name for name in files if name.encode("utf-8", "replace").decode() != name]:
         del files[name]
         failed[ascii(name)[:200]] = "the name of this file is not UTF-8"
     regular = {name: info for name, info in files.items() if stat.S_ISREG(info.st_mode)}
@@ -106,15 +107,6 @@ def header_of(
         directories=[name for name, info in files.items() if stat.S_ISDIR(info.st_mode)],
     )
     return header, failed
-
-
-def _is_text(name: str) -> bool:
-    """Tell whether a file's name is UTF-8. `os` shows other bytes as lone surrogates, which no message can carry."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class SavedState(NamedTuple):
@@ -186,22 +178,9 @@ def pieces(header: Header, open_file: Callable[[str], int], payload: int) -> Ite
 
 def _parts(header: Header, open_file: Callable[[str], int], payload: int) -> Iterator[bytes]:
     for name, size in header.files:
-        fd = open_file(name)
-        try:
-            done = 0
-            for chunk in _chunks(fd, 0, size):
-                done += len(chunk)
-                yield chunk
-        finally:
-            os.close(fd)
-        if done < size:
-            raise StateFileError(f"the file {name!r} became shorter while it was saved")
-    done = 0
-    for chunk in _chunks(payload, 0, header.payload_bytes):
-        done += len(chunk)
-        yield chunk
-    if done < header.payload_bytes:
-        raise StateFileError("the saved state was cut off while it was read from the child")
+        with held(open_file(name)) as fd:
+            yield from _chunks(fd, 0, size, f"the file {name!r} became shorter while it was saved")
+    yield from _chunks(payload, 0, header.payload_bytes, "the saved state was cut off while it was read from the child")
 
 
 def write(real: str, state: Iterable[bytes]) -> None:
@@ -216,11 +195,8 @@ def write(real: str, state: Iterable[bytes]) -> None:
             out.flush()
             os.fsync(out.fileno())
         os.replace(temporary, real)
-        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
+        with held(os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as fd:
             os.fsync(fd)  # the name, too, is to outlive a loss of power
-        finally:
-            os.close(fd)
     except OSError as error:
         raise OSError(error.errno, error.strerror, real) from None
     finally:
@@ -228,12 +204,16 @@ def write(real: str, state: Iterable[bytes]) -> None:
             os.unlink(temporary)
 
 
-def _chunks(fd: int, start: int, size: int) -> Iterator[bytes]:
-    """Yield `size` bytes of a file from `start` on, a part at a time, or as many as there are."""
+def _chunks(fd: int, start: int, size: int, short: str = "") -> Iterator[bytes]:
+    """Yield `size` bytes of a file from `start` on, a part at a time, or as many as there are. Raises `StateFileError`,
+    where it says what it is that they are fewer: `short`.
+    """
     done = 0
     while done < size and (chunk := os.pread(fd, min(_CHUNK, size - done), start + done)):
         yield chunk
         done += len(chunk)
+    if short and done < size:
+        raise StateFileError(short)
 
 
 def read(path: str | os.PathLike[str], limits: Limits) -> SavedState:
@@ -251,14 +231,13 @@ def read(path: str | os.PathLike[str], limits: Limits) -> SavedState:
     except (OSError, ValueError) as error:
         raise StateFileError(f"{shown!r} cannot be read: {getattr(error, 'strerror', error)}") from None
     try:
-        info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode):
-            raise StateFileError(f"{shown} is no regular file, and so no saved state")
-        return _read(fd, info.st_size, limits, shown)
+        with held(fd):
+            info = os.fstat(fd)
+            if not stat.S_ISREG(info.st_mode):
+                raise StateFileError(f"{shown} is no regular file, and so no saved state")
+            return _read(fd, info.st_size, limits, shown)
     except OSError as error:
         raise StateFileError(f"{shown} cannot be read: {error.strerror}") from None
-    finally:
-        os.close(fd)
 
 
 def read_pieces(state: Iterable[bytes], limits: Limits, shown: str) -> SavedState:
@@ -300,20 +279,17 @@ def _read(fd: int, size: int, limits: Limits, shown: str) -> SavedState:
     if deep := next((name for name in (*header.directories, *dict(header.files)) if is_too_deep(name)), None):
         raise StateFileError(f"{shown} is damaged: the path {ascii(deep)[:200]} is deeper than a workspace's may be")
     checksum = hashlib.sha256(head + encoded)
-    copies: list[int] = []
-    try:
-        place = len(head) + length
-        for part in parts:
-            copies.append(_copy(fd, place, part, checksum.update, shown))
-            place += part
-        found = os.pread(fd, _SUM, place)
+    place = len(head) + length
+    with contextlib.ExitStack() as made:
+        files = _copy(fd, place, parts[0], checksum.update, shown)
+        made.callback(os.close, files)
+        payload = _copy(fd, place + parts[0], parts[1], checksum.update, shown)
+        made.callback(os.close, payload)
+        found = os.pread(fd, _SUM, place + sum(parts))
         if head.startswith(MAGIC) and found != checksum.digest():
             raise StateFileError(f"{shown} is damaged: its sum is another one")
-    except BaseException:
-        for copy in copies:
-            os.close(copy)
-        raise
-    return SavedState(header, copies[0], copies[1], head + encoded, found)
+        made.pop_all()
+    return SavedState(header, files, payload, head + encoded, found)
 
 
 def _check_room(parts: list[int], files: int, limits: Limits, shown: str) -> None:
@@ -333,13 +309,11 @@ def _copy(fd: int, start: int, size: int, use: Callable[[bytes], object], shown:
     """Return a sealed memory file with part of a file, which `use` has seen. Nobody can change it any more."""
     copy = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-        for chunk in _chunks(fd, start, size):
+        for chunk in _chunks(fd, start, size, f"{shown} became shorter while it was read"):
             use(chunk)
             rest = memoryview(chunk)
             while rest:
                 rest = rest[os.write(copy, rest) :]
-        if os.fstat(copy).st_size < size:
-            raise StateFileError(f"{shown} became shorter while it was read")
         os.lseek(copy, 0, os.SEEK_SET)
         seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
         fcntl.fcntl(copy, fcntl.F_ADD_SEALS, seals)

@@ -3,8 +3,8 @@
 A session has a region, which it cannot list, and in it its workspace, `w`. The region is named in its Landlock rule
 before lockdown, and a fork cannot widen that later; so the region of a branch lies within that of the session that it
 comes from, under a name that nobody can guess. When a branch wakes it enters one more layer of Landlock, with its own
-region alone (`host.files.layers`): it reaches neither ancestors nor siblings. Snapshots lie beside all of that, where
-no guest can write.
+region alone (`branch_ruleset` in `host.startup.confinement`): it reaches neither ancestors nor siblings. Snapshots lie
+beside all of that, where no guest can write.
 
 The files are hostile: `host.files.tree` has what may be done with them.
 """

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
-from safeexec.engine.host.files.layers import BranchLayers
 from safeexec.engine.host.files.workspace import Workspace
 from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.session.spare import Spare
@@ -116,7 +115,6 @@ class SandboxInterface(Protocol):
     policy: Policy
     toolbox: Toolbox
     observer: HearsSteps | None
-    layers: BranchLayers
     undo: list[int]
     """Steps that can be repeated, that were copied, and two kinds that came out otherwise: see `stats`."""
 
@@ -135,6 +133,9 @@ class SandboxInterface(Protocol):
     @property
     def mechanisms(self) -> list[Mechanism]:
         """What holds every session, and what does not and why."""
+
+    def branch_ruleset(self, region: str) -> int | None:
+        """Return what shuts a branch off from all files but those in its `region`; None where nothing does."""
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
         """Return its policy and tools, for a model's prompt."""

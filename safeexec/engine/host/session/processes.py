@@ -588,7 +588,7 @@ class SessionProcesses:
         if self.workspace is not None:
             self.workspace.give_access()
         if others and self.workspace is not None and self.workspace.is_branch:
-            layer = self.sandbox.layers.ruleset(self.workspace.home)
+            layer = self.sandbox.branch_ruleset(self.workspace.home)
         fds = () if not others else (*self.out.handed_to_branch(self.err), *(() if layer is None else (layer,)))
         request = m.Wake(others, place, lost, layer is not None, self.policy.checkpoints == "idle")
         try:

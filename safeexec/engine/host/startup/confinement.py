@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from safeexec import errors
 from safeexec.engine.host.startup.launch import loader_folders
 from safeexec.engine.host.watch.groups import mechanisms as group_mechanisms
+from safeexec.engine.linux import landlock
 from safeexec.engine.linux.probe import probe
 from safeexec.engine.policy.kernel import child_confinement
 from safeexec.errors import ProtectionError
@@ -128,6 +129,30 @@ def plan(
         missing=tuple(missing),
     )
     return Confinement(zygote, _child(policy, zygote, facts, "user" in namespaces), user)
+
+
+def branch_ruleset(plan: ChildConfinement, proc: int, region: str) -> int | None:
+    """Return a descriptor of one more layer of Landlock for a branch: all that its session may read, and of the
+    workspaces its own `region` alone. None where there is no Landlock, or no files. `proc`: a descriptor of the
+    ``/proc`` that children see, -1 where they have none of their own. Raises OSError.
+
+    It is made here, since no child may make one, and travels with the resume; the branch enters it before any code of
+    the guest goes on. The kernel judges a path by every layer that a process has: what only the older ones allow, the
+    workspaces of the session that the branch comes from and of its siblings, is out of reach.
+    """
+    if not plan.landlock or plan.files == "none":
+        return None
+    ruleset = landlock.Ruleset(plan.landlock)
+    try:
+        ruleset.add_paths(plan.read, landlock.READ)
+        ruleset.add_paths(plan.devices, landlock.DEVICE)
+        if proc >= 0:
+            ruleset.add_descriptor(proc, landlock.READ)
+        ruleset.add_path(region, landlock.WRITE if plan.files == "write" else landlock.READ)
+    except BaseException:
+        ruleset.close()
+        raise
+    return ruleset.descriptor
 
 
 def _namespaces(facts: Probe) -> tuple[tuple[str, ...], list[Mechanism]]:

@@ -42,7 +42,7 @@ class ZygoteHandle:
         self._inner = -1
         self._given: tuple[int, ...] = ()
         self.proc = -1
-        """The ``/proc`` that its children see, -1 where that is no concern. `host.files.layers` closes it."""
+        """The ``/proc`` that its children see, -1 where that is no concern."""
         self.gate = ForkGate(-1, -1)
         self.reapers: tuple[int, ...] = ()
         self.mechanisms: list[Mechanism] = []
@@ -125,10 +125,10 @@ class ZygoteHandle:
         """Close this process's copies of the descriptors, in a fork of the process that started the zygote."""
         self.socket.close()
         self.gate.forget()
-        for fd in (self.pidfd, self._inner, self._log):
+        for fd in (self.pidfd, self._inner, self._log, self.proc):
             if fd >= 0:
                 os.close(fd)
-        self.pidfd = self._inner = -1
+        self.pidfd = self._inner = self.proc = -1
 
     def close(self) -> Core[None]:
         """End the zygote and with it every process of the sandbox; reap it."""
@@ -152,7 +152,9 @@ class ZygoteHandle:
             os.waitpid(self.pid, os.WNOHANG)
         os.close(self.pidfd)
         os.close(self._log)
-        self.pidfd = -1
+        if self.proc >= 0:
+            os.close(self.proc)
+        self.pidfd = self.proc = -1
 
     def _send(self, message: msgspec.Struct) -> Core[None]:
         rest = memoryview(frame(_encode(message)))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import safeexec
 from safeexec import Policy, ProtectionError
@@ -23,10 +24,12 @@ from safeexec.engine.host.startup.confinement import (
     _mapped,
     _tasks_of,
     _unreadable,
+    branch_ruleset,
     describe,
     plan,
     unprivileged_user,
 )
+from safeexec.engine.linux.probe import Probe
 from tests.engine.host.startup.machines import able
 
 _NEEDED = ("RestrictedPython", "asttokens", "cloudpickle", "msgspec", "psutil", "PyYAML")
@@ -265,3 +268,21 @@ def test_a_machine_is_described_with_what_is_lost() -> None:
     assert (rows["pid-namespace"].active, rows["pid-namespace"].detail) == (True, "")
     assert {row.name: row for row in describe(able())}["landlock"].detail == "ABI 6"
     assert describe(), "of this one"
+
+
+def test_without_landlock_or_files_no_branch_has_a_ruleset(machine: Probe, tmp_path: Path) -> None:
+    child = plan(Policy.load("data-analysis"), facts=machine).child
+    for without in (replace(child, landlock=0), replace(child, files="none")):
+        assert branch_ruleset(without, -1, str(tmp_path)) is None
+
+
+@pytest.mark.needs("landlock")
+def test_a_ruleset_that_cannot_be_made_leaves_no_descriptor(machine: Probe, tmp_path: Path) -> None:
+    child = plan(Policy.load("data-analysis"), facts=machine).child
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(FileNotFoundError):
+        branch_ruleset(child, -1, str(tmp_path / "gone"))
+    assert os.listdir("/proc/self/fd") == before
+    made = branch_ruleset(child, -1, str(tmp_path))
+    assert made is not None
+    os.close(made)
