@@ -27,24 +27,8 @@ from weakref import WeakSet
 from safeexec.common.text import printable
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from safeexec.engine.policy.model import Policy
     from safeexec.results import Result
-    from safeexec.results.stats import SandboxStats
-
-    class Audited(Protocol):
-        """A session, as an operator tells it from others."""
-
-        number: int
-        label: str | None
-
-    class CountedSandbox(Protocol):
-        """A sandbox whose sessions are counted."""
-
-        policy: Policy
-
-        def stats(self) -> SandboxStats: ...
 
 
 AuditTarget = Any
@@ -91,7 +75,7 @@ class Observer:
         self._audit, self._file = _audit(audit)
         self._lock = threading.Lock()
 
-    def step_done(self, session: Audited, source: bytes, result: Result, call: str | None = None) -> None:
+    def step_done(self, session: Any, source: bytes, result: Result, call: str | None = None) -> None:
         """Tell of a step that has ended, or a `call` of a plugin whose code is `source`."""
         logger = _logger()
         if self._audit is not None or logger is not None:
@@ -105,15 +89,15 @@ class Observer:
         if self._telemetry is not None:
             self._telemetry.step_done(self._policy, result)
 
-    def watch(self, sandbox: CountedSandbox) -> None:
+    def watch(self, sandbox: Any) -> None:
         """Let the gauges count the sessions of a sandbox, as long as it lives."""
         if self._telemetry is not None:
             self._telemetry.watch(sandbox)
 
-    def record(self, session: Audited, source: bytes, result: Result, call: str | None) -> dict[str, Any]:
+    def record(self, session: Any, source: bytes, result: Result, call: str | None) -> dict[str, Any]:
         """Return one step as plain data: who, under which policy, what (by its hash), what came of it.
 
-        `session` tells the sessions of this process apart; `who` is the label that the host gave it.
+        `session` has its number in this process, and the label that the host gave it: `who`.
         """
         error = result.error
         return {
@@ -162,24 +146,20 @@ def _audit(target: Any) -> tuple[Callable[[dict[str, Any]], object] | None, IO[s
     """Return a function that writes one record, and the file to close in the end."""
     if target is None or callable(target):
         return target, None
-    if isinstance(target, str | os.PathLike):
-        # Append: one write per line, so that several processes may share the file.
-        file: IO[str] = open(target, "a", encoding="utf-8", buffering=1)  # noqa: SIM115
-        return _writer(file), file
-    return _writer(target), None
-
-
-def _writer(file: IO[str]) -> Callable[[dict[str, Any]], object]:
     import json
+
+    # Append: one write per line, so that several processes may share the file.
+    opens = isinstance(target, str | os.PathLike)
+    file: IO[str] = open(target, "a", encoding="utf-8", buffering=1) if opens else target  # noqa: SIM115
 
     def write(record: dict[str, Any]) -> None:
         file.write(json.dumps(record, ensure_ascii=True, separators=(",", ":")) + "\n")
         file.flush()
 
-    return write
+    return write, file if opens else None
 
 
-_watched: WeakSet[CountedSandbox] = WeakSet()
+_watched: WeakSet[Any] = WeakSet()
 """The sandboxes whose sessions the gauges count."""
 _GAUGES = {
     "sessions.open": "sessions that are open",
@@ -243,7 +223,7 @@ class Telemetry:
             return None
         return cls(trace, metrics)
 
-    def watch(self, sandbox: CountedSandbox) -> None:
+    def watch(self, sandbox: Any) -> None:
         """Count the sessions of a sandbox."""
         _watched.add(sandbox)
 

@@ -13,35 +13,16 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
 from time import monotonic
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from safeexec.engine.host.waiting import Abandoned, CallTool, Core, Signal, Wait, Work
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Request = Wait | CallTool | Work
 
 
-class Loop(Protocol):
-    """An event loop as far as the core needs one."""
-
-    async def wait(self, request: Wait) -> bool:
-        """Tell whether one of the descriptors became ready before the deadline."""
-        ...
-
-    async def call(self, request: CallTool) -> Any:
-        """Return what the host tool returned. Raises TimeoutError, and whatever the tool raises."""
-        ...
-
-    async def work(self, request: Work) -> Any:
-        """Return what the blocking work returned, done in a thread. A cancellation waits until it is done."""
-        ...
-
-    async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run `work` to its end, however often this task is cancelled meanwhile."""
-        ...
-
-
-def running_loop() -> Loop:
+def running_loop() -> AsyncioLoop | TrioLoop:
     """Return the event loop that runs here. Raises RuntimeError when none does."""
     trio: Any = sys.modules.get("trio")
     if trio is not None:
@@ -63,19 +44,30 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
     """
     loop = running_loop()
     try:
-        request = next(core)
+        pending = [next(core)]
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+    try:
+        return await _run(loop, core, pending)
+    except Exception:
+        raise
+    except BaseException as interruption:
+        # What is waited for can be waited for again. A tool that is called again has its effect twice.
+        told = interruption if undo or isinstance(pending[0], CallTool) else None
+        await loop.shielded(_finish(loop, core, pending, told))
+        raise
+
+
+async def _run(loop: AsyncioLoop | TrioLoop, core: Core[R], pending: list[Request]) -> R:
+    """Run the core from what it waits for, which is `pending`, to its end."""
+    try:
         while True:
             try:
-                answer = await answered(loop, request)
+                answer = await answered(loop, pending[0])
             except Exception as error:
-                request = core.throw(error)
-                continue
-            except BaseException as interruption:
-                # What is waited for can be waited for again. A tool that is called again has its effect twice.
-                told = interruption if undo or isinstance(request, CallTool) else None
-                await loop.shielded(_finish(loop, core, request, told))
-                raise
-            request = core.send(answer)
+                pending[0] = core.throw(error)
+            else:
+                pending[0] = core.send(answer)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
 
@@ -96,33 +88,26 @@ def awaited(
     return on_loop
 
 
-def answered(loop: Loop, request: Wait | CallTool | Work) -> Coroutine[Any, Any, Any]:
+def answered(loop: AsyncioLoop | TrioLoop, request: Request) -> Coroutine[Any, Any, Any]:
     """Return the answer to what the core waits for, to be awaited."""
     if isinstance(request, Wait):
         return loop.wait(request)
     return loop.call(request) if isinstance(request, CallTool) else loop.work(request)
 
 
-async def abandon(loop: Loop, core: Core[Any]) -> None:
+async def abandon(loop: AsyncioLoop | TrioLoop, core: Core[Any]) -> None:
     """Let the core stop what it does and bring its state in order, undisturbed: nobody waits for it any more."""
-    await loop.shielded(_finish(loop, core, None, Abandoned()))
+    await loop.shielded(_finish(loop, core, [], Abandoned()))
 
 
 async def _finish(
-    loop: Loop, core: Core[Any], request: Wait | CallTool | Work | None, interruption: BaseException | None
+    loop: AsyncioLoop | TrioLoop, core: Core[Any], pending: list[Request], interruption: BaseException | None
 ) -> None:
-    """Run the core to its end after it was given `interruption`; without one from `request`, for which it waits."""
+    """Run the core to its end after it was given `interruption`; without one from what it waits for."""
     try:
         if interruption is not None:
-            request = core.throw(interruption)
-        while True:
-            assert request is not None
-            try:
-                answer = await answered(loop, request)
-            except Exception as error:
-                request = core.throw(error)
-                continue
-            request = core.send(answer)
+            pending[:] = [core.throw(interruption)]
+        await _run(loop, core, pending)
     except StopIteration:
         pass
     except BaseException as error:
@@ -145,6 +130,7 @@ class AsyncioLoop:
     """The loop of asyncio that runs."""
 
     async def wait(self, request: Wait) -> bool:
+        """Tell whether one of the descriptors became ready before the deadline."""
         if request.signal is not None:
             return await self._wait_for(request.signal, request.deadline)
         with _watch(request) as watch:
@@ -176,6 +162,7 @@ class AsyncioLoop:
             timer.cancel()
 
     async def call(self, request: CallTool) -> Any:
+        """Return what the host tool returned. Raises TimeoutError, and whatever the tool raises."""
         try:
             async with asyncio.timeout(request.timeout):
                 value = request.call() if request.is_async else await asyncio.to_thread(request.call)
@@ -187,6 +174,7 @@ class AsyncioLoop:
             raise RuntimeError("the tool was cancelled") from None
 
     async def work(self, request: Work) -> Any:
+        """Return what the blocking work returned, done in a thread. A cancellation waits until it is done."""
         done = asyncio.get_running_loop().run_in_executor(None, request.call)
         try:
             return await asyncio.shield(done)
@@ -195,6 +183,7 @@ class AsyncioLoop:
             raise
 
     async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` to its end, however often this task is cancelled meanwhile."""
         task = asyncio.get_running_loop().create_task(work)
         await _ended(task)
         task.result()
@@ -216,7 +205,7 @@ _ASYNCIO = AsyncioLoop()
 
 
 class TrioLoop:
-    """trio, also below anyio. The module is the one that runs already; it is no dependency."""
+    """trio, also below anyio: the methods of `AsyncioLoop`. Its module is the one that runs already, no dependency."""
 
     def __init__(self, trio: Any) -> None:
         self._trio = trio

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 class Labels:
     """The sessions of one sandbox that were asked for so. From any thread."""
 
-    __slots__ = ("_asked", "_beginning", "_lock", "_sessions")
+    __slots__ = ("_beginning", "_lock", "_open")
 
     def __init__(self) -> None:
-        self._sessions: dict[str, SessionCore] = {}
-        self._asked: dict[str, Mapping[str, Any]] = {}
-        """The keywords that each was opened with."""
+        self._open: dict[str, tuple[SessionCore, Mapping[str, Any]]] = {}
+        """Each with the keywords that it was opened with."""
         self._beginning: set[str] = set()
         """The labels for which one is being opened."""
         self._lock = threading.Lock()
@@ -39,41 +38,34 @@ class Labels:
             raise ValueError(f"label={label!r}: a text that says whose session it is")
         while True:
             with self._lock:
-                found = self._sessions.get(label)
-                if found is not None and not found.closed:
-                    if asked and asked != self._asked[label]:
-                        raise PolicyError(_differs(label, asked, self._asked[label]))
-                    return found
+                session, opened = self._open.get(label, (None, {}))
+                if session is not None and not session.closed:
+                    if asked and asked != opened:
+                        raise PolicyError(
+                            f"the session of {label!r} is open with other keywords than {_shown(asked)}: "
+                            f"{_shown(opened)}; ask for it without keywords, or close it first"
+                        )
+                    return session
                 if label not in self._beginning:
                     self._beginning.add(label)
                     break
             yield Wait((), monotonic() + BRIEF_SECONDS)
         try:
             session = yield from begin()
-            self._sessions[label], self._asked[label] = session, asked
+            self._open[label] = session, asked
             return session
         finally:
             self._beginning.discard(label)
 
-    def open_session(self, label: str) -> SessionCore | None:
-        """Return the session of this label, if there is one."""
-        return self._sessions.get(label)
-
-    def lead_to(self, session: SessionCore) -> bool:
-        """Tell whether whoever asks for the label of this session gets it."""
-        return session.label is not None and self._sessions.get(session.label) is session
+    def open_session(self, label: str | None) -> SessionCore | None:
+        """Return the session of this label, if there is one: whoever asks for the label gets it."""
+        return self._open.get(label or "", (None, {}))[0]
 
     def closed(self, session: SessionCore) -> None:
         """The next one who asks for its label gets another session."""
-        if session.label is not None and self.lead_to(session):
-            del self._sessions[session.label], self._asked[session.label]
+        if session.label is not None and self.open_session(session.label) is session:
+            del self._open[session.label]
 
 
-def _differs(label: str, asked: Mapping[str, Any], opened: Mapping[str, Any]) -> str:
-    def shown(keywords: Mapping[str, Any]) -> str:
-        return ", ".join(f"{name}={value!r:.60}" for name, value in keywords.items()) or "none of its own"
-
-    return (
-        f"the session of {label!r} is open with other keywords than {shown(asked)}: {shown(opened)}; ask for it "
-        "without keywords, or close it first"
-    )
+def _shown(keywords: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r:.60}" for name, value in keywords.items()) or "none of its own"

@@ -11,11 +11,11 @@ from functools import partial
 from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, cast
+from weakref import WeakSet
 
 from safeexec.engine.approvals import Approval
 from safeexec.engine.host import descriptors
 from safeexec.engine.host.arguments import check_arguments
-from safeexec.engine.host.forks import forget_in_forks
 from safeexec.engine.host.labels import Labels
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.queue import Places
@@ -153,7 +153,7 @@ class SandboxCore:
             probe.give_up()
             yield from self.close()
             raise
-        forget_in_forks(self)
+        _sandboxes.add(self)
         if self.observer is not None:
             self.observer.watch(self)
         self.replenish()
@@ -204,7 +204,9 @@ class SandboxCore:
             drive(self.close())
 
     def forget(self) -> None:
-        """This process was forked from the one that opened the sandbox: let go of it without ending anything."""
+        """This process was forked from the one that opened the sandbox: let go of it without ending anything. Two that
+        speak to one zygote would take each other's answers. gunicorn, Celery and multiprocessing fork like this.
+        """
         if self.closed:
             return
         self.closed = self._forked = True
@@ -467,7 +469,7 @@ class SandboxCore:
 
     def labelled(self, session: SessionCore) -> bool:
         """Tell whether `session_for` gives it to whoever asks."""
-        return self._labels.lead_to(session)
+        return self._labels.open_session(session.label) is session
 
     def stats(self) -> SandboxStats:
         """Tell how many sessions there are now. From any thread."""
@@ -660,6 +662,18 @@ class SandboxCore:
             if group is not None:
                 groups.give_up(group)
             yield from ending(LARGE, workspace.close)
+
+
+_sandboxes: WeakSet[SandboxCore] = WeakSet()
+
+
+def _forget_all() -> None:
+    for sandbox in list(_sandboxes):
+        sandbox.forget()
+    _sandboxes.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)
 
 
 def _toolbox(tools: Tools, policy: Policy, approval: Approval | None) -> Toolbox:

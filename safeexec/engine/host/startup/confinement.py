@@ -6,6 +6,7 @@ holds. Whether that is enough, the policy decides (`require`).
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import stat
@@ -40,6 +41,7 @@ _SYSTEM_DATA = (
 _NEEDED = ("RestrictedPython", "asttokens", "cloudpickle")
 """Packages that a zygote imports after it has given up its rights."""
 _METADATA = ".dist-info"
+_SITES = ("site-packages", "dist-packages")
 _WORKSPACE_LINKS = (("/home/user", "/proc/self/cwd"), ("/mnt/data", "/proc/self/cwd"))
 """Where programs that were written for other services look for their files: in a new root that is the directory that a
 session works in, its workspace until the program changes it.
@@ -239,17 +241,11 @@ def unprivileged_user() -> User:
     for _ in range(_USERS):
         wanted = _FIRST_USER + os.getpid() % 0x100000 * _USERS + next(_counter) % _USERS
         user = User(_mapped("/proc/self/uid_map", wanted), _mapped("/proc/self/gid_map", wanted))
-        if not _has_processes(user.uid):
+        try:
+            os.getpriority(os.PRIO_USER, user.uid)
+        except ProcessLookupError:
             break
     return user
-
-
-def _has_processes(uid: int) -> bool:
-    try:
-        os.getpriority(os.PRIO_USER, uid)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def _mapped(path: str, wanted: int) -> int:
@@ -291,7 +287,7 @@ def library_paths(extra: Iterable[str]) -> tuple[tuple[str, ...], tuple[tuple[st
     Holds the standard library, the prefix, site-packages (also the user's, where it is on), what ``.pth`` files and
     editable installs add, this package, and the system's libraries, time zones and fonts.
     """
-    wanted = [*_python_paths(), *_SYSTEM_LIBRARIES, *_SYSTEM_DATA, *_loader_libraries(), *extra]
+    wanted = [*_python_paths(), *_SYSTEM_LIBRARIES, *_SYSTEM_DATA, *extra]
     real: dict[str, None] = {}
     links: dict[str, str] = {}
     for path in wanted:
@@ -335,7 +331,12 @@ def _python_paths() -> Iterator[str]:
             yield prefix
     yield os.path.dirname(os.path.abspath(errors.__file__))
     yield from _site_paths()
-    yield from _editable_paths()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("__editable___"):  # setuptools' finders map packages to a source tree
+            yield from (path for path in getattr(module, "MAPPING", {}).values() if isinstance(path, str))
+    for folder in loader_folders():  # the shared libraries there, and not what lies beside them
+        libraries = (name for name in _list(folder) if name.rstrip(".0123456789").endswith(".so"))  # libz.so.1.3 too
+        yield from filter(os.path.isfile, (os.path.join(folder, name) for name in libraries))
 
 
 def _site_paths() -> Iterator[str]:
@@ -344,28 +345,19 @@ def _site_paths() -> Iterator[str]:
     Other entries are the caller's own code (the script's directory, PYTHONPATH), which guest code has no need to read.
     """
     on_path = {os.path.abspath(entry) for entry in sys.path if entry}
-    sites = [entry for entry in on_path if os.path.basename(entry) in ("site-packages", "dist-packages")]
+    sites = [entry for entry in on_path if os.path.basename(entry) in _SITES]
     yield from sites
-    for site in sites:
-        for name in _list(site):
-            if name.endswith(".pth"):
-                added = (os.path.abspath(os.path.join(site, line)) for line in _pth_lines(os.path.join(site, name)))
-                yield from (path for path in added if path in on_path)
-
-
-def _loader_libraries() -> Iterator[str]:
-    """Yield the shared libraries in the folders of LD_LIBRARY_PATH, and not what lies beside them."""
-    for folder in loader_folders():
-        libraries = (name for name in _list(folder) if name.rstrip(".0123456789").endswith(".so"))  # libz.so.1.3 too
-        yield from filter(os.path.isfile, (os.path.join(folder, name) for name in libraries))
+    for file in (os.path.join(site, name) for site in sites for name in _list(site) if name.endswith(".pth")):
+        with contextlib.suppress(OSError), open(file, encoding="utf-8", errors="replace") as lines:
+            added = (os.path.abspath(os.path.join(os.path.dirname(file), line.strip())) for line in lines)
+            yield from on_path.intersection(added)
 
 
 def _installation_targets() -> Iterator[str]:
     """Yield the directories on the import path that ``pip install --target`` has filled, whatever they are called."""
     standard = os.path.dirname(os.__file__)
-    sites = ("site-packages", "dist-packages")
     for entry in {os.path.abspath(entry) for entry in sys.path if entry}:
-        if standard in (entry, os.path.dirname(entry)) or os.path.basename(entry) in sites:
+        if standard in (entry, os.path.dirname(entry)) or os.path.basename(entry) in _SITES:
             continue
         if any(name.endswith(_METADATA) for name in _list(entry)):
             yield entry
@@ -404,22 +396,6 @@ def _list(directory: str) -> list[str]:
         return os.listdir(directory)
     except OSError:
         return []
-
-
-def _pth_lines(path: str) -> list[str]:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = [line.strip() for line in file]
-    except OSError:
-        return []
-    return [line for line in lines if line and not line.startswith(("#", "import ", "import\t"))]
-
-
-def _editable_paths() -> Iterator[str]:
-    """Yield the packages that setuptools' editable finders map to a source tree."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("__editable___"):
-            yield from (path for path in getattr(module, "MAPPING", {}).values() if isinstance(path, str))
 
 
 def _links_on(path: str) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import socket
 from time import monotonic
 
@@ -13,7 +12,7 @@ import msgspec
 from safeexec.engine.host.patience import note_boot, patient
 from safeexec.engine.host.session.channel import CHUNK
 from safeexec.engine.host.startup.launch import Launched
-from safeexec.engine.host.waiting import Core, Wait
+from safeexec.engine.host.waiting import Core, Wait, wait
 from safeexec.engine.host.watch.gate import ForkGate
 from safeexec.engine.linux import processes
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed
@@ -83,24 +82,15 @@ class ZygoteHandle:
                     rest, handed = rest[sent:], True
                 except BlockingIOError:
                     # Some 278 requests wait unread: hundreds of sessions were asked for at once.
-                    self._wait_for_room(deadline)
+                    if not wait(Wait((self.socket.fileno(),), deadline, writable=True)):
+                        raise TimeoutError(f"it has not read its requests for {patient(FULL_SECONDS):.1f} s") from None
         except OSError as error:
             if handed:
-                self._break_off()
+                # Part of a request was sent: whatever came after it would be read as its rest, so nothing may come.
+                with contextlib.suppress(OSError):
+                    self.socket.shutdown(socket.SHUT_RDWR)
+                processes.kill(self._inner if self._inner >= 0 else self.pidfd)
             raise SandboxClosed(f"the zygote is gone ({error.strerror or error}); reopen the sandbox") from None
-
-    def _wait_for_room(self, deadline: float) -> None:
-        """Wait until the socket takes more. Raises TimeoutError."""
-        poller = select.poll()
-        poller.register(self.socket, select.POLLOUT)
-        if not poller.poll(max(0.0, deadline - monotonic()) * 1000):
-            raise TimeoutError(f"it has not read its requests for {patient(FULL_SECONDS):.1f} s")
-
-    def _break_off(self) -> None:
-        """Part of a request was sent: whatever came after it would be read as its rest, so nothing may come."""
-        with contextlib.suppress(OSError):
-            self.socket.shutdown(socket.SHUT_RDWR)
-        processes.kill(self._inner if self._inner >= 0 else self.pidfd)
 
     def problem(self, number: int) -> str:
         """Return why child `number` could not be made, in the zygote's words, or an empty string."""

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import closing
 from contextvars import copy_context
 from typing import Any
@@ -28,32 +28,30 @@ _owners: set[object] = set()
 
 
 def await_blocking(value: Awaitable[Any], timeout: float | None, owner: object) -> Any:
-    """Return what `value` gives when it is awaited, on the private event loop. Raises TimeoutError, and what it
-    raises.
+    """Return what `value` gives when it is awaited, on the private event loop, in the caller's context. Raises
+    TimeoutError, and what it raises.
     """
-    outcome: Future[Any] = Future()
-    tasks: list[asyncio.Task[None]] = []
 
-    async def work() -> None:
+    async def work() -> tuple[Any, BaseException | None]:
         try:
             async with asyncio.timeout(timeout):
-                result = await value
+                return await value, None
         except asyncio.CancelledError:
-            outcome.set_exception(RuntimeError("the tool was cancelled"))
-        except BaseException as error:
-            outcome.set_exception(error)
-        else:
-            outcome.set_result(result)
+            raise
+        except BaseException as error:  # some would end the loop
+            return None, error
 
-    loop = _private_loop(owner)
-    # In the caller's context: the tool sees its context variables, and the task it becomes inherits them.
-    loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(work())), context=copy_context())
+    outcome = asyncio.run_coroutine_threadsafe(work(), _private_loop(owner))
     try:
-        return outcome.result()
-    except BaseException:
-        if not outcome.done():  # Ctrl-C, or what another signal handler has raised
-            loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+        result, error = outcome.result()
+    except CancelledError:
+        raise RuntimeError("the tool was cancelled") from None
+    except BaseException:  # Ctrl-C, or what another signal handler has raised
+        outcome.cancel()
         raise
+    if error is not None:
+        raise error
+    return result
 
 
 def run_in_thread(call: Callable[[], Any], timeout: float | None) -> Any:

@@ -19,7 +19,7 @@ from safeexec import Policy, ProtectionError, ProtocolError, Sandbox, SandboxClo
 from safeexec.engine.host.startup import launcher
 from safeexec.engine.host.startup.launch import Launched
 from safeexec.engine.host.startup.launcher import ZygoteHandle
-from safeexec.engine.host.waiting import drive
+from safeexec.engine.host.waiting import Wait, drive
 from safeexec.engine.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.conversation import frame
@@ -79,14 +79,14 @@ def test_requests_that_find_no_room_wait_until_the_zygote_reads_on(
     stopped: ZygoteHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launcher, "FULL_SECONDS", 60.0)
-    wait, waited = ZygoteHandle._wait_for_room, []
+    wait, waited = launcher.wait, list[bool]()
 
-    def go_on_and_wait(zygote: ZygoteHandle, deadline: float) -> None:
-        signal.pidfd_send_signal(zygote._inner, signal.SIGCONT)
-        wait(zygote, deadline)
-        waited.append(deadline)
+    def go_on_and_wait(request: Wait) -> bool:
+        signal.pidfd_send_signal(stopped._inner, signal.SIGCONT)
+        waited.append(wait(request))
+        return waited[-1]
 
-    monkeypatch.setattr(ZygoteHandle, "_wait_for_room", go_on_and_wait)
+    monkeypatch.setattr(launcher, "wait", go_on_and_wait)
     with open(os.devnull) as file:
         while not waited:
             stopped.spawn(m.Spawn(number=1), (file.fileno(),) * 3)
