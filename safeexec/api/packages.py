@@ -20,7 +20,6 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from time import time
-from typing import Any, NamedTuple
 
 import msgspec
 
@@ -51,23 +50,8 @@ _ALWAYS = (
 )
 
 
-class _Chosen(NamedTuple):
-    """A release that is to be fetched, as pip reports it."""
-
-    name: str
-    version: str
-    sha256: str
-    url: str
-    """The address by which a dependency asks for it; "" if it is by its name."""
-
-
-class _Here(NamedTuple):
-    """A release that this Python has installed."""
-
-    name: str
-    version: str
-    info: str
-    """Its ``.dist-info``."""
+_Release = tuple[str, str, str]
+"""Name and version of what this Python has installed, and its ``.dist-info``."""
 
 
 def read_lock(path: str | os.PathLike[str]) -> list[str]:
@@ -120,10 +104,10 @@ def _cache() -> str:
     return path
 
 
-def _key(requirements: Iterable[Requirement], here: dict[str, _Here]) -> str:
+def _key(requirements: Iterable[Requirement], here: dict[str, _Release]) -> str:
     """Return the name of what is fetched for these requirements beside what is installed."""
     lines = sorted(requirement.line for requirement in requirements)
-    installed = sorted(f"{name}=={item.version}" for name, item in here.items())
+    installed = sorted(f"{name}=={version}" for name, (_, version, _) in here.items())
     abi = str(sysconfig.get_config_var("SOABI"))
     return sha256("\n".join((*lines, "", *installed, abi, sys.implementation.cache_tag)).encode()).hexdigest()[:32]
 
@@ -131,16 +115,16 @@ def _key(requirements: Iterable[Requirement], here: dict[str, _Here]) -> str:
 # What this Python has installed
 
 
-def _installed() -> dict[str, _Here]:
+def _installed() -> dict[str, _Release]:
     """Canonical name → release, the first on the import path. By the names of directories alone: nothing is opened."""
-    found: dict[str, _Here] = {}
+    found: dict[str, _Release] = {}
     for entry in import_path():
-        for name, version, info in _releases(entry):
-            found.setdefault(canonical(name), _Here(name, version, info))
+        for release in _releases(entry):
+            found.setdefault(canonical(release[0]), release)
     return found
 
 
-def _releases(directory: str) -> Iterator[tuple[str, str, str]]:
+def _releases(directory: str) -> Iterator[_Release]:
     with contextlib.suppress(OSError):
         for entry in sorted(os.listdir(directory)):
             name, dash, version = entry.removesuffix(".dist-info").partition("-")
@@ -167,7 +151,7 @@ def _modules(info: str) -> list[str]:
 # Fetching
 
 
-def _fetch(place: str, requirements: list[Requirement], here: dict[str, _Here]) -> None:
+def _fetch(place: str, requirements: list[Requirement], here: dict[str, _Release]) -> None:
     """Make the set aside and move it to its place, where another process may have been faster."""
     cache, fresh = os.path.dirname(place), ""
     try:
@@ -178,11 +162,10 @@ def _fetch(place: str, requirements: list[Requirement], here: dict[str, _Here]) 
         os.makedirs(lib)
         chosen = _resolve(fresh, requirements, here)
         if chosen:
-            lines = [f"{item.name}=={item.version} --hash=sha256:{item.sha256}" for item in chosen]
-            wanted = _written(fresh, "chosen.txt", lines)
+            wanted = _written(fresh, "chosen.txt", chosen)
             options = ("--no-deps", "--require-hashes", "--only-binary=:all:", "--target", lib, "-r", wanted)
             _pip(fresh, ("install", *options), requirements)
-        infos = {name: item.info for name, item in here.items()}
+        infos = {name: info for name, (_, _, info) in here.items()}
         infos |= {canonical(name): info for name, _, info in _releases(lib)}
         modules = {item.name: _modules(infos[item.name]) for item in requirements if item.name in infos}
         with open(os.path.join(made, "modules.json"), "wb") as file:
@@ -210,36 +193,33 @@ def _sweep(cache: str) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _resolve(fresh: str, requirements: list[Requirement], here: dict[str, _Here]) -> list[_Chosen]:
-    """Return what is to be fetched. What is installed already stays as it is, and what fits it is chosen."""
+def _resolve(fresh: str, requirements: list[Requirement], here: dict[str, _Release]) -> list[str]:
+    """Return what is to be fetched, a line with version and hash each. What is installed already stays as it is, and
+    what fits it is chosen.
+    """
     asked = _written(fresh, "asked.txt", [item.line for item in requirements])
-    pinned = [line for item in here.values() if (line := _pin(item.name, item.version))]
+    pinned = [line for name, version, _ in here.values() if (line := _pin(name, version))]
     constraints = _written(fresh, "constraints.txt", pinned)
     report = os.path.join(fresh, "report.json")
     options = ("--dry-run", "--report", report, "--only-binary=:all:", "-c", constraints, "-r", asked)
     _pip(fresh, ("install", *options), requirements)
+    chosen = []
     try:
-        written = msgspec.json.decode(read_named(report, max_bytes=MOST_REPORT))
-        found = [_chosen(item) for item in written["install"]]
+        for item in msgspec.json.decode(read_named(report, max_bytes=MOST_REPORT))["install"]:
+            name, version, download = item["metadata"]["name"], item["metadata"]["version"], item["download_info"]
+            if item.get("is_direct"):
+                url = printable(str(download.get("url", "?")))[:200]
+                raise PolicyError(
+                    f"requirements: a dependency is asked for by its address ({url}), not by its name; such packages "
+                    "are not fetched"
+                )
+            digest = str(download.get("archive_info", {}).get("hashes", {}).get("sha256", ""))
+            if not (pin := _pin(str(name), str(version))) or not re.fullmatch("[0-9a-f]{64}", digest):
+                raise PolicyError(f"requirements: the index gives no version and hash for {str(name)[:100]!r}")
+            chosen.append(f"{pin} --hash=sha256:{digest}")
     except (OSError, msgspec.DecodeError, LookupError, TypeError, AttributeError) as error:
         raise PolicyError(f"requirements: what pip reports cannot be read: {printable(str(error))}") from None
-    for item in found:
-        if item.url:
-            raise PolicyError(
-                f"requirements: a dependency is asked for by its address ({printable(item.url)[:200]}), "
-                "not by its name; such packages are not fetched"
-            )
-        if not _pin(item.name, item.version) or not re.fullmatch("[0-9a-f]{64}", item.sha256):
-            raise PolicyError(f"requirements: the index gives no version and hash for {item.name[:100]!r}")
-    return found
-
-
-def _chosen(item: dict[str, Any]) -> _Chosen:
-    """Return what is read of one entry. Raises LookupError, TypeError and AttributeError for what is none."""
-    metadata, download = item["metadata"], item["download_info"]
-    sha256 = download.get("archive_info", {}).get("hashes", {}).get("sha256", "")
-    url = str(download.get("url", "?")) if item.get("is_direct") else ""
-    return _Chosen(str(metadata["name"]), str(metadata["version"]), str(sha256), url)
+    return chosen
 
 
 def _pin(name: str, version: str) -> str:

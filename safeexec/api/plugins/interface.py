@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from safeexec.results import Result
 
 _STREAMS = (Iterator, Iterable, Generator, AsyncIterator, AsyncGenerator)
+_EMPTY = inspect.Signature.empty
 Hints = Mapping[str, Any]
 """Parameter → the type hint that names a class; "return" → that of what is returned."""
 
@@ -39,15 +40,16 @@ def returns_of(of: Callable[..., Any] | inspect.Signature) -> Any:
     """Return what the interface says that a function gives; `Any` where it says nothing that values can be checked
     against.
     """
-    hint = _annotations(of).get("return", inspect.Signature.empty)
-    if hint in (inspect.Signature.empty, object) or isinstance(hint, str) or not can_be_checked(_item(hint)):
+    hint = _annotations(of).get("return", _EMPTY)
+    if hint in (_EMPTY, object) or isinstance(hint, str) or not can_be_checked(_item(hint)):
         return Any
     return hint
 
 
 def hints_of(of: Callable[..., Any] | inspect.Signature) -> dict[str, Any]:
     """Return the hints of a function or signature that name classes of the host."""
-    return {name: hint for name, hint in _annotations(of).items() if not isinstance(hint, str) and _names_class(hint)}
+    hints = {name: hint for name, hint in _annotations(of).items() if not isinstance(hint, str)}
+    return {name: hint for name, hint in hints.items() if hint is not _EMPTY and names_class(_item(hint))}
 
 
 def _annotations(of: Callable[..., Any] | inspect.Signature) -> dict[str, Any]:
@@ -57,10 +59,6 @@ def _annotations(of: Callable[..., Any] | inspect.Signature) -> dict[str, Any]:
         return typing.get_type_hints(of, include_extras=True)
     except Exception:  # a name that only a type checker knows
         return {}
-
-
-def _names_class(hint: Any) -> bool:
-    return hint is not inspect.Parameter.empty and names_class(_item(hint))
 
 
 def _item(hint: Any) -> Any:

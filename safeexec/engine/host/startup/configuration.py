@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.engine.policy.model import Policy
-    from safeexec.protocol.confinement import ChildConfinement
 
 DATA_PRELOAD = (
     "numpy",
@@ -61,7 +60,15 @@ def configuration(
     if programs:
         if not zygote.landlock:
             raise ProtectionError("commands need Landlock, which says what may be executed; this machine has none")
-        zygote, command = replace(zygote, programs=programs), _for_commands(policy, child, programs)
+        zygote = replace(zygote, programs=programs)
+        command = replace(
+            child,
+            programs=programs,
+            threads=max(child.threads, COMMAND_THREADS),
+            executable_memory=True,
+            event_loop=True,
+            cpu_seconds=int(policy.limits.cpu_seconds) + 1,
+        )
     determinism = policy.determinism
     imported = preloaded(policy)
     tell_uncompiled({name.partition(".")[0] for name in imported} - sys.stdlib_module_names)
@@ -80,18 +87,6 @@ def configuration(
         token=TOKEN,
     )
     return message, user
-
-
-def _for_commands(policy: Policy, child: ChildConfinement, programs: tuple[str, ...]) -> ChildConfinement:
-    """Return what a process that runs one of `programs` is held to."""
-    return replace(
-        child,
-        programs=programs,
-        threads=max(child.threads, COMMAND_THREADS),
-        executable_memory=True,
-        event_loop=True,
-        cpu_seconds=int(policy.limits.cpu_seconds) + 1,
-    )
 
 
 def _fonts(policy: Policy) -> str | None:

@@ -67,11 +67,8 @@ class Toolbox(AnswersCalls):
                 "approval= is a function that is asked about a call, approval(tool, arguments), and answers Allow or "
                 f"Deny; found {type(approval).__name__}"
             )
-        self._asks = bool(policy.tools.approval)
         self.approval = approval
         self.has_effects = any(tool.effect is not None for tool in tools.values())
-        self._max_bytes = policy.limits.value_kb << 10
-        self._max_depth = policy.limits.value_depth
 
     def with_tools(self, tools: dict[str, Tool]) -> Toolbox:
         """Return a toolbox of the same rules and owner with other tools."""
@@ -119,7 +116,7 @@ class Toolbox(AnswersCalls):
         rules = self._rules
         if session.calls_of_step > rules.max_calls:
             raise RefusedCall(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
-        asks = self._asks and not tool.deferred and rules.needs_approval(tool.name)
+        asks = not tool.deferred and rules.needs_approval(tool.name)
         read = partial(self._arguments, tool, arguments, bind=asks or tool.checked or decided is not None)
         args, kwargs, bound = yield from session.bill.reading(len(arguments), read)
         if tool.effect is not None:
@@ -168,26 +165,28 @@ class Toolbox(AnswersCalls):
         """Return what a guest passes, and the same held against the tool's type hints, where that is to be done."""
         args, kwargs, held = decode_call(
             data,
-            max_bytes=self._max_bytes,
-            max_depth=self._max_depth,
+            max_bytes=self._policy.limits.value_kb << 10,
+            max_depth=self._policy.limits.value_depth,
             max_nodes=CALL_NODES,
             arrays="numpy" in sys.modules,
             labels=None if tool.checked else False,
         )
         if held is not None:  # an object that stayed in the child
-            raise TypeError(_cannot_cross(tool, _place(tool, args, kwargs), held))
+            raise TypeError(_cannot_cross(tool, args, kwargs, held))
         return args, kwargs, tool.bind(args, kwargs) if bind and tool.effect is None else None
 
     def encoded(self, tool: Tool, value: Any) -> bytes:
         """Return what a tool returned, as it crosses. Raises TypeError or ValueError when it cannot."""
-        payload = encode(value, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays=True)
+        limits = self._policy.limits
+        write = partial(encode, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth, arrays=True)
+        payload = write(value)
         if payload.opaque and not payload.truncated:
             try:
                 # dataclasses, msgspec and attrs objects, enums, and containers of them
                 plain = msgspec.to_builtins(value, builtin_types=_PLAIN)
             except Exception:
                 plain = value
-            payload = encode(plain, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays=True)
+            payload = write(plain)
             if payload.opaque and not payload.truncated:
                 # Its repr would tell guest code of the host: addresses, and what is in it.
                 raise TypeError(
@@ -197,7 +196,7 @@ class Toolbox(AnswersCalls):
         if payload.truncated:
             raise ValueError(
                 f"{tool.name}() returned a value that is too large or nests too deeply to cross "
-                f"(limits.value_kb is {self._max_bytes >> 10}, limits.value_depth {self._max_depth})"
+                f"(limits.value_kb is {limits.value_kb}, limits.value_depth {limits.value_depth})"
             )
         return payload.data
 
@@ -271,15 +270,11 @@ def _no_slip(tools: dict[str, Tool], policy: Policy) -> None:
                 )
 
 
-def _place(tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return where an object that cannot cross stands: the argument that is one, or `inside an argument`."""
-    for index, value in enumerate(args):
-        if type(value) is Opaque:
-            return f"argument {tool.parameter(index)}"
-    return next((f"argument {name!r}" for name, value in kwargs.items() if type(value) is Opaque), "inside an argument")
-
-
-def _cannot_cross(tool: Tool, place: str, value: Opaque) -> str:
+def _cannot_cross(tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any], value: Opaque) -> str:
+    """Say that an object stayed in the child, in which argument, and what to pass."""
+    named = {tool.parameter(index): one for index, one in enumerate(args) if type(one) is Opaque}
+    named |= {repr(name): one for name, one in kwargs.items() if type(one) is Opaque}
+    place = f"argument {next(iter(named))}" if named else "inside an argument"
     if value.type in ("function", "method", "builtin_function_or_method", "type", "functools.partial"):
         return f"{tool.name}() {place}: a tool cannot call back into the sandbox; pass data, not a function"
     return (

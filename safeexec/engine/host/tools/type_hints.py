@@ -83,8 +83,11 @@ def made(what: str, name: str, hint: Any, given: Any) -> Any:
         got = f"{kind} {short_repr(given, _SHOWN)}"
         detail = shorten(_detail(_message(error), name), _DETAIL)
         raise TypeError(f"{what}: expected {_wanted(hint)}, got {got}{detail}") from None
-    if type(given) is dict and (unknown := _unknown(hint, given)):
-        raise TypeError(f"{what}: unknown key {short_repr(unknown[0], _SHOWN)}; expected {_wanted(hint)}")
+    if type(given) is dict and (known := _keys(hint)) is not None:
+        # msgspec would drop silently what the class has not
+        for key in given:
+            if key not in known:
+                raise TypeError(f"{what}: unknown key {short_repr(key, _SHOWN)}; expected {_wanted(hint)}")
     return value
 
 
@@ -263,12 +266,6 @@ def _place(path: str, parameter: str) -> str:
 def _words(text: str) -> str:
     """Return msgspec's words, which are JSON's, as Python's."""
     return re.sub(r"[a-z]+", lambda match: _WORDS.get(match[0], match[0]), text.replace("`", "")).replace(" | ", " or ")
-
-
-def _unknown(hint: Any, given: dict[Any, Any]) -> list[Any]:
-    """Return keys that a dict for a class of the host has and the class has not: msgspec would drop them silently."""
-    known = _keys(hint)
-    return [key for key in given if key not in known] if known is not None else []
 
 
 @lru_cache(1000)
