@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from safeexec.api.plugins.interface import Hints, given, returned
+from safeexec.api.plugins.interface import given, returned
 from safeexec.api.plugins.process import Loaded
 from safeexec.api.plugins.settings import encoded
 from safeexec.api.plugins.settings import values as setting_values
-from safeexec.api.plugins.source import Definition, Exports, Manifest, Source, define, objections
+from safeexec.api.plugins.source import Definition, Exports, Manifest, Source, Wanted, define, objections
 from safeexec.common.text import printable
 from safeexec.engine.host.queue import Turnstile
 from safeexec.engine.host.session.decode import may_be_bound
@@ -136,10 +136,8 @@ class PluginCore:
         self._items = 0
         """The number of the last call: only its generator can go on."""
         self._streaming = False
-        self._hints: Hints = {}
-        """The hints of the export that was called last."""
-        self._returns: Any = Any
-        """What it gives, by the interface."""
+        self._wanted: Wanted | None = None
+        """What the interface says of the export that was called last."""
 
     def _defined(self, source: Source) -> Definition:
         definition = define(source, exports=self._options.exports, name=self._options.name)
@@ -258,8 +256,7 @@ class PluginCore:
             raise PluginError(f"{name!r} is not the name of a method")
         if held is not None and name.startswith("_"):
             raise PluginError(f"{name!r} cannot be called from outside: its name begins with an underscore")
-        self._hints = self.definition.hints.get(name, {}) if held is None else {}
-        self._returns = self.definition.returns.get(name, Any) if held is None else Any
+        wanted = self._wanted = self.definition.wanted.get(name) if held is None else None
         yield from self._turn()
         try:
             if self._streaming and self._loaded is not None:
@@ -270,14 +267,14 @@ class PluginCore:
             if held is not None and held._place[0] is not loaded:
                 raise PluginError(f"this object of {self.definition.name} is gone: the plugin was loaded again")
             args, kwargs, objects = self._objects(loaded, name, args, kwargs)
-            if self._hints and held is None:
-                args, kwargs = given(self._hints, self.definition.wanted[name], args, kwargs)
+            if wanted is not None and wanted.hints:
+                args, kwargs = given(wanted.hints, wanted.signature, args, kwargs)
             result = yield from loaded.core.invoke(
                 name,
                 args,
                 kwargs,
                 timeout=self._options.timeout if timeout is None else timeout,
-                by_fields="return" in self._hints,
+                by_fields=wanted is not None and "return" in wanted.hints,
                 held=held._place[1] if held is not None else 0,
                 hold=self.state == "keep",
                 release=self._to_release(loaded),
@@ -316,8 +313,8 @@ class PluginCore:
         """Return the result of a call; its value is an object of the interface's class, or a `Handle` if it did not
         cross.
         """
-        if result.ok and self._returns is not Any:
-            return returned(self._returns, f"{self.definition.name}.{name}()", result)
+        if result.ok and self._wanted is not None and self._wanted.returns is not Any:
+            return returned(self._wanted.returns, f"{self.definition.name}.{name}()", result)
         if result.ok and loaded.core.held and isinstance(result.value, Opaque):
             handle = Handle(loaded, loaded.core.step, self._released, result.value)
             return msgspec.structs.replace(result, value=handle)

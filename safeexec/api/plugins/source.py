@@ -19,9 +19,8 @@ import inspect
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, convert
 from msgspec.structs import replace
@@ -73,19 +72,26 @@ class Manifest(Struct, forbid_unknown_fields=True, frozen=True):
     settings: dict[str, Setting] = {}
 
 
-@dataclass(frozen=True)
-class Definition:
-    """One plugin, read. `modules` has the main module first; `wanted` maps an export to the signature it must take."""
+class Wanted(NamedTuple):
+    """What the interface says of one export."""
+
+    signature: inspect.Signature
+    hints: Hints
+    """Those that name a class of the host."""
+    returns: Any
+    """What it gives: its values are checked. `Any` where nothing is said of them."""
+
+
+class Definition(NamedTuple):
+    """One plugin, read."""
 
     manifest: Manifest
     modules: tuple[tuple[str, str], ...]
-    exports: tuple[str, ...] | None = None
-    wanted: Mapping[str, inspect.Signature] = field(default_factory=dict)
-    hints: Mapping[str, Hints] = field(default_factory=dict)
-    """For each export, the hints that name a class of the host."""
-    returns: Mapping[str, Any] = field(default_factory=dict)
-    """What each export gives, by the interface: its values are checked."""
-    paths: Mapping[str, str] = field(default_factory=dict)
+    """Name and source, the main module first."""
+    exports: tuple[str, ...] | None
+    wanted: Mapping[str, Wanted]
+    """What each export must be, where the interface says it."""
+    paths: Mapping[str, str]
     """Module → its file, of a plugin that was read from files."""
 
     @property
@@ -118,14 +124,14 @@ def define(source: Source, *, exports: Exports | None, name: str | None, find_po
     main = _main(manifest, modules)
     ordered = ((main, modules[main]), *((module, text) for module, text in modules.items() if module != main))
     names, functions = _interface(exports if exports is not None else manifest.exports)
-    wanted = {
-        name: one if isinstance(one, inspect.Signature) else inspect.signature(one) for name, one in functions.items()
-    }
-    if isinstance(exports, type):
-        wanted = {name: _without_self(one) for name, one in wanted.items()}
-    hints = {name: found for name, one in functions.items() if (found := hints_of(one))}
-    returns = {name: found for name, one in functions.items() if (found := returns_of(one)) is not Any}
-    return Definition(manifest, tuple(ordered), names, wanted, hints, returns, paths)
+    wanted = {name: Wanted(_signature(one, exports), hints_of(one), returns_of(one)) for name, one in functions.items()}
+    return Definition(manifest, tuple(ordered), names, wanted, paths)
+
+
+def _signature(of: Callable[..., Any] | inspect.Signature, exports: Exports | None) -> inspect.Signature:
+    found = of if isinstance(of, inspect.Signature) else inspect.signature(of)
+    # A method of a Protocol has its `self`.
+    return found.replace(parameters=[*found.parameters.values()][1:]) if isinstance(exports, type) else found
 
 
 def plugin_manifest(source: Source, *, find_policy: bool = False) -> Manifest:
@@ -203,7 +209,11 @@ def _read_directory(top: int, path: Path, find_policy: bool) -> tuple[Manifest, 
     modules: dict[str, str] = {}
     paths: dict[str, str] = {}
     left = MAX_SOURCE
-    for found in walk(top, max_entries=MAX_ENTRIES, leave_out=_is_no_part):
+
+    def is_no_part(directory: int, name: str) -> bool:
+        return not name.removesuffix(".py").isidentifier() and name not in MANIFESTS
+
+    for found in walk(top, max_entries=MAX_ENTRIES, leave_out=is_no_part):
         is_manifest = found.path in MANIFESTS
         if stat.S_ISDIR(found.mode) or not (is_manifest or found.name.endswith(".py")):
             continue
@@ -222,11 +232,6 @@ def _read_directory(top: int, path: Path, find_policy: bool) -> tuple[Manifest, 
     if written is None:
         return Manifest(name=name), modules, paths
     return read_manifest(*written, name, modules, find_policy), modules, paths
-
-
-def _is_no_part(directory: int, name: str) -> bool:
-    """Tell whether an entry can be no module, package or manifest, by its name."""
-    return not name.removesuffix(".py").isidentifier() and name not in MANIFESTS
 
 
 def read_manifest(
@@ -300,10 +305,6 @@ def _is_dotted(name: object) -> bool:
     return isinstance(name, str) and all(part.isidentifier() for part in name.split("."))
 
 
-def _without_self(signature: inspect.Signature) -> inspect.Signature:
-    return signature.replace(parameters=list(signature.parameters.values())[1:])
-
-
 def objections(
     definition: Definition, found: Mapping[str, Export], signatures: Mapping[str, inspect.Signature]
 ) -> list[str]:
@@ -317,7 +318,8 @@ def objections(
             wrong.append(f"{name!r} is neither a function nor a class")
         elif name in definition.wanted:
             place = "" if export.line is None else f"line {export.line}: "
-            problems = _mismatches(definition.wanted[name], signatures[name], definition.hints.get(name, {}))
+            one = definition.wanted[name]
+            problems = _mismatches(one.signature, signatures[name], one.hints)
             wrong += [f"{place}{name}(){problem}" for problem in problems]
     return wrong
 

@@ -22,53 +22,45 @@ RESERVED_DESCRIPTORS = 6
 
 
 class _Ledger:
-    """The sessions of this process; one that was forked has a ledger of its own."""
+    """The sessions of this process, those that open and those that are open."""
 
     def __init__(self) -> None:
-        self.pid = os.getpid()
         self.coming = self.open = 0
         self.lock = _thread.allocate_lock()
 
 
-_ledgers: list[_Ledger] = []
-
-
-def _ledger() -> _Ledger:
-    if not _ledgers or _ledgers[-1].pid != os.getpid():
-        _ledgers.append(_Ledger())
-    return _ledgers[-1]
+_ledger = _Ledger()
+os.register_at_fork(after_in_child=_ledger.__init__)  # type: ignore[misc]
 
 
 @contextmanager
 def reserved() -> Iterator[None]:
     """Reserve descriptors while a session opens. Raises `SandboxBusy` where there are too few for one more."""
-    ledger = _ledger()
-    with ledger.lock:
-        if (most := _most()) is not None and (left := _left(ledger, most)) < SESSION_DESCRIPTORS:
-            there = ledger.open + ledger.coming
+    with _ledger.lock:
+        if (most := _most()) is not None and (left := _left(most)) < SESSION_DESCRIPTORS:
+            there = _ledger.open + _ledger.coming
             raise SandboxBusy(
                 f"{max(0, left)} file descriptors are left to this process beside what its {there} sessions need; a "
                 f"session more takes {SESSION_DESCRIPTORS}: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"
             )
-        ledger.coming += 1
+        _ledger.coming += 1
     try:
         yield
     finally:
-        with ledger.lock:
-            ledger.coming -= 1
+        with _ledger.lock:
+            _ledger.coming -= 1
 
 
 def count(change: int) -> None:
     """So many sessions have opened; a negative number: have closed."""
-    ledger = _ledger()
-    with ledger.lock:
-        ledger.open = max(0, ledger.open + change)
+    with _ledger.lock:
+        _ledger.open = max(0, _ledger.open + change)
 
 
 def room() -> int | None:
     """Tell how many sessions more this process has descriptors for; None where they are not limited."""
-    ledger, most = _ledger(), _most()
-    return None if most is None else max(0, _left(ledger, most) // SESSION_DESCRIPTORS)
+    most = _most()
+    return None if most is None else max(0, _left(most) // SESSION_DESCRIPTORS)
 
 
 def _most() -> int | None:
@@ -76,7 +68,7 @@ def _most() -> int | None:
     return None if most == resource.RLIM_INFINITY else most
 
 
-def _left(ledger: _Ledger, most: int) -> int:
+def _left(most: int) -> int:
     """Return the descriptors that nobody needs: a session that opens has some of its own already, which count twice."""
-    needed = SESSION_DESCRIPTORS * ledger.coming + RESERVED_DESCRIPTORS * ledger.open
+    needed = SESSION_DESCRIPTORS * _ledger.coming + RESERVED_DESCRIPTORS * _ledger.open
     return most - processes.open_descriptors() - needed

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from safeexec.engine.linux.libc import Call, address, call, raw_syscall
+from safeexec.engine.linux.libc import Call, address, prepared, syscall
 
 EXECUTE = 1 << 0
 WRITE_FILE = 1 << 1
@@ -41,15 +41,15 @@ FOR_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 _TCP = 0b11
 _SCOPES = 0b11
 _RULE_PATH_BENEATH = 1
-# the three calls have the same numbers on every machine
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 
 
 @functools.cache
 def abi() -> int:
     """Return the newest ABI of this kernel, 0 where Landlock is missing or off."""
-    version: int = raw_syscall(_CREATE_RULESET, 0, 0, 1, 0, 0, 0)
-    return max(version, 0)
+    try:
+        return syscall("landlock_create_ruleset", 0, 0, 1)
+    except OSError:
+        return 0
 
 
 def handled_rights(version: int) -> int:
@@ -81,7 +81,7 @@ def restricting_self(descriptor: int) -> Call:
     """Return the call that restricts the calling thread, and all that it will start, by the ruleset of `descriptor`,
     for good. `no_new_privs` comes first.
     """
-    return Call("landlock_restrict_self", (_RESTRICT_SELF, descriptor, 0, 0, 0, 0, 0))
+    return prepared("landlock_restrict_self", descriptor)
 
 
 class Ruleset:
@@ -93,11 +93,11 @@ class Ruleset:
         fields = [handled_rights(version), _TCP if version >= 4 else 0, _SCOPES if version >= 6 else 0]
         size = 24 if version >= 6 else 16 if version >= 4 else 8
         attributes = ctypes.create_string_buffer(struct.pack("=3Q", *fields), 24)
-        self.descriptor = call(_CREATE_RULESET, "landlock_create_ruleset", address(attributes), size)
+        self.descriptor = syscall("landlock_create_ruleset", address(attributes), size)
 
     def add_packed(self, rule: PackedRule) -> None:
         """Grant what `pack_rule` made ready. Raises OSError."""
-        call(_ADD_RULE, "landlock_add_rule", self.descriptor, _RULE_PATH_BENEATH, rule.address)
+        syscall("landlock_add_rule", self.descriptor, _RULE_PATH_BENEATH, rule.address)
 
     def add_descriptor(self, descriptor: int, rights: int) -> None:
         """Grant `rights` beneath an open descriptor (O_PATH will do). Raises OSError."""

@@ -33,11 +33,6 @@ def check(result: int, what: str) -> int:
     return result
 
 
-def call(number: int, what: str, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, f: int = 0) -> int:
-    """Make system call `number`; an error raises OSError that names `what`."""
-    return check(raw_syscall(number, a, b, c, d, e, f), what)
-
-
 def syscall(name: str, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, f: int = 0) -> int:
     """Make system call `name`. Raises OSError (ENOSYS where the kernel or this machine's table lacks it)."""
     return check(raw_syscall(numbers().get(name, -1), a, b, c, d, e, f), name)

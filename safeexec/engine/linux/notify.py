@@ -82,14 +82,15 @@ def receive(listener: int) -> Request | None:
     return Request(*_HEAD.unpack_from(buffer))
 
 
-def let_go_on(listener: int, request: int) -> bool:
-    """Have the call made. False when its caller has been killed."""
-    return _answer(listener, _ANSWER.pack(request, 0, 0, _CONTINUE))
-
-
-def refuse(listener: int, request: int, error: int) -> bool:
-    """Have the call fail with this errno. False when its caller has been killed."""
-    return _answer(listener, _ANSWER.pack(request, 0, -error, 0))
+def answer(listener: int, request: int, error: int = 0) -> bool:
+    """Have the call made, or fail with this errno. False when its caller has been killed."""
+    try:
+        fcntl.ioctl(listener, _SEND, _ANSWER.pack(request, 0, -error, 0 if error else _CONTINUE))
+    except OSError as problem:
+        if problem.errno != errno.ENOENT:
+            raise
+        return False
+    return True
 
 
 def is_waiting(listener: int, request: int) -> bool:
@@ -97,15 +98,5 @@ def is_waiting(listener: int, request: int) -> bool:
     try:
         fcntl.ioctl(listener, _ID_VALID, struct.pack("=Q", request))
     except OSError:
-        return False
-    return True
-
-
-def _answer(listener: int, answer: bytes) -> bool:
-    try:
-        fcntl.ioctl(listener, _SEND, answer)
-    except OSError as error:
-        if error.errno != errno.ENOENT:
-            raise
         return False
     return True

@@ -232,7 +232,7 @@ def _act_notify(report: _Reporter) -> None:
         if not listeners:
             raise OSError(errno.ENOSYS, answer.decode(errors="replace"))
         request = notify.receive(listeners[0])
-        if request is None or request.thread != pid or not notify.let_go_on(listeners[0], request.id):
+        if request is None or request.thread != pid or not notify.answer(listeners[0], request.id):
             raise OSError(errno.ENOTSUP, "a fork did not wait")
         if ours.recv(1) != b"!":
             raise OSError(errno.ENOTSUP, "a fork that was allowed was not made")

@@ -178,7 +178,7 @@ class ForkGate:
             fork = self._of(process)
             if fork is not None:
                 del self._waiting[fork.id]
-                notify.refuse(self._listener, fork.id, errno.EAGAIN)
+                notify.answer(self._listener, fork.id, errno.EAGAIN)
 
     def close(self) -> Core[None]:
         """End the thread, and wait until it has. All that could fork is gone already."""
@@ -221,7 +221,7 @@ class ForkGate:
         """Answer a fork, or let it wait. The lock is held since the fork was found waiting: each is answered once."""
         if not self._is_announced(fork.thread):
             if fork.thread in self._refused:
-                notify.refuse(self._listener, fork.id, errno.EPERM)
+                notify.answer(self._listener, fork.id, errno.EPERM)
                 return
             lineage = processes.session_of(fork.thread)
             may_fork = self._allowances.get(lineage) if lineage is not None else None
@@ -230,7 +230,7 @@ class ForkGate:
                 self._waiting[fork.id] = Fork(fork.id, fork.thread, process, lineage)
                 return
         self._waiting.pop(fork.id, None)
-        notify.let_go_on(self._listener, fork.id)
+        notify.answer(self._listener, fork.id)
 
     def _is_announced(self, process: int) -> bool:
         """Tell whether the host has asked for this fork; then it has asked for one fewer."""

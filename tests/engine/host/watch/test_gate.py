@@ -225,7 +225,7 @@ class LetsIn:
 
 def test_a_waiting_fork_is_answered_once_whoever_else_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     answered: list[int] = []
-    monkeypatch.setattr(notify, "let_go_on", lambda _, request: answered.append(request))
+    monkeypatch.setattr(notify, "answer", lambda _, request: answered.append(request))
     monkeypatch.setattr(processes, "session_of", lambda _: 5)
     gate = ForkGate(-1, 1)
     monkeypatch.setattr(gate, "_listener", 1 << 20)  # no descriptor: nothing is asked of the kernel here
