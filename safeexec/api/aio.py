@@ -110,13 +110,10 @@ def giving(
 def in_thread(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """Return the awaited form of a method that waits for the file system, or for a server: it runs in a thread."""
 
-    def work(call: Callable[[], R]) -> Core[R]:
-        found: R = yield Work(call)
-        return found
-
     @wraps(method)
     async def on_loop(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await drive(work(partial(method, self, *args, **kwargs)), undo=False)
+        found: R = await running_loop().work(Work(partial(method, self, *args, **kwargs)))
+        return found
 
     return on_loop
 

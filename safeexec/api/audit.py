@@ -19,6 +19,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from time import time, time_ns
 from typing import IO, TYPE_CHECKING, Any
@@ -92,7 +93,7 @@ class Observer:
     def watch(self, sandbox: Any) -> None:
         """Let the gauges count the sessions of a sandbox, as long as it lives."""
         if self._telemetry is not None:
-            self._telemetry.watch(sandbox)
+            _watched.add(sandbox)
 
     def record(self, session: Any, source: bytes, result: Result, call: str | None) -> dict[str, Any]:
         """Return one step as plain data: who, under which policy, what (by its hash), what came of it.
@@ -136,7 +137,12 @@ class Observer:
 
 def observer_for(policy: Policy, audit: Any) -> Observer | None:
     """Return an observer if anybody listens now, else None."""
-    telemetry = Telemetry.of_the_application()
+    telemetry = None
+    if "opentelemetry.trace" in sys.modules:  # to import it here would cost everybody 60 ms
+        with suppress(ImportError):
+            from opentelemetry import metrics, trace
+
+            telemetry = Telemetry(trace, metrics)
     if audit is None and telemetry is None and _logger() is None:
         return None
     return Observer(policy, audit, telemetry)
@@ -211,21 +217,6 @@ class Telemetry:
         self._steps = meter.create_counter("safeexec.steps", description="steps that ended")
         self._seconds = meter.create_histogram("safeexec.step.duration", unit="s", description="wall time of steps")
         self._calls = meter.create_counter("safeexec.tool_calls", description="calls of host tools")
-
-    @classmethod
-    def of_the_application(cls) -> Telemetry | None:
-        """Return a telemetry if the application uses OpenTelemetry: importing it here would cost everybody 60 ms."""
-        if "opentelemetry.trace" not in sys.modules:
-            return None
-        try:
-            from opentelemetry import metrics, trace
-        except ImportError:
-            return None
-        return cls(trace, metrics)
-
-    def watch(self, sandbox: Any) -> None:
-        """Count the sessions of a sandbox."""
-        _watched.add(sandbox)
 
     def step_done(self, policy: str, result: Result) -> None:
         """Tell a span, begun when the step began, and the counters. Attributes take a bounded set of values."""

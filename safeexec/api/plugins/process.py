@@ -59,7 +59,7 @@ class Loaded:
             self._frozen = yield from freeze(self.core, LOADED)
         except CheckpointError as error:
             raise PluginError(f"a fresh plugin needs a checkpoint of its loaded state: {error}") from None
-        yield from self._leave()
+        yield from self.leave()
         yield from self._ask()
 
     def ready(self) -> Core[bool]:
@@ -116,10 +116,8 @@ class Loaded:
 
     def leave(self) -> Core[None]:
         """End the process of the last call, in a fresh plugin."""
-        if self._fresh:
-            yield from self._leave()
-
-    def _leave(self) -> Core[None]:
+        if not self._fresh:
+            return
         loaded, processes = self._frozen, self.core.processes
         workspace = processes.workspace
         assert loaded is not None

@@ -28,12 +28,13 @@ from safeexec.common.text import one_line
 from safeexec.engine.host.files import tree, workspace_files
 from safeexec.engine.host.files.workspace_files import Marks, path_of, shown
 from safeexec.errors import SandboxBusy, WorkspaceError
-from safeexec.results.outcomes import FileChange
 from safeexec.untrusted.below import open_named, opened
 
 MAX_BRANCHINGS = 14
 """Branches of branches. A process has 16 layers of Landlock: the zygote's, the session's, one for each of these."""
 
+_UNDONE = (OSError, MemoryError)
+"""What lets a removal end early, for want of descriptors or memory: the sandbox removes what stays."""
 BLOCK = 4096
 """Bytes that a file or directory may take beyond those that it has."""
 
@@ -75,11 +76,6 @@ def _needs_room(path: str) -> Iterator[None]:
             f"there is no room for a workspace's files below {os.path.dirname(path)}: {error.strerror}; "
             "set TMPDIR to a directory that can be written and has room"
         ) from None
-
-
-def _as_far_as_possible() -> contextlib.suppress:
-    """Return what lets a removal end early, for want of descriptors or memory: the sandbox removes what stays."""
-    return contextlib.suppress(OSError, MemoryError)
 
 
 @contextlib.contextmanager
@@ -250,7 +246,7 @@ class _Region:
             return
         os.close(self.fd)
         above = self._above
-        with _as_far_as_possible():
+        with contextlib.suppress(*_UNDONE):
             if above is not None:
                 above.give_access()
             tree.remove_tree(self.path)
@@ -402,9 +398,7 @@ class Workspace:
         self._last, self._held = snapshot, (held, files)
         return snapshot
 
-    def changes(self, before: Marks, after: Marks) -> tuple[FileChange, ...]:
-        """Return the files that were created, changed and deleted between two looks."""
-        return workspace_files.changed_since(before, after)
+    changes = staticmethod(workspace_files.changed_since)
 
     def put(self, name: str, content: str | bytes | os.PathLike[str]) -> None:
         """Copy a file of the host (a path), or bytes, to `name` in the workspace; of a directory all that is in it.
@@ -683,7 +677,7 @@ class Workspace:
         if self._closed:
             return
         self._closed = True
-        with _as_far_as_possible():
+        with contextlib.suppress(*_UNDONE):
             self._remove_beside()
             tree.remove_below(self._region.fd, tree.WORKSPACE)
         self._last, self.initial = {}, {}

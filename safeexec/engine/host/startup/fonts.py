@@ -6,7 +6,6 @@ may not write where caches are kept has one as long as the process lives.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import shutil
@@ -42,24 +41,16 @@ def font_cache() -> str | None:
 
 def _build_for_now(name: str) -> str | None:
     """Return a cache that goes with this process, or with the next host where this one is killed."""
-    global _for_now
-    if not _is_built(_for_now):  # none yet, or that of a process which has forked this one, and has ended
+    if not _for_now or not _is_built(_for_now[-1][1]):  # none yet, or that of a process which has forked this one
         try:
-            root = WorkspaceRoot()
+            root = WorkspaceRoot()  # it removes itself when this process ends
         except WorkspaceError:
             return None
-        atexit.register(_close, root, os.getpid())
-        _for_now = _build(os.path.join(root.path, name)) or ""
-    return _for_now or None
+        _for_now.append((root, _build(os.path.join(root.path, name)) or ""))
+    return _for_now[-1][1] or None
 
 
-_for_now = ""
-
-
-def _close(root: WorkspaceRoot, pid: int) -> None:
-    """Not in a fork, which ends before the process that the directory belongs to."""
-    if os.getpid() == pid:
-        root.close()
+_for_now: list[tuple[WorkspaceRoot, str]] = []
 
 
 def _is_built(path: str) -> bool:
