@@ -9,7 +9,7 @@ The plugin's modules find them as a dict, by the name ``settings``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET, Struct
@@ -63,13 +63,6 @@ class Setting(Struct, forbid_unknown_fields=True, frozen=True):
             if self.maximum is not None and value > self.maximum:
                 return f"{value!r} is more than {self.maximum:g}"
         return ""
-
-
-def wrong_defaults(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str]]:
-    """Yield settings of a manifest, each with what is wrong with its default."""
-    for name, setting in settings.items():
-        if setting.default is not UNSET and (problem := setting.problem(setting.default)):
-            yield name, problem
 
 
 def values(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:

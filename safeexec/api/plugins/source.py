@@ -22,11 +22,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import Struct, convert
+from msgspec import UNSET, Struct, convert
 from msgspec.structs import replace
 
 from safeexec.api.plugins.interface import Hints, hints_of, returns_of
-from safeexec.api.plugins.settings import Setting, wrong_defaults
+from safeexec.api.plugins.settings import Setting
 from safeexec.common.text import one_line
 from safeexec.engine.policy import places
 from safeexec.engine.policy.loader import PolicyFile, checked
@@ -258,9 +258,9 @@ def read_manifest(
             places.find(manifest.policy)
         except PolicyError as error:
             source.mistakes.append(source.mistake("policy", str(error)))
-    source.mistakes.extend(
-        source.mistake(f"settings.{setting}.default", problem) for setting, problem in wrong_defaults(manifest.settings)
-    )
+    for setting, of in manifest.settings.items():
+        if of.default is not UNSET and (problem := of.problem(of.default)):
+            source.mistakes.append(source.mistake(f"settings.{setting}.default", problem))
     if manifest.main is not None and manifest.main not in modules:
         there = ", ".join(modules) or "none"
         source.mistakes.append(source.mistake("main", f"there is no module {manifest.main!r}; the modules are {there}"))

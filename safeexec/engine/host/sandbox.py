@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace, WorkspaceRoot
     from safeexec.engine.host.session.interfaces import HearsSteps
     from safeexec.engine.host.session.template import Prepare, TemplateCore, Templates
-    from safeexec.engine.host.watch.gate import ForkGate
     from safeexec.results import CommandResult, TemplateInfo
     from safeexec.results.stats import SandboxStats
 
@@ -104,6 +103,11 @@ class SandboxCore:
         self.undo = [0, 0, 0]
         """Steps that were journalled, that were copied, and that were lost: see `stats`."""
         self._zygote: ZygoteHandle | None = None
+        self.gate = NO_GATE
+        """What every fork of the sandbox's processes waits for."""
+        self.reapers: tuple[int, ...] = ()
+        """The parents of a session's orphans: the zygote as process 1 of its namespace, or its launcher."""
+        self.mechanisms: list[Mechanism] = []
         self._root: WorkspaceRoot | None = None
         self._numbers = count(1)
         self._tightened = TightenedPolicies(self.policy)
@@ -142,6 +146,8 @@ class SandboxCore:
                 self._tightened = TightenedPolicies(self.policy)
             message = yield Work(partial(self._configuration, packages))
             yield from self._zygote.start(message)
+            self.gate, self.reapers = self._zygote.gate, self._zygote.reapers
+            self.mechanisms = self._zygote.mechanisms
             if self._root is not None and message.child.separate == "turns":
                 self._root.turns = True
                 self._spares = Spares(0)  # one would have the turn of the first session
@@ -229,26 +235,12 @@ class SandboxCore:
     def alive(self) -> bool:
         return self._zygote is not None and self._zygote.alive
 
-    @property
-    def reapers(self) -> tuple[int, ...]:
-        """The parents of a session's orphans: the zygote as process 1 of its namespace, or its launcher."""
-        return self._zygote.reapers if self._zygote is not None else ()
-
-    @property
-    def gate(self) -> ForkGate:
-        """What every fork of the sandbox's processes waits for."""
-        return self._zygote.gate if self._zygote is not None else NO_GATE
-
     def branch_ruleset(self, region: str) -> int | None:
         """Return what shuts a branch off from all files but those in its `region`; None where nothing does. Raises
         OSError.
         """
         zygote, child = self._zygote, self._child
         return None if zygote is None or child is None else branch_ruleset(child, zygote.proc, region)
-
-    @property
-    def mechanisms(self) -> list[Mechanism]:
-        return self._zygote.mechanisms if self._zygote is not None else []
 
     @property
     def protection(self) -> list[Mechanism]:

@@ -265,7 +265,15 @@ class Workspace:
         """The region is its own, also where the workspace cannot be made: then it is released."""
         self._lineage = lineage
         self._region = region
+        self.home = region.path
+        """The session's region: what the kernel lets it reach, the workspace and what lies beside it."""
         self.path = os.path.join(region.path, tree.WORKSPACE)
+        self.is_branch = region.depth > 0
+        """Whether it lies within the region of another session."""
+        self.owner = lineage.owner
+        """uid and gid of the children, where they are not the host's own."""
+        self.device = lineage.device
+        """The file system's number."""
         try:
             self._make()
         except BaseException:
@@ -285,26 +293,6 @@ class Workspace:
     def _opened(self) -> contextlib.AbstractContextManager[int]:
         """Enter it for a descriptor of the directory. Raises OSError."""
         return tree.held(tree.list_directory(self._region.fd, tree.WORKSPACE))
-
-    @property
-    def home(self) -> str:
-        """The session's region: what the kernel lets it reach, the workspace and what lies beside it."""
-        return self._region.path
-
-    @property
-    def is_branch(self) -> bool:
-        """Whether it lies within the region of another session."""
-        return self._region.depth > 0
-
-    @property
-    def owner(self) -> tuple[int, int] | None:
-        """uid and gid of the children, where they are not the host's own."""
-        return self._lineage.owner
-
-    @property
-    def device(self) -> int:
-        """The file system's number."""
-        return self._lineage.device
 
     @property
     def free(self) -> int:
@@ -737,8 +725,8 @@ class Workspace:
                 if os.fstat(fd).st_size > size:
                     os.ftruncate(fd, size)
             os.fchmod(fd, entry.mode & 0o777)
-            if self._lineage.owner is not None:
-                os.fchown(fd, *self._lineage.owner)
+            if self.owner is not None:
+                os.fchown(fd, *self.owner)
             os.utime(fd, ns=(entry.mark[2], entry.mark[2]))
             return entry._replace(mark=_mark(os.fstat(fd)))
 

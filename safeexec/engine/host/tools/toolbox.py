@@ -59,7 +59,8 @@ class Toolbox(AnswersCalls):
             )
         _no_slip(tools, policy)
         self.tools = tools
-        self._owner = owner
+        self.owner: Toolbox = owner or self
+        """With it ends what is kept for asynchronous tools."""
         self._policy = policy
         self._rules = policy.tools
         if approval is not None and not callable(approval):
@@ -75,13 +76,8 @@ class Toolbox(AnswersCalls):
         import copy  # for tools with effects
 
         other = copy.copy(self)
-        other.tools, other._owner = tools, self.owner
+        other.tools = tools
         return other
-
-    @property
-    def owner(self) -> Toolbox:
-        """The toolbox with which what is kept for asynchronous tools ends."""
-        return self if self._owner is None else self._owner
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
         """Return name and parameters of each tool, for the child."""
