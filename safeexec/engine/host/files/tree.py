@@ -134,53 +134,58 @@ def is_too_deep(path: str) -> bool:
     return path.count("/") >= MAX_DEPTH or len(os.fsencode(path)) > MAX_PATH
 
 
-def open_beneath(top: str | int, path: str, flags: int) -> int:
-    """Open `path` below the directory `top`, following no link. Raises OSError, or `WorkspaceError` for `..`."""
-    with parent_of(top, path) as (parent, name):
+Owner = tuple[int, int] | None
+"""The uid and gid that get what is new; None: the host's own."""
+
+
+def open_beneath(top: str | int, path: str, flags: int, *, make: bool = False, owner: Owner = None) -> int:
+    """Open `path` below the directory `top`, following no link. Raises as `parent_of`, which knows `make`."""
+    with parent_of(top, path, make=make, owner=owner) as (parent, name):
         # O_NONBLOCK: a FIFO of the guest must not make the host wait for its writer.
         return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600, dir_fd=parent)
 
 
 @contextlib.contextmanager
-def parent_of(top: str | int, path: str) -> Iterator[tuple[int, str]]:
-    """Yield the directory that `path` is in, reached without following a link, and the last component. Raises OSError,
-    or `WorkspaceError` for `..`.
+def parent_of(top: str | int, path: str, *, make: bool = False, owner: Owner = None) -> Iterator[tuple[int, str]]:
+    """Yield the directory that `path` is in, reached without following a link, and the last component. With `make` it
+    is made, with those on the way to it. Raises OSError, or `WorkspaceError` for `..`.
     """
+    parts = _parts(path)
+    with _entered(top, parts[:-1], make, owner) as directory:
+        yield directory, parts[-1]
+
+
+def make_directories(top: int, path: str, owner: Owner) -> None:
+    """Make a directory, and those on the way to it, below `top`, following no link. Raises as `parent_of`."""
+    with _entered(top, _parts(path), True, owner):
+        pass
+
+
+def _parts(path: str) -> list[str]:
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or ".." in parts:
         raise WorkspaceError(f"{path!r} is not a path inside the workspace")
+    return parts
+
+
+@contextlib.contextmanager
+def _entered(top: str | int, parts: list[str], make: bool, owner: Owner) -> Iterator[int]:
     directory = os.dup(top) if isinstance(top, int) else os.open(top, ENTERED)
     try:
-        for part in parts[:-1]:
+        for part in parts:
+            made = False
+            with contextlib.suppress(FileExistsError):
+                if make:
+                    os.mkdir(part, 0o700, dir_fd=directory)
+                    made = True
             inner = os.open(part, ENTERED, dir_fd=directory)
             os.close(directory)
             directory = inner
-        yield directory, parts[-1]
+            if made and owner is not None:
+                os.chown(f"/proc/self/fd/{directory}", *owner)
+        yield directory
     finally:
         os.close(directory)
-
-
-def make_directories(top: int, path: str, owner: tuple[int, int] | None) -> None:
-    """Make a directory, and those on the way to it, below `top`, following no link. New ones go to `owner`, a uid
-    and gid. Raises OSError.
-    """
-    here = os.dup(top)
-    try:
-        for part in path.split("/"):
-            if part in ("", ".", ".."):
-                continue
-            made = True
-            try:
-                os.mkdir(part, 0o700, dir_fd=here)
-            except FileExistsError:
-                made = False
-            inner = os.open(part, ENTERED, dir_fd=here)
-            os.close(here)
-            here = inner
-            if made and owner is not None:
-                os.chown(f"/proc/self/fd/{here}", *owner)
-    finally:
-        os.close(here)
 
 
 def copy_contents(source: int, target: int, size: int) -> int:

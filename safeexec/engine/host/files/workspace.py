@@ -114,7 +114,7 @@ class WorkspaceRoot:
                 "set TMPDIR to a directory that can be written and has room"
             ) from None
         self._ended = finalize(self, _remove_own, self.path, os.getpid())
-        self.owner: tuple[int, int] | None = None
+        self.owner: tree.Owner = None
         """uid and gid of the children, where they are not the host's own."""
         self.turns = False
         """Whether there may be one lineage at a time, as nothing keeps the files of two apart."""
@@ -182,7 +182,7 @@ def remove_orphans(place: str) -> None:
 class _Lineage:
     """What the branches of one session share: the store of file contents, its numbering, the limits."""
 
-    def __init__(self, store: str, owner: tuple[int, int] | None, max_bytes: int, max_files: int) -> None:
+    def __init__(self, store: str, owner: tree.Owner, max_bytes: int, max_files: int) -> None:
         self.store = store
         self.owner = owner
         self.max_bytes = max_bytes
@@ -414,8 +414,8 @@ class Workspace:
     @contextlib.contextmanager
     def _new_file(self, top: int, name: str, mode: int = 0o600) -> Iterator[int]:
         """Yield a descriptor to write the file `name` below `top`, which then gets its mode and its owner."""
-        tree.make_directories(top, os.path.dirname(name), self.owner)
-        with tree.held(tree.open_beneath(top, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)) as target:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        with tree.held(tree.open_beneath(top, name, flags, make=True, owner=self.owner)) as target:
             yield target
             if mode != 0o600:
                 os.fchmod(target, mode & 0o777)

@@ -82,9 +82,7 @@ def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
         return read_descriptor(fd, max_bytes=max_bytes)
 
 
-def write_file(
-    top: int, name: str, data: bytes, *, max_bytes: int = MAX_BYTES, owner: tuple[int, int] | None = None
-) -> None:
+def write_file(top: int, name: str, data: bytes, *, max_bytes: int = MAX_BYTES, owner: tree.Owner = None) -> None:
     """Put `data` into a new file, in place of what had that name; directories on the way are made.
 
     `owner` is the uid and gid that get file and directories. Raises `WorkspaceError` for a name that leaves the
@@ -93,10 +91,8 @@ def write_file(
     if len(data) > max_bytes:
         raise WorkspaceError(f"{shown(name)} would have {len(data)} bytes, and {max_bytes} are allowed")
     path = path_of(name, new=True)
-    with _refusing(name):
-        tree.make_directories(top, os.path.dirname(path), owner)
-        with tree.parent_of(top, path) as (parent, last):
-            replace_file(parent, last, data, mode=0o600, owner=owner)
+    with _refusing(name), tree.parent_of(top, path, make=True, owner=owner) as (parent, last):
+        replace_file(parent, last, data, mode=0o600, owner=owner)
 
 
 def changed_since(before: Marks, after: Marks) -> tuple[FileChange, ...]:
