@@ -161,28 +161,22 @@ class SandboxAPI:
             self._opened = self._opened or self._new_core()
             yield from self._opened.open(None)
             return
-        # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
+        # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans;
+        # yet another tries what this machine can do.
         launched = Launched({})
+        from safeexec.engine.linux import probe  # a first open alone
+
         try:
-            core = self._opened = self._prepared()
+            probe.begin()
+            core = self._opened = self._opened or self._new_core()
             if variables := environment(core.policy, stored=core.store is not None):
                 launched.discard()
                 launched = Launched(variables)
         except BaseException:
+            probe.give_up()
             launched.discard()
             raise
         yield from core.open(launched)
-
-    def _prepared(self) -> RecordedSandbox:
-        """Make the core, while another process tries what this machine can do."""
-        from safeexec.engine.linux import probe  # a first open alone
-
-        probe.begin()
-        try:
-            return self._opened or self._new_core()
-        except BaseException:
-            probe.give_up()
-            raise
 
     @property
     def _core(self) -> RecordedSandbox:

@@ -9,23 +9,27 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter, deque
+from math import inf
 
 from safeexec.engine.host.waiting import Core, Wait
 
 
 class Turnstile:
-    """Lets `places` in at once; the others wait outside, first come first served."""
+    """Lets `places` in at once; the others wait outside, first come first served. With None nobody waits."""
 
-    __slots__ = ("_free", "_lock", "_waiting")
+    __slots__ = ("_free", "_lock", "_taken", "_waiting", "queued")
 
-    def __init__(self, places: int) -> None:
-        self._free = places
+    def __init__(self, places: int | None) -> None:
+        self._free = inf if places is None else places
         self._lock = threading.Lock()
         self._waiting: deque[int] = deque()
+        self._taken: set[object] = set()
+        self.queued: Counter[str | None] = Counter()
+        """How many callers wait for a place, by label."""
 
-    def enter(self, deadline: float) -> Core[bool]:
-        """Wait for a place, until `deadline` (monotonic seconds) at most. Whether there was one; then `leave` gives it
-        back.
+    def enter(self, deadline: float, label: str | None = None) -> Core[bool]:
+        """Wait for a place, until `deadline` (monotonic seconds) at most. Whether there was one; then it is for `take`,
+        or `leave` gives it back.
         """
         with self._lock:
             if self._free > 0:
@@ -33,23 +37,23 @@ class Turnstile:
                 return True
             mine = os.eventfd(0)
             self._waiting.append(mine)
+            self.queued[label] += 1
         try:
             yield Wait((mine,), deadline)
         except BaseException:
-            if self._give_up(mine):
+            if self._give_up(mine, label):
                 self.leave()
             raise
         # Late, and given the place all the same: then it is ours.
-        return self._give_up(mine)
+        return self._give_up(mine, label)
 
-    def _give_up(self, mine: int) -> bool:
+    def _give_up(self, mine: int, label: str | None) -> bool:
         """Stop waiting. True if the place was given to this one meanwhile."""
         with self._lock:
-            try:
+            self.queued[label] -= 1
+            given = mine not in self._waiting
+            if not given:
                 self._waiting.remove(mine)
-                given = False
-            except ValueError:
-                given = True
         os.close(mine)
         return given
 
@@ -61,48 +65,17 @@ class Turnstile:
             else:
                 self._free += 1
 
+    def take(self, holder: object) -> None:
+        """The place is that of this one, a session: `closed` gives it back."""
+        self._taken.add(holder)
+
+    def closed(self, holder: object) -> None:
+        """Give back the place of this one, if it has one. Branches, and what holds a template's state, have none."""
+        if holder in self._taken:
+            self._taken.discard(holder)
+            self.leave()
+
     @property
     def waiting(self) -> int:
         """How many wait."""
-        return len(self._waiting)
-
-
-class Places:
-    """The places for the sessions of a sandbox, and who waits for one, by label. Without a number nobody waits."""
-
-    __slots__ = ("_taken", "_turnstile", "number", "queued")
-
-    def __init__(self, number: int | None) -> None:
-        self.number = number
-        self._turnstile = None if number is None else Turnstile(number)
-        self._taken: set[object] = set()
-        """The sessions that have one. Branches, and those that hold the state of a template, have none."""
-        self.queued: Counter[str | None] = Counter()
-        """How many callers wait for a place, by label."""
-
-    def enter(self, label: str | None, deadline: float) -> Core[bool]:
-        """Wait for a place, until `deadline` (monotonic seconds) at most. Whether there was one; then it is for `take`
-        or `leave`.
-        """
-        if self._turnstile is None:
-            return True
-        self.queued[label] += 1
-        try:
-            return (yield from self._turnstile.enter(deadline))
-        finally:
-            self.queued[label] -= 1
-
-    def leave(self) -> None:
-        """No session came of it: give the place back."""
-        if self._turnstile is not None:
-            self._turnstile.leave()
-
-    def take(self, session: object) -> None:
-        """The place is that of this session."""
-        self._taken.add(session)
-
-    def closed(self, session: object) -> None:
-        """Give back the place of this session, if it has one."""
-        if session in self._taken:
-            self._taken.discard(session)
-            self.leave()
+        return self.queued.total()

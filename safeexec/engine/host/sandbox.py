@@ -18,7 +18,7 @@ from safeexec.engine.host import descriptors
 from safeexec.engine.host.arguments import check_arguments
 from safeexec.engine.host.labels import Labels
 from safeexec.engine.host.patience import patient
-from safeexec.engine.host.queue import Places
+from safeexec.engine.host.queue import Turnstile
 from safeexec.engine.host.session.channel import Channel, Gone
 from safeexec.engine.host.session.output import new_streams
 from safeexec.engine.host.session.runner import READY_SECONDS
@@ -88,7 +88,7 @@ class SandboxCore:
         """
         self.closed = True
         """True, too, as long as nothing has been opened."""
-        self._places = Places(max_sessions)
+        self._places, self._max_sessions = Turnstile(max_sessions), max_sessions
         self.policy = policy
         self.toolbox = _toolbox(tools, policy, approval)
         self._cards: dict[str, str] = {}
@@ -406,12 +406,12 @@ class SandboxCore:
     def _enter(self, label: str | None, seconds: float) -> Core[None]:
         """Wait for a place for one more session. Raises `SandboxBusy` after `seconds`."""
         places = self._places
-        if not (yield from places.enter(label, monotonic() + seconds)):
+        if not (yield from places.enter(monotonic() + seconds, label)):
             idle = self.stats().idle
             advice = "; idle_seconds= closes those that nobody uses" if idle and self._idle_seconds is None else ""
             raise SandboxBusy(
-                f"{places.number} sessions are open (max_sessions), {idle} of them idle, and none was closed "
-                f"within {seconds:g} s; {sum(places.queued.values())} more wait{advice}"
+                f"{self._max_sessions} sessions are open (max_sessions), {idle} of them idle, and none was closed "
+                f"within {seconds:g} s; {places.waiting} more wait{advice}"
             )
         if self.closed:
             places.leave()

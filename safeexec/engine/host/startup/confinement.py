@@ -379,16 +379,16 @@ def _installed_in(directory: str) -> Iterator[str]:
 def _needed_packages() -> tuple[str, ...]:
     """Return where the packages of `_NEEDED` lie on the import path. Raises `ProtectionError`."""
     entries = [os.path.abspath(entry) for entry in sys.path if entry]
-    found = []
-    for name in _NEEDED:
-        place = next((path for entry in entries if os.path.isdir(path := os.path.join(entry, name))), None)
-        if place is None:
-            raise ProtectionError(
-                f"{name}, which safeexec needs, is in no directory of this Python's import path (sys.path): install "
-                "safeexec with its dependencies, by pip or uv"
-            )
-        found.append(place)
-    return tuple(found)
+    found = {
+        name: next((path for entry in entries if os.path.isdir(path := os.path.join(entry, name))), "")
+        for name in _NEEDED
+    }
+    if missing := [name for name, place in found.items() if not place]:
+        raise ProtectionError(
+            f"{missing[0]}, which safeexec needs, is in no directory of this Python's import path (sys.path): install "
+            "safeexec with its dependencies, by pip or uv"
+        )
+    return tuple(found.values())
 
 
 def _list(directory: str) -> list[str]:
