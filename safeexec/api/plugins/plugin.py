@@ -256,9 +256,9 @@ class PluginCore:
             raise PluginError(f"{name!r} is not the name of a method")
         if held is not None and name.startswith("_"):
             raise PluginError(f"{name!r} cannot be called from outside: its name begins with an underscore")
-        wanted = self._wanted = self.definition.wanted.get(name) if held is None else None
         yield from self._turn()
         try:
+            wanted = self._wanted = self.definition.wanted.get(name) if held is None else None
             if self._streaming and self._loaded is not None:
                 yield from self._loaded.leave()
             self._streaming = False

@@ -8,7 +8,9 @@ import inspect
 import os
 import select
 import signal
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -21,6 +23,7 @@ from safeexec.api.plugins.process import AHEAD
 from safeexec.api.plugins.source import define, read_manifest
 from safeexec.engine.host.waiting import Core, drive
 from safeexec.toolkit.ready_made import limited
+from tests.footprint import until
 
 PRICES = '''
 """A price rule."""
@@ -363,6 +366,7 @@ class Shop(Protocol):
 
 
 SHOP = """
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 
@@ -918,6 +922,31 @@ def test_what_a_plugin_gives_is_checked_against_the_interface(sandbox: Sandbox, 
         with pytest.raises(PluginError, match="expected int"):
             list(plugin.stream("mixed"))
         assert plugin.price("half") == 0.5
+
+
+def test_who_waits_for_a_turn_is_held_to_the_interface_of_its_own_call(sandbox: Sandbox) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        goes_on.wait(60)
+
+    def price(kind: str) -> float: ...
+
+    exports = {"price": price, "anything": None, "holds": None}
+    with sandbox.plugin(f"{GIVES}\ndef holds(): hold()", exports=exports, tools=[hold]) as plugin:
+        waiting = plugin._core._turnstile
+        with ThreadPoolExecutor(3) as threads:
+            first = threads.submit(plugin.holds)
+            assert begun.wait(60)
+            checked = threads.submit(plugin.price, "free")
+            until(lambda: waiting.waiting == 1)
+            free = threads.submit(plugin.anything, "free")
+            until(lambda: waiting.waiting == 2)
+            goes_on.set()
+            with pytest.raises(PluginError, match="returned another type: expected float"):
+                checked.result()
+            assert (first.result(), free.result()) == (None, "free")
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from safeexec.engine.linux import bpf
-from tests.engine.linux.bpf_machine import decode, evaluate, seccomp_data
-
-
-def _run(program: list[bpf.Instruction], number: int = 0, arguments: tuple[int, ...] = ()) -> int:
-    return evaluate(program, seccomp_data(number, 1, arguments))
+from tests.engine.linux.bpf_machine import evaluate, seccomp_data
 
 
 @pytest.mark.parametrize("distance", [0, 1, 254, 255, 256, 257, 1000])
@@ -28,7 +24,7 @@ def test_a_jump_of_any_length_arrives(distance: int, taken: bool) -> None:
     asm.label("far")
     asm.answer(20)
     program = asm.assemble()
-    assert (_run(program, 1), _run(program, 0)) == (20, 10)
+    assert [evaluate(program, seccomp_data(number, 1)) for number in (1, 0)] == [20, 10]
     assert max(max(one.jump_true, one.jump_false) for one in program) <= 255
 
 
@@ -42,26 +38,3 @@ def test_what_the_kernel_would_not_take_is_refused() -> None:
     for asm, told in ((backward, "backward"), (long, "4096")):
         with pytest.raises(ValueError, match=told):
             asm.assemble()
-
-
-def test_masks_and_arguments() -> None:
-    asm = bpf.Assembler()
-    asm.load(16 + 8)  # the low word of the second argument
-    asm.mask(0xFF)
-    asm.branch(bpf.EQUAL, 0x90, if_false="other")
-    asm.answer(1)
-    asm.label("other")
-    asm.answer(2)
-    assert _run(asm.assemble(), arguments=(0, 0x1234567890)) == 1
-    assert _run(asm.assemble(), arguments=(0x90, 0x1234567891)) == 2
-
-
-def test_bytes_and_back() -> None:
-    asm = bpf.Assembler()
-    asm.load(4)
-    asm.branch(bpf.EQUAL, 0xC000003E, if_false="kill")
-    asm.answer(0x7FFF0000)
-    asm.label("kill")
-    asm.answer(0x80000000)
-    program = asm.assemble()
-    assert decode(bpf.encode(program)) == program
