@@ -62,6 +62,7 @@ class Probe(NamedTuple):
         return answer
 
 
+_SHARED = ("ipc", "uts", "cgroup", "net")
 _NOT_TRIED = ProbeAnswer(False, "the probe ended before it came to this")
 _cache: list[Probe] = []
 _begun: list[Trial] = []
@@ -175,23 +176,21 @@ def _try_everything(report: _Reporter, before: Callable[[], object]) -> None:
     before()
     report.attempt("pidfd", lambda: os.close(os.pidfd_open(os.getpid())))
     report.attempt("notify", functools.partial(_act_notify, report))
-    needs = "it needs a user namespace"
-    if os.geteuid() != 0:
-        report.say("the host does not run as root", "root")
-        if _enter_user_namespace(report):
-            _shared_namespaces(report)
-            _cover(report)
-        else:
-            report.say(needs, "mount", "pid", "net", "ipc", "uts", "cgroup", "own_mount")
-        return
-    _shared_namespaces(report)
-    # A root host's children make their user namespace after the change of user: Ubuntu's AppArmor judges them then.
-    if not report.attempt("root", _change_user):
-        report.say("it needs a change of user", "user", "own_mount")
-    elif _enter_user_namespace(report):
-        _cover(report)
+    is_root = os.geteuid() == 0
+    if is_root:
+        _shared_namespaces(report)
+        # A root host's children make their user namespace after the change of user: Ubuntu's AppArmor judges them then.
+        if not report.attempt("root", _change_user):
+            report.say("it needs a change of user", "user", "own_mount")
+            return
     else:
-        report.say(needs, "own_mount")
+        report.say("the host does not run as root", "root")
+    if not report.attempt("user", lambda: namespaces.enter_user_namespace(os.getuid(), os.getgid())):
+        report.say("it needs a user namespace", "own_mount", *(() if is_root else ("mount", "pid", *_SHARED)))
+        return
+    if not is_root:
+        _shared_namespaces(report)
+    report.attempt("own_mount", lambda: namespaces.cover("/proc", None))
 
 
 def _act_landlock() -> None:
@@ -265,17 +264,9 @@ def _change_user() -> None:
     os.setresuid(65534, 65534, 65534)
 
 
-def _enter_user_namespace(report: _Reporter) -> bool:
-    return report.attempt("user", lambda: namespaces.enter_user_namespace(os.getuid(), os.getgid()))
-
-
-def _cover(report: _Reporter) -> None:
-    report.attempt("own_mount", lambda: namespaces.cover("/proc", None))
-
-
 def _shared_namespaces(report: _Reporter) -> None:
     """Try what a zygote has; its root in the first process of a pid namespace, whose ``/proc`` shows no other."""
-    for kind in ("ipc", "uts", "cgroup", "net"):
+    for kind in _SHARED:
         report.attempt(kind, functools.partial(make, [namespaces.unsharing(kind)]))
     if not report.attempt("pid", lambda: make([namespaces.unsharing("pid")])):
         report.say("it goes with the pid namespace, which is refused", "mount")
