@@ -22,7 +22,7 @@ from msgspec import to_builtins
 
 from safeexec.api.audit import observer_for
 from safeexec.common.text import printable
-from safeexec.engine.host.files.workspace_files import check_given
+from safeexec.engine.host.files.names import check_given
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError, SessionClosed

@@ -619,7 +619,7 @@ class SandboxCore:
 
     def _check_files(self, files: Files | None) -> None:
         if files:
-            from safeexec.engine.host.files.workspace_files import check_given  # for sandboxes with files
+            from safeexec.engine.host.files.names import check_given  # for sandboxes with files
 
             check_given(files, self.policy)
 

@@ -26,7 +26,8 @@ from weakref import finalize
 
 from safeexec.common.text import one_line
 from safeexec.engine.host.files import tree, workspace_files
-from safeexec.engine.host.files.workspace_files import Marks, path_of, shown
+from safeexec.engine.host.files.names import path_of, shown
+from safeexec.engine.host.files.workspace_files import Marks
 from safeexec.errors import SandboxBusy, WorkspaceError
 from safeexec.untrusted.below import open_named, opened
 
