@@ -19,6 +19,7 @@ from safeexec.engine.host.files import tree, workspace_files
 from safeexec.engine.host.files.workspace import MAX_BRANCHINGS, Workspace, WorkspaceRoot, remove_orphans
 from tests.alone import alone
 from tests.ordinary import ordinary_user
+from tests.untrusted.hostile import FILES, growing
 
 pytestmark = pytest.mark.profile("data-analysis")
 OpenSession = Callable[..., Session]
@@ -592,3 +593,36 @@ def test_the_places_of_other_services_lead_to_the_workspace(place: str) -> None:
         )
         outside = session.run(f"open('{place}/../../etc/passwd')")
         assert not outside.ok and session.run(f"os.symlink('/etc', '{place}/etc')").outcome == "violation"
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in FILES if kind not in ("directory", "link to a file", "link to itself", "link to nothing")]
+)
+def test_what_is_no_regular_file_of_fitting_size_is_refused(
+    kind: str, small: Workspace, tmp_path: pathlib.Path
+) -> None:
+    path = tmp_path / "below" / "data.csv"
+    path.parent.mkdir()
+    FILES[kind](path)
+    # What the host may not read at all is the system's own error.
+    error, message = PermissionError, "data.csv"
+    if os.access(path, os.R_OK):
+        error, message = WorkspaceError, "data.csv cannot be copied into the workspace: it .*limits.workspace_mb is 1"
+    with pytest.raises(error, match=message):
+        small.put("data.csv", path)
+    taken = pathlib.Path(small.path, "data.csv")
+    assert not taken.exists() or taken.stat().st_size == 0
+
+
+def test_a_file_that_is_not_there_is_the_systems_own_error(small: Workspace, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(FileNotFoundError, match="none"):
+        small.put("data.csv", tmp_path / "none")
+
+
+def test_a_growing_file_is_copied_as_it_was(small: Workspace, tmp_path: pathlib.Path) -> None:
+    with growing(tmp_path / "log"):
+        try:
+            small.put("log", tmp_path / "log")
+        except WorkspaceError:  # it had grown past the limit before it was looked at
+            pass
+    assert pathlib.Path(small.path, "log").stat().st_size <= 1 << 20
