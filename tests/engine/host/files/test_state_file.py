@@ -172,6 +172,7 @@ FOREIGN: dict[str, tuple[dict[str, Any], str]] = {
     "files that lie too deep": ({"files": [("a/" * 3000 + "f", 1)], "contents": b"x"}, "deeper than a workspace's"),
     "directories that lie too deep": ({"directories": ["a/" * 101]}, "deeper than a workspace's"),
     "a name outside": ({"files": [("../f", 1)], "contents": b"x"}, "not a path inside"),
+    "a directory outside": ({"directories": ["../d"]}, "not a path inside"),
     "no text": ({"files": [("a\0b", 1)], "contents": b"x"}, "cannot be restored"),
     "a file in a file": ({"files": [("a", 1), ("a/b", 1)], "contents": b"xx"}, "cannot be restored"),
     "more files than fit": (
