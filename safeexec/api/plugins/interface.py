@@ -19,7 +19,7 @@ from collections.abc import (
     Iterator,
     Mapping,
 )
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -31,34 +31,38 @@ if TYPE_CHECKING:
     from safeexec.results import Result
 
 _STREAMS = (Iterator, Iterable, Generator, AsyncIterator, AsyncGenerator)
-_EMPTY = inspect.Signature.empty
 Hints = Mapping[str, Any]
 """Parameter → the type hint that names a class; "return" → that of what is returned."""
 
 
-def returns_of(of: Callable[..., Any] | inspect.Signature) -> Any:
-    """Return what the interface says that a function gives; `Any` where it says nothing that values can be checked
-    against.
-    """
-    hint = _annotations(of).get("return", _EMPTY)
-    if hint in (_EMPTY, object) or isinstance(hint, str) or not can_be_checked(_item(hint)):
-        return Any
-    return hint
+class Wanted(NamedTuple):
+    """What the interface says of one export."""
+
+    signature: inspect.Signature
+    hints: Hints
+    """Those that name a class of the host."""
+    returns: Any
+    """What it gives: its values are checked. `Any` where it says nothing that they can be checked against."""
 
 
-def hints_of(of: Callable[..., Any] | inspect.Signature) -> dict[str, Any]:
-    """Return the hints of a function or signature that name classes of the host."""
-    hints = {name: hint for name, hint in _annotations(of).items() if not isinstance(hint, str)}
-    return {name: hint for name, hint in hints.items() if hint is not _EMPTY and names_class(_item(hint))}
-
-
-def _annotations(of: Callable[..., Any] | inspect.Signature) -> dict[str, Any]:
+def wanted_of(of: Callable[..., Any] | inspect.Signature, *, is_method: bool) -> Wanted:
+    """Return what a function or a signature says of an export; a method has its `self`, which no export has."""
     if isinstance(of, inspect.Signature):
-        return {name: one.annotation for name, one in of.parameters.items()} | {"return": of.return_annotation}
-    try:
-        return typing.get_type_hints(of, include_extras=True)
-    except Exception:  # a name that only a type checker knows
-        return {}
+        signature = of
+        hints = {name: one.annotation for name, one in of.parameters.items()} | {"return": of.return_annotation}
+    else:
+        signature = inspect.signature(of)
+        try:
+            hints = typing.get_type_hints(of, include_extras=True)
+        except Exception:  # a name that only a type checker knows
+            hints = {}
+    if is_method:
+        signature = signature.replace(parameters=[*signature.parameters.values()][1:])
+    hints = {name: hint for name, hint in hints.items() if hint is not signature.empty and not isinstance(hint, str)}
+    returns = hints.get("return", Any)
+    if returns is object or not can_be_checked(_item(returns)):
+        returns = Any
+    return Wanted(signature, {name: hint for name, hint in hints.items() if names_class(_item(hint))}, returns)
 
 
 def _item(hint: Any) -> Any:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from safeexec.api.plugins.interface import given, returned
+from safeexec.api.plugins.interface import Wanted, given, returned
 from safeexec.api.plugins.process import Loaded
 from safeexec.api.plugins.settings import encoded
 from safeexec.api.plugins.settings import values as setting_values
-from safeexec.api.plugins.source import Definition, Exports, Manifest, Source, Wanted, define, objections
+from safeexec.api.plugins.source import Definition, Exports, Manifest, Source, define, objections
 from safeexec.common.text import printable
 from safeexec.engine.host.queue import Turnstile
 from safeexec.engine.host.session.decode import may_be_bound

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from msgspec import UNSET, Struct, convert
 from msgspec.structs import replace
 
-from safeexec.api.plugins.interface import Hints, hints_of, returns_of
+from safeexec.api.plugins.interface import Hints, Wanted, wanted_of
 from safeexec.api.plugins.settings import Setting
 from safeexec.common.text import one_line
 from safeexec.engine.policy import places
@@ -72,16 +72,6 @@ class Manifest(Struct, forbid_unknown_fields=True, frozen=True):
     settings: dict[str, Setting] = {}
 
 
-class Wanted(NamedTuple):
-    """What the interface says of one export."""
-
-    signature: inspect.Signature
-    hints: Hints
-    """Those that name a class of the host."""
-    returns: Any
-    """What it gives: its values are checked. `Any` where nothing is said of them."""
-
-
 class Definition(NamedTuple):
     """One plugin, read."""
 
@@ -124,14 +114,8 @@ def define(source: Source, *, exports: Exports | None, name: str | None, find_po
     main = _main(manifest, modules)
     ordered = ((main, modules[main]), *((module, text) for module, text in modules.items() if module != main))
     names, functions = _interface(exports if exports is not None else manifest.exports)
-    wanted = {name: Wanted(_signature(one, exports), hints_of(one), returns_of(one)) for name, one in functions.items()}
+    wanted = {name: wanted_of(one, is_method=isinstance(exports, type)) for name, one in functions.items()}
     return Definition(manifest, tuple(ordered), names, wanted, paths)
-
-
-def _signature(of: Callable[..., Any] | inspect.Signature, exports: Exports | None) -> inspect.Signature:
-    found = of if isinstance(of, inspect.Signature) else inspect.signature(of)
-    # A method of a Protocol has its `self`.
-    return found.replace(parameters=[*found.parameters.values()][1:]) if isinstance(exports, type) else found
 
 
 def plugin_manifest(source: Source, *, find_policy: bool = False) -> Manifest:
