@@ -21,6 +21,7 @@ from safeexec.protocol.printed import EVERYWHERE
 
 if TYPE_CHECKING:
     import inspect
+    from collections.abc import Callable
 
 MANY = 100_000
 """Names in a message of a child. A child leaves out what is beyond."""
@@ -124,6 +125,25 @@ class Export(msgspec.Struct, kw_only=True):
     """As `ToolSignature.parameters`."""
     returns: str = ""
     doc: str = ""
+
+
+Parameters = list[tuple[str, str, str, str]]
+"""Name, one of `PARAMETER_KINDS`, annotation, default as text."""
+
+
+def parameters_of(
+    signature: inspect.Signature, annotated: Callable[[Any], str], default: Callable[[Any, str], str]
+) -> tuple[Parameters, str]:
+    """Return the parameters of a function, and what it returns, as they cross. `annotated` and `default` make texts of
+    an annotation, and of a default beside the text of its annotation.
+    """
+    empty, found = signature.empty, []
+    for one in signature.parameters.values():
+        hint = "" if one.annotation is empty else annotated(one.annotation)
+        value = "" if one.default is empty else default(one.default, hint)
+        found.append((one.name, PARAMETER_KINDS[one.kind], hint, value))
+    returns = signature.return_annotation
+    return found, "" if returns is empty else annotated(returns)
 
 
 def python_signature(described: ToolSignature | Export) -> inspect.Signature:

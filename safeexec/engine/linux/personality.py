@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-from typing import Any
-
-from safeexec.engine.linux.libc import libc
+from safeexec.engine.linux.libc import syscall
 
 _ADDR_NO_RANDOMIZE = 0x0040000
 _ASK = 0xFFFFFFFF
@@ -16,10 +13,11 @@ def stop_randomizing() -> bool:
 
     Docker's default seccomp profile refuses it (EPERM): it lets five values of personality(2) pass, not this flag.
     """
-    call: Any = libc["personality"]
-    call.argtypes = [ctypes.c_ulong]
-    current: int = call(_ASK)
-    if current < 0 or current & _ADDR_NO_RANDOMIZE:
-        return False
-    granted: int = call(current | _ADDR_NO_RANDOMIZE)
-    return granted >= 0
+    try:
+        current = syscall("personality", _ASK)
+        if not current & _ADDR_NO_RANDOMIZE:
+            syscall("personality", current | _ADDR_NO_RANDOMIZE)
+            return True
+    except OSError:
+        pass
+    return False

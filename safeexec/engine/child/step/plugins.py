@@ -304,18 +304,8 @@ def _described_signature(value: Any) -> dict[str, Any]:
             found = signature(value)
     except (TypeError, ValueError):
         return {}
-    empty = Parameter.empty
-    parameters = [
-        (
-            parameter.name,
-            m.PARAMETER_KINDS[parameter.kind],
-            "" if parameter.annotation is empty else _annotation(parameter.annotation),
-            "" if parameter.default is empty else repr(parameter.default)[:200] or "...",
-        )
-        for parameter in list(found.parameters.values())[:_PUBLIC]
-    ]
-    returns = "" if found.return_annotation is empty else _annotation(found.return_annotation)
-    return {"parameters": parameters, "returns": returns}
+    parameters, returns = m.parameters_of(found, _annotation, lambda value, _: repr(value)[:200] or "...")
+    return {"parameters": parameters[:_PUBLIC], "returns": returns}
 
 
 def _annotation(annotation: Any) -> str:

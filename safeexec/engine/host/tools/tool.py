@@ -63,22 +63,9 @@ class Tool:
 
     def described(self) -> m.ToolSignature:
         """Return the tool as guest code sees it."""
-        empty = inspect.Parameter.empty
-        return m.ToolSignature(
-            self.name,
-            [
-                (
-                    parameter.name,
-                    m.PARAMETER_KINDS[parameter.kind],
-                    annotation,
-                    "" if parameter.default is empty else default_text(parameter.default, annotation),
-                )
-                for parameter in self.signature.parameters.values()
-                for annotation in ("" if parameter.annotation is empty else shown(parameter.annotation),)
-            ],
-            "" if self.signature.return_annotation is empty else shown(self.signature.return_annotation),
-            "\n\n".join(filter(None, (inspect.getdoc(self.function), self.legend()))),
-        )
+        parameters, returns = m.parameters_of(self.signature, shown, default_text)
+        doc = "\n\n".join(filter(None, (inspect.getdoc(self.function), self.legend())))
+        return m.ToolSignature(self.name, parameters, returns, doc)
 
     def legend(self) -> str:
         """Return the classes of the host that its hints name, a line each."""
