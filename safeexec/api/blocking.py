@@ -164,16 +164,19 @@ class SandboxAPI:
         # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans;
         # yet another tries what this machine can do.
         launched = Launched({})
-        from safeexec.engine.linux import probe  # a first open alone
-
         try:
+            from safeexec.engine.linux import probe  # a first open alone
+
             probe.begin()
-            core = self._opened = self._opened or self._new_core()
+            try:
+                core = self._opened = self._opened or self._new_core()
+            except BaseException:
+                probe.give_up()
+                raise
             if variables := environment(core.policy, stored=core.store is not None):
                 launched.discard()
                 launched = Launched(variables)
         except BaseException:
-            probe.give_up()
             launched.discard()
             raise
         yield from core.open(launched)
