@@ -210,10 +210,6 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
         """Return the local variables of the library frames, outermost first."""
         return (dict(frame.f_locals) for frame in self.libraries[:40])
 
-    def entered(self) -> str:
-        """Return the name of the first library function that the expression called into."""
-        return self.libraries[0].f_code.co_name if self.libraries else ""
-
 
 def name_of(tree: ast.AST | None) -> str:
     """Return the last name of an expression: ``read_csv`` of ``pd.read_csv``."""

@@ -15,7 +15,7 @@ from safeexec.hints.tables import messages
 __all__ = ["RULES", "ErrorPlace", "Failure", "runtime_hint"]
 
 _OF_OBJECTS = (names, attributes, calls, values, columns, keys, files, contents)
-RULES = HintRules(rule for rules in (*(module.RULES.rules for module in _OF_OBJECTS), messages.RULES) for rule in rules)
+RULES = HintRules(rule for module in (*_OF_OBJECTS, messages) for rule in module.RULES)
 """Rules that look at the objects, then those that follow from the message alone."""
 
 
