@@ -13,9 +13,9 @@ from collections.abc import Collection, Container, Iterable
 from types import ModuleType
 
 from safeexec.common.matching import TYPING_ERRORS, did_you_mean, nearest, quoted, synonyms
-from safeexec.engine.policy.access import ANY, STDLIB, WORDS, module_access, taken
+from safeexec.engine.policy.access import ANY, STDLIB, WORDS, is_here, module_access, taken
 from safeexec.engine.policy.refusals import of_module, of_name
-from safeexec.hints.needs import Advice, choose, importable, is_here, provided, provides
+from safeexec.hints.needs import Advice, choose, importable, provided, provides
 from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
 from safeexec.hints.tables.constructs import CONSTRUCTS
 from safeexec.hints.tables.foreign import NAMES

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.json import schema
 
 from safeexec.common.text import one_line
-from safeexec.engine.policy.edit import beyond, written
+from safeexec.engine.policy.edit import beyond, document, written
 from safeexec.engine.policy.settings import Limits, P
 from safeexec.errors import PolicyError
 from safeexec.recordings import format as form
@@ -133,7 +133,7 @@ class _Learning:
     def learnt(self) -> Learnt:
         limits = {"step_source_kb": self.base.limits.step_source_kb} | _limits(self._most)
         policy = self.policy.replace(limits=limits, tools={"allow": "none"})
-        text = written({"extends": as_extended(self.base)} | beyond(self.base, policy))
+        text = written({"extends": as_extended(self.base)} | beyond(document(self.base), document(policy)))
         return Learnt(policy, tuple(self.left_out), text)
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from safeexec.engine.policy import refusals
-from safeexec.engine.policy.access import ANY, STDLIB
+from safeexec.engine.policy.access import ANY, STDLIB, module_of
 from safeexec.engine.policy.checks import is_module
 from safeexec.engine.policy.edit import replaced, written
 from safeexec.engine.policy.kernel import wanted
@@ -20,7 +20,7 @@ from safeexec.engine.policy.places import names
 from safeexec.engine.policy.settings import ALL, PolicyData
 from safeexec.errors import PolicyError
 from safeexec.language.transformer import bound_names
-from safeexec.reports.why import Answer, Judge, is_builtin, module_of
+from safeexec.reports.why import Answer, Judge, is_builtin
 from safeexec.untrusted.source_text import costly_name
 
 MAX_NAMES = 300
@@ -236,7 +236,7 @@ def _workspace(policy: PolicyData, changes: dict[str, Any]) -> None:
 
 def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str:
     """Add the line under `imports` that opens a module or a name of it; or tell why that would be of no use."""
-    module, leaf = module_of(name)
+    module, leaf, _ = module_of(name)
     if not is_module(module):
         return "it is not installed; `requirements` has a package fetched when a sandbox starts"
     row = refusals.of_name(module, leaf) if leaf else refusals.of_module(module)

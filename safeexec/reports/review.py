@@ -16,7 +16,7 @@ from safeexec.engine.policy import refusals
 from safeexec.engine.policy.access import WORDS, name_access
 from safeexec.engine.policy.checks import is_module
 from safeexec.engine.policy.kernel import OPEN_LINE, lacks_open, wanted
-from safeexec.engine.policy.mistakes import Mistake
+from safeexec.engine.policy.loader import Mistake
 from safeexec.engine.policy.places import names, stem
 from safeexec.engine.policy.requirements import coming
 from safeexec.engine.policy.settings import PolicyData

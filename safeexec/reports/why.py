@@ -12,9 +12,6 @@ import errno
 import re
 import sys
 from collections.abc import Collection
-from functools import lru_cache
-from importlib.machinery import PathFinder
-from importlib.util import find_spec
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -23,7 +20,7 @@ import msgspec
 from safeexec.common.matching import TYPING_ERRORS, nearest, suggestion
 from safeexec.engine.child.step.program import Rejection
 from safeexec.engine.policy import refusals
-from safeexec.engine.policy.access import allowed_names, module_access, name_access
+from safeexec.engine.policy.access import allowed_names, module_access, module_of, name_access
 from safeexec.engine.policy.checks import BUILTINS, is_module
 from safeexec.engine.policy.kernel import child_confinement, rules
 from safeexec.engine.policy.names import FORMAT, REFUSED_ATTRIBUTES
@@ -270,7 +267,7 @@ class Judge:
         """
         if self.plan.mode == "python":
             return self._answer(name, "module", True, self.policy.origin("language.mode"))
-        module, rest = module_of(name.removesuffix(".*"))
+        module, rest, _ = module_of(name.removesuffix(".*"))
         if rest and module_access(module, self.plan).allowed:
             part = rest.partition(".")[0]
             access = name_access(module, part, self.plan)
@@ -413,28 +410,6 @@ def is_builtin(name: str) -> bool:
     """Tell whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
     own = {"True", "False", "None", "__debug__", "__doc__", "__name__", "__loader__", "__spec__"}
     return name in BUILTINS and name not in own
-
-
-@lru_cache(maxsize=1024)
-def module_of(name: str) -> tuple[str, str]:
-    """Return the longest part of a dotted name that is a module, and the rest. Nothing is imported: a package is asked
-    for what lies in its folders.
-    """
-    parts = name.split(".")
-    if len(parts) == 1 or name in refusals.MODULES or name in refusals.NAMES:
-        return name, ""
-    folders = None
-    for depth, part in enumerate(parts):
-        above = ".".join(parts[: depth + 1])
-        known = above in refusals.MODULES or above in refusals.NAMES
-        try:
-            spec = PathFinder.find_spec(above if folders is None else part, folders) if depth else find_spec(above)
-        except (ImportError, ValueError):
-            spec = None
-        if depth and spec is None and not known:
-            return ".".join(parts[:depth]), ".".join(parts[depth:])
-        folders = list(spec.submodule_search_locations or ()) if spec is not None else []
-    return name, ""
 
 
 def _is_module(name: str) -> bool:

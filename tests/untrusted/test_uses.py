@@ -55,7 +55,7 @@ READS_NONE = {
         engine/host/watch/groups.py engine/host/watch/memory.py engine/host/watch/room.py engine/linux/capabilities.py
         engine/linux/cgroups.py engine/linux/landlock.py engine/linux/libc.py engine/linux/namespaces.py
         engine/linux/probe.py engine/linux/processes.py engine/linux/rlimits.py engine/linux/seccomp.py
-        engine/policy/checks.py engine/policy/kernel.py engine/policy/profiles.py reports/reference.py
+        engine/policy/access.py engine/policy/kernel.py engine/policy/profiles.py reports/reference.py
         servers/http/e2b.py
     """,
     "tables of its own: names of modules, commands, programs, constants": """

@@ -18,6 +18,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from typing import Final, NamedTuple
 
 from safeexec.engine.policy import refusals
@@ -59,6 +62,38 @@ def parents(module: str) -> Iterator[str]:
     while module:
         yield module
         module = module.rpartition(".")[0]
+
+
+def is_here(module: str) -> bool:
+    """Tell whether the package of this module is installed here. A policy's word for many modules does not tell."""
+    top = module.partition(".")[0]
+    if top in sys.modules or top in sys.stdlib_module_names:
+        return True
+    try:
+        return find_spec(top) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+@lru_cache(maxsize=1024)
+def module_of(name: str) -> tuple[str, str, tuple[str, ...]]:
+    """Return the longest part of a dotted name that is a module, the rest, and the folders of that module. Nothing is
+    imported: a package is asked for what lies in its folders.
+    """
+    parts = name.split(".")
+    if len(parts) == 1 or name in refusals.MODULES or name in refusals.NAMES:
+        return name, "", ()
+    folders: tuple[str, ...] = ()
+    for depth, part in enumerate(parts):
+        above = ".".join(parts[: depth + 1])
+        try:
+            spec = PathFinder.find_spec(part, folders) if depth else find_spec(above)
+        except (ImportError, ValueError):
+            spec = None
+        if depth and spec is None and above not in refusals.MODULES and above not in refusals.NAMES:
+            return ".".join(parts[:depth]), ".".join(parts[depth:]), folders
+        folders = tuple(spec.submodule_search_locations or ()) if spec is not None else ()
+    return name, "", ()
 
 
 def module_access(module: str, plan: LanguagePlan) -> Access:

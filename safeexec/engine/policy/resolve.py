@@ -13,8 +13,7 @@ from safeexec.common.text import spelt
 from safeexec.engine.policy.access import WORDS
 from safeexec.engine.policy.checks import check_names, is_module
 from safeexec.engine.policy.document import Document
-from safeexec.engine.policy.loader import PolicyFile
-from safeexec.engine.policy.mistakes import Mistake, fail
+from safeexec.engine.policy.loader import Mistake, PolicyFile, fail
 from safeexec.engine.policy.settings import ALL, SETTINGS, Attributes, P, PolicyData, Selection
 
 NOTHING = Selection(names=())
@@ -35,28 +34,22 @@ def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P |
         mistakes += check_names(source)
         if draft.settings["language"]["mode"] == "python" and not draft.is_unknown("language.mode"):
             mistakes += _without_effect(source)
-            draft.drop_language_layer()
+            draft.imports.clear()  # what is inherited of a language layer holds nobody
+            draft.settings["language"]["constructs"] = ALL
+            draft.settings |= {"builtins": (), "attributes": asdict(Attributes())}
     files = tuple(source.path or source.file for source in reversed(chain))
     policy = draft.policy(name, files + (start.files if start else ()), make)
     told = {(one.file, one.path) for one in mistakes}  # what does not exist at all is not inherited either
     mistakes += [one for one in draft.mistakes if (one.file, one.path) not in told]
-    if not any(map(draft.is_unknown, ("limits.wall_seconds", "limits.max_wall_seconds"))):
-        mistakes += contradictions(policy, chain[-1])
+    wall, most = policy.limits.wall_seconds, policy.limits.max_wall_seconds
+    if wall > most and not any(map(draft.is_unknown, ("limits.wall_seconds", "limits.max_wall_seconds"))):
+        text = f"wall_seconds ({wall:g}) is more than max_wall_seconds ({most:g})"
+        mistakes.append(chain[-1].mistake("limits.wall_seconds", text))
     if mistakes:
         error = fail(mistakes)
         error.draft = policy
         raise error
     return policy
-
-
-def contradictions(policy: PolicyData, source: PolicyFile) -> list[Mistake]:
-    """Return what only the whole shows."""
-    limits = policy.limits
-    found = []
-    if limits.wall_seconds > limits.max_wall_seconds:
-        text = f"wall_seconds ({limits.wall_seconds:g}) is more than max_wall_seconds ({limits.max_wall_seconds:g})"
-        found.append(source.mistake("limits.wall_seconds", text))
-    return found
 
 
 def _without_effect(source: PolicyFile) -> list[Mistake]:
@@ -141,12 +134,6 @@ class _Draft:
         else:
             settings[key] = value
 
-    def drop_language_layer(self) -> None:
-        """Forget what mode ``python`` inherits of a language layer: it holds nobody."""
-        self.imports.clear()
-        self.settings["language"]["constructs"] = ALL
-        self.settings |= {"builtins": (), "attributes": asdict(Attributes())}
-
     def _names(self, inherited: tuple[str, ...], value: Any, path: str, source: PolicyFile) -> tuple[str, ...]:
         """Return a list laid over the inherited one: a plain list replaces it, an edit changes it."""
         if isinstance(value, list):
@@ -164,9 +151,8 @@ class _Draft:
         """Return what ``all``, ``none``, a list, all except some, or an edit makes of the inherited choice."""
         if not isinstance(value, dict):
             self._forget(path)
-            return (
-                ALL if value == "all" else NOTHING if value == "none" else Selection(names=tuple(dict.fromkeys(value)))
-            )
+            words = {"all": ALL, "none": NOTHING}
+            return words[value] if isinstance(value, str) else Selection(names=tuple(dict.fromkeys(value)))
         chosen = inherited
         if "except" in value:
             self._forget(path)

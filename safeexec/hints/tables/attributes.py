@@ -7,7 +7,8 @@ missing (of libraries: by the versions that `safeexec.hints.tables.libraries` na
 
 from __future__ import annotations
 
-from safeexec.hints.needs import Advice, by_name, dotted
+from safeexec.engine.policy.refusals import by_name
+from safeexec.hints.needs import Advice, dotted
 
 ATTRIBUTES: dict[str, Advice] = by_name(
     {

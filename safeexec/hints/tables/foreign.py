@@ -8,7 +8,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
-from safeexec.hints.needs import Advice, by_name
+from safeexec.engine.policy.refusals import by_name
+from safeexec.hints.needs import Advice
 from safeexec.hints.tables.builtins import BUILTINS
 
 NAMES: dict[str, Advice] = BUILTINS | by_name(
