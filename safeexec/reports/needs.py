@@ -75,7 +75,9 @@ def needs(policy: PolicyData, source: str) -> Needs:
         unchanged = [key for key in refused if key in left and key not in never]
         if not added and not unchanged:
             break
-        useless |= {key: _because(refused.pop(key), "no setting allows it in this place") for key in unchanged}
+        for key, need in [(key, refused.pop(key)) for key in unchanged]:
+            reason = need.answer.reason or "no setting allows it in this place"
+            useless[key] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
         found += added.values()
         refused |= added
     found.sort(key=attrgetter("line"))
@@ -87,10 +89,6 @@ def _answered(judge: Judge, need: Need) -> Need:
     """Return the same need with the answer of `judge`, if that refuses it too."""
     answer = judge.why(need.answer.name)
     return need if answer.allowed else Need(need.line, answer)
-
-
-def _because(need: Need, reason: str) -> Need:
-    return Need(need.line, msgspec.structs.replace(need.answer, reason=need.answer.reason or reason))
 
 
 def _key(need: Need) -> Key:
@@ -113,9 +111,15 @@ class _Mentions:
         self.builtins: dict[str, int] = {}
         for node in nodes:
             if isinstance(node, ast.Import):
-                self._import(node)
+                for alias in node.names:
+                    _note(self.imported, alias.name, node)
+                    top = alias.name.partition(".")[0]
+                    self.aliases[alias.asname or top] = alias.name if alias.asname else top
             elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
-                self._import_from(node, node.module)
+                for alias in node.names:
+                    dotted = f"{node.module}.{alias.name}"
+                    _note(self.imported, node.module if alias.name == "*" else dotted, node)
+                    self.aliases[alias.asname or alias.name] = dotted
         bound = bound_names(tree)
         inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
         for node in nodes:
@@ -144,18 +148,6 @@ class _Mentions:
                 raise _too_much()
             found.append(Need(objection.line, judge.about(objection)))
         return sorted(found, key=lambda need: need.line)
-
-    def _import(self, node: ast.Import) -> None:
-        for alias in node.names:
-            _note(self.imported, alias.name, node)
-            top = alias.name.partition(".")[0]
-            self.aliases[alias.asname or top] = alias.name if alias.asname else top
-
-    def _import_from(self, node: ast.ImportFrom, module: str) -> None:
-        for alias in node.names:
-            dotted = f"{module}.{alias.name}"
-            _note(self.imported, module if alias.name == "*" else dotted, node)
-            self.aliases[alias.asname or alias.name] = dotted
 
     def _attribute(self, node: ast.Attribute) -> None:
         path = [node.attr]
@@ -274,12 +266,8 @@ def _is_whole(policy: PolicyData, module: str) -> bool:
 
 def _file(policy: PolicyData, changes: dict[str, Any]) -> str:
     """Return a policy file that extends `policy` with `changes`."""
-    text = {
-        "description": f"{policy.name}, with what one program needs.",
-        "extends": as_extended(policy),
-        **changes,
-    }
-    return written(text)
+    about = f"{policy.name}, with what one program needs."
+    return written({"description": about, "extends": as_extended(policy), **changes})
 
 
 def as_extended(policy: PolicyData) -> str:
