@@ -9,10 +9,8 @@ from safeexec.hints import needs
 from safeexec.hints.limits import limit_hint
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.syntax import syntax_hint
-from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
-from safeexec.hints.tables.builtins import BUILTINS
-from safeexec.hints.tables.constructs import CONSTRUCTS
-from safeexec.hints.tables.foreign import NAMES
+from safeexec.hints.tables.attributes import ATTRIBUTES, CONSTRUCTS, MODULE_ATTRIBUTES
+from safeexec.hints.tables.foreign import BUILTINS, NAMES
 from safeexec.hints.tables.modules import MODULES
 from safeexec.protocol.plan import ImportPlan, LanguagePlan, LimitsPlan
 

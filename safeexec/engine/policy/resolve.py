@@ -100,17 +100,16 @@ class _Draft:
         """Lay one file over what its parents say."""
         self.unknown.update(source.dropped)
         for key, value in source.content.items():
-            if key == "imports":
+            if key in ("imports", "hints", "determinism"):
                 self.origins[key] = source.rule(key)
+            if key == "imports":
                 self._modules(value, source)
             elif key == "danger_allow_modules":
                 self._opened(value, source)
             elif key == "hints":
-                self.origins[key] = source.rule(key)
                 self.settings[key].update(value)
                 self.origins |= {f"{key}.{name}": source.rule(f"{key}.{name}") for name in value}
             elif key == "determinism":
-                self.origins[key] = source.rule(key)
                 self.settings[key] = None if value is None else {**(self.settings[key] or {}), **value}
             elif key in SETTINGS and isinstance(section := self.settings[key], dict):
                 if source.marks:  # a section stays where it is written when a program changes a setting of it
@@ -130,22 +129,12 @@ class _Draft:
         if isinstance(inherited, Selection):
             settings[key] = self._selection(inherited, value, path, source)
         elif isinstance(inherited, tuple):
-            settings[key] = self._names(inherited, value, path, source)
+            settings[key] = self._selection(Selection(names=inherited), value, path, source).names
+            # A profile's builtins stand together, and a refused one is in no line.
+            if isinstance(value, list) and "." in path:
+                self.origins.update({f"{path}.{name}": source.rule(f"{path}[{at}]") for at, name in enumerate(value)})
         else:
             settings[key] = value
-
-    def _names(self, inherited: tuple[str, ...], value: Any, path: str, source: PolicyFile) -> tuple[str, ...]:
-        """Return a list laid over the inherited one: a plain list replaces it, an edit changes it."""
-        if isinstance(value, list):
-            self._forget(path)
-            if "." in path:  # a profile's builtins stand together, and a refused one is in no line
-                self.origins.update({f"{path}.{name}": source.rule(f"{path}[{at}]") for at, name in enumerate(value)})
-            return tuple(dict.fromkeys(value))
-        removed = value.get("remove", ())
-        self._removed(removed, inherited, path, source)
-        self._edited(path, value, source)
-        kept = [name for name in inherited if name not in removed]
-        return tuple(dict.fromkeys([*kept, *value.get("add", ())]))
 
     def _selection(self, inherited: Selection, value: Any, path: str, source: PolicyFile) -> Selection:
         """Return what ``all``, ``none``, a list, all except some, or an edit makes of the inherited choice."""
@@ -169,8 +158,14 @@ class _Draft:
     def _modules(self, lines: dict[str, Any], source: PolicyFile) -> None:
         """Lay the lines of `imports` over those that are inherited."""
         inherited = [*self.imports]
-        for word in WORDS:
-            self._leave_out(word, lines, source)
+        for word in WORDS:  # what a word takes exception to loses the line of its own that is inherited
+            entry = lines.get(word)
+            left_out = [*entry.get("except", ()), *entry.get("remove", ())] if isinstance(entry, dict) else []
+            below = tuple(f"{name}." for name in left_out)
+            for known in inherited if left_out else ():
+                if known in self.imports and known not in lines and f"{known}.".startswith(below):
+                    del self.imports[known]
+                    self.origins[f"imports.{known}"] = source.rule(f"imports.{word}")
         for module, entry in lines.items():
             self._module(module, entry, source)
         for module, entry in lines.items():  # after the line of its package, wherever that is written
@@ -196,15 +191,6 @@ class _Draft:
                 self._note(source.mistake(f"{path}.remove", text))
             inherited = NOTHING if "add" in entry else ALL
         self.imports[module] = self._selection(inherited or ALL, entry, path, source)
-
-    def _leave_out(self, word: str, lines: dict[str, Any], source: PolicyFile) -> None:
-        """What a word like `stdlib` takes exception to loses the line of its own that is inherited."""
-        entry = lines.get(word)
-        left_out = [*entry.get("except", ()), *entry.get("remove", ())] if isinstance(entry, dict) else []
-        for known in [*self.imports] if left_out else ():
-            if known not in lines and any(known == name or known.startswith(f"{name}.") for name in left_out):
-                del self.imports[known]
-                self.origins[f"imports.{known}"] = source.rule(f"imports.{word}")
 
     def _opened(self, value: Any, source: PolicyFile) -> None:
         """Lay `danger_allow_modules`, as files of before 0.10 spell lines of `imports`."""
