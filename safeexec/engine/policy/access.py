@@ -49,10 +49,11 @@ class Access(NamedTuple):
     tag: Tag = ""
 
 
-class _Grant(NamedTuple):
-    """The line that covers a module. `own`: it is the module's own; `passage`: of a module below it."""
+class _Ruling(NamedTuple):
+    """What decides about a module: the answer and the line. `own`: it is the module's own; `passage`: of one below."""
 
-    entry: ImportPlan
+    access: Access
+    entry: ImportPlan = ImportPlan()
     own: bool = False
     passage: bool = False
 
@@ -98,25 +99,34 @@ def module_of(name: str) -> tuple[str, str, tuple[str, ...]]:
 
 def module_access(module: str, plan: LanguagePlan) -> Access:
     """Return whether guest code may import this module (a dotted name), and why not."""
+    return _line(module, plan).access
+
+
+def is_passage(module: str, plan: LanguagePlan) -> bool:
+    """Tell whether a module is open only as the way down to one below it."""
+    return _line(module, plan).passage
+
+
+def _line(module: str, plan: LanguagePlan) -> _Ruling:
     if plan.mode == "python" or module == "__future__":
-        return Access(True)
+        return _Ruling(Access(True))
     module = refusals.canonical(module)
     for name in parents(module):
         entry = plan.imports.get(name)
         if entry is not None and name not in WORDS:
             if len(name) < len(refusals.row_of(module)):
-                return _by_word(module, plan)  # a row is about a module below the one that the line names
+                return _Ruling(_by_word(module, plan))  # a row is about a module below the one that the line names
             part = module[len(name) + 1 :]
             if not part or _covers(entry, part):
-                return Access(True, rule=entry.rule)
+                return _Ruling(Access(True, rule=entry.rule), entry, own=not part)
             reason = _ONLY_NAMES if entry.names is not None else _BY_POLICY
-            return Access(False, reason, plan.rules.get(f"imports.{module}") or entry.rule)
+            return _Ruling(Access(False, reason, plan.rules.get(f"imports.{module}") or entry.rule))
     if (below := _below(module, plan)) is not None:
-        return Access(True, rule=plan.imports[below].rule)
+        return _Ruling(Access(True, rule=plan.imports[below].rule), passage=not _by_word(module, plan).allowed)
     for name in parents(module):
         if rule := plan.rules.get(f"imports.{name}"):
-            return Access(False, _NONE, rule)
-    return _by_word(module, plan)
+            return _Ruling(Access(False, _NONE, rule))
+    return _Ruling(_by_word(module, plan))
 
 
 def _by_word(module: str, plan: LanguagePlan) -> Access:
@@ -154,26 +164,11 @@ def _below(module: str, plan: LanguagePlan) -> str | None:
     return next((name for name in plan.imports if name.startswith(prefix)), None)
 
 
-def _grant(module: str, plan: LanguagePlan) -> _Grant:
-    """Return the line that opens a module which `module_access` allows."""
-    for name in parents(module):
-        if (entry := plan.imports.get(name)) is not None and name not in WORDS:
-            return _Grant(entry, own=name == module)
-    if (by_word := _by_word(module, plan)).allowed:
-        return _Grant(ImportPlan(rule=by_word.rule))
-    below = _below(module, plan)
-    return _Grant(plan.imports[below] if below else ImportPlan(), passage=True)
-
-
-def is_passage(module: str, plan: LanguagePlan) -> bool:
-    """Tell whether a module is open only as the way down to one below it."""
-    return module_access(module, plan).allowed and _grant(module, plan).passage
-
-
 def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
     """Return whether guest code may write this name of this module, a submodule's too, and why not."""
     module = refusals.canonical(module)
-    whole = module_access(module, plan)
+    grant = _line(module, plan)
+    whole = grant.access
     if not whole.allowed or plan.mode == "python" or module == "__future__":
         return whole
     dotted = f"{module}.{name}"
@@ -186,7 +181,6 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
         taken_away = not _is_left(module, name, plan) if entry is None else name in entry.refused
         if taken_away or (entry is not None and name not in (entry.names or (name,))):
             return Access(False, _BY_POLICY, rule)
-    grant = _grant(module, plan)
     if grant.passage:
         return Access(False, _NOT_LISTED, whole.rule)
     if word := next(
