@@ -105,24 +105,6 @@ def test_no_hint_recommends_what_it_replaces() -> None:
             assert "pip install" not in hint
 
 
-SYNTAX = [
-    ("def f():\nreturn 1", "Indent the body of `def f():`"),
-    ("x = [1, 2\nprint(x)", "line 1"),
-    ("```python\nx = 1\n```", "fence"),
-    ("Here is the code:\nx = 1", "comments"),
-    ("class = 3", "keyword"),
-    ("f = lambda x: return x", "lambda"),
-]
-
-
-@pytest.mark.parametrize(("source", "words"), SYNTAX)
-def test_syntax_hint(source: str, words: str) -> None:
-    with pytest.raises(SyntaxError) as caught:
-        compile(source, "<step 1>", "exec")
-    hint = syntax_hint(caught.value, source)
-    assert words in (hint or ""), hint
-
-
 @pytest.mark.parametrize("text", ["a && b", "x++", "// no", "let us", "fn(x) => y", "print x"])
 def test_text_in_strings_is_not_taken_for_code(text: str) -> None:
     source = f"x = ['{text}' 3]"
