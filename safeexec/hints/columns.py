@@ -74,7 +74,7 @@ def is_applied_to_columns(failure: Failure, name: str) -> bool:
 def _frames(failure: Failure) -> list[Any]:
     """Return the DataFrames and Series among the local variables of the library, outermost first."""
     found: dict[int, Any] = {}
-    for variables in failure.library_locals():
+    for variables in (dict(frame.f_locals) for frame in failure.libraries[:40]):
         owner = variables.get("self", MISSING)
         grouped = library_kind(owner) == "pandas.GroupBy" or class_name(type(owner)) in _INDEXERS
         for value in [*variables.values(), *([attribute_of(owner, "obj")] if grouped else [])]:

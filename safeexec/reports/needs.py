@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -68,7 +67,11 @@ def needs(policy: PolicyData, source: str) -> Needs:
     useless: dict[Key, Need] = {}
     while True:
         # What is granted may bring to light what stood behind it: an `async def` is a function, and async.
-        changes, never = _grant(policy, refused)
+        changes: dict[str, Any] = {}
+        never = {}
+        for key, need in refused.items():
+            if reason := _grant_one(policy, need.answer, changes):
+                never[key] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
         granted = replaced(policy, dict(changes)) if changes else policy
         left = {_key(need): need for need in program.needs(Judge(granted)) if not need.answer.allowed}
         added = {key: _answered(judge, need) for key, need in left.items() if key not in refused and key not in useless}
@@ -177,16 +180,6 @@ def _no_python(error: BaseException) -> PolicyError:
         return PolicyError("the program is nested too deeply to be read")
     line = getattr(error, "lineno", None)
     return PolicyError(f"the program is not valid Python{f', line {line}' if line else ''}: {error}")
-
-
-def _grant(policy: PolicyData, refused: Mapping[Key, Need]) -> tuple[dict[str, Any], dict[Key, Need]]:
-    """Return the settings that allow what is refused, and what no setting can allow."""
-    changes: dict[str, Any] = {}
-    impossible = {}
-    for key, need in refused.items():
-        if reason := _grant_one(policy, need.answer, changes):
-            impossible[key] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
-    return changes, impossible
 
 
 def _grant_one(policy: PolicyData, answer: Answer, changes: dict[str, Any]) -> str:

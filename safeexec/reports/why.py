@@ -27,7 +27,7 @@ from safeexec.engine.policy.kernel import child_confinement, rules
 from safeexec.engine.policy.names import CONSTRUCTS, FORMAT, REFUSED_ATTRIBUTES
 from safeexec.engine.policy.plans import language_plan
 from safeexec.engine.policy.requirements import coming
-from safeexec.engine.policy.settings import Attributes, Determinism, Filesystem, LanguageLayer, Limits, Selection, Tools
+from safeexec.engine.policy.settings import Determinism, PolicyData, Selection
 from safeexec.engine.syscalls import refuse
 from safeexec.engine.syscalls.numbers import numbers
 from safeexec.engine.syscalls.table import group_of, rules_for
@@ -41,19 +41,13 @@ from safeexec.untrusted.source_text import costly_name
 
 if TYPE_CHECKING:
     from safeexec.engine.child.step.program import Diagnostic
-    from safeexec.engine.policy.settings import PolicyData
 
 Kind = Literal["module", "attribute", "builtin", "construct", "system call", "setting", "tool", "name"]
 
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*|\.\*)*\Z")
 _PROBE = "probe"
-_SECTIONS: dict[str, type[msgspec.Struct]] = {
-    "language": LanguageLayer,
-    "attributes": Attributes,
-    "limits": Limits,
-    "filesystem": Filesystem,
-    "determinism": Determinism,
-    "tools": Tools,
+_SECTIONS: dict[str, type[msgspec.Struct]] = {"determinism": Determinism} | {
+    one.name: one.type for one in msgspec.structs.fields(PolicyData) if isinstance(one.default, msgspec.Struct)
 }
 _LISTED = ("imports.", "language.constructs.", "tools.", "hints.", "attributes.refuse.")
 """Where a policy has names for keys, as `check` and `diff` write them."""

@@ -54,7 +54,9 @@ _MEANT = {
 def _spelt(value: Any) -> Any:
     """Return a value as a policy file spells it."""
     if isinstance(value, Selection):
-        return _written(value)
+        if value.names is not None:  # `none` would take a module away; an empty list leaves it with no names
+            return [name for name in value.names if name not in value.refused]
+        return {"except": list(value.refused)} if value.refused else "all"
     if isinstance(value, msgspec.Struct):
         return {key: _spelt(item) for key, item in msgspec.structs.asdict(value).items()}
     if isinstance(value, Mapping):
@@ -65,14 +67,6 @@ def _spelt(value: Any) -> Any:
 def document(policy: PolicyData) -> dict[str, Any]:
     """Return the content of a policy file without `extends` that says all that `policy` says."""
     return {setting: _spelt(getattr(policy, setting)) for setting in SETTINGS}
-
-
-def _written(chosen: Selection) -> Any:
-    """Return a selection in the words of a policy file."""
-    if chosen.names is not None:
-        # `none` would take a module away; an empty list leaves it with no names.
-        return [name for name in chosen.names if name not in chosen.refused]
-    return {"except": list(chosen.refused)} if chosen.refused else "all"
 
 
 def beyond(old: Any, new: Any) -> Any:

@@ -147,7 +147,10 @@ class _Draft:
             self._forget(path)
             chosen = Selection(refused=tuple(dict.fromkeys(value["except"])))
         add, remove = value.get("add", ()), value.get("remove", ())
-        self._edited(path, value, source)
+        for verb in ("add", "remove", "except"):
+            self.origins |= {
+                f"{path}.{name}": source.rule(f"{path}.{verb}[{at}]") for at, name in enumerate(value.get(verb, ()))
+            }
         if chosen.names is None:
             refused = [name for name in chosen.refused if name not in add]
             return Selection(refused=tuple(dict.fromkeys([*refused, *remove])))
@@ -245,11 +248,6 @@ class _Draft:
     def is_unknown(self, path: str) -> bool:
         """Return whether a setting, or what it stands in, is one that could not be read."""
         return any(path == known or path.startswith((f"{known}.", f"{known}[")) for known in self.unknown)
-
-    def _edited(self, path: str, value: dict[str, Any], source: PolicyFile) -> None:
-        for verb in ("add", "remove", "except"):
-            for index, name in enumerate(value.get(verb, ())):
-                self.origins[f"{path}.{name}"] = source.rule(f"{path}.{verb}[{index}]")
 
     def _forget(self, path: str) -> None:
         """Forget the lines of earlier edits, which explain nothing any more: a plain value stands for itself."""
