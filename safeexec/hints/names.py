@@ -47,10 +47,10 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 def _name_at_hand(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     """Answer for a name that policy, host or program know, as it is or under another spelling."""
     name, rest, line, plan = match[1], failure.rest_of_line, failure.line, failure.plan
-    word, visible = re.escape(name), failure.visible_names()
+    word, visible, member = re.escape(name), failure.visible_names(), re.match(r"\.(\w+)", rest)
     yield plan.hints.get(name)
-    if rest.startswith(".") and (tool := re.match(r"\.(\w+)", rest)) and tool[1] in plan.tools:
-        yield f"Tools are called by their plain name: `{tool[1]}(...)`."
+    if member and member[1] in plan.tools:
+        yield f"Tools are called by their plain name: `{member[1]}(...)`."
     if name in failure.lost_names:
         yield f"`{name}` was lost when the session was restored: assign it again before you use it."
     if name.startswith("__"):  # if __nam__ == '__main__':
