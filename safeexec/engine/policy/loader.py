@@ -86,17 +86,13 @@ def read(text: str, *, file: str, path: str = "") -> PolicyFile:
     found = read_yaml(text, "a policy")
     mistakes = [Mistake(file, *problem) for problem in found.problems]
     if not found.readable:
-        return _nothing(file, path, mistakes)
+        return PolicyFile(file, path, {}, {}, mistakes, dropped=[*_fields(Document)])
     return checked(PolicyFile(file, path, found.content, found.marks, mistakes))
 
 
 def unreadable(file: str, path: str, text: str, mark: Mark = START) -> PolicyFile:
     """Return a file that cannot be read, as the one mistake that it is."""
-    return _nothing(file, path, [Mistake(file, mark, "", text)])
-
-
-def _nothing(file: str, path: str, mistakes: list[Mistake]) -> PolicyFile:
-    return PolicyFile(file, path, {}, {}, mistakes, dropped=[*_fields(Document)])
+    return PolicyFile(file, path, {}, {}, [Mistake(file, mark, "", text)], dropped=[*_fields(Document)])
 
 
 def checked(source: PolicyFile, shape: type[msgspec.Struct] = Document) -> PolicyFile:

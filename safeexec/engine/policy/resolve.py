@@ -38,7 +38,8 @@ def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P |
             draft.settings["language"]["constructs"] = ALL
             draft.settings |= {"builtins": (), "attributes": asdict(Attributes())}
     files = tuple(source.path or source.file for source in reversed(chain))
-    policy = draft.policy(name, files + (start.files if start else ()), make)
+    files += start.files if start else ()
+    policy = msgspec.convert({**draft.settings, "name": name, "origins": draft.origins, "files": files}, make)
     told = {(one.file, one.path) for one in mistakes}  # what does not exist at all is not inherited either
     mistakes += [one for one in draft.mistakes if (one.file, one.path) not in told]
     wall, most = policy.limits.wall_seconds, policy.limits.max_wall_seconds
@@ -91,10 +92,6 @@ class _Draft:
         self.imports: dict[str, Selection] = self.settings["imports"]
         self.origins: dict[str, str] = dict(start.origins)
         self.mistakes: list[Mistake] = []
-
-    def policy(self, name: str, files: tuple[str, ...], make: type[P]) -> P:
-        """Return the frozen result."""
-        return msgspec.convert({**self.settings, "name": name, "origins": self.origins, "files": files}, make)
 
     def apply(self, source: PolicyFile) -> None:
         """Lay one file over what its parents say."""
