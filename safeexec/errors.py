@@ -49,7 +49,7 @@ class PolicyError(SandboxError, ValueError):
     """A policy cannot be found, read or obeyed. The message names file, line and dotted path where there are any."""
 
     mistakes: tuple[Any, ...] = ()
-    """All that is wrong with a policy file, one by one; `policy.mistakes` has their shape."""
+    """All that is wrong with a policy file, one by one; `policy.loader` has their shape."""
     draft: Any = None
     """The policy without what is wrong."""
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from safeexec.common.identity import class_name
 from safeexec.common.matching import did_you_mean, nearest, quoted
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING, attribute_of, library_class, library_kind
-from safeexec.hints.rules import HintRules
+from safeexec.hints.rules import HintRule
 
-RULES = HintRules()
 APPLIED = (
     "`apply` gives the function one column after the other: for rows use `df.apply(function, axis=1)`, or compute with"
     " whole columns, `df['a'] + df['b']`."
@@ -74,7 +74,7 @@ def is_applied_to_columns(failure: Failure, name: str) -> bool:
 def _frames(failure: Failure) -> list[Any]:
     """Return the DataFrames and Series among the local variables of the library, outermost first."""
     found: dict[int, Any] = {}
-    for variables in failure.library_locals():
+    for variables in (dict(frame.f_locals) for frame in failure.libraries[:40]):
         owner = variables.get("self", MISSING)
         grouped = library_kind(owner) == "pandas.GroupBy" or class_name(type(owner)) in _INDEXERS
         for value in [*variables.values(), *([attribute_of(owner, "obj")] if grouped else [])]:
@@ -119,87 +119,80 @@ def _all_columns(failure: Failure) -> list[str]:
     return list(dict.fromkeys(column for frame in _frames(failure) for column in columns_of(frame)))
 
 
-@RULES.when("KeyError")  # pd.read_csv('report.csv')['amount'], with a title above the header
-def _below_a_title(failure: Failure, match: re.Match[str]) -> str | None:
-    frame, wanted = _first(failure, "pandas.DataFrame"), _wanted(failure)
+def _in_table(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
+    """Answer for a header below a title, a function that gets columns, and a label of a Series."""
+    frame, wanted, key = _first(failure, "pandas.DataFrame"), _wanted(failure), failure.argument
     columns = columns_of(frame)
-    if not wanted or wanted[0] in columns or not ((columns and frame.index.nlevels > 1) or "Unnamed: 1" in columns):
-        return None
-    for number, row in enumerate(frame.iloc[:20].values.tolist(), 1):
-        if any(type(cell) is str and cell.strip() == wanted[0] for cell in row):
-            return f"{wanted[0]!r} stands in row {number}, so the header is below a title: read the file anew, with `header={number}`."
-    return None
+    if wanted and wanted[0] not in columns and ((columns and frame.index.nlevels > 1) or "Unnamed: 1" in columns):
+        for number, row in enumerate(frame.iloc[:20].values.tolist(), 1):
+            if any(type(cell) is str and cell.strip() == wanted[0] for cell in row):
+                yield f"{wanted[0]!r} stands in row {number}, so the header is below a title: read the file anew, with `header={number}`."
+    if wanted and is_applied_to_columns(failure, wanted[0]):
+        yield APPLIED
+    series = _first(failure, "pandas.Series")
+    if series is not MISSING and type(series) is library_class("Series"):
+        if type(key) is int:
+            yield f"The index has no label {key}: by position use `.iloc[{key}]`."
+        labels = [label for label in series.index[:_MOST_LABELS] if type(label) is str]
+        if wanted and labels:
+            shown = nearest(wanted[0], labels, 2) or labels
+            yield f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, shown), 10)}."
+        if wanted:
+            yield "A Series has one column of values: by position use `.iloc[0]`."
 
 
-@RULES.when("KeyError")  # df.apply(lambda row: row['n'] + 1)
-def _applied(failure: Failure, match: re.Match[str]) -> str | None:
-    wanted = _wanted(failure)
-    return APPLIED if wanted and is_applied_to_columns(failure, wanted[0]) else None
-
-
-@RULES.when("KeyError")  # s = pd.Series([1, 2], index=['a', 'b']); s['c']
-def _label_of_series(failure: Failure, match: re.Match[str]) -> str | None:
-    series, key, wanted = _first(failure, "pandas.Series"), failure.argument, _wanted(failure)
-    if series is MISSING or type(series) is not library_class("Series"):
-        return None
-    if type(key) is int:
-        return f"The index has no label {key}: by position use `.iloc[{key}]`."
-    labels = [label for label in series.index[:_MOST_LABELS] if type(label) is str]
-    if not wanted or not labels:
-        return "A Series has one column of values: by position use `.iloc[0]`." if wanted else None
-    shown = nearest(wanted[0], labels, 2) or labels
-    return f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, shown), 10)}."
-
-
-@RULES.when("KeyError")  # df['region', 'n']; df.drop('Amount'); df.loc['Amount']; df.loc[7]; df['Amuont']
-def _in_frame(failure: Failure, match: re.Match[str]) -> str | None:
+def _in_frame(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     """Name the column or the row that was meant, or the way to ask for it."""
     key, wanted, columns, text = failure.argument, _wanted(failure), _all_columns(failure), _text(failure)
     there = next((name for name in wanted if name in columns), "")
     if type(key) is tuple and len(wanted) > 1 and set(wanted) <= set(columns):
-        return f"Give the columns as a list, with two pairs of brackets: `{text}[[{', '.join(map(repr, wanted))}]]`."
+        yield f"Give the columns as a list, with two pairs of brackets: `{text}[[{', '.join(map(repr, wanted))}]]`."
     if there and failure.called == "drop" and "axis" in failure.message:
-        return f"`drop` removes rows unless told otherwise: use `{text}.drop(columns={there!r})`."
+        yield f"`drop` removes rows unless told otherwise: use `{text}.drop(columns={there!r})`."
     labels = re.search(r"\.(loc|at)\s*\[", failure.segment) is not None
     if labels and there and there == wanted[0]:
-        return f"{there!r} is a column, not a row label: use `{text}[{there!r}]` or `{text}.loc[:, {there!r}]`."
+        yield f"{there!r} is a column, not a row label: use `{text}[{there!r}]` or `{text}.loc[:, {there!r}]`."
     frame = _first(failure, "pandas.DataFrame")
     if frame is MISSING:
-        return None
+        return
     if type(key) in (int, float):
         if labels:
-            return f"There is no row with the label {key}: `.loc` takes labels of the index; rows by position are `{text}.iloc[i]`, and `len({text})` is their number."
-        return f"Rows by position are `{text}.iloc[{key}]`; the columns are {quoted(map(repr, columns), 12)}."
+            yield f"There is no row with the label {key}: `.loc` takes labels of the index; rows by position are `{text}.iloc[i]`, and `len({text})` is their number."
+        yield f"Rows by position are `{text}.iloc[{key}]`; the columns are {quoted(map(repr, columns), 12)}."
     levels = frame.index.names if type(frame) is library_class("DataFrame") else ()
-    if name := next((name for name in wanted if name in [level for level in levels if type(level) is str]), ""):
-        return f"{name!r} is the index, not a column: use `{text}.reset_index()` first, or `{text}.index`."
-    missing = next((name for name in wanted if name not in columns), None)
-    if missing is None:
-        return None
-    if labels and not _behind_comma(failure, missing) and not nearest(missing, columns):
-        return f"There is no row with the label {missing!r}: `.loc` takes labels of the index; select rows by a condition, `{text}[{text}[column] == {missing!r}]`."
-    return column_hint(missing, columns, text)
+    for name in wanted:
+        if name in [level for level in levels if type(level) is str]:
+            yield f"{name!r} is the index, not a column: use `{text}.reset_index()` first, or `{text}.index`."
+    for missing in [name for name in wanted if name not in columns][:1]:
+        if labels and not _behind_comma(failure, missing) and not nearest(missing, columns):
+            yield f"There is no row with the label {missing!r}: `.loc` takes labels of the index; select rows by a condition, `{text}[{text}[column] == {missing!r}]`."
+        yield column_hint(missing, columns, text)
 
 
 def _behind_comma(failure: Failure, name: str) -> bool:
-    """Tell whether the name stands behind the comma of ``.loc[rows, name]``?"""
+    """Tell whether the name stands behind the comma of ``.loc[rows, name]``."""
     match failure.expression:
         case ast.Subscript(slice=ast.Tuple(elts=[_, second])):
             return any(isinstance(part, ast.Constant) and part.value == name for part in ast.walk(second))
     return False
 
 
-@RULES.when("UndefinedVariableError", "name '(.*)' is not defined")  # df.query('Amonut > 1')
-def _in_query(failure: Failure, match: re.Match[str]) -> str | None:
-    return did_you_mean(nearest(match[1], _all_columns(failure), 2))
+def _in_query(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
+    yield did_you_mean(nearest(match[1], _all_columns(failure), 2))
 
 
-@RULES.when("ValueError", r"invalid literal for int\(\)|could not convert string to float")  # df.corr()
-def _texts_in_table(failure: Failure, match: re.Match[str]) -> str | None:
-    if not any(frame.f_globals.get("__name__", "").startswith("pandas.") for frame in failure.libraries[:3]):
-        return None
-    if failure.entered() in _OF_NUMBERS:
-        return "Some columns are text: use `numeric_only=True`, or choose the numeric columns with `df.select_dtypes('number')`."
-    if re.search(_DECIMAL_COMMA, failure.message):
-        return "The numbers have a decimal comma: read the file with `decimal=','` (and `thousands='.'`), or use `column.str.replace('.', '').str.replace(',', '.').astype(float)`."
-    return "Some values are no numbers: use `pd.to_numeric(column, errors='coerce')`, which makes NaN of them."
+def _texts_in_table(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    if any(frame.f_globals.get("__name__", "").startswith("pandas.") for frame in failure.libraries[:3]):
+        if failure.libraries[0].f_code.co_name in _OF_NUMBERS:  # df.corr()
+            yield "Some columns are text: use `numeric_only=True`, or choose the numeric columns with `df.select_dtypes('number')`."
+        if re.search(_DECIMAL_COMMA, failure.message):
+            yield "The numbers have a decimal comma: read the file with `decimal=','` (and `thousands='.'`), or use `column.str.replace('.', '').str.replace(',', '.').astype(float)`."
+        yield "Some values are no numbers: use `pd.to_numeric(column, errors='coerce')`, which makes NaN of them."
+
+
+RULES = (
+    HintRule("KeyError", "", _in_table),
+    HintRule("KeyError", "", _in_frame),
+    HintRule("UndefinedVariableError", "name '(.*)' is not defined", _in_query),
+    HintRule("ValueError", r"invalid literal for int\(\)|could not convert string to float", _texts_in_table),
+)

@@ -9,14 +9,14 @@ import ast
 import io
 import re
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from safeexec.hints.columns import column_hint
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import MISSING
-from safeexec.hints.rules import HintRules
+from safeexec.hints.rules import HintRule
 
-RULES = HintRules()
 _READ = 1 << 16
 """Bytes of a file that are looked at."""
 _LINES = 200
@@ -129,21 +129,16 @@ def _decodes(data: bytes, encoding: str) -> bool:
     return True
 
 
-@RULES.when("UnicodeDecodeError")  # 'one, two'.encode('utf-16').decode()
-def _not_utf8(failure: Failure, match: re.Match[str]) -> str | None:
+def _not_utf8(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     name, data = _start(failure)
-    if not data:
-        return None
-    if kind := kind_of(data, name, failure.called):
-        return kind
+    yield kind_of(data, name, failure.called)
     if encoding := encoding_of(data):
-        return f"The text is {encoding.upper()}: pass `encoding={encoding!r}`."
+        yield f"The text is {encoding.upper()}: pass `encoding={encoding!r}`."
     error: Any = failure.exc
-    if type(error) is UnicodeDecodeError and error.reason == "unexpected end of data":
-        before = error.object[: error.start]
-        if not before.isascii():
-            return "The bytes end in the middle of a character: decode all of them, or leave the rest out with `errors='ignore'`."
-    return _eight_bits(data)
+    cut = data and type(error) is UnicodeDecodeError and error.reason == "unexpected end of data"
+    if cut and not error.object[: error.start].isascii():
+        yield "The bytes end in the middle of a character: decode all of them, or leave the rest out with `errors='ignore'`."
+    yield _eight_bits(data)
 
 
 def _eight_bits(data: bytes) -> str | None:
@@ -160,30 +155,20 @@ def _eight_bits(data: bytes) -> str | None:
     return f"It is not UTF-8, most likely a text of Western Europe: pass `encoding={best!r}`, and look at the letters with accents."
 
 
-@RULES.when("JSONDecodeError ValueError", "Unexpected UTF-8 BOM")  # json.loads('\ufeff{}')
-def _byte_order_mark(failure: Failure, match: re.Match[str]) -> str | None:
-    return "The text begins with a byte order mark: open the file with `encoding='utf-8-sig'`, or drop it with `text.lstrip('\\ufeff')`."
-
-
-@RULES.when("ValueError", "Excel file format cannot be determined")  # pd.read_excel('sales_2024.csv')
-@RULES.when("BadZipFile BadGzipFile")  # zipfile.ZipFile('sales_2024.csv')
-def _is_text(failure: Failure, match: re.Match[str]) -> str | None:
+def _is_text(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     name = _named(failure)
     data = _head(name) if name else b""
-    if not data:
-        return None
-    if kind := kind_of(data, repr(name), failure.called):
-        return kind
+    yield kind_of(data, repr(name), failure.called)
     encoding = encoding_of(data) or ("utf-8" if _decodes(data, "utf-8") else "")
-    if not encoding:
-        return None
+    if not data or not encoding:
+        return
     start = data.decode(encoding, "ignore").lstrip("\ufeff \r\n\t")[:500].lower()
     said = "" if encoding == "utf-8" else f", encoding={encoding!r}"
     if "<table" in start or start.startswith(("<html", "<!doctype")):
-        return f"The file is HTML, whatever its name says: read its tables with `pd.read_html({name!r})`."
+        yield f"The file is HTML, whatever its name says: read its tables with `pd.read_html({name!r})`."
     table = table_of(data.decode(encoding, "ignore"))
     separator = f", sep={table[0]!r}" if table and table[0] != "," else ""
-    return f"The file is a plain text, whatever its name says: read it with `pd.read_csv({name!r}{separator}{said})`."
+    yield f"The file is a plain text, whatever its name says: read it with `pd.read_csv({name!r}{separator}{said})`."
 
 
 # tables of text
@@ -242,14 +227,13 @@ def _said(failure: Failure, *names: str) -> Any:
     return MISSING
 
 
-@RULES.when("ParserError")  # pd.read_csv(io.StringIO('Report\nMay\na,b,c\n1,2,3\n4,5,6'))
-def _lines_above(failure: Failure, match: re.Match[str]) -> str | None:
-    name = _named(failure)
-    if name and (kind := kind_of(_head(name), repr(name), failure.called)):
-        return kind
+def _lines_above(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
+    """Answer for a table below other lines: pd.read_csv(io.StringIO('Report\\nMay\\na,b,c\\n1,2,3\\n4,5,6'))"""
+    if name := _named(failure):
+        yield kind_of(_head(name), repr(name), failure.called)
     table = table_of(_text_read(failure))
     if table is None or any(_said(failure, given) is not MISSING for given in ("names", "header", "skiprows")):
-        return None
+        return
     separator, above, fields = table
     given = _said(failure, "sep", "delimiter")
     if given is MISSING:
@@ -257,21 +241,27 @@ def _lines_above(failure: Failure, match: re.Match[str]) -> str | None:
     parts = [] if separator == given else [f"sep={separator!r}"]
     if above:
         parts.append(f"skiprows={above}")
-    if not parts:
-        return None
-    where = f"begins in line {above + 1}, below a heading" if above else f"is separated by {separator!r}"
-    return f"The table {where}, and has {fields} columns: pass `{', '.join(parts)}`."
+    if parts:
+        where = f"begins in line {above + 1}, below a heading" if above else f"is separated by {separator!r}"
+        yield f"The table {where}, and has {fields} columns: pass `{', '.join(parts)}`."
 
 
-@RULES.when(
-    "ValueError",
-    r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'",
-)  # pd.read_csv(io.StringIO('day,sales\n1,2'), usecols=['day', 'sale'])
-def _not_in_header(failure: Failure, match: re.Match[str]) -> str | None:
+def _not_in_header(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     """Name the column of a file that was meant, by its first line."""
     wanted = match[2].split(", ") if match[2] else re.findall(r"'([^']*)'", match[1])
     separator = _said(failure, "sep", "delimiter")
     header = _text_read(failure).partition("\n")[0].strip()
     columns = header.split(separator if type(separator) is str and separator else ",")
     missing = [name for name in wanted if name not in columns]
-    return column_hint(missing[0], columns) if missing and header else None
+    if missing and header:
+        yield column_hint(missing[0], columns)
+
+
+_NO_COLUMNS = r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'"
+RULES = (
+    HintRule("UnicodeDecodeError", "", _not_utf8),
+    HintRule("ValueError", "Excel file format cannot be determined", _is_text),
+    HintRule("BadZipFile BadGzipFile", "", _is_text),
+    HintRule("ParserError", "", _lines_above),
+    HintRule("ValueError", _NO_COLUMNS, _not_in_header),
+)

@@ -69,12 +69,6 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
                 return read_member(kind.__dict__[field], self.exc)
         return None
 
-    def raised_by_guest(self) -> bool:
-        """Tell whether a ``raise`` of guest code raised it, and not Python, a library or an ``assert``."""
-        if self.libraries:
-            return False
-        return self.segment.startswith(("raise ", "raise(")) or (not self.segment and self.place is None)
-
     # what was written
 
     @cached_property
@@ -205,14 +199,6 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
                 if type(owner) in (list, tuple) and type(key) is int and -len(owner) <= key < len(owner):
                     return owner[key]
         return MISSING
-
-    def library_locals(self) -> Iterator[dict[str, Any]]:
-        """Return the local variables of the library frames, outermost first."""
-        return (dict(frame.f_locals) for frame in self.libraries[:40])
-
-    def entered(self) -> str:
-        """Return the name of the first library function that the expression called into."""
-        return self.libraries[0].f_code.co_name if self.libraries else ""
 
 
 def name_of(tree: ast.AST | None) -> str:

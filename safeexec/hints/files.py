@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from safeexec.common.matching import nearest, quoted
 from safeexec.hints.failure import Failure
 from safeexec.hints.limits import NO_PROCESSES
 from safeexec.hints.refusals import hint_for
-from safeexec.hints.rules import HintRules
+from safeexec.hints.rules import HintRule
 
-RULES = HintRules()
 _WRITING = ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_")
+_NO_FILES = "There are no files here: keep the data in variables, or put it into the code as text and read it with `io.StringIO(text)`."
 
 
 def _name(failure: Failure) -> str:
@@ -25,70 +26,50 @@ def _name(failure: Failure) -> str:
     return name if type(name) is str else ""
 
 
-@RULES.when("FileNotFoundError PermissionError OSError")
-def _no_semaphores(failure: Failure, match: re.Match[str]) -> str | None:
+def _no_semaphores(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Advise who met an error inside `multiprocessing`: it makes a semaphore first, or starts the process that forks
     for it (the default since CPython 3.14). Tested with a policy.
     """
     place = failure.exc.__traceback__
     while place is not None:
         if "/multiprocessing/" in place.tb_frame.f_code.co_filename:
-            return NO_PROCESSES
+            yield NO_PROCESSES
         place = place.tb_next
-    return None
 
 
-_NO_FILES = "There are no files here: keep the data in variables, or put it into the code as text and read it with `io.StringIO(text)`."
+def _no_files(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    if failure.plan.workspace == "none" and failure.plan.mode == "restricted" and _name(failure):
+        # What the policy says of `open` is said of every other way to a file.
+        yield failure.plan.hints.get("open", _NO_FILES)
 
 
-@RULES.when(
-    "FileNotFoundError FileExistsError IsADirectoryError NotADirectoryError PermissionError"
-)  # open('data.csv')
-def _no_files(failure: Failure, match: re.Match[str]) -> str | None:
-    without = failure.plan.workspace == "none" and failure.plan.mode == "restricted"
-    # What the policy says of `open` is said of every other way to a file.
-    return failure.plan.hints.get("open", _NO_FILES) if without and _name(failure) else None
-
-
-@RULES.when("PermissionError", r"is refused: the only file here is open\(0\)")
-def _no_open(failure: Failure, match: re.Match[str]) -> str | None:
+def _no_open(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     """Answer where only the standard input of the step opens. Tested with a policy."""
-    return hint_for("builtin", "open", failure.plan)
+    yield hint_for("builtin", "open", failure.plan)
 
 
-@RULES.when("FileNotFoundError")  # pd.read_csv('a,b\n1,2')
-def _text_for_name(failure: Failure, match: re.Match[str]) -> str | None:
+def _not_found(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     name = _name(failure)
-    if "\n" not in name and name[:1] not in ("{", "[", "<"):
-        return None
-    return "It was taken for the name of a file: wrap a text in `io.StringIO(text)` (with `import io`)."
-
-
-@RULES.when("FileNotFoundError")  # open('out/result.csv', 'w')
-def _no_folder(failure: Failure, match: re.Match[str]) -> str | None:
-    folder, slash, plain = _name(failure).rpartition("/")
-    if not slash or not any(mode in failure.segment for mode in _WRITING):
-        return None
-    return f"The workspace has no folder `{folder}`: write to a plain name, `{plain!r}`, or make the folder first."
-
-
-@RULES.when("FileNotFoundError")  # open('sales-2024.csv')
-def _not_found(failure: Failure, match: re.Match[str]) -> str | None:
-    name = _name(failure)
+    if "\n" in name or name[:1] in ("{", "[", "<"):  # pd.read_csv('a,b\n1,2')
+        yield "It was taken for the name of a file: wrap a text in `io.StringIO(text)` (with `import io`)."
+    folder, slash, plain = name.rpartition("/")
+    if slash and any(mode in failure.segment for mode in _WRITING):  # open('out/result.csv', 'w')
+        yield f"The workspace has no folder `{folder}`: write to a plain name, `{plain!r}`, or make the folder first."
     if not name:
-        return None
+        return
     files = failure.workspace_files()
-    if name.startswith("/") and name.rpartition("/")[2] not in {file.rpartition("/")[2] for file in files}:
-        return f"Files have relative names here, of the workspace: nothing is at `{name}`."
+    if name.startswith("/") and plain not in {file.rpartition("/")[2] for file in files}:
+        yield f"Files have relative names here, of the workspace: nothing is at `{name}`."
     if not files:
         where = "There are no files here" if failure.plan.workspace == "none" else "The workspace is empty"
-        return f"{where}: there is no file `{name}`; create it first, or put the data into the code."
+        yield f"{where}: there is no file `{name}`; create it first, or put the data into the code."
     base = name.replace("\\", "/").rpartition("/")[2]
-    if same := [file for file in files if file.rpartition("/")[2] == base]:
-        return f"There is no `{name}`; the workspace has `{same[0]}`: use that name, `{same[0]!r}`."
+    for same in files:
+        if same.rpartition("/")[2] == base:
+            yield f"There is no `{name}`; the workspace has `{same}`: use that name, `{same!r}`."
     if found := _nearest_files(base, files):
-        return f"There is no file `{name}`; did you mean {' or '.join(f'`{file}`' for file in found)}?"
-    return f"There is no file `{name}`; the workspace has {quoted(sorted(files), 10)}."
+        yield f"There is no file `{name}`; did you mean {' or '.join(f'`{file}`' for file in found)}?"
+    yield f"There is no file `{name}`; the workspace has {quoted(sorted(files), 10)}."
 
 
 def _nearest_files(base: str, files: list[str]) -> list[str]:
@@ -103,10 +84,18 @@ def _nearest_files(base: str, files: list[str]) -> list[str]:
     return list(dict.fromkeys(found or [by_name[other] for other in nearest(base, by_name, 2)]))[:2]
 
 
-@RULES.when("PermissionError")  # os.rmdir('/proc/1')
-def _outside(failure: Failure, match: re.Match[str]) -> str | None:
-    if not _name(failure):
-        return None
-    if failure.plan.workspace == "read-only":
-        return "The workspace can only be read here: print the result instead of writing a file."
-    return "Only files of the workspace can be opened: use a relative name, for example `'result.csv'`."
+def _outside(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    if _name(failure) and failure.plan.workspace == "read-only":
+        yield "The workspace can only be read here: print the result instead of writing a file."
+    if _name(failure):
+        yield "Only files of the workspace can be opened: use a relative name, for example `'result.csv'`."
+
+
+_OF_FILES = "FileNotFoundError FileExistsError IsADirectoryError NotADirectoryError PermissionError"
+RULES = (
+    HintRule("FileNotFoundError PermissionError OSError", "", _no_semaphores),
+    HintRule(_OF_FILES, "", _no_files),
+    HintRule("PermissionError", r"is refused: the only file here is open\(0\)", _no_open),
+    HintRule("FileNotFoundError", "", _not_found),
+    HintRule("PermissionError", "", _outside),
+)

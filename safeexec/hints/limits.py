@@ -22,7 +22,7 @@ def limit_hint(
     `wall_seconds` is the deadline the step had; `source_line` is the line it was stopped in, if known.
     """
     if outcome == "timeout":
-        limit = f"the limit of {_seconds(wall_seconds)}" if wall_seconds else "its time limit"
+        limit = f"the limit of {wall_seconds:.3g} s" if wall_seconds else "its time limit"
         return f"The step took longer than {limit}: {_cause(source_line)}"
     if outcome == "cpu":
         limit = f"the limit of {limits.cpu_seconds} s of CPU time" if limits else "its limit of CPU time"
@@ -49,21 +49,18 @@ _FIXED = {
 
 def _cause(source_line: str) -> str:
     line = source_line.strip()
-    if line.startswith("while"):
-        return "make sure that the condition of the `while` loop becomes false, and count the rounds."
-    if re.fullmatch(r"(?:import\b|from\s+\S+\s+import\b)[^;]*;?", line):
-        return "a large library takes long to import: import it in a step of its own with a longer `timeout`, or have the host import it in a template."
-    if "sleep(" in line:
-        return "leave the `sleep` out; there is nothing to wait for."
-    if re.search(r"\bre\.\w+\(|\.(?:match|search|fullmatch|findall|finditer)\(", line):
-        return "a repetition inside a repetition, `(a+)+`, tries every way to split the text: write `a+`, or make the pattern more exact."
-    if re.search(r"\*\*[^=]*\*\*|\*\*\s*\d{5,}|\bfactorial\(", line):
-        return "the number has too many digits: use `pow(a, b, m)` for a remainder, logarithms for its size, or smaller numbers."
-    return "look for a loop that never ends, use less data or a faster method (vectorise, sort once, a dict instead of a search), or split the work over several steps."
+    return next(text for pattern, text in _CAUSES.items() if re.search(pattern, line))
 
 
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.3g} s"
+_CAUSES = {
+    r"^while": "make sure that the condition of the `while` loop becomes false, and count the rounds.",
+    r"^(?:import\b|from\s+\S+\s+import\b)[^;]*;?$": "a large library takes long to import: import it in a step of its own with a longer `timeout`, or have the host import it in a template.",
+    r"sleep\(": "leave the `sleep` out; there is nothing to wait for.",
+    r"\bre\.\w+\(|\.(?:match|search|fullmatch|findall|finditer)\(": "a repetition inside a repetition, `(a+)+`, tries every way to split the text: write `a+`, or make the pattern more exact.",
+    r"\*\*[^=]*\*\*|\*\*\s*\d{5,}|\bfactorial\(": "the number has too many digits: use `pow(a, b, m)` for a remainder, logarithms for its size, or smaller numbers.",
+    "": "look for a loop that never ends, use less data or a faster method (vectorise, sort once, a dict instead of a search), or split the work over several steps.",
+}
+"""Pattern of the line that was running → the usual cause; the first that is found."""
 
 
 def _bytes(count: int) -> str:

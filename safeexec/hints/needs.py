@@ -12,11 +12,10 @@ and an empty need is always met. So a hint never recommends what the policy woul
 
 from __future__ import annotations
 
-import sys
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from safeexec.engine.policy.access import module_access, name_access
+from safeexec.engine.policy.access import is_here, module_access, name_access
+from safeexec.engine.policy.refusals import by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,15 +35,7 @@ TOOL_WORDS: dict[str, tuple[str, ...]] = {
 }
 
 
-_What = TypeVar("_What")
-
-
-def by_name(table: Mapping[str, _What]) -> dict[str, _What]:
-    """Return a table by single names: its keys are one or several names, separated by blanks."""
-    return {name: what for names, what in table.items() for name in names.split()}
-
-
-def dotted(tables: Mapping[str, Mapping[str, _What]]) -> dict[str, _What]:
+def dotted(tables: Mapping[str, Mapping[str, Advice]]) -> dict[str, Advice]:
     """Return the tables of modules as one, by ``module.name``."""
     return {f"{module}.{name}": what for module, table in tables.items() for name, what in by_name(table).items()}
 
@@ -55,7 +46,8 @@ def choose(advice: Advice, plan: LanguagePlan) -> str | None:
         tool = ""
         for part in need.split():
             if part.startswith("tool:"):
-                tool = tool_for(part[5:], plan)
+                words = TOOL_WORDS.get(part[5:], (part[5:],))
+                tool = next((tool for tool in plan.tools if any(word in tool.lower() for word in words)), "")
                 if not tool:
                     break
             elif not _meets(part, plan):
@@ -70,17 +62,6 @@ def importable(module: str, plan: LanguagePlan) -> bool:
     if "import" in plan.refused_constructs:
         return False
     return module_access(module, plan).allowed and (module.partition(".")[0] in plan.imports or is_here(module))
-
-
-def is_here(module: str) -> bool:
-    """Tell whether the package of this module is installed here. A policy's word for many modules does not tell."""
-    top = module.partition(".")[0]
-    if top in sys.modules or top in sys.stdlib_module_names:
-        return True
-    try:
-        return find_spec(top) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def provides(path: str, plan: LanguagePlan) -> bool:
@@ -98,23 +79,12 @@ def provided(module: str, names: Iterable[str], plan: LanguagePlan) -> list[str]
     return [name for name in names if name_access(module, name, plan).allowed]
 
 
-def has_builtin(name: str, plan: LanguagePlan) -> bool:
-    """Tell whether guest code has the builtin `name`."""
-    return plan.mode == "python" or name in plan.builtins
-
-
-def tool_for(purpose: str, plan: LanguagePlan) -> str:
-    """Return the host tool whose name says that it serves `purpose` (a key of `TOOL_WORDS`), or an empty string."""
-    words = TOOL_WORDS.get(purpose, (purpose,))
-    return next((tool for tool in plan.tools if any(word in tool.lower() for word in words)), "")
-
-
 def _meets(need: str, plan: LanguagePlan) -> bool:
     kind, _, name = need.partition(":")
     if kind == "import":
         return provides(name, plan)
     if kind == "builtin":
-        return has_builtin(name, plan)
+        return plan.mode == "python" or name in plan.builtins
     if kind == "workspace":
         return plan.workspace != "none"
     if kind == "writable":

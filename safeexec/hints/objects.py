@@ -152,7 +152,9 @@ def parameters(function: Any) -> list[str]:
         if type(function) is type(numpy.linspace):
             return parameters(getattr(function, "_implementation", None))
         if type(function) is type(dict_of(numpy.random.Generator)["integers"]):
-            signature = _first_line(function.__doc__)
+            # The signature that the documentation begins with: ``normal(loc=0.0, size=None)``.
+            written = re.match(r"\s*\w+(\([^()]*(?:\([^()]*\)[^()]*)*\))", str(function.__doc__))
+            signature = written and written[1]
     found = re.findall(r"(?<![\w=.'\"*])([A-Za-z_]\w*)\s*(?=[=,)])", signature if type(signature) is str else "")
     return [name for name in found if name not in _NOT_NAMES]
 
@@ -168,11 +170,3 @@ def _of_code(function: FunctionType) -> list[str]:
         return parameters(wrapped)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return [name for name in names if name not in ("self", "cls", "_cls")]
-
-
-def _first_line(documentation: Any) -> str | None:
-    """Return the signature that the documentation of a compiled function begins with: ``normal(loc=0.0,
-    size=None)``.
-    """
-    found = re.match(r"\s*\w+(\([^()]*(?:\([^()]*\)[^()]*)*\))", documentation) if type(documentation) is str else None
-    return found[1] if found else None

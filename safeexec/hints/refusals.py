@@ -13,11 +13,10 @@ from collections.abc import Collection, Container, Iterable
 from types import ModuleType
 
 from safeexec.common.matching import TYPING_ERRORS, did_you_mean, nearest, quoted, synonyms
-from safeexec.engine.policy.access import ANY, STDLIB, WORDS, module_access, taken
+from safeexec.engine.policy.access import ANY, STDLIB, WORDS, is_here, module_access, taken
 from safeexec.engine.policy.refusals import of_module, of_name
-from safeexec.hints.needs import Advice, choose, importable, is_here, provided, provides
-from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
-from safeexec.hints.tables.constructs import CONSTRUCTS
+from safeexec.hints.needs import Advice, choose, importable, provided, provides
+from safeexec.hints.tables.attributes import ATTRIBUTES, CONSTRUCTS, MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import NAMES
 from safeexec.hints.tables.libraries import METHODS
 from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
@@ -25,19 +24,9 @@ from safeexec.hints.tables.origins import ORIGINS
 from safeexec.protocol.plan import LanguagePlan
 
 _COMMON = [
-    "math",
-    "statistics",
-    "json",
-    "re",
-    "datetime",
-    "collections",
-    "itertools",
-    "random",
-    "numpy",
-    "pandas",
-    "sklearn",
+    "math", "statistics", "json", "re", "datetime", "collections", "itertools", "random", "numpy", "pandas", "sklearn",
     "matplotlib",
-]
+]  # fmt: skip
 """The modules that programs use most."""
 MOST_LISTED = 400
 """Characters of names that one sentence lists."""
@@ -56,7 +45,8 @@ def hint_for(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str]
         case "module":
             return _module(name, plan)
         case "builtin":
-            return _builtin(name, plan)
+            near = did_you_mean(nearest(name, plan.builtins, 2, worst=TYPING_ERRORS))
+            return choose(NAMES[name], plan) if name in NAMES else near
         case "attribute":
             return _attribute(name, plan, candidates)
         case "construct":
@@ -75,23 +65,19 @@ def _own(kind: str, name: str, plan: LanguagePlan) -> str | None:
 
 def _module(name: str, plan: LanguagePlan) -> str:
     head = name.partition(".")[0]
-    return (
+    row = None if module_access(name, plan).allowed else of_module(name)
+    found = (
         choose(MODULE_ATTRIBUTES.get(name, {}), plan)
         or _of_table(name, plan)
-        or _of_row(name, plan)
+        or (choose(_OF_TAGS.get(row.tag, {}), plan) if row is not None else None)
         or _misspelt_module(name, plan)
         or (_of_package(name, plan) if importable(head, plan) and name != head else None)
-        or (
-            f"{_missing(head)}these modules can be imported: {_available(plan)}{_written(plan)}."
-            if plan.imports and "import" not in plan.refused_constructs
-            else "Nothing can be imported here; use the builtins."
-        )
     )
-
-
-def _of_row(name: str, plan: LanguagePlan) -> str | None:
-    row = None if module_access(name, plan).allowed else of_module(name)
-    return choose(_OF_TAGS.get(row.tag, {}), plan) if row is not None else None
+    if found or not plan.imports or "import" in plan.refused_constructs:
+        return found or "Nothing can be imported here; use the builtins."
+    missing = "The policy does not open it" if is_here(head) else "It is not installed, and nothing can be installed"
+    own = "" if plan.workspace == "none" else "; and files of the workspace, `helper.py` by `import helper`"
+    return f"{missing}; these modules can be imported: {_available(plan)}{own}."
 
 
 def _of_package(name: str, plan: LanguagePlan) -> str:
@@ -108,15 +94,6 @@ def _of_package(name: str, plan: LanguagePlan) -> str:
     )
 
 
-def _missing(top: str) -> str:
-    """Return why a module is out of reach, as far as it is known."""
-    return "The policy does not open it; " if is_here(top) else "It is not installed, and nothing can be installed; "
-
-
-def _written(plan: LanguagePlan) -> str:
-    return "; and files of the workspace, `helper.py` by `import helper`" if plan.workspace != "none" else ""
-
-
 def _of_table(name: str, plan: LanguagePlan) -> str | None:
     """Return the advice for the module, or for the package that it is in unless that can be imported."""
     parent = name
@@ -129,19 +106,13 @@ def _of_table(name: str, plan: LanguagePlan) -> str | None:
 
 def _misspelt_module(name: str, plan: LanguagePlan) -> str | None:
     # A library's name is not the nearest of Python's: `pint` is no `pprint`.
-    near = [one for one in nearest(name, _known(plan), worst=TYPING_ERRORS) if abs(len(one) - len(name)) < 2]
+    known = [module for module in plan.imports if module not in WORDS]
+    if STDLIB in plan.imports or ANY in plan.imports:
+        public = (module for module in sys.stdlib_module_names if module[0] != "_")
+        known += [module for module in public if module_access(module, plan).allowed]
+    near = [one for one in nearest(name, dict.fromkeys(known), worst=TYPING_ERRORS) if abs(len(one) - len(name)) < 2]
     meant = SYNONYMS.get(name) or ALIASES.get(name) or (near[0] if near else "")
     return f"Did you mean `import {meant}`?" if meant and importable(meant, plan) else None
-
-
-def _known(plan: LanguagePlan) -> list[str]:
-    """Return the modules that the policy names, and those of the standard library where it opens all of them."""
-    found = [module for module in plan.imports if module not in WORDS]
-    if STDLIB in plan.imports or ANY in plan.imports:
-        found += [
-            module for module in sys.stdlib_module_names if module[0] != "_" and module_access(module, plan).allowed
-        ]
-    return list(dict.fromkeys(found))
 
 
 def _available(plan: LanguagePlan) -> str:
@@ -161,12 +132,6 @@ def _available(plan: LanguagePlan) -> str:
         )
     first = [name for name in _COMMON if name in tops]
     return quoted([*first, *sorted(tops.difference(first))], 12)
-
-
-def _builtin(name: str, plan: LanguagePlan) -> str | None:
-    if name in NAMES:
-        return choose(NAMES[name], plan)
-    return did_you_mean(nearest(name, plan.builtins, 2, worst=TYPING_ERRORS))
 
 
 def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str | None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import NamedTuple
 
 from safeexec.common.identity import class_name
 from safeexec.hints.failure import Failure
 from safeexec.hints.objects import bases_of, is_of_guest
 
-Finder = Callable[[Failure, "re.Match[str]"], "str | None"]
+Finder = Callable[[Failure, "re.Match[str]"], "Iterable[str | None]"]
+"""Yields what may be said, the most certain first. The first that says something is the hint."""
 
 
 class HintRule(NamedTuple):
@@ -35,48 +37,34 @@ class HintRule(NamedTuple):
 class HintRules:
     """Rules by exception, the first of which that has something to say is asked."""
 
-    def __init__(self, rules: Iterable[HintRule] = ()) -> None:
-        self.rules: list[HintRule] = []
+    def __init__(self, rules: Iterable[HintRule]) -> None:
+        self.rules = tuple(rules)
         self._by_kind: dict[str, list[HintRule]] = {}
-        self._needles: dict[str, tuple[str, ...]] = {}
-        for rule in rules:
-            self.add(rule)
-
-    def add(self, rule: HintRule) -> None:
-        """Keep a rule, behind those that are there."""
-        self.rules.append(rule)
-        for kind in rule.kinds.split():
-            self._by_kind.setdefault(kind, []).append(rule)
-
-    def when(self, kinds: str, pattern: str = "", *, calls: tuple[str, ...] = ()) -> Callable[[Finder], Finder]:
-        """Make a rule of a function."""
-
-        def keep(find: Finder) -> Finder:
-            self.add(HintRule(kinds, pattern, find, calls))
-            return find
-
-        return keep
+        for rule in self.rules:
+            for kind in rule.kinds.split():
+                self._by_kind.setdefault(kind, []).append(rule)
 
     def answer(self, failure: Failure) -> tuple[HintRule, str] | None:
         """Return the rule that speaks and its sentence: one for the exception's class, else for the nearest base."""
         for base in bases_of(failure.kind):
             for rule in () if is_of_guest(base) else self._by_kind.get(class_name(base), ()):
-                if text := self._ask(rule, failure):
+                if text := _ask(rule, failure):
                     return rule, text
         return None
 
-    def _ask(self, rule: HintRule, failure: Failure) -> str | None:
-        if rule.calls and failure.called not in rule.calls:
-            return None
-        wanted = self._needles.get(rule.pattern)
-        if wanted is None:
-            wanted = self._needles[rule.pattern] = needles(rule.pattern)
-        if wanted and not any(needle in failure.message for needle in wanted):
-            return None
-        match = re.search(rule.pattern, failure.message)
-        if match is None:
-            return None
-        return fill(rule.hint, match, failure) if isinstance(rule.hint, str) else rule.hint(failure, match)
+
+def _ask(rule: HintRule, failure: Failure) -> str | None:
+    if rule.calls and failure.called not in rule.calls:
+        return None
+    wanted = needles(rule.pattern)
+    if wanted and not any(needle in failure.message for needle in wanted):
+        return None
+    match = re.search(rule.pattern, failure.message)
+    if match is None:
+        return None
+    if isinstance(rule.hint, str):
+        return fill(rule.hint, match, failure)
+    return next(filter(None, rule.hint(failure, match)), None)
 
 
 def fill(text: str, match: re.Match[str], failure: Failure) -> str:
@@ -144,6 +132,7 @@ _PARTS: dict[str, Callable[[Failure], str]] = {
 called, and the call with its arguments as one list or tuple."""
 
 
+@cache
 def needles(pattern: str) -> tuple[str, ...]:
     """Texts of which one is in every text that `pattern` matches; empty if that cannot be said.
 

@@ -15,7 +15,7 @@ from safeexec.hints.tables import messages
 __all__ = ["RULES", "ErrorPlace", "Failure", "runtime_hint"]
 
 _OF_OBJECTS = (names, attributes, calls, values, columns, keys, files, contents)
-RULES = HintRules(rule for rules in (*(module.RULES.rules for module in _OF_OBJECTS), messages.RULES) for rule in rules)
+RULES = HintRules(rule for module in (*_OF_OBJECTS, messages) for rule in module.RULES)
 """Rules that look at the objects, then those that follow from the message alone."""
 
 
@@ -26,5 +26,9 @@ def runtime_hint(failure: Failure) -> str | None:
     """
     ended = issubclass(failure.kind, SystemExit) or class_name(failure.kind) == "BdbQuit"
     mistaken = ended or "must derive from BaseException" in failure.message
-    found = RULES.answer(failure) if mistaken or not failure.raised_by_guest() else None
+    segment = failure.segment
+    raised = segment.startswith(("raise ", "raise(")) or (not segment and failure.place is None)
+    if raised and not failure.libraries and not mistaken:
+        return None
+    found = RULES.answer(failure)
     return found[1] if found else None

@@ -8,7 +8,7 @@ message; for a plain ``invalid syntax`` the shape of the line.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from contextlib import suppress
 from keyword import kwlist
 
 from safeexec.common.matching import TYPING_ERROR, nearest
@@ -43,8 +43,7 @@ def _surroundings(source: str, lines: list[str], number: int) -> str | None:
         return "Leave out what stands before each line (a prompt, a number, the `+` or `>` of a listing): send the code alone."
     if _PROSE.fullmatch(line):
         return _EXPLANATIONS
-    before = next((text for text in reversed(lines[: number - 1]) if text.strip()), "")
-    if _OF_BRACES.fullmatch(before.strip()):
+    if _OF_BRACES.fullmatch(_line_before(lines, number).strip()):
         return "In Python blocks begin with a colon and are indented, without braces `{ }`; a method is `def name(self):`, a constructor `def __init__(self):`."
     return None
 
@@ -77,32 +76,32 @@ def _without_strings(line: str) -> str:
 
 
 def _by_message(message: str, line: str, lines: list[str], number: int) -> str | None:
-    for words, explain in _EXPLAINED.items():
-        if words in message:
-            return explain(line, lines, number)
+    if "expected an indented block" in message:
+        previous = _line_before(lines, number)
+        if _BLOCK.match(previous):
+            return f"Indent the body of `{previous.strip()[:40]}` by four more blanks; an empty body is `pass`."
+        return "Indent the lines of one block alike, with four blanks per level."
+    if "was never closed" in message:
+        if re.match(r"\s*(if|for|while|else|elif|switch|try|class|def|do)\b.*\{\s*$", line):
+            return "In Python blocks begin with a colon and are indented, without braces `{ }`."
+        return f"Close every bracket: the one opened in line {number} has no partner."
     known = next((rule.hint for rule in MESSAGES if re.search(rule.pattern, message)), None)
     return known or (_invalid(line, lines, number) if "invalid syntax" in message else None)
 
 
-def _indented(line: str, lines: list[str], number: int) -> str:
-    previous = next((text for text in reversed(lines[: number - 1]) if text.strip()), "")
-    if _BLOCK.match(previous):
-        return f"Indent the body of `{previous.strip()[:40]}` by four more blanks; an empty body is `pass`."
-    return "Indent the lines of one block alike, with four blanks per level."
-
-
-def _unclosed(line: str, lines: list[str], number: int) -> str:
-    if re.match(r"\s*(if|for|while|else|elif|switch|try|class|def|do)\b.*\{\s*$", line):
-        return "In Python blocks begin with a colon and are indented, without braces `{ }`."
-    return f"Close every bracket: the one opened in line {number} has no partner."
+def _line_before(lines: list[str], number: int) -> str:
+    """Return the last line before this one that is not empty."""
+    return next((text for text in reversed(lines[: number - 1]) if text.strip()), "")
 
 
 def _invalid(line: str, lines: list[str], number: int) -> str | None:
     """`invalid syntax` says nothing by itself: look at the shape of the line and of the one before."""
     code = _without_strings(line)
     stripped = code.strip()
-    if meant := _misspelt_keyword(code):
-        return meant
+    first = re.match(r"\s*([A-Za-z]{3,9})(?=\s+[\w('\"]|\s*:\s*$)", code)  # retrun x, improt math, esle:
+    if first is not None and first[1] not in _STATEMENTS:
+        for meant in nearest(first[1], _STATEMENTS, worst=TYPING_ERROR):
+            return f"Did you mean `{meant}` instead of `{first[1]}`?"
     if re.match(r"\s*(elif|else)\b", code):
         return "`elif` and `else` stand at the same indentation as their `if`, directly after its body."
     if re.search(r"(?:[-+*/%=<>&|^,.]|\b(?:and|or|not|in|is))\s*$", code):
@@ -115,7 +114,7 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
         return malformed
     if _BLOCK.match(code) and ":" not in stripped and not stripped.startswith(("else if", "match ", "case ")):
         return "Put a colon `:` at the end of the line that opens the block."
-    previous = _without_strings(next((text for text in reversed(lines[: number - 1]) if text.strip()), ""))
+    previous = _without_strings(_line_before(lines, number))
     if any(previous.count(left) > previous.count(right) for left, right in ("()", "[]", "{}")):
         return f"Close the brackets of the line before: `{previous.strip()[:60]}`."
     if re.match(r"^[A-Z][a-z]+ [a-z]+ ", line.strip()) or re.match(
@@ -136,28 +135,15 @@ def _header(code: str) -> str | None:
     """Answer for the first line of a function or class that cannot be read."""
     kind = re.match(r"\s*(?:async\s+)?(def|class)\b", code)
     header = re.match(r"[^:]*\([^()]*\)[^:]*:|[^:(]*:", code)
-    if kind is None or (header and ":" not in code) or (header and _is_code(header[0].strip() + " pass")):
+    if kind is None:
         return None
+    with suppress(SyntaxError, ValueError):
+        if header:
+            compile(header[0].strip() + " pass", "<header>", "exec", dont_inherit=True)
+            return None
     if kind[1] == "class":
         return "A class begins with `class Name:`, or `class Name(Base):` with a base class in closed brackets."
     return "A function begins with `def name(a, b=1):`: plain names with commas between them, in closed brackets, then a colon."
-
-
-def _is_code(text: str) -> bool:
-    try:
-        compile(text, "<header>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return False
-    return True
-
-
-def _misspelt_keyword(code: str) -> str | None:
-    """Name the keyword that a statement was to begin with: ``retrun x``, ``improt math``, ``esle:``."""
-    match = re.match(r"\s*([A-Za-z]{3,9})(?=\s+[\w('\"]|\s*:\s*$)", code)
-    if match is None or match[1] in _STATEMENTS:
-        return None
-    found = nearest(match[1], _STATEMENTS, worst=TYPING_ERROR)
-    return f"Did you mean `{found[0]}` instead of `{match[1]}`?" if found else None
 
 
 _STATEMENTS = (
@@ -165,7 +151,3 @@ _STATEMENTS = (
     "assert", "global", "lambda", "print", "async", "await", "yield", "del", "pass", "break", "continue", "match", "case",
 )  # fmt: skip
 _KEYWORD_ASSIGNED = re.compile(rf"(?:^|,)\s*({'|'.join(kwlist)})\s*=(?!=)")
-
-_Explain = Callable[[str, list[str], int], "str | None"]
-_EXPLAINED: dict[str, _Explain] = {"expected an indented block": _indented, "was never closed": _unclosed}
-"""Words of CPython's message → a function of line, lines and line number, which says more than a sentence."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from collections.abc import Iterator
 from types import CoroutineType, FunctionType
 from typing import Any
 
@@ -22,9 +23,8 @@ from safeexec.hints.objects import (
     library_kind,
     module_name,
 )
-from safeexec.hints.rules import HintRules
+from safeexec.hints.rules import HintRule
 
-RULES = HintRules()
 _BUILTIN_NAMES = frozenset(name for name in dir(builtins) if name.islower() and not name.startswith("_"))
 _METHODS = (FunctionType, type(len), type(str.join))
 _IN_PLACE = (
@@ -40,34 +40,26 @@ _MAYBE_NONE = {
 }
 
 
-@RULES.when("TypeError AttributeError", r"'coroutine'|\bcoroutine\b.*(not|unsupported)")  # x = f(); x + 1
-def _not_awaited(failure: Failure, match: re.Match[str]) -> str | None:
+def _not_awaited(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     made = next((tree for tree in failure.operands() if type(failure.resolve(tree)) is CoroutineType), None)
     text = failure.text_of(made, "f()")
     subject = f"`{text}` is a coroutine that" if made else "A coroutine"
     if failure.place is not None and failure.place.frame.f_code.co_flags & 0x80:  # CO_COROUTINE
-        return f"{subject} was not awaited: write `await {text}` (for several: `await asyncio.gather(*coroutines)`)."
-    return f"{subject} was not awaited: write `await {text}` inside an `async def`, or `asyncio.run({text})` outside of one."
+        yield f"{subject} was not awaited: write `await {text}` (for several: `await asyncio.gather(*coroutines)`)."
+    yield f"{subject} was not awaited: write `await {text}` inside an `async def`, or `asyncio.run({text})` outside of one."
 
 
-@RULES.when("TypeError", "not supported between instances of .*'NoneType'")  # sorted([1, None])
-def _none_among_values(failure: Failure, match: re.Match[str]) -> str | None:
-    if not isinstance(failure.expression, ast.Call):
-        return None
-    return "One of the values is None: leave it out first, `[x for x in values if x is not None]`."
-
-
-@RULES.when("TypeError AttributeError", "NoneType")  # x = [2, 1].sort(); x.pop()
-def _none(failure: Failure, match: re.Match[str]) -> str | None:
+def _none(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
+    if "not supported between instances of" in failure.message and isinstance(failure.expression, ast.Call):
+        yield "One of the values is None: leave it out first, `[x for x in values if x is not None]`."
     for tree in failure.operands():
         if failure.resolve(tree) is None and not isinstance(tree, ast.Constant):
             text = failure.text_of(tree)
-            reason = _returns_none(failure, _last_assignment(failure, text), text)
-            plainly = f"`{text}` is None here: check it with `if {text} is not None:`, or mend the assignment that it comes from."
-            return reason or plainly
-        if isinstance(tree, ast.Call) and (reason := _returns_none(failure, tree)):
-            return reason
-    return "A value here is None: print it, and check the function or assignment that it comes from; a function without `return` returns None."
+            yield _returns_none(failure, _last_assignment(failure, text), text)
+            yield f"`{text}` is None here: check it with `if {text} is not None:`, or mend the assignment that it comes from."
+        if isinstance(tree, ast.Call):
+            yield _returns_none(failure, tree)
+    yield "A value here is None: print it, and check the function or assignment that it comes from; a function without `return` returns None."
 
 
 def _returns_none(failure: Failure, tree: ast.expr | None, text: str = "") -> str | None:
@@ -129,11 +121,25 @@ def _last_assignment(failure: Failure, text: str) -> ast.expr | None:
 
 # what is called and is no function
 
-_NOT_CALLABLE = r"'([\w.]+)' object is not callable"
+
+def _not_callable(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
+    yield _argument_called(failure, match[1])
+    name, owner = failure.called, failure.resolve(failure.function)
+    plain = name if isinstance(failure.function, ast.Name) else ""
+    if plain in failure.builtins or plain in _BUILTIN_NAMES:  # max = 3; max(1, 2)
+        what = "tool" if name in failure.plan.tools else "builtin"
+        yield f"`{name}` was assigned a value of type `{match[1]}`, which hides the {what}: rename that variable, and `del {name}` to have the {what} back."
+    if owner is not MISSING and is_module(owner):  # datetime(2024, 1, 1)
+        if name in attribute_names(owner):
+            yield f"`{name}` is the module: call `{name}.{name}(...)`, or import it with `from {module_name(owner)} import {name}`."
+        yield f"`{name}` is a module: call a function in it, `{name}.function(...)`."
+    assigned = _last_assignment(failure, plain)
+    if assigned and any(isinstance(part, ast.Name) and part.id == plain for part in ast.walk(assigned)):
+        yield f"`{name}` was reassigned to a value of type `{match[1]}`, which hides what it was before: give that variable another name."
+    yield from _value_called(failure, match[1])
 
 
-@RULES.when("TypeError", _NOT_CALLABLE)  # sorted([{'a': 1}], key='a'); list(map('a', [1, 2])); df['n'].apply(5)
-def _argument_called(failure: Failure, match: re.Match[str]) -> str | None:
+def _argument_called(failure: Failure, kind: str) -> str | None:
     """Answer for a function that calls one of its arguments: a builtin, a method, or a function of a library."""
     call, name = failure.call, failure.called
     if call and name in ("sorted", "min", "max", "sort") and any(keyword.arg == "key" for keyword in call.keywords):
@@ -147,181 +153,120 @@ def _argument_called(failure: Failure, match: re.Match[str]) -> str | None:
     is_method = isinstance(failure.function, ast.Attribute) and (failure.libraries or type(failure.callee) in _METHODS)
     if not is_builtin and not is_method:
         return None
-    return f"`{failure.text_of(failure.function)}` calls one of its arguments, which is a `{match[1]}`: give a function there, or a dict to rename with, `{{'old': 'new'}}`."
+    return f"`{failure.text_of(failure.function)}` calls one of its arguments, which is a `{kind}`: give a function there, or a dict to rename with, `{{'old': 'new'}}`."
 
 
-@RULES.when("TypeError", _NOT_CALLABLE)  # max = 3; max(1, 2)
-def _hidden_builtin(failure: Failure, match: re.Match[str]) -> str | None:
-    name = failure.function.id if isinstance(failure.function, ast.Name) else ""
-    if name not in failure.builtins and name not in _BUILTIN_NAMES:
-        return None
-    what = "tool" if name in failure.plan.tools else "builtin"
-    return f"`{name}` was assigned a value of type `{match[1]}`, which hides the {what}: rename that variable, and `del {name}` to have the {what} back."
-
-
-@RULES.when("TypeError", _NOT_CALLABLE)  # datetime(2024, 1, 1)
-def _module_called(failure: Failure, match: re.Match[str]) -> str | None:
-    name, owner = failure.called, failure.resolve(failure.function)
-    if owner is MISSING or not is_module(owner):
-        return None
-    if name in attribute_names(owner):
-        return f"`{name}` is the module: call `{name}.{name}(...)`, or import it with `from {module_name(owner)} import {name}`."
-    return f"`{name}` is a module: call a function in it, `{name}.function(...)`."
-
-
-@RULES.when("TypeError", _NOT_CALLABLE)  # area = area(2); area(3)
-def _hidden_function(failure: Failure, match: re.Match[str]) -> str | None:
-    name = failure.function.id if isinstance(failure.function, ast.Name) else ""
-    assigned = _last_assignment(failure, name)
-    if assigned is None or not any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(assigned)):
-        return None
-    return f"`{name}` was reassigned to a value of type `{match[1]}`, which hides what it was before: give that variable another name."
-
-
-@RULES.when("TypeError", _NOT_CALLABLE)  # area = 3(r + 1); items = [1]; items(0); ax.title('x'); df.shape()
-def _value_called(failure: Failure, match: re.Match[str]) -> str | None:
+def _value_called(failure: Failure, kind: str) -> Iterator[str]:
     """Answer for a number, a container or an attribute that is called."""
-    function, kind, call = failure.function, match[1], failure.call
+    function, call = failure.function, failure.call
     text, owner = failure.text_of(function), function.value if isinstance(function, ast.Attribute) else None
     if owner is None and kind in ("int", "float"):
         if len(text) > 2 and text.isidentifier():  # no factor: a name that a function had, or was thought to have
-            return f"`{text}` is a number, assigned before this line, and no function: give that variable another name, and define or import the function again."
-        return f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
+            yield f"`{text}` is a number, assigned before this line, and no function: give that variable another name, and define or import the function again."
+        yield f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
     if kind in _CONTAINERS and (owner is None or not call or call.args or call.keywords):
-        return f"`{text}` is a `{kind}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."
+        yield f"`{text}` is a `{kind}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."
     if isinstance(function, ast.Attribute):
         if attribute_of(failure.resolve(owner), f"set_{function.attr}") is not MISSING:
-            return f"`{text}` is a value, not a method: use `{failure.text_of(owner)}.set_{function.attr}(...)`."
-        return f"`{text}` is a value, not a method: use it without parentheses."
-    return f"`{text}` is a value of type `{kind}`, not a function: use it without parentheses."
+            yield f"`{text}` is a value, not a method: use `{failure.text_of(owner)}.set_{function.attr}(...)`."
+        yield f"`{text}` is a value, not a method: use it without parentheses."
+    yield f"`{text}` is a value of type `{kind}`, not a function: use it without parentheses."
 
 
 _CONTAINERS = ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy.ndarray", "str")
 
-# what is a function and is not called
 
-
-@RULES.when("TypeError", r"'(?:method|function|builtin_function_or_method|type)'")  # 'a b'.split[0]; f + 1
-def _function_as_value(failure: Failure, match: re.Match[str]) -> str | None:
+def _function_as_value(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Answer for a function that is not called: 'a b'.split[0]; f + 1"""
     taken_apart = re.search("object is not (?:subscriptable|iterable)", failure.message)
     if ">>: 'builtin" in failure.message or (match[0] == "'type'" and not taken_apart):
-        return None  # `print >> file` of Python 2; a class is a value
+        return  # `print >> file` of Python 2; a class is a value
     trees = list(failure.operands())
     called = trees[:1] if taken_apart else [tree for tree in trees if type(failure.resolve(tree)) in _METHODS[:2]]
-    if called:
-        text = failure.text_of(called[0], "f")
-        return f"`{text}` is a function: call it with parentheses, `{text}(...)`."
+    for tree in called:
+        text = failure.text_of(tree, "f")
+        yield f"`{text}` is a function: call it with parentheses, `{text}(...)`."
     method = next((tree for tree in trees if isinstance(tree, ast.Attribute)), None)
-    return f"One of the values is a function: call it with parentheses, `{failure.text_of(method, 'f')}()`."
+    yield f"One of the values is a function: call it with parentheses, `{failure.text_of(method, 'f')}()`."
 
 
-# values of a loop, arguments of another kind
+# values of a loop, operands and arguments of another kind
 
 
-@RULES.when("TypeError", "indices must be integers")  # for row in {'a': {'n': 1}}: row['n']
-def _loop_variable(failure: Failure, match: re.Match[str]) -> str | None:
+def _loop_variable(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Answer for a loop that gives something else than it is taken for: names of columns, keys, pairs of
     rows.
     """
     tree = failure.expression
     name = name_of(tree.value) if isinstance(tree, ast.Subscript) else ""
-    loop = _loop_over(failure, name)
-    text, called = failure.text_of(loop, "values"), name_of(loop.func) if isinstance(loop, ast.Call) else ""
-    if called in ("iterrows", "items"):
-        return f"`{text}` gives pairs: write `for {'index' if called == 'iterrows' else 'key'}, {name} in {text}:`."
-    if called in ("enumerate", "zip"):
-        return f"`{called}` gives tuples: write `for i, {name} in {text}:`."
-    found = failure.resolve(loop)
-    if library_kind(found) == "pandas.DataFrame":
-        return f"A loop over a DataFrame gives the names of its columns: write `for _, {name} in {text}.iterrows():`, or `for {name} in {text}.itertuples():`."
-    if isinstance(loop, ast.Dict) or issubclass(type(found), dict):
-        return (
-            f"A loop over a dict gives its keys: write `for key, {name} in {text}.items():`, or take `{text}[{name}]`."
-        )
-    return None
-
-
-def _loop_over(failure: Failure, name: str) -> ast.expr | None:
-    """Return what the loop around the failing line runs over, if `name` is its variable."""
     line, loop = failure.place.line if failure.place else 0, None
-    for node in walk(failure.source):
+    for node in walk(failure.source):  # the innermost around the line that runs over `name`
         match node:
             case ast.For(target=ast.Name(id=variable), lineno=first) if variable == name:
                 loop = node.iter if first < line <= (node.end_lineno or line) else loop
-    return loop
+    text, called = failure.text_of(loop, "values"), name_of(loop.func) if isinstance(loop, ast.Call) else ""
+    if called in ("iterrows", "items"):
+        yield f"`{text}` gives pairs: write `for {'index' if called == 'iterrows' else 'key'}, {name} in {text}:`."
+    if called in ("enumerate", "zip"):
+        yield f"`{called}` gives tuples: write `for i, {name} in {text}:`."
+    found = failure.resolve(loop)
+    if library_kind(found) == "pandas.DataFrame":
+        yield f"A loop over a DataFrame gives the names of its columns: write `for _, {name} in {text}.iterrows():`, or `for {name} in {text}.itertuples():`."
+    if isinstance(loop, ast.Dict) or issubclass(type(found), dict):
+        yield f"A loop over a dict gives its keys: write `for key, {name} in {text}.items():`, or take `{text}[{name}]`."
 
 
-@RULES.when("TypeError", "'str' object cannot be interpreted as an integer")  # range('3')
-def _text_for_integer(failure: Failure, match: re.Match[str]) -> str | None:
+def _text_for_integer(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     call = failure.call
     given = [*call.args, *(keyword.value for keyword in call.keywords)] if call else []
     if failure.called == "int" and len(given) > 1:
-        return "The base is a whole number: `int(text, 16)` for hexadecimal, `int(text, 2)` for binary text."
-    wrong = next((arg for arg in given if type(failure.resolve(arg)) is str), None)
-    return f"Turn the text into a number first: `int({failure.text_of(wrong)})`." if wrong is not None else None
+        yield "The base is a whole number: `int(text, 16)` for hexadecimal, `int(text, 2)` for binary text."
+    for arg in given:
+        if type(failure.resolve(arg)) is str:
+            yield f"Turn the text into a number first: `int({failure.text_of(arg)})`."
 
 
-@RULES.when("TypeError", r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'")  # sorted([3, 'a', 1])
-def _mixed_types(failure: Failure, match: re.Match[str]) -> str | None:
-    if not isinstance(failure.expression, ast.Call):
-        return None
-    return "The values are of several types: convert them to one type first, or give `key=str`; None is left out with `[x for x in values if x is not None]`."
-
-
-@RULES.when("TypeError", "can only concatenate str")  # random.randint(1, '6')
-def _sum_of_texts(failure: Failure, match: re.Match[str]) -> str | None:
-    texts = [arg for arg in (failure.call.args if failure.call else []) if type(failure.resolve(arg)) is str]
-    return (
-        f"Turn the texts into numbers first: `int({failure.text_of(texts[0])})`."
-        if failure.libraries and texts
-        else None
-    )
-
-
-@RULES.when("TypeError", "^can only concatenate str")  # age = '36'; age + 1
-def _number_in_text(failure: Failure, match: re.Match[str]) -> str | None:
-    """``'36' + 1``: the text holds a number, so a sum was meant rather than a longer text."""
+def _text_and_number(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Answer for a text in a sum: one of the arguments of a library, or one that holds a number."""
+    for arg in failure.call.args if failure.call and failure.libraries else ():
+        if type(failure.resolve(arg)) is str:
+            yield f"Turn the texts into numbers first: `int({failure.text_of(arg)})`."
     tree = failure.expression
-    if not isinstance(tree, ast.BinOp):
-        return None
-    left, right = failure.resolve(tree.left), failure.resolve(tree.right)
-    if type(left) is not str or type(right) not in (int, float) or not re.fullmatch(r"\s*[-+]?\d+(\.\d*)?\s*", left):
-        return None
-    kind = "float" if "." in left else "int"
-    return f"The text holds a number: to add, convert it, `{kind}({failure.text_of(tree.left)})`; to join texts use `str({failure.text_of(tree.right)})`."
+    if isinstance(tree, ast.BinOp) and failure.message.startswith(match[0]):
+        left, right = failure.resolve(tree.left), failure.resolve(tree.right)
+        if type(left) is str and type(right) in (int, float) and re.fullmatch(r"\s*[-+]?\d+(\.\d*)?\s*", left):
+            kind = "float" if "." in left else "int"
+            yield f"The text holds a number: to add, convert it, `{kind}({failure.text_of(tree.left)})`; to join texts use `str({failure.text_of(tree.right)})`."
 
 
-@RULES.when("TypeError", "^(?:unsupported operand|'<'|'>')")  # Level.LOW + 1
-def _member_of_enum(failure: Failure, match: re.Match[str]) -> str | None:
+def _other_operands(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Answer for values that have no order among them, and for a member of an Enum."""
+    if match[1] and isinstance(failure.expression, ast.Call):  # sorted([3, 'a', 1])
+        yield "The values are of several types: convert them to one type first, or give `key=str`; None is left out with `[x for x in values if x is not None]`."
     for tree in failure.operands():
         value = failure.resolve(tree)
         if value is not MISSING and enum_members(value):
             text = failure.text_of(tree)
-            return f"`{text}` is a member of an Enum: use `{text}.value`, or make the class an `IntEnum`."
-    return None
+            yield f"`{text}` is a member of an Enum: use `{text}.value`, or make the class an `IntEnum`."
 
 
-@RULES.when("TypeError", r"(?:isinstance|issubclass)\(\) arg 2")  # isinstance([2], list)
-def _hidden_type(failure: Failure, match: re.Match[str]) -> str | None:
+def _hidden_type(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     name = name_of(failure.call.args[-1]) if failure.call and failure.call.args else ""
-    if name in _BUILTIN_NAMES:
-        return f"`{name}` was assigned a value, which hides the builtin type: rename that variable, and `del {name}`."
-    return "The second argument must be a type or a tuple of types: `isinstance(x, (int, float))`."
+    if name in _BUILTIN_NAMES:  # list = [1]; isinstance([2], list)
+        yield f"`{name}` was assigned a value, which hides the builtin type: rename that variable, and `del {name}`."
+    yield "The second argument must be a type or a tuple of types: `isinstance(x, (int, float))`."
 
 
-@RULES.when(
-    "ValueError", "math domain error|expected a (?:nonnegative|positive) input|expected a number in range"
-)  # math.sqrt(-1)
-def _domain(failure: Failure, match: re.Match[str]) -> str | None:
+def _domain(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Say which numbers a function of `math` takes."""
     name = failure.called
     if name.startswith("log"):
-        return f"`{name}` takes numbers greater than 0: check the value first; `cmath.log` takes negative ones too."
+        yield f"`{name}` takes numbers greater than 0: check the value first; `cmath.log` takes negative ones too."
     if name in ("sqrt", "isqrt"):
-        return f"`{name}` takes no negative numbers: check the value first, or use `cmath.sqrt`."
+        yield f"`{name}` takes no negative numbers: check the value first, or use `cmath.sqrt`."
     if name in ("asin", "acos", "atanh"):
-        return f"`{name}` takes numbers between -1 and 1: clip the value, `max(-1, min(1, x))`, if rounding took it outside."
-    return "The function is not defined for this number: check its sign or range first (`cmath` computes roots and logarithms of negative numbers)."
+        yield f"`{name}` takes numbers between -1 and 1: clip the value, `max(-1, min(1, x))`, if rounding took it outside."
+    yield "The function is not defined for this number: check its sign or range first (`cmath` computes roots and logarithms of negative numbers)."
 
 
 _SHOWN, _ITEMS = 60, 20
@@ -329,22 +274,16 @@ _SHOWN, _ITEMS = 60, 20
 _SCALARS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 
-@RULES.when("AssertionError")  # assert total == sum(parts)
-def _asserted(failure: Failure, match: re.Match[str]) -> str | None:
+def _asserted(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Tell the values that the failed condition was about, of plain data alone: no code of the program runs for it."""
-    tree = failure.expression
-    if tree is None or failure.libraries:
-        return None
     seen: dict[str, str] = {}
-    for part in ast.walk(tree):
+    for part in ast.walk(failure.expression) if failure.expression and not failure.libraries else ():
         if isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
-            value = failure.resolve(part)
-            text = _plain(value)
+            text = _plain(failure.resolve(part))
             if text is not None:
                 seen.setdefault(failure.text_of(part), text)
-    if not seen:
-        return None
-    return "When it failed, " + ", ".join(f"`{name}` was {value}" for name, value in [*seen.items()][:4]) + "."
+    if seen:
+        yield "When it failed, " + ", ".join(f"`{name}` was {value}" for name, value in [*seen.items()][:4]) + "."
 
 
 def _plain(value: Any) -> str | None:
@@ -359,3 +298,24 @@ def _plain(value: Any) -> str | None:
         if _SCALARS.issuperset(map(type, items))
         else f"a {type(value).__name__} of {len(value)}"
     )
+
+
+RULES = (
+    HintRule("TypeError AttributeError", r"'coroutine'|\bcoroutine\b.*(not|unsupported)", _not_awaited),
+    HintRule("TypeError AttributeError", "NoneType", _none),
+    HintRule("TypeError", r"'([\w.]+)' object is not callable", _not_callable),
+    HintRule("TypeError", r"'(?:method|function|builtin_function_or_method|type)'", _function_as_value),
+    HintRule("TypeError", "indices must be integers", _loop_variable),
+    HintRule("TypeError", "'str' object cannot be interpreted as an integer", _text_for_integer),
+    HintRule("TypeError", "can only concatenate str", _text_and_number),
+    HintRule(
+        "TypeError",
+        r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'|^unsupported operand|^'[<>]'",
+        _other_operands,
+    ),
+    HintRule("TypeError", r"(?:isinstance|issubclass)\(\) arg 2", _hidden_type),
+    HintRule(
+        "ValueError", "math domain error|expected a (?:nonnegative|positive) input|expected a number in range", _domain
+    ),
+    HintRule("AssertionError", "", _asserted),
+)

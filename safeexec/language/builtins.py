@@ -9,7 +9,6 @@ from __future__ import annotations
 import builtins
 import copy
 import copyreg
-import io
 import sys
 from collections.abc import Callable
 from operator import index
@@ -21,9 +20,9 @@ from safeexec.engine.child.step.program import Rejection, leave
 from safeexec.engine.policy import names
 from safeexec.engine.policy.refusals import canonical
 from safeexec.language.diagnostics import MESSAGES
-from safeexec.language.formats import refused_field
 from safeexec.language.rules import Rules
 from safeexec.language.step import compile_text
+from safeexec.language.workspace import decoded
 
 NEVER: Final = frozenset({"__loader__", "__spec__", "breakpoint", "help", "copyright", "credits", "license"})
 """Builtins that no policy can give to restricted code: they are for a person at a prompt."""
@@ -184,7 +183,7 @@ def _attribute_guards(rules: Rules) -> dict[str, Any]:
         """The method `format`, or `format_map`, of a template, once its fields are judged."""
         if type(value) is str and method is None and telltale not in value:
             return value.format
-        if isinstance(value, str) and (field := refused_field(str.__str__(value), rules)) is not None:
+        if isinstance(value, str) and (field := rules.refused_field(str.__str__(value))) is not None:
             raise refusal(rules, "attribute", field)
         return get(value, method or "format")
 
@@ -223,7 +222,7 @@ def _text_guards(rules: Rules, table: dict[str, Any]) -> dict[str, Any]:
         if type(source) is CodeType:
             return source
         if isinstance(source, bytes | bytearray | memoryview):
-            source = _decoded(bytes(source))
+            source = _text_of(bytes(source))
         if not isinstance(source, str):
             raise TypeError(f"{function}() arg 1 must be a string, bytes or code object")
         text = str.__str__(source)
@@ -231,7 +230,10 @@ def _text_guards(rules: Rules, table: dict[str, Any]) -> dict[str, Any]:
 
     def run(source: Any, mode: str, frame: FrameType, globals: Any, locals: Any) -> Any:
         if globals is None:
-            globals, locals = frame.f_globals, _locals_of(frame) if locals is None else locals
+            # Without a namespace what runs has the locals of the frame: of a function a snapshot, as CPython gives it.
+            own = frame.f_locals if locals is None else locals
+            copied = locals is None and frame.f_code.co_flags & _OF_FUNCTION
+            globals, locals = frame.f_globals, dict(own) if copied else own
         if not isinstance(globals, dict):
             raise TypeError(f"{mode}() globals must be a dict, not {type(globals).__name__}")
         globals.setdefault("__builtins__", table)
@@ -261,7 +263,7 @@ def _text_guards(rules: Rules, table: dict[str, Any]) -> dict[str, Any]:
             source = ast.unparse(ast.fix_missing_locations(source))
         if not isinstance(source, str | bytes | bytearray | memoryview):
             raise TypeError("compile() arg 1 must be a string, bytes or AST object")
-        text = str.__str__(source) if isinstance(source, str) else _decoded(bytes(source))
+        text = str.__str__(source) if isinstance(source, str) else _text_of(bytes(source))
         name = os.fsdecode(filename)
         if index(flags) & ast.PyCF_ONLY_AST:
             return builtins.compile(text, name, mode, flags, True, _feature_version=_feature_version)
@@ -281,19 +283,9 @@ def _judged(
     raise refusal(rules, first.kind, first.name, f"{function}: {first.message}")
 
 
-def _locals_of(frame: FrameType) -> Any:
-    """Return what `eval` without a namespace runs in: of a function a snapshot, as CPython gives it."""
-    found = frame.f_locals
-    return dict(found) if frame.f_code.co_flags & _OF_FUNCTION else found
-
-
-def _decoded(source: bytes) -> str:
-    """Source text in the encoding that it declares."""
-    from tokenize import detect_encoding
-
+def _text_of(source: bytes) -> str:
     try:
-        encoding, _ = detect_encoding(io.BytesIO(source).readline)
-        return source.decode(encoding).removeprefix("\ufeff")
+        return decoded(source)
     except (SyntaxError, UnicodeDecodeError):
         ast.parse(source, "<string>")  # says where
         raise

@@ -90,24 +90,14 @@ class _Text(DisplayObject):
             raise TypeError(f"{type(self).__name__} expects text, not {self.data!r}")
 
 
-class HTML(_Text):
-    def _repr_html_(self):
-        return self.data
+def _kind(name, method, form=lambda text: text):
+    return type(name, (_Text,), {method: lambda self: form(self.data)})
 
 
-class Markdown(_Text):
-    def _repr_markdown_(self):
-        return self.data
-
-
-class Math(_Text):
-    def _repr_latex_(self):
-        return '$\\displaystyle ' + self.data.strip('$') + '$'
-
-
-class Latex(_Text):
-    def _repr_latex_(self):
-        return self.data
+HTML = _kind('HTML', '_repr_html_')
+Markdown = _kind('Markdown', '_repr_markdown_')
+Latex = _kind('Latex', '_repr_latex_')
+Math = _kind('Math', '_repr_latex_', lambda text: '$\\displaystyle ' + text.strip('$') + '$')
 
 
 class SVG(DisplayObject):
@@ -163,10 +153,7 @@ class Image(DisplayObject):
     def _repr_mimebundle_(self, include=None, exclude=None):
         if not (self.width or self.height or self.alt):
             return {f"image/{self.format}": self.data}
-        kept = {}
-        for name in ('width', 'height'):
-            if getattr(self, name):
-                kept[name] = int(getattr(self, name))
+        kept = {name: int(getattr(self, name)) for name in ('width', 'height') if getattr(self, name)}
         if self.alt:
             kept['alt'] = str(self.alt).replace('&', '&amp;').replace('"', '&quot;').replace('<', '&lt;')
         words = ''.join(f' {name}="{value}"' for name, value in kept.items())

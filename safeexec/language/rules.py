@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from string import Formatter
 from typing import Final, NamedTuple
 
 from safeexec.common.identity import identity
@@ -14,6 +16,9 @@ from safeexec.protocol.plan import LanguagePlan
 _CACHED_NAMES: Final = 20_000
 _LOOKED_AT: Final = names.FORMAT | names.UNGUARDED.keys() | {"open", "input", "import_module"}
 """Names of which the tree tells more than the code: with which text they are called."""
+
+_MENTIONS: Final = re.compile("|".join(sorted(map(re.escape, names.REFUSED_ATTRIBUTES))))
+_DEPTH: Final = 3  # CPython itself expands a specification of a format once
 
 
 class Finding(NamedTuple):
@@ -48,9 +53,9 @@ class Rules:
         awaits = plan.mode == "python" or module_access("asyncio", plan).allowed
         self.step_flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if awaits else 0
         """Flags of `compile` for a step: it may await at its top level where programs have an event loop."""
-        self.is_own: Callable[[str], bool] = _is_main
+        self.is_own: Callable[[str], bool] = lambda module: module == "__main__"
         """Tells whether a module may be the program's own: itself, a file of its workspace, a part of its plugin."""
-        self.is_closed_path: Callable[[str], bool] = _is_never
+        self.is_closed_path: Callable[[str], bool] = lambda path: False
         """Tells whether the kernel will refuse to open a path that the program spells."""
         self.input_only = False
         """Tell if `open` is there for the standard input of a step alone."""
@@ -59,7 +64,7 @@ class Rules:
         """Attribute names that no program writes."""
         self.members = {
             module: refused
-            for module in _members(plan)
+            for module in {*refusals.NAMES, *(name.rpartition(".")[0] for name in taken(plan))} - {""}
             if module_access(module, plan).allowed and (refused := refused_names(module, plan))
         }
         """Open module → its names that some row or line refuses."""
@@ -101,6 +106,26 @@ class Rules:
             found = self._open_modules[module] = module_access(module, self.plan).allowed
         return found or self.is_own(module)
 
+    def refused_field(self, template: str, depth: int = 0) -> str | None:
+        """Return the first attribute name in a template of `str.format` that a replacement field may not look up, or
+        None. Linear.
+
+        A template that is not well formed has none: formatting it raises ValueError before anything is looked up there.
+        """
+        if not depth and _MENTIONS.search(template) is None and not any(name in template for name in self.own_refused):
+            return None
+        try:
+            for _, field, spec, _ in Formatter().parse(template):
+                for part in re.findall(r"\.(\w+)", field or ""):
+                    if self.refuses(part):
+                        return str(part)
+                nested = spec is not None and "{" in spec and depth < _DEPTH
+                if nested and (found := self.refused_field(spec or "", depth + 1)) is not None:
+                    return found
+        except ValueError:
+            pass
+        return None
+
     def refuses_member(self, module: str, name: str) -> bool:
         """Tell whether a name of an open module is refused where it is written. What a module does not have is not:
         CPython's own error says so.
@@ -137,25 +162,12 @@ class Rules:
         return self.plan.profile
 
 
-def _members(plan: LanguagePlan) -> set[str]:
-    """Modules of which a row or a line refuses names."""
-    return {*refusals.NAMES, *(name.rpartition(".")[0] for name in taken(plan))} - {""}
-
-
 def _choosing(plan: LanguagePlan) -> Iterator[str]:
     """Modules of which the policy lists names, and packages that are open only as the way to a module below."""
     for module, entry in plan.imports.items():
         if entry.names is not None and module not in WORDS:
             yield module
         yield from (above for above in parents(module) if above != module and is_passage(above, plan))
-
-
-def _is_never(path: str) -> bool:
-    return False
-
-
-def _is_main(module: str) -> bool:
-    return module == "__main__"
 
 
 _rules: dict[int, Rules] = {}

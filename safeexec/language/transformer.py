@@ -19,7 +19,6 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 from safeexec.common.own import ast
 from safeexec.engine.policy import names
 from safeexec.engine.policy.refusals import canonical, of_call
-from safeexec.language.formats import refused_field
 from safeexec.language.rules import Finding, Rules
 
 
@@ -177,7 +176,9 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         elif type(node.ctx) is ast.Load and type(node.value) in (ast.Name, ast.Attribute):
             self._members.append((name, node.value, node))
         elif name in names.FORMAT and _is_text(node.value):
-            self._check_template(node.value.value, node.value)  # type: ignore[attr-defined]
+            field = self.rules.refused_field(node.value.value)  # type: ignore[attr-defined]
+            if field is not None:
+                self.refuse("attribute", field, node.value)
         return self.node_contents_visit(node)
 
     def visit_Call(self, node: ast.Call) -> Any:
@@ -224,14 +225,6 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         ast.copy_location(call.func, guard)
         ast.fix_missing_locations(call)
 
-    def _check_template(self, template: str, node: ast.AST) -> None:
-        if (field := refused_field(template, self.rules)) is not None:
-            self.refuse("attribute", field, node)
-
-    def visit_Subscript(self, node: ast.Subscript) -> Any:
-        """Speed: an item is what the object's own methods give and take; no attribute can be spelt as one."""
-        return self.node_contents_visit(node)
-
     def _check_members(self) -> None:
         """``module.name`` that a row or a line refuses, through a name that an import bound; or imported by name."""
         for name, owner, node in self._members:
@@ -251,12 +244,9 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             return dotted if dotted in self._imported or dotted in self.rules.members else None
         if type(value) is not ast.Name:
             return None
-        return self._aliases.get(value.id) or self._known_module(value.id)
-
-    def _known_module(self, alias: str) -> str | None:
-        """Return the module that `alias` became in an earlier step."""
-        value = self.known_names.get(alias) if isinstance(self.known_names, Mapping) else None
-        return canonical(value.__name__) if type(value) is ModuleType else None
+        known = self.known_names.get(value.id) if isinstance(self.known_names, Mapping) else None
+        earlier = canonical(known.__name__) if type(known) is ModuleType else None
+        return self._aliases.get(value.id) or earlier
 
     # Files
 
@@ -360,46 +350,11 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self.check_name(node, node.arg)
         return self.node_contents_visit(node)
 
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
-        """Allowed: a closure is the program's own."""
-        return self.node_contents_visit(node)
-
-    def visit_Assign(self, node: ast.Assign) -> Any:
-        """Speed: no `_unpack_sequence_`, as there is no `_getiter_`."""
-        return self.node_contents_visit(node)
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        """Allowed on attributes and items, without `_inplacevar_`."""
-        return self.node_contents_visit(node)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        """Allowed: a target like any other, and an annotation, which is an expression."""
-        return self.node_contents_visit(node)
-
-    def visit_With(self, node: ast.With) -> Any:
-        """Speed: no `_unpack_sequence_`, as there is no `_getiter_`."""
-        return self.node_contents_visit(node)
-
-    def visit_AsyncWith(self, node: ast.AsyncWith) -> Any:
-        """Allowed as `with` is."""
-        return self.node_contents_visit(node)
-
-    def visit_AsyncFor(self, node: ast.AsyncFor) -> Any:
-        """Allowed as `for` is."""
-        return self.node_contents_visit(node)
-
-    def visit_Await(self, node: ast.Await) -> Any:
-        """Allowed: it runs what the program holds."""
-        return self.node_contents_visit(node)
-
     def visit_Try(self, node: ast.Try) -> Any:
         """An import whose failure the program expects is refused when it runs, so that its fallback can run."""
-        if any(_catches_import_errors(handler) for handler in node.handlers):
+        kinds = [kind for handler in node.handlers for kind in getattr(handler.type, "elts", [handler.type])]
+        if any(kind is None or getattr(kind, "id", "") in names.IMPORT_FALLBACKS for kind in kinds):
             self._excused.update(item for item in node.body if isinstance(item, ast.Import | ast.ImportFrom))
-        return self.node_contents_visit(node)
-
-    def visit_TryStar(self, node: Any) -> Any:
-        """Allowed as `try` is."""
         return self.node_contents_visit(node)
 
     def visit_If(self, node: ast.If) -> Any:
@@ -416,25 +371,32 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.node_contents_visit(node)
 
 
-_JUDGED: Final[tuple[Any, ...]] = (
-    ast.pattern,
-    ast.match_case,
-    *(
-        kind
-        for kinds in names.CONSTRUCTS.values()
-        for label in kinds
-        if (kind := getattr(ast, label, None)) is not None
-    ),
-    *(kind for label in ("type_param", "Interpolation") if (kind := getattr(ast, label, None)) is not None),
-)
+_LABELS: Final = {"pattern", "match_case", "type_param", "Interpolation"}.union(*names.CONSTRUCTS.values())
+_JUDGED: Final[tuple[Any, ...]] = tuple(kind for label in _LABELS if (kind := getattr(ast, label, None)) is not None)
 """The nodes that a construct covers, by themselves or as parts of it."""
+
+
+ONLY_CONTENTS: Final = {
+    "AnnAssign": "Allowed: a target like any other, and an annotation, which is an expression.",
+    "Assign": "Speed: no `_unpack_sequence_`, as there is no `_getiter_`.",
+    "AsyncFor": "Allowed as `for` is.",
+    "AsyncWith": "Allowed as `with` is.",
+    "AugAssign": "Allowed on attributes and items, without `_inplacevar_`.",
+    "Await": "Allowed: it runs what the program holds.",
+    "Nonlocal": "Allowed: a closure is the program's own.",
+    "Subscript": "Speed: an item is what the object's own methods give and take; no attribute can be spelt as one.",
+    "TryStar": "Allowed as `try` is.",
+    "With": "Speed: no `_unpack_sequence_`, as there is no `_getiter_`.",
+}
+"""Node kind of which only the contents are visited → why, where the base class refuses it or does more."""
 
 
 class _Deciders(dict[type, Callable[[StepTransformer, Any], Any]]):
     """Node kind → the method that decides about it, found at its first use."""
 
     def __missing__(self, kind: type) -> Callable[[StepTransformer, Any], Any]:
-        found: Any = getattr(StepTransformer, f"visit_{kind.__name__}", StepTransformer.generic_visit)
+        method = "node_contents_visit" if kind.__name__ in ONLY_CONTENTS else f"visit_{kind.__name__}"
+        found: Any = getattr(StepTransformer, method, StepTransformer.generic_visit)
         self[kind] = found
         return found  # type: ignore[no-any-return]
 
@@ -452,19 +414,9 @@ def _is_text(node: ast.AST) -> bool:
 
 _SURE: Final = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.For, ast.Expression)
 _LATER: Final = (
-    ast.Lambda,
-    ast.IfExp,
-    ast.BoolOp,
-    ast.GeneratorExp,
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.Try,
-    ast.TryStar,
-    ast.Match,
-    ast.If,
-    ast.While,
-)
+    ast.Lambda, ast.IfExp, ast.BoolOp, ast.GeneratorExp, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Try,
+    ast.TryStar, ast.Match, ast.If, ast.While,
+)  # fmt: skip
 
 
 def _sure_calls(tree: ast.AST) -> Iterator[ast.Call]:
@@ -480,17 +432,12 @@ def _sure_calls(tree: ast.AST) -> Iterator[ast.Call]:
         node = pending.pop()
         if isinstance(node, ast.Call):
             yield node
-        within = node.items if isinstance(node, ast.With) and not _only_opens(node) else ast.iter_child_nodes(node)
+        within: Any = ast.iter_child_nodes(node)
+        if isinstance(node, ast.With):
+            contexts = [item.context_expr for item in node.items]
+            if not all(isinstance(one, ast.Call) and _name_of(one.func) == "open" for one in contexts):
+                within = node.items  # any other than `open` may catch what its body raises, as `suppress` does
         pending += [child for child in within if not isinstance(child, _LATER)]
-
-
-def _only_opens(node: ast.With) -> bool:
-    """Tell whether a `with` does nothing but open files. Any other may catch what its body raises, as `suppress`
-    does.
-    """
-    return all(
-        isinstance(item.context_expr, ast.Call) and _name_of(item.context_expr.func) == "open" for item in node.items
-    )
 
 
 def _asks_for_environment(test: ast.expr) -> bool:
@@ -507,13 +454,6 @@ def _asks_for_environment(test: ast.expr) -> bool:
             case ast.Attribute(inner) | ast.Subscript(inner) | ast.Call(inner):
                 sides.append(inner)
     return False
-
-
-def _catches_import_errors(handler: ast.ExceptHandler) -> bool:
-    if handler.type is None:
-        return True
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(isinstance(kind, ast.Name) and kind.id in names.IMPORT_FALLBACKS for kind in kinds)
 
 
 def bound_names(tree: ast.AST) -> set[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
@@ -97,13 +97,15 @@ def build(policy: PolicyData, tools: Any = ()) -> Card:
         for tool in _tools(tools)
         if tool.name in rules.allow
     ]
+    # A description is the policy's if it is its own: that of a file that it extends may not be true any more.
+    rule, inherited = policy.origin("description"), {file.rpartition("/")[2] for file in policy.files[1:]}
     judge = Judge(policy, [tool.name for tool in described])
     plan = judge.plan
     refused, instead = _refusals(policy, judge) if plan.mode == "restricted" else ([], {})
-    limits = policy.limits
+    state, repeatable = _promises(policy)
     return Card(
         profile=_one_line(policy.name),
-        description=_description(policy),
+        description="" if rule.rpartition(":")[0] in inherited else _one_line(policy.description),
         python=f"{sys.version_info.major}.{sys.version_info.minor}",
         imports=_imports(plan, coming(policy)),
         builtins=_builtins(plan),
@@ -112,17 +114,29 @@ def build(policy: PolicyData, tools: Any = ()) -> Card:
         instead=instead,
         files=_files(policy),
         sql=_SQL if plan.has_sql and find_spec("pandas") is not None else "",
-        state=_state(policy),
-        repeatable=_repeatable(policy),
-        limits={
-            "wall_seconds": limits.wall_seconds,
-            "max_wall_seconds": limits.max_wall_seconds,
-            "memory_mb": limits.memory_mb,
-            "output_kb": limits.output_kb,
-            "threads": limits.threads,
-        },
+        state=state,
+        repeatable=repeatable,
+        limits={name: getattr(policy.limits, name) for name in _LIMITS},
         tools=described,
     )
+
+
+_LIMITS = ("wall_seconds", "max_wall_seconds", "memory_mb", "output_kb", "threads")
+
+
+def _promises(policy: PolicyData) -> tuple[str, str]:
+    """Return what stays from step to step, and what is the same in two runs: a program needs no seeds of its own then,
+    and must not wait for the clock.
+    """
+    undone = "a step that fails" if policy.on_error == "restore" else "a step that is stopped (time, memory)"
+    state = "variables, functions and imports stay from step to step"
+    if policy.on_error == "restore" or policy.checkpoints != "off":
+        state += f"; {undone} is undone"
+    if policy.determinism is None:
+        return state, ""
+    clock = policy.determinism.clock
+    stands = "" if clock == "real" else f", and the clock stands at {clock} but for time.sleep()"
+    return state, f"two runs print the same: random numbers are seeded with {policy.determinism.seed}{stands}"
 
 
 def _imports(plan: LanguagePlan, fetched: Container[str]) -> list[str]:
@@ -198,66 +212,33 @@ def _files(policy: PolicyData) -> str:
     return text + "".join(f"; {path} (read only)" for path in policy.filesystem.read)
 
 
-def _state(policy: PolicyData) -> str:
-    text = "variables, functions and imports stay from step to step"
-    if policy.on_error == "restore":
-        return text + "; a step that fails is undone"
-    return text if policy.checkpoints == "off" else text + "; a step that is stopped (time, memory) is undone"
+def _tools(tools: Any) -> Iterator[ToolCard]:
+    """Yield functions, or a mapping of names to functions, with their signatures and docstrings: the first paragraph,
+    and of a `Tool` of the host what the classes in its hints hold.
+    """
+    import inspect
 
+    from safeexec.common.signatures import signature  # with `inspect`, for tools alone
 
-def _repeatable(policy: PolicyData) -> str:
-    """Return one line about determinism: a program needs no seeds of its own, and must not wait for the clock."""
-    if policy.determinism is None:
-        return ""
-    clock = policy.determinism.clock
-    stands = "" if clock == "real" else f", and the clock stands at {clock} but for time.sleep()"
-    return f"two runs print the same: random numbers are seeded with {policy.determinism.seed}{stands}"
-
-
-def _tools(tools: Any) -> list[ToolCard]:
-    """Functions, or a mapping of names to functions, with their signatures and docstrings."""
-    named: Iterable[tuple[str, Callable[..., Any]]]
-    if isinstance(tools, Mapping):
-        named = tools.items()
-    else:
-        named = [(_name(tool), tool) for tool in tools or ()]
-    return [ToolCard(name, _one_line(_signature(tool)), _tool_description(tool)) for name, tool in named]
-
-
-def _tool_description(tool: Any) -> str:
-    """Return the first paragraph of its docstring, and of a `Tool` of the host what the classes in its hints hold."""
-    legend = "; ".join(tool.legend().splitlines()) if hasattr(tool, "legend") else ""
-    return " ".join(filter(None, (_one_line(_first_paragraph(tool)), _one_line(legend))))
-
-
-def _name(tool: Any) -> str:
-    """Return the name that guest code calls a tool by: as the host names those that it is given."""
-    return str(getattr(tool, "name", None) or getattr(tool, "__name__", type(tool).__name__))
+    for tool in tools or ():
+        # As the host names those that it is given, so does guest code call them.
+        name = tool if isinstance(tools, Mapping) else getattr(tool, "name", None) or getattr(tool, "__name__", None)
+        tool = tools[tool] if isinstance(tools, Mapping) else tool
+        function = getattr(tool, "function", tool)
+        try:
+            written = signature(inspect.signature(function))
+        except (TypeError, ValueError):
+            written = "(...)"
+        # The class of a partial describes itself, not what it calls.
+        about = inspect.getdoc(function.func if isinstance(function, partial) else function) or ""
+        legend = "; ".join(tool.legend().splitlines()) if hasattr(tool, "legend") else ""
+        described = " ".join(filter(None, (_one_line(about.split("\n\n")[0]), _one_line(legend))))
+        yield ToolCard(str(name or type(tool).__name__), _one_line(written), described)
 
 
 def _one_line(text: str) -> str:
     """At most one line of a prompt, and nothing that a terminal obeys: the text may come from elsewhere."""
     return shorten(" ".join(printable(text).split()), MAX_LINE)
-
-
-def _signature(tool: Any) -> str:
-    import inspect
-
-    from safeexec.common.signatures import signature  # with `inspect`, for tools alone
-
-    try:
-        return signature(inspect.signature(getattr(tool, "function", tool)))
-    except (TypeError, ValueError):
-        return "(...)"
-
-
-def _first_paragraph(tool: Any) -> str:
-    import inspect
-
-    function = getattr(tool, "function", tool)
-    if isinstance(function, partial):
-        function = function.func  # the class of a partial describes itself, not what it calls
-    return (inspect.getdoc(function) or "").split("\n\n")[0]
 
 
 def _render(content: Card, policy: PolicyData, *, markdown: bool) -> str:
@@ -295,12 +276,6 @@ def _render(content: Card, policy: PolicyData, *, markdown: bool) -> str:
     lines = [title, *(f"{name}: {text}." if text[-1] != "." else f"{name}: {text}" for name, text in facts)]
     tools = [f"  {tool.name}{tool.signature}  {tool.line()}".rstrip() for tool in content.tools]
     return "\n".join([*lines, *(["Tools (call them like functions):", *tools] if tools else [])]) + "\n"
-
-
-def _description(policy: PolicyData) -> str:
-    """Return the policy's description, if it is its own: that of a file that it extends may not be true any more."""
-    inherited = {file.rpartition("/")[2] for file in policy.files[1:]}
-    return "" if policy.origin("description").rpartition(":")[0] in inherited else _one_line(policy.description)
 
 
 _STATEMENTS = CONSTRUCTS.keys() - {"attribute", "comprehension", "f-string", "lambda", "star-import", "walrus", "yield"}

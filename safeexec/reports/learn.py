@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.json import schema
 
 from safeexec.common.text import one_line
-from safeexec.engine.policy.edit import beyond, written
+from safeexec.engine.policy.edit import beyond, document, written
 from safeexec.engine.policy.settings import Limits, P
 from safeexec.errors import PolicyError
 from safeexec.recordings import format as form
@@ -57,7 +57,8 @@ class _Learning:
         begun: dict[int, form.Run] = {}
         for record in records:
             if isinstance(record, form.Heading):
-                self._heading(record)
+                if record.files:
+                    self._workspace()
             elif isinstance(record, form.Run):
                 begun[record.session] = record
             elif isinstance(record, form.Called):
@@ -70,14 +71,12 @@ class _Learning:
                 self._leave(f"{name}, step {record.step}: what the plugin {one_line(record.name, 100)} uses")
             elif isinstance(record, form.Written):
                 self._workspace()
-            elif isinstance(record, form.Named | form.Branched):
-                self._count(record)
+            elif isinstance(record, form.Named):
+                self._most["checkpoints"] = self._most.get("checkpoints", 0) + 1
+            elif isinstance(record, form.Branched):
+                self._most["branches"] = self._most.get("branches", 0) + len(record.branches)
             elif isinstance(record, form.Ended) and (run := begun.pop(record.session, None)) is not None:
                 self._step(f"{name}, step {record.step}", run.source, record)
-
-    def _heading(self, heading: form.Heading) -> None:
-        if heading.files:
-            self._workspace()
 
     def _leave(self, reason: str) -> None:
         self.left_out[reason] = None
@@ -85,11 +84,6 @@ class _Learning:
     def _workspace(self) -> None:
         if self.policy.filesystem.workspace == "none":
             self.policy = self.policy.replace(filesystem={"workspace": "read-write"})
-
-    def _count(self, record: form.Named | form.Branched) -> None:
-        key = "checkpoints" if isinstance(record, form.Named) else "branches"
-        more = 1 if isinstance(record, form.Named) else len(record.branches)
-        self._most[key] = self._most.get(key, 0) + more
 
     def _step(self, place: str, source: str, ended: form.Ended) -> None:
         if ended.outcome in ("rejected", "violation"):
@@ -123,17 +117,14 @@ class _Learning:
         if found.grant:
             changes = read_yaml(found.grant, "what a step needs").content
             del changes["description"], changes["extends"]
-            self._without_harm(place, changes)
+            for name in changes.pop("attributes", {}).get("danger_allow", {}).get("add", ()):
+                self._leave(f"{place}: .{name} (attributes.danger_allow)")
             self.policy = self.policy.replace(**changes)
-
-    def _without_harm(self, place: str, changes: dict[str, Any]) -> None:
-        for name in changes.pop("attributes", {}).get("danger_allow", {}).get("add", ()):
-            self._leave(f"{place}: .{name} (attributes.danger_allow)")
 
     def learnt(self) -> Learnt:
         limits = {"step_source_kb": self.base.limits.step_source_kb} | _limits(self._most)
         policy = self.policy.replace(limits=limits, tools={"allow": "none"})
-        text = written({"extends": as_extended(self.base)} | beyond(self.base, policy))
+        text = written({"extends": as_extended(self.base)} | beyond(document(self.base), document(policy)))
         return Learnt(policy, tuple(self.left_out), text)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, TypeAlias
 
 import msgspec
 
 from safeexec.engine.policy import refusals
-from safeexec.engine.policy.access import ANY, STDLIB
+from safeexec.engine.policy.access import ANY, STDLIB, module_of
 from safeexec.engine.policy.checks import is_module
 from safeexec.engine.policy.edit import replaced, written
 from safeexec.engine.policy.kernel import wanted
@@ -20,7 +19,7 @@ from safeexec.engine.policy.places import names
 from safeexec.engine.policy.settings import ALL, PolicyData
 from safeexec.errors import PolicyError
 from safeexec.language.transformer import bound_names
-from safeexec.reports.why import Answer, Judge, is_builtin, module_of
+from safeexec.reports.why import Answer, Judge, is_builtin
 from safeexec.untrusted.source_text import costly_name
 
 MAX_NAMES = 300
@@ -68,14 +67,20 @@ def needs(policy: PolicyData, source: str) -> Needs:
     useless: dict[Key, Need] = {}
     while True:
         # What is granted may bring to light what stood behind it: an `async def` is a function, and async.
-        changes, never = _grant(policy, refused)
+        changes: dict[str, Any] = {}
+        never = {}
+        for key, need in refused.items():
+            if reason := _grant_one(policy, need.answer, changes):
+                never[key] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
         granted = replaced(policy, dict(changes)) if changes else policy
         left = {_key(need): need for need in program.needs(Judge(granted)) if not need.answer.allowed}
         added = {key: _answered(judge, need) for key, need in left.items() if key not in refused and key not in useless}
         unchanged = [key for key in refused if key in left and key not in never]
         if not added and not unchanged:
             break
-        useless |= {key: _because(refused.pop(key), "no setting allows it in this place") for key in unchanged}
+        for key, need in [(key, refused.pop(key)) for key in unchanged]:
+            reason = need.answer.reason or "no setting allows it in this place"
+            useless[key] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
         found += added.values()
         refused |= added
     found.sort(key=attrgetter("line"))
@@ -87,10 +92,6 @@ def _answered(judge: Judge, need: Need) -> Need:
     """Return the same need with the answer of `judge`, if that refuses it too."""
     answer = judge.why(need.answer.name)
     return need if answer.allowed else Need(need.line, answer)
-
-
-def _because(need: Need, reason: str) -> Need:
-    return Need(need.line, msgspec.structs.replace(need.answer, reason=need.answer.reason or reason))
 
 
 def _key(need: Need) -> Key:
@@ -113,9 +114,15 @@ class _Mentions:
         self.builtins: dict[str, int] = {}
         for node in nodes:
             if isinstance(node, ast.Import):
-                self._import(node)
+                for alias in node.names:
+                    _note(self.imported, alias.name, node)
+                    top = alias.name.partition(".")[0]
+                    self.aliases[alias.asname or top] = alias.name if alias.asname else top
             elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
-                self._import_from(node, node.module)
+                for alias in node.names:
+                    dotted = f"{node.module}.{alias.name}"
+                    _note(self.imported, node.module if alias.name == "*" else dotted, node)
+                    self.aliases[alias.asname or alias.name] = dotted
         bound = bound_names(tree)
         inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
         for node in nodes:
@@ -145,18 +152,6 @@ class _Mentions:
             found.append(Need(objection.line, judge.about(objection)))
         return sorted(found, key=lambda need: need.line)
 
-    def _import(self, node: ast.Import) -> None:
-        for alias in node.names:
-            _note(self.imported, alias.name, node)
-            top = alias.name.partition(".")[0]
-            self.aliases[alias.asname or top] = alias.name if alias.asname else top
-
-    def _import_from(self, node: ast.ImportFrom, module: str) -> None:
-        for alias in node.names:
-            dotted = f"{module}.{alias.name}"
-            _note(self.imported, module if alias.name == "*" else dotted, node)
-            self.aliases[alias.asname or alias.name] = dotted
-
     def _attribute(self, node: ast.Attribute) -> None:
         path = [node.attr]
         value = node.value
@@ -185,16 +180,6 @@ def _no_python(error: BaseException) -> PolicyError:
         return PolicyError("the program is nested too deeply to be read")
     line = getattr(error, "lineno", None)
     return PolicyError(f"the program is not valid Python{f', line {line}' if line else ''}: {error}")
-
-
-def _grant(policy: PolicyData, refused: Mapping[Key, Need]) -> tuple[dict[str, Any], dict[Key, Need]]:
-    """Return the settings that allow what is refused, and what no setting can allow."""
-    changes: dict[str, Any] = {}
-    impossible = {}
-    for key, need in refused.items():
-        if reason := _grant_one(policy, need.answer, changes):
-            impossible[key] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
-    return changes, impossible
 
 
 def _grant_one(policy: PolicyData, answer: Answer, changes: dict[str, Any]) -> str:
@@ -236,7 +221,7 @@ def _workspace(policy: PolicyData, changes: dict[str, Any]) -> None:
 
 def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str:
     """Add the line under `imports` that opens a module or a name of it; or tell why that would be of no use."""
-    module, leaf = module_of(name)
+    module, leaf, _ = module_of(name)
     if not is_module(module):
         return "it is not installed; `requirements` has a package fetched when a sandbox starts"
     row = refusals.of_name(module, leaf) if leaf else refusals.of_module(module)
@@ -274,12 +259,8 @@ def _is_whole(policy: PolicyData, module: str) -> bool:
 
 def _file(policy: PolicyData, changes: dict[str, Any]) -> str:
     """Return a policy file that extends `policy` with `changes`."""
-    text = {
-        "description": f"{policy.name}, with what one program needs.",
-        "extends": as_extended(policy),
-        **changes,
-    }
-    return written(text)
+    about = f"{policy.name}, with what one program needs."
+    return written({"description": about, "extends": as_extended(policy), **changes})
 
 
 def as_extended(policy: PolicyData) -> str:

@@ -16,7 +16,7 @@ from safeexec.engine.policy import refusals
 from safeexec.engine.policy.access import WORDS, name_access
 from safeexec.engine.policy.checks import is_module
 from safeexec.engine.policy.kernel import OPEN_LINE, lacks_open, wanted
-from safeexec.engine.policy.mistakes import Mistake
+from safeexec.engine.policy.loader import Mistake
 from safeexec.engine.policy.places import names, stem
 from safeexec.engine.policy.requirements import coming
 from safeexec.engine.policy.settings import PolicyData
@@ -41,60 +41,47 @@ class PolicyFinding(msgspec.Struct, frozen=True):
 
 def review(policy: PolicyData) -> list[PolicyFinding]:
     """Return what the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
-    if policy.language.mode == "python":
-        return [*_undo(policy), *_old(policy), *_paths(policy)]
     judge = Judge(policy)
-    return [
-        *_bare(policy),
-        *_grown(policy),
-        *_undo(policy),
-        *_old(policy),
-        *_modules(policy, judge.plan),
-        *_settings(policy),
-        *_attributes(policy),
-        *_hints(policy, judge),
-        *_paths(policy),
-    ]
+    restricted = (_modules(policy, judge.plan), _settings(policy), _attributes(policy), _hints(policy, judge))
+    parts = () if policy.language.mode == "python" else restricted
+    return [*_whole(policy), *(finding for part in parts for finding in part), *_paths(policy)]
 
 
-def _bare(policy: PolicyData) -> Iterator[PolicyFinding]:
-    """Yield a policy without builtins: most that open none have forgotten their `extends`."""
-    if not policy.builtins:
+def _finding(policy: PolicyData, path: str, text: str, *, harmless: bool = False) -> PolicyFinding:
+    return PolicyFinding(policy.origin(path), path, text, harmless)
+
+
+def _whole(policy: PolicyData) -> Iterator[PolicyFinding]:
+    """Yield what is said of the policy as a whole, and of what policies for an earlier release say."""
+    restricted = policy.language.mode == "restricted"
+    if restricted and not policy.builtins:  # most that open none have forgotten their `extends`
         what = "no builtin" if policy.imports else "no builtin and no import"
         text = f"{what} is open; `extends: standard`, for one, opens the usual ones"
         rule = policy.origin("builtins") or (os.path.basename(policy.files[0]) if policy.files else policy.name)
         yield PolicyFinding(rule, "builtins", text, harmless=True)
-
-
-def _grown(policy: PolicyData) -> Iterator[PolicyFinding]:
-    """Yield what a policy that extends a shipped profile has gained with an upgrade."""
-    for file in policy.files[1:]:
-        pinned = f"{stem(file)}-0.9"
-        if pinned in names(shipped=True) and file == names(shipped=True).get(stem(file)):
+    shipped = names(shipped=True)
+    for base in [stem(file) for file in policy.files[1:] if restricted and file == shipped.get(stem(file))]:
+        pinned = f"{base}-0.9"
+        if pinned in shipped:
             text = (
-                f"{stem(file)} opens more modules than in 0.9: `policy diff --since 0.9` shows which; "
+                f"{base} opens more modules than in 0.9: `policy diff --since 0.9` shows which; "
                 f"`extends: {pinned}` keeps the list"
             )
             yield PolicyFinding(policy.origin("extends") or policy.name, "extends", text, harmless=True, news=True)
-            return
-
-
-def _undo(policy: PolicyData) -> Iterator[PolicyFinding]:
+            break
     if policy.checkpoints == "off" and policy.on_error == "restore":
         text = "with `checkpoints: off` nothing is kept to go back to, so what a step did that raises stays"
-        yield PolicyFinding(policy.origin("on_error"), "on_error", text)
-
-
-def _old(policy: PolicyData) -> Iterator[PolicyFinding]:
-    """Yield what policies say that were written for an earlier release."""
-    old = {
-        "danger_allow_executable_mappings": "it has no effect any more: libraries map what they need where `imports` "
-        "opens any besides Python's own",
-        "danger_allow_modules": "its modules are lines of `imports` now: `imports: {name: all}`",
-    }
-    for path, text in old.items():
+        yield _finding(policy, "on_error", text)
+    for path, text in _OLD.items():
         if (rule := policy.origin(path)) and _is_own(rule, policy):
             yield PolicyFinding(rule, path, text, harmless=True)
+
+
+_OLD = {
+    "danger_allow_executable_mappings": "it has no effect any more: libraries map what they need where `imports` "
+    "opens any besides Python's own",
+    "danger_allow_modules": "its modules are lines of `imports` now: `imports: {name: all}`",
+}
 
 
 def _modules(policy: PolicyData, plan: LanguagePlan) -> Iterator[PolicyFinding]:
@@ -106,16 +93,18 @@ def _modules(policy: PolicyData, plan: LanguagePlan) -> Iterator[PolicyFinding]:
             yield PolicyFinding(rule, path, "the module is not installed", harmless=True)
         if (row := refusals.of_module(module)) is not None and row.tag != "display":
             yield PolicyFinding(rule, path, f"it can be imported, but {row.text}", harmless=True)
-        edited = () if chosen.names is not None or module in WORDS else _edited(policy, path)
-        for name in dict.fromkeys((*(chosen.names or ()), *edited)):
+        written = [*(chosen.names or ())]
+        if chosen.names is None and module not in WORDS:  # what `add` writes to it shows in no selection
+            below = {f"imports.{other}" for other in policy.imports}
+            edits = [key for key in policy.origins if key.startswith(f"{path}.") and key not in below]
+            written = [key.removeprefix(f"{path}.") for key in edits]
+        for name in dict.fromkeys(written):
             row = refusals.of_name(module, name)
             if row is not None and not name_access(module, name, plan).allowed:
-                yield PolicyFinding(policy.origin(f"{path}.{name}"), f"{path}.{name}", f"it stays refused: {row.text}")
+                yield _finding(policy, f"{path}.{name}", f"it stays refused: {row.text}")
             elif top in sys.stdlib_module_names and not _has(module, name):
                 hint = suggestion(name, dir(import_module(module)))
-                yield PolicyFinding(
-                    policy.origin(f"{path}.{name}"), f"{path}.{name}", f"{module} has no such name{hint}"
-                )
+                yield _finding(policy, f"{path}.{name}", f"{module} has no such name{hint}")
 
 
 def _has(module: str, name: str) -> bool:
@@ -131,13 +120,6 @@ def _has(module: str, name: str) -> bool:
         return find_spec(f"{module}.{name}") is not None
     except ImportError:  # of a module that is no package
         return False
-
-
-def _edited(policy: PolicyData, path: str) -> Iterator[str]:
-    """Return the names that `add` writes to a module of which all was allowed: no selection shows them."""
-    start = f"{path}."
-    below = {f"imports.{module}" for module in policy.imports}
-    return (key[len(start) :] for key in policy.origins if key.startswith(start) and key not in below)
 
 
 def _is_own(rule: str | None, policy: PolicyData) -> bool:
@@ -165,7 +147,7 @@ def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
     """
     if lacks_open(policy):
         text = f"there are files, and `open` is refused; programs that open them need `{OPEN_LINE}`"
-        yield PolicyFinding(policy.origin("filesystem"), "filesystem", text, harmless=True)
+        yield _finding(policy, "filesystem", text, harmless=True)
     for name in policy.tools.approval:
         if name != "*" and name not in policy.tools.allow:
             text = f"`tools.allow` leaves {name} out, so nobody is asked about it"
@@ -176,7 +158,7 @@ def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
             if not attrgetter(setting)(policy) and setting not in seen:
                 seen.add(setting)
                 text = f"most of its work needs `{setting}: {str(value).lower()}`"
-                yield PolicyFinding(policy.origin(f"imports.{module}"), f"imports.{module}", text, harmless=True)
+                yield _finding(policy, f"imports.{module}", text, harmless=True)
 
 
 def _attributes(policy: PolicyData) -> Iterator[PolicyFinding]:
@@ -184,9 +166,8 @@ def _attributes(policy: PolicyData) -> Iterator[PolicyFinding]:
     for name in policy.attributes.refuse:
         module, _, leaf = name.rpartition(".")
         if module.partition(".")[0] in sys.stdlib_module_names and not _has(module, leaf):
-            path = f"attributes.refuse.{name}"
             hint = suggestion(leaf, dir(import_module(module)))
-            yield PolicyFinding(policy.origin(path), path, f"{module} has no such name{hint}")
+            yield _finding(policy, f"attributes.refuse.{name}", f"{module} has no such name{hint}")
 
 
 def _hints(policy: PolicyData, judge: Judge) -> Iterator[PolicyFinding]:
@@ -194,14 +175,10 @@ def _hints(policy: PolicyData, judge: Judge) -> Iterator[PolicyFinding]:
         answer = judge.why(name)
         # A name of nothing may be one that programs make up: its hint stands beside the NameError.
         if answer.allowed and answer.kind not in ("name", "setting"):
-            path = f"hints.{name}"
-            yield PolicyFinding(
-                policy.origin(path), path, "it is allowed, so that nobody reads the hint", harmless=True
-            )
+            yield _finding(policy, f"hints.{name}", "it is allowed, so that nobody reads the hint", harmless=True)
 
 
 def _paths(policy: PolicyData) -> Iterator[PolicyFinding]:
     for name in policy.filesystem.read:
         if not os.path.exists(name):
-            path = f"filesystem.read.{name}"
-            yield PolicyFinding(policy.origin(path), path, "there is no such path on this machine", harmless=True)
+            yield _finding(policy, f"filesystem.read.{name}", "there is no such path on this machine", harmless=True)

@@ -12,24 +12,22 @@ import errno
 import re
 import sys
 from collections.abc import Collection
-from functools import lru_cache
-from importlib.machinery import PathFinder
-from importlib.util import find_spec
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
 from safeexec.common.matching import TYPING_ERRORS, nearest, suggestion
+from safeexec.common.own import ast
 from safeexec.engine.child.step.program import Rejection
 from safeexec.engine.policy import refusals
-from safeexec.engine.policy.access import allowed_names, module_access, name_access
+from safeexec.engine.policy.access import allowed_names, module_access, module_of, name_access
 from safeexec.engine.policy.checks import BUILTINS, is_module
 from safeexec.engine.policy.kernel import child_confinement, rules
-from safeexec.engine.policy.names import FORMAT, REFUSED_ATTRIBUTES
+from safeexec.engine.policy.names import CONSTRUCTS, FORMAT, REFUSED_ATTRIBUTES
 from safeexec.engine.policy.plans import language_plan
 from safeexec.engine.policy.requirements import coming
-from safeexec.engine.policy.settings import Attributes, Determinism, Filesystem, LanguageLayer, Limits, Selection, Tools
+from safeexec.engine.policy.settings import Determinism, PolicyData, Selection
 from safeexec.engine.syscalls import refuse
 from safeexec.engine.syscalls.numbers import numbers
 from safeexec.engine.syscalls.table import group_of, rules_for
@@ -39,25 +37,17 @@ from safeexec.hints.tables.modules import ALIASES, MODULES
 from safeexec.language.diagnostics import MESSAGES
 from safeexec.language.step import compile_step
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
-from safeexec.reports.syntax import construct_of, is_syntax_here
 from safeexec.untrusted.source_text import costly_name
 
 if TYPE_CHECKING:
     from safeexec.engine.child.step.program import Diagnostic
-    from safeexec.engine.policy.settings import PolicyData
-    from safeexec.engine.syscalls import Rule
 
 Kind = Literal["module", "attribute", "builtin", "construct", "system call", "setting", "tool", "name"]
 
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*|\.\*)*\Z")
 _PROBE = "probe"
-_SECTIONS: dict[str, type[msgspec.Struct]] = {
-    "language": LanguageLayer,
-    "attributes": Attributes,
-    "limits": Limits,
-    "filesystem": Filesystem,
-    "determinism": Determinism,
-    "tools": Tools,
+_SECTIONS: dict[str, type[msgspec.Struct]] = {"determinism": Determinism} | {
+    one.name: one.type for one in msgspec.structs.fields(PolicyData) if isinstance(one.default, msgspec.Struct)
 }
 _LISTED = ("imports.", "language.constructs.", "tools.", "hints.", "attributes.refuse.")
 """Where a policy has names for keys, as `check` and `diff` write them."""
@@ -66,6 +56,43 @@ _SETTINGS = (
     *("danger_allow_executable_mappings", "danger_allow_commands"),
 )
 """Settings at the top of a policy that are no names of programs, too."""
+
+
+KEYWORDS: dict[str, str] = {
+    "async def": "async",
+    "async for": "async",
+    "async with": "async",
+    "await": "async",
+    "def": "function",
+    "return": "function",
+    "del": "delete",
+    "except": "try",
+    "except*": "try",
+    "finally": "try",
+    "from": "import",
+    "elif": "if",
+    "else": "if",
+    "case": "match",
+    "break": "while",
+    "continue": "while",
+    "yield from": "yield",
+    "generator": "yield",
+    **dict.fromkeys(("pass", "and", "or", "not", "in", "is", "True", "False", "None"), ""),
+    ":=": "walrus",
+    "=": "assignment",
+    "@": "decorator",
+    "import *": "star-import",
+    "star import": "star-import",
+    "type alias": "type-alias",
+    **{f"{kind} comprehension": "comprehension" for kind in ("list", "set", "dict")},
+    "generator expression": "comprehension",
+}
+"""Keyword or other spelling → construct; an empty one is what no policy can refuse."""
+
+
+def construct_of(word: str) -> str | None:
+    """Return the construct that a name or a keyword stands for; None for anything else."""
+    return word if word in CONSTRUCTS else KEYWORDS.get(word)
 
 
 FETCHED = "it is among the `requirements`, which are fetched when a sandbox starts"
@@ -143,7 +170,7 @@ class Judge:
             if word == "input" and answer.allowed and "input" not in self.plan.builtins:
                 return msgspec.structs.replace(answer, reason="a call without a standard input of the step is refused")
             return answer
-        if word.startswith("syscall:") or (called and _is_system_call(word)):
+        if word.startswith("syscall:") or (called and word in numbers()):
             return self._system_call(word.removeprefix("syscall:"))
         construct = construct_of(word)
         if construct is not None and word not in sys.stdlib_module_names:
@@ -159,13 +186,13 @@ class Judge:
         head, dot, rest = word.partition(".")
         head = ALIASES.get(head, head) if dot or head not in sys.stdlib_module_names else head
         word = head + dot + rest
-        if _is_module(head) or head in self.plan.imports:
+        if head in MODULES or head in refusals.MODULES or is_module(head) or head in self.plan.imports:
             return self._dotted(word)
         if dot:
             answer = self._attribute(rest.rpartition(".")[2])
             reason = f"Python has no module {head}: it is taken for a variable of the program"
             return msgspec.structs.replace(answer, reason=reason) if answer.allowed else answer
-        if _is_system_call(word):
+        if word in numbers():
             return self._system_call(word)
         if word.startswith("_") or word in self.plan.refused_attributes or word in REFUSED_ATTRIBUTES:
             return self._attribute(word)
@@ -223,18 +250,14 @@ class Judge:
             raise PolicyError(f"a policy has no setting {path!r}{meant}")
         else:
             return None
-        edits = self._edits(path, value) if path in _SETTINGS and isinstance(value, tuple) else ""
-        answer = self._answer(path, "setting", True, self.policy.origin(path), edits)
-        return msgspec.structs.replace(answer, value=_shown(value))
-
-    def _edits(self, path: str, value: tuple[str, ...]) -> str:
-        """Return which lines changed the list that stands where the answer says."""
-        found: dict[str, list[str]] = {}
-        for known, rule in self.policy.origins.items():
+        edits: dict[str, list[str]] = {}  # the lines that changed the list which stands where the answer says
+        for known, rule in self.policy.origins.items() if path in _SETTINGS and isinstance(value, tuple) else ():
             if known.startswith(f"{path}."):
                 name = known.removeprefix(f"{path}.")
-                found.setdefault(f"{rule} {'adds' if name in value else 'removes'}", []).append(name)
-        return "; ".join(f"{change} {', '.join(names)}" for change, names in found.items())
+                edits.setdefault(f"{rule} {'adds' if name in value else 'removes'}", []).append(name)
+        reason = "; ".join(f"{change} {', '.join(names)}" for change, names in edits.items())
+        answer = self._answer(path, "setting", True, self.policy.origin(path), reason)
+        return msgspec.structs.replace(answer, value=_shown(value))
 
     def _program(self, name: str, kind: Kind, source: str) -> Answer:
         """Return the compiler's answer to a program that uses nothing but `name`."""
@@ -251,7 +274,8 @@ class Judge:
 
     def _construct(self, name: str, construct: str) -> Answer:
         """Return the answer for a construct, as the plan has it; `name` is the word for it that was asked about."""
-        here = is_syntax_here(construct)
+        labels = CONSTRUCTS.get(construct)  # some came with later versions
+        here = not labels or any(hasattr(ast, label) for label in labels)
         reason = "" if here else f"Python {sys.version_info.major}.{sys.version_info.minor} has no such syntax"
         path = "language.mode" if self.plan.mode == "python" else f"language.constructs.{construct or name}"
         allowed = construct not in self.plan.refused_constructs
@@ -270,7 +294,7 @@ class Judge:
         """
         if self.plan.mode == "python":
             return self._answer(name, "module", True, self.policy.origin("language.mode"))
-        module, rest = module_of(name.removesuffix(".*"))
+        module, rest, _ = module_of(name.removesuffix(".*"))
         if rest and module_access(module, self.plan).allowed:
             part = rest.partition(".")[0]
             access = name_access(module, part, self.plan)
@@ -314,9 +338,10 @@ class Judge:
         return self._answer(name, kind, allowed, rule, reason, instead)
 
     def _system_call(self, name: str) -> Answer:
-        if not _is_system_call(name):
+        if name not in numbers():
             raise PolicyError(f"this machine has no system call {name!r}")
-        rule, group = _kernel_rule(self.policy, name)
+        # The table that a child of this policy installs.
+        rule, group = rules_for(child_confinement(self.policy)).get(name, refuse()), group_of(name)
         allowed = bool(rule.alternatives)
         written = rules(self.policy)
         reason = "" if () in rule.alternatives else "the arguments must be those that ordinary programs use"
@@ -353,21 +378,9 @@ class Judge:
         return msgspec.structs.replace(answer, reason=reason) if answer.allowed else answer
 
     def _answer(self, name: str, kind: Kind, allowed: bool, rule: str, reason: str = "", instead: str = "") -> Answer:
-        return Answer(
-            name=name,
-            kind=kind,
-            allowed=allowed,
-            rule=rule,
-            through=self._through(rule),
-            reason=reason,
-            instead=instead,
-        )
-
-    def _through(self, rule: str) -> tuple[str, ...]:
-        """Return the files from the policy's own to the one that `rule` is in."""
-        files = [file.rpartition("/")[2] for file in self.policy.files]
-        file = rule.rpartition(":")[0]
-        return tuple(files[: files.index(file) + 1]) if file in files else ()
+        files, file = [file.rpartition("/")[2] for file in self.policy.files], rule.rpartition(":")[0]
+        through = tuple(files[: files.index(file) + 1]) if file in files else ()
+        return Answer(name=name, kind=kind, allowed=allowed, rule=rule, through=through, reason=reason, instead=instead)
 
 
 def _shown(value: object) -> str:
@@ -380,15 +393,6 @@ def _shown(value: object) -> str:
         names = "all" if value.names is None else ", ".join(value.names) or "none"
         return f"{names} except {', '.join(value.refused)}" if value.refused else names
     return "not set" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _kernel_rule(policy: PolicyData, name: str) -> tuple[Rule, str]:
-    """Return the rule for a system call, from the table that a child of this policy installs, and the call's group."""
-    return rules_for(child_confinement(policy)).get(name, refuse()), group_of(name)
-
-
-def _is_system_call(name: str) -> bool:
-    return name in numbers()
 
 
 def _imported(text: str) -> str | None:
@@ -413,30 +417,3 @@ def is_builtin(name: str) -> bool:
     """Tell whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
     own = {"True", "False", "None", "__debug__", "__doc__", "__name__", "__loader__", "__spec__"}
     return name in BUILTINS and name not in own
-
-
-@lru_cache(maxsize=1024)
-def module_of(name: str) -> tuple[str, str]:
-    """Return the longest part of a dotted name that is a module, and the rest. Nothing is imported: a package is asked
-    for what lies in its folders.
-    """
-    parts = name.split(".")
-    if len(parts) == 1 or name in refusals.MODULES or name in refusals.NAMES:
-        return name, ""
-    folders = None
-    for depth, part in enumerate(parts):
-        above = ".".join(parts[: depth + 1])
-        known = above in refusals.MODULES or above in refusals.NAMES
-        try:
-            spec = PathFinder.find_spec(above if folders is None else part, folders) if depth else find_spec(above)
-        except (ImportError, ValueError):
-            spec = None
-        if depth and spec is None and not known:
-            return ".".join(parts[:depth]), ".".join(parts[depth:])
-        folders = list(spec.submodule_search_locations or ()) if spec is not None else []
-    return name, ""
-
-
-def _is_module(name: str) -> bool:
-    """Tell whether a top-level module of this name exists, or is one that hints are known for."""
-    return name in MODULES or name in refusals.MODULES or is_module(name)

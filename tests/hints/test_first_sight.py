@@ -26,10 +26,12 @@ def test_a_useful_hint_at_first_sight(profile: str, sandbox_for: Callable[[str],
     for case in map(json.loads, MISTAKES):
         if case["profile"] != profile:
             continue
-        count += 1
         with sandbox_for(profile).session() as session:
-            error = session.run(case["source"], timeout=60).error
-        said = ((error and error.hint) or "").lower()
+            result = session.run(case["source"], timeout=60)
+        if result.ok and case["source"].startswith("import") and "\n" not in case["source"].strip():
+            continue  # of a library that is installed here
+        count += 1
+        said = ((result.error and result.error.hint) or "").lower()
         if not any(word.lower() in said for word in case["useful"]):
             weak.append((case["source"], said))
     assert count >= 5

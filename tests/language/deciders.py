@@ -10,7 +10,7 @@ from typing import Any
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-from safeexec.language.transformer import StepTransformer
+from safeexec.language.transformer import ONLY_CONTENTS, StepTransformer
 
 PAGE = Path(__file__).parents[2] / "safeexec" / "README.md"
 BEGIN, END = "<!-- who decides: python -m tests.language.deciders -->\n", "<!-- end -->"
@@ -23,13 +23,14 @@ def table() -> str:
     """Both tables, in Markdown."""
     methods = sorted(name for name in dir(StepTransformer) if name.startswith("visit_"))
     kinds = {name.removeprefix("visit_"): getattr(StepTransformer, name) for name in methods}
-    theirs = {kind: method for kind, method in kinds.items() if f"visit_{kind}" not in OURS}
+    ours = {kind: _told(method) for kind, method in kinds.items() if f"visit_{kind}" in OURS} | ONLY_CONTENTS
+    theirs = {kind: method for kind, method in kinds.items() if kind not in ours}
     plain = [kind for kind, method in theirs.items() if _only_visits_contents(method)]
     rows = ["| node | who decides | what, and why ours differs |", "| --- | --- | --- |"]
     rows.append(f"| {', '.join(map(_code, plain))} | base class | allowed; their contents are visited |")
     rows += [f"| `{kind}` | base class{_by(method)} | {_told(method)} |" for kind, method in theirs.items()
              if kind not in plain]  # fmt: skip
-    rows += [f"| `{kind}` | ours | {_told(method)} |" for kind, method in kinds.items() if kind not in theirs]
+    rows += [f"| `{kind}` | ours | {ours[kind]} |" for kind in sorted(ours)]
     rows.append(f"| any other | ours (`generic_visit`) | {_told(StepTransformer.generic_visit)} |")
     rows += ["", "| what the base class calls | ours, because |", "| --- | --- |"]
     rows += [f"| `{name}` | {_told(OURS[name])} |" for name in HOOKS]

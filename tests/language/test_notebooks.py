@@ -36,3 +36,22 @@ def test_plots_are_shown_beside_it(session: Session) -> None:
 def test_it_is_an_import_like_any(session: Session) -> None:
     result = session.run("import IPython_is_not_here")
     assert result.outcome == "rejected"
+
+
+SHOWN = {
+    "Latex('$x$')": {"text/latex": "$x$"},
+    "Math('$x$')": {"text/latex": "$\\displaystyle x$"},
+    "SVG('<?xml?><svg></svg>')": {"image/svg+xml": "<svg></svg>"},
+    "JSON('[1]')": {"application/json": "[1]"},
+    "Image(b'GIF8', width=3, alt='\"a\"')": {
+        "text/html": '<img src="data:image/gif;base64,R0lGOA==" width="3" alt="&quot;a&quot;"/>'
+    },
+}
+
+
+@pytest.mark.parametrize("source", SHOWN)
+def test_each_kind_has_its_form(session: Session, source: str) -> None:
+    (shown,) = session.run(f"from IPython.display import *\ndisplay({source})").check().displays
+    assert {mime: shown.get(mime) for mime in SHOWN[source]} == SHOWN[source]
+    refused = session.run("from IPython.display import HTML\nHTML(1)").error
+    assert refused is not None and refused.message == "HTML expects text, not 1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from typing import Any
 
 import pytest
 
@@ -61,20 +62,6 @@ def test_a_description_is_that_of_the_file_that_it_stands_in(tmp_path):
     assert Policy.load(path).card().splitlines()[0] == "Python sandbox, profile mine: Files for all."
 
 
-@pytest.mark.modules("pandas")
-def test_sql_is_named_where_there_are_tables():
-    assert "sql(" in json.loads(Policy.load("data-analysis").card("json"))["sql"]
-    assert json.loads(Policy.load("standard").card("json"))["sql"] == ""
-    assert "SQL" not in Policy.load("standard").card()
-
-
-def test_determinism_is_one_line_where_it_is_on():
-    card = Policy.load("deterministic").card()
-    assert "two runs print the same: random numbers are seeded with 0, and the clock stands at 2025-01-01" in card
-    assert "two runs print the same" not in Policy.load("data-analysis").card()
-    assert "clock" not in Policy.load("calculator").replace(determinism={"seed": 7}).card()
-
-
 def test_the_hosts_tools():
     policy = Policy.load("calculator")
     for tools in ([price], {"price": price}):
@@ -119,41 +106,42 @@ def test_what_a_tool_says_of_itself_is_one_short_line():
         assert len(line) < 1100
 
 
-def test_a_profile_without_imports_does_not_recommend_them():
-    card = Policy.load("expression").card()
-    assert "Imports:" not in card
-    assert "Modules: math, statistics (" in card
-    assert "without an import, which is refused" in card
-
-
-def test_the_policys_own_hints_are_shown():
-    policy = Policy.load("calculator").replace(imports={"random": "none"}, hints={"random": "Use fixed numbers."})
-    assert "Instead of random: Use fixed numbers." in policy.card()
-
-
-def test_restricted_modules_are_shown_with_their_names():
-    policy = Policy.load("calculator").replace(imports={"statistics": ["NormalDist"], "json": {"except": ["dump"]}})
-    assert "statistics (NormalDist)" in policy.card()
-    assert "json (not dump)" in policy.card()
-
-
-def test_the_state_and_the_files():
-    assert "Files: none." in Policy.load("standard").card()
-    assert "by relative name, at most 512 MB" in Policy.load("data-analysis").card()
-    read_only = Policy.load("data-analysis").replace(filesystem={"workspace": "read-only"})
-    assert "Files: in the current directory, read only, by relative name" in read_only.card()
-    assert "a step that fails is undone" in Policy.load("plugin").card()
-
-
 def test_an_unknown_format():
     with pytest.raises(ValueError, match="text, markdown or json"):
         Policy.load("standard").card("html")  # type: ignore[arg-type]
 
 
-def test_a_policy_of_few_constructs_says_which():
-    few = {"constructs": ["assignment", "for", "function", "f-string"]}
-    assert (
-        "of the language only assignment, f-string, for, function."
-        in Policy.load("calculator").replace(language=few).card()
-    )
-    assert "expressions only" in Policy.load("expression").card()
+FEW = {"language": {"constructs": ["assignment", "for", "function", "f-string"]}}
+CHOSEN = {"imports": {"statistics": ["NormalDist"], "json": {"except": ["dump"]}}}
+
+
+@pytest.mark.parametrize(
+    ("profile", "changes", "said", "unsaid"),
+    [
+        ("standard", {}, ["Files: none."], ["SQL", "Instead of random"]),
+        pytest.param("data-analysis", {}, ["SQL: sql("], [], marks=pytest.mark.modules("pandas")),
+        ("data-analysis", {}, ["by relative name, at most 512 MB"], ["two runs print the same"]),
+        ("data-analysis", {"filesystem": {"workspace": "read-only"}}, ["directory, read only, by relative name"], []),
+        (
+            "deterministic",
+            {},
+            ["print the same: random numbers are seeded with 0, and the clock stands at 2025-01-01"],
+            [],
+        ),
+        ("calculator", {"determinism": {"seed": 7}}, ["random numbers are seeded with 7."], ["clock"]),
+        ("expression", {}, ["Modules: math, statistics (", "without an import, which is refused"], ["Imports:"]),
+        ("expression", {}, ["expressions only"], []),
+        ("calculator", FEW, ["of the language only assignment, f-string, for, function."], []),
+        ("calculator", CHOSEN, ["statistics (NormalDist)", "json (not dump)"], []),
+        (
+            "calculator",
+            {"imports": {"random": "none"}, "hints": {"random": "Use 4."}},
+            ["Instead of random: Use 4."],
+            [],
+        ),
+        ("plugin", {}, ["a step that fails is undone"], []),
+    ],
+)
+def test_what_a_card_says(profile: str, changes: dict[str, Any], said: list[str], unsaid: list[str]) -> None:
+    card = Policy.load(profile).replace(**changes).card()
+    assert all(text in card for text in said) and not any(text in card for text in unsaid), card

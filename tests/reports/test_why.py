@@ -22,8 +22,7 @@ from safeexec.language.imports import Importer, RefusedImport
 from safeexec.language.rules import rules_of
 from safeexec.language.step import compile_step
 from safeexec.reports.needs import MAX_NAMES, MAX_PARTS
-from safeexec.reports.syntax import WORDS, construct_of
-from safeexec.reports.why import Judge
+from safeexec.reports.why import KEYWORDS, Judge, construct_of
 from tests.language.constructs import SAMPLES
 
 ROOT = Path(__file__).parents[1]
@@ -206,7 +205,7 @@ def test_why_answers_for_every_name_that_programs_use(profile):
 
 def test_every_construct_has_a_sample_and_every_word_a_construct():
     assert set(CONSTRUCTS) - set(SAMPLES) == {"type-alias"}
-    assert set(WORDS.values()) <= {"", *CONSTRUCTS}
+    assert set(KEYWORDS.values()) <= {"", *CONSTRUCTS}
     assert construct_of("pass") == "" and Policy.load("expression").why("pass").allowed
 
 

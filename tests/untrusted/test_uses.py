@@ -55,12 +55,12 @@ READS_NONE = {
         engine/host/watch/groups.py engine/host/watch/memory.py engine/host/watch/room.py engine/linux/capabilities.py
         engine/linux/cgroups.py engine/linux/landlock.py engine/linux/libc.py engine/linux/namespaces.py
         engine/linux/probe.py engine/linux/processes.py engine/linux/rlimits.py engine/linux/seccomp.py
-        engine/policy/checks.py engine/policy/kernel.py engine/policy/profiles.py reports/reference.py
+        engine/policy/access.py engine/policy/kernel.py engine/policy/profiles.py reports/reference.py
         servers/http/e2b.py
     """,
     "tables of its own: names of modules, commands, programs, constants": """
         __init__.py agent/__init__.py api/blocking.py cli/bench.py cli/container.py cli/example.py
-        engine/host/session/standard_input.py recordings/store/postgres.py reports/__init__.py reports/card.py
+        engine/host/session/standard_input.py recordings/store/postgres.py reports/card.py
         servers/http/openapi.py
     """,
     "what the user gives on the command line or in code": """

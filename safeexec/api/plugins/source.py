@@ -29,8 +29,7 @@ from safeexec.api.plugins.interface import Hints, Wanted, wanted_of
 from safeexec.api.plugins.settings import Setting
 from safeexec.common.text import one_line
 from safeexec.engine.policy import places
-from safeexec.engine.policy.loader import PolicyFile, checked
-from safeexec.engine.policy.mistakes import Mistake
+from safeexec.engine.policy.loader import Mistake, PolicyFile, checked
 from safeexec.errors import PolicyError
 from safeexec.protocol.messages import Export
 from safeexec.results import PluginError

@@ -18,6 +18,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from typing import Final, NamedTuple
 
 from safeexec.engine.policy import refusals
@@ -46,10 +49,11 @@ class Access(NamedTuple):
     tag: Tag = ""
 
 
-class _Grant(NamedTuple):
-    """The line that covers a module. `own`: it is the module's own; `passage`: of a module below it."""
+class _Ruling(NamedTuple):
+    """What decides about a module: the answer and the line. `own`: it is the module's own; `passage`: of one below."""
 
-    entry: ImportPlan
+    access: Access
+    entry: ImportPlan = ImportPlan()
     own: bool = False
     passage: bool = False
 
@@ -61,27 +65,68 @@ def parents(module: str) -> Iterator[str]:
         module = module.rpartition(".")[0]
 
 
+def is_here(module: str) -> bool:
+    """Tell whether the package of this module is installed here. A policy's word for many modules does not tell."""
+    top = module.partition(".")[0]
+    if top in sys.modules or top in sys.stdlib_module_names:
+        return True
+    try:
+        return find_spec(top) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+@lru_cache(maxsize=1024)
+def module_of(name: str) -> tuple[str, str, tuple[str, ...]]:
+    """Return the longest part of a dotted name that is a module, the rest, and the folders of that module. Nothing is
+    imported: a package is asked for what lies in its folders.
+    """
+    parts = name.split(".")
+    if len(parts) == 1 or name in refusals.MODULES or name in refusals.NAMES:
+        return name, "", ()
+    folders: tuple[str, ...] = ()
+    for depth, part in enumerate(parts):
+        above = ".".join(parts[: depth + 1])
+        try:
+            spec = PathFinder.find_spec(part, folders) if depth else find_spec(above)
+        except (ImportError, ValueError):
+            spec = None
+        if depth and spec is None and above not in refusals.MODULES and above not in refusals.NAMES:
+            return ".".join(parts[:depth]), ".".join(parts[depth:]), folders
+        folders = tuple(spec.submodule_search_locations or ()) if spec is not None else ()
+    return name, "", ()
+
+
 def module_access(module: str, plan: LanguagePlan) -> Access:
     """Return whether guest code may import this module (a dotted name), and why not."""
+    return _line(module, plan).access
+
+
+def is_passage(module: str, plan: LanguagePlan) -> bool:
+    """Tell whether a module is open only as the way down to one below it."""
+    return _line(module, plan).passage
+
+
+def _line(module: str, plan: LanguagePlan) -> _Ruling:
     if plan.mode == "python" or module == "__future__":
-        return Access(True)
+        return _Ruling(Access(True))
     module = refusals.canonical(module)
     for name in parents(module):
         entry = plan.imports.get(name)
         if entry is not None and name not in WORDS:
             if len(name) < len(refusals.row_of(module)):
-                return _by_word(module, plan)  # a row is about a module below the one that the line names
+                return _Ruling(_by_word(module, plan))  # a row is about a module below the one that the line names
             part = module[len(name) + 1 :]
             if not part or _covers(entry, part):
-                return Access(True, rule=entry.rule)
+                return _Ruling(Access(True, rule=entry.rule), entry, own=not part)
             reason = _ONLY_NAMES if entry.names is not None else _BY_POLICY
-            return Access(False, reason, plan.rules.get(f"imports.{module}") or entry.rule)
+            return _Ruling(Access(False, reason, plan.rules.get(f"imports.{module}") or entry.rule))
     if (below := _below(module, plan)) is not None:
-        return Access(True, rule=plan.imports[below].rule)
+        return _Ruling(Access(True, rule=plan.imports[below].rule), passage=not _by_word(module, plan).allowed)
     for name in parents(module):
         if rule := plan.rules.get(f"imports.{name}"):
-            return Access(False, _NONE, rule)
-    return _by_word(module, plan)
+            return _Ruling(Access(False, _NONE, rule))
+    return _Ruling(_by_word(module, plan))
 
 
 def _by_word(module: str, plan: LanguagePlan) -> Access:
@@ -119,26 +164,11 @@ def _below(module: str, plan: LanguagePlan) -> str | None:
     return next((name for name in plan.imports if name.startswith(prefix)), None)
 
 
-def _grant(module: str, plan: LanguagePlan) -> _Grant:
-    """Return the line that opens a module which `module_access` allows."""
-    for name in parents(module):
-        if (entry := plan.imports.get(name)) is not None and name not in WORDS:
-            return _Grant(entry, own=name == module)
-    if (by_word := _by_word(module, plan)).allowed:
-        return _Grant(ImportPlan(rule=by_word.rule))
-    below = _below(module, plan)
-    return _Grant(plan.imports[below] if below else ImportPlan(), passage=True)
-
-
-def is_passage(module: str, plan: LanguagePlan) -> bool:
-    """Tell whether a module is open only as the way down to one below it."""
-    return module_access(module, plan).allowed and _grant(module, plan).passage
-
-
 def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
     """Return whether guest code may write this name of this module, a submodule's too, and why not."""
     module = refusals.canonical(module)
-    whole = module_access(module, plan)
+    grant = _line(module, plan)
+    whole = grant.access
     if not whole.allowed or plan.mode == "python" or module == "__future__":
         return whole
     dotted = f"{module}.{name}"
@@ -151,7 +181,6 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
         taken_away = not _is_left(module, name, plan) if entry is None else name in entry.refused
         if taken_away or (entry is not None and name not in (entry.names or (name,))):
             return Access(False, _BY_POLICY, rule)
-    grant = _grant(module, plan)
     if grant.passage:
         return Access(False, _NOT_LISTED, whole.rule)
     if word := next(

@@ -49,13 +49,15 @@ def differences(before: PolicyData, after: PolicyData) -> list[Difference]:
     cannot be called any more.
     """
     found: list[Difference] = []
-    old, new = _with_tools_of(_alone(before, after), after), _with_tools_of(_alone(after, before), after)
+    old, new = _comparable(before, after, after), _comparable(after, before, after)
     _compare(document(old), document(new), "", after, found)
     return found
 
 
-def _alone(policy: PolicyData, other: PolicyData) -> PolicyData:
-    """Return the policy without the lines of `imports` for modules that the other opens without a line."""
+def _comparable(policy: PolicyData, other: PolicyData, after: PolicyData) -> PolicyData:
+    """Return the policy without the lines of `imports` for modules that the other opens without a line, and with the
+    approvals alone of tools that the second one allows.
+    """
     plan = language_plan(other)
     imports = {
         module: chosen
@@ -64,13 +66,9 @@ def _alone(policy: PolicyData, other: PolicyData) -> PolicyData:
         or not other.imports.keys().isdisjoint(parents(module))
         or not module_access(module, plan).allowed
     }
-    return msgspec.structs.replace(policy, imports=imports)
-
-
-def _with_tools_of(policy: PolicyData, after: PolicyData) -> PolicyData:
-    """Return the policy with the approvals alone of tools that the second one allows."""
     approval = tuple(name for name in policy.tools.approval if name == "*" or name in after.tools.allow)
-    return msgspec.structs.replace(policy, tools=msgspec.structs.replace(policy.tools, approval=approval))
+    tools = msgspec.structs.replace(policy.tools, approval=approval)
+    return msgspec.structs.replace(policy, imports=imports, tools=tools)
 
 
 def _compare(old: dict[str, Any], new: dict[str, Any], path: str, policy: PolicyData, found: list[Difference]) -> None:

@@ -30,7 +30,10 @@ def replaced(policy: P, changes: dict[str, Any]) -> P:
         if key in Limits.__struct_fields__ and (key != "checkpoints" or isinstance(value, int)):
             content.setdefault("limits", {})[key] = value
         elif key not in SETTINGS and key != "danger_allow_modules":  # as before 0.10: lines of `imports`
-            raise PolicyError(f"a policy has no setting {key!r}{_meant(key)}")
+            meant = f"; did you mean {_MEANT[key]}?" if key in _MEANT else ""
+            raise PolicyError(
+                f"a policy has no setting {key!r}{meant or suggestion(key, [*SETTINGS, *Limits.__struct_fields__])}"
+            )
         elif isinstance(value, dict) and isinstance(content.get(key), dict):
             content[key].update(_spelt(value))
         else:
@@ -48,17 +51,12 @@ _MEANT = {
 """What callers write who know another library."""
 
 
-def _meant(key: str) -> str:
-    """Return `; did you mean …?`, where it can be told."""
-    if key in _MEANT:
-        return f"; did you mean {_MEANT[key]}?"
-    return suggestion(key, [*SETTINGS, *Limits.__struct_fields__])
-
-
 def _spelt(value: Any) -> Any:
     """Return a value as a policy file spells it."""
     if isinstance(value, Selection):
-        return _written(value)
+        if value.names is not None:  # `none` would take a module away; an empty list leaves it with no names
+            return [name for name in value.names if name not in value.refused]
+        return {"except": list(value.refused)} if value.refused else "all"
     if isinstance(value, msgspec.Struct):
         return {key: _spelt(item) for key, item in msgspec.structs.asdict(value).items()}
     if isinstance(value, Mapping):
@@ -71,24 +69,11 @@ def document(policy: PolicyData) -> dict[str, Any]:
     return {setting: _spelt(getattr(policy, setting)) for setting in SETTINGS}
 
 
-def _written(chosen: Selection) -> Any:
-    """Return a selection in the words of a policy file."""
-    if chosen.names is not None:
-        # `none` would take a module away; an empty list leaves it with no names.
-        return [name for name in chosen.names if name not in chosen.refused]
-    return {"except": list(chosen.refused)} if chosen.refused else "all"
-
-
-def beyond(before: PolicyData, after: PolicyData) -> dict[str, Any]:
-    """Return what a file that extends `before` says to be `after`."""
-    changes: dict[str, Any] = _beyond(document(before), document(after))
-    return changes
-
-
-def _beyond(old: Any, new: Any) -> Any:
+def beyond(old: Any, new: Any) -> Any:
+    """Return what a file that extends the document `old` says to be `new`."""
     if isinstance(old, dict) and isinstance(new, dict) and "except" not in {*old, *new}:
         lost = {key: "none" for key in old if key not in new}
-        return lost | {key: _beyond(old.get(key), new[key]) for key in new if key not in old or old[key] != new[key]}
+        return lost | {key: beyond(old.get(key), new[key]) for key in new if key not in old or old[key] != new[key]}
     if isinstance(old, list) and isinstance(new, list):
         edit = {"add": [one for one in new if one not in old], "remove": [one for one in old if one not in new]}
         return {verb: listed for verb, listed in edit.items() if listed}

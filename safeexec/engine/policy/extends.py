@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from safeexec.engine.policy.diff import differences
-from safeexec.engine.policy.loader import PolicyFile, read, unreadable
-from safeexec.engine.policy.mistakes import fail
+from safeexec.engine.policy.loader import PolicyFile, fail, read, unreadable
 from safeexec.engine.policy.places import directories, existing, find, is_path, named, names, shipped_directory, stem
 from safeexec.engine.policy.resolve import resolve
 from safeexec.engine.policy.settings import P, PolicyData

@@ -15,7 +15,6 @@ from safeexec.protocol.printed import stream_bytes
 
 if TYPE_CHECKING:
     from safeexec.engine.policy.settings import Limits, PolicyData
-    from safeexec.protocol.confinement import Files
 
 SETTINGS = {
     "files": "filesystem.workspace",
@@ -60,24 +59,6 @@ def wanted(module: str, names: Container[str]) -> dict[str, object]:
     return found
 
 
-def opens_libraries(policy: PolicyData) -> bool:
-    """Tell whether guest code may import what is not of Python's own library. Compiled parts of such libraries make
-    code in memory (JIT compilers, callbacks of ctypes), and any of them could do so for a program.
-    """
-    return (
-        policy.language.mode == "python"
-        or bool(policy.requirements)
-        or any(name != STDLIB and name.partition(".")[0] not in sys.stdlib_module_names for name in policy.imports)
-    )
-
-
-def file_calls(policy: PolicyData) -> Files:
-    """Return which file calls there are. Libraries are read by every child: of them it imports late, and they have
-    data.
-    """
-    return "write" if policy.filesystem.workspace == "read-write" else "read"
-
-
 OPEN_LINE = "builtins: {add: [open]}"
 """What a policy says so that programs open files."""
 
@@ -112,7 +93,13 @@ def session_processes(limits: Limits) -> int:
 
 def child_confinement(policy: PolicyData) -> ChildConfinement:
     """Return what a policy alone decides of a child's confinement, as on a machine that can do everything."""
-    limits, files = policy.limits, file_calls(policy)
+    limits, writes = policy.limits, policy.filesystem.workspace == "read-write"
+    # Compiled parts of libraries, but for Python's own, make code in memory (JIT compilers, callbacks of ctypes), and
+    # any of them could do so for a program.
+    libraries = policy.language.mode == "python" or bool(policy.requirements)
+    libraries |= any(
+        name != STDLIB and name.partition(".")[0] not in sys.stdlib_module_names for name in policy.imports
+    )
     return ChildConfinement(
         memory_bytes=address_space(limits),
         cpu_seconds=3600 + 100 * int(limits.cpu_seconds),
@@ -121,9 +108,9 @@ def child_confinement(policy: PolicyData) -> ChildConfinement:
         processes=session_processes(limits),
         threads=limits.threads,
         event_loop=policy.socketpair,
-        executable_memory=opens_libraries(policy),
-        files=files,
-        metadata=files == "write",
+        executable_memory=libraries,
+        files="write" if writes else "read",  # libraries are read by every child: they import late, and have data
+        metadata=writes,
         landlock=6,
         rules=rules(policy),
     )

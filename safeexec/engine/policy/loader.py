@@ -8,18 +8,50 @@ from __future__ import annotations
 
 from functools import lru_cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 from msgspec import UnsetType
 
 from safeexec.common.matching import suggestion
+from safeexec.common.text import shorten
 from safeexec.engine.policy.document import Choice, Document, Edit
-from safeexec.engine.policy.mistakes import Mistake
+from safeexec.errors import PolicyError
 from safeexec.untrusted.yaml_text import START, Mark, kind_of, read_yaml
 
 _SWITCHES = {"yes": "all", "on": "all", True: "all", "no": "none", "off": "none", False: "none"}
 UNITS = {"seconds": "a number of seconds, such as 5.0", "mb": "a whole number of MiB", "kb": "a whole number of KiB"}
+
+
+MOST = 100
+"""Mistakes that one error lists."""
+
+
+class Mistake(NamedTuple):
+    """One thing that is wrong: `path` is dotted (``limits.wall_seconds``), `text` says what was expected."""
+
+    file: str
+    mark: Mark | None
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.mark.line}:{self.mark.column}" if self.mark else self.file
+        path = shorten(self.path if self.path.isprintable() else repr(self.path), 120)
+        return f"{place}: {path}: {self.text}" if path else f"{place}: {self.text}"
+
+
+def fail(mistakes: list[Mistake]) -> PolicyError:
+    """Return the one error for all that is wrong, file by file, from top to bottom."""
+    files = [mistake.file for mistake in mistakes]
+    unique = sorted({*mistakes}, key=lambda mistake: (files.index(mistake.file), mistake.mark or (), mistake))
+    shown = [f"  {mistake}" for mistake in unique[:MOST]]
+    if len(unique) > MOST:
+        shown.append(f"  and {len(unique) - MOST} more")
+    message = str(unique[0]) if len(unique) == 1 else f"{len(unique)} mistakes:\n" + "\n".join(shown)
+    error = PolicyError(message)
+    error.mistakes = tuple(unique)
+    return error
 
 
 class PolicyFile(msgspec.Struct, frozen=True):
@@ -54,17 +86,13 @@ def read(text: str, *, file: str, path: str = "") -> PolicyFile:
     found = read_yaml(text, "a policy")
     mistakes = [Mistake(file, *problem) for problem in found.problems]
     if not found.readable:
-        return _nothing(file, path, mistakes)
+        return PolicyFile(file, path, {}, {}, mistakes, dropped=[*_fields(Document)])
     return checked(PolicyFile(file, path, found.content, found.marks, mistakes))
 
 
 def unreadable(file: str, path: str, text: str, mark: Mark = START) -> PolicyFile:
     """Return a file that cannot be read, as the one mistake that it is."""
-    return _nothing(file, path, [Mistake(file, mark, "", text)])
-
-
-def _nothing(file: str, path: str, mistakes: list[Mistake]) -> PolicyFile:
-    return PolicyFile(file, path, {}, {}, mistakes, dropped=[*_fields(Document)])
+    return PolicyFile(file, path, {}, {}, [Mistake(file, mark, "", text)], dropped=[*_fields(Document)])
 
 
 def checked(source: PolicyFile, shape: type[msgspec.Struct] = Document) -> PolicyFile:

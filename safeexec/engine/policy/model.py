@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from safeexec import reports
 from safeexec.engine.policy import places, plans, profiles
 from safeexec.engine.policy.settings import Limits, PolicyData
 from safeexec.errors import PolicyError
@@ -79,7 +78,9 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         """Return what the steps of some recordings need beyond a profile: a policy for a person to read, as `yaml`,
         too, and what it leaves out. Raises `RecordingError`.
         """
-        return reports.learn.learn(cls.load(extends), recordings)
+        from safeexec.reports.learn import learn
+
+        return learn(cls.load(extends), recordings)
 
     def diff(self, other: Policy) -> list[Difference]:
         """Return what `other` says differently, setting by setting."""
@@ -98,7 +99,9 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     def check(self) -> list[PolicyFinding]:
         """Return what only a closer look finds: modules that are not installed, names that they do not have."""
-        return reports.review.review(self)
+        from safeexec.reports.review import review
+
+        return review(self)
 
     @classmethod
     def examine(cls, name: str | os.PathLike[str] | Policy) -> list[PolicyFinding]:
@@ -110,7 +113,9 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         except PolicyError as error:
             if error.draft is None:
                 raise
-            return reports.review.examined(error.mistakes, error.draft)
+            from safeexec.reports.review import examined
+
+            return examined(error.mistakes, error.draft)
 
     # What enforces it
 
@@ -126,11 +131,15 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     def why(self, name: str) -> Answer:
         """Return whether a module, attribute, builtin, construct or system call is allowed, by which line."""
-        return reports.why.why(self, name)
+        from safeexec.reports.why import why
+
+        return why(self, name)
 
     def needs(self, source: str) -> Needs:
         """Return what a whole program would need: every name it uses, and the smallest policy that grants it."""
-        return reports.needs.needs(self, source)
+        from safeexec.reports.needs import needs
+
+        return needs(self, source)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         from safeexec.results.mimebundle import of_text  # for notebooks
@@ -141,4 +150,6 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         """Return what guest code may use, short enough for a system prompt. `tools`: functions, or names →
         functions.
         """
-        return reports.card.card(self, format=format, tools=tools)
+        from safeexec.reports.card import card
+
+        return card(self, format=format, tools=tools)

@@ -75,17 +75,10 @@ SITE_BUILTINS: Final = frozenset({"copyright", "credits", "exit", "help", "licen
 """What `site` adds to the builtins of an ordinary interpreter."""
 KNOWN_BUILTINS: Final = frozenset(dir(builtins)) | SITE_BUILTINS
 
-ENVIRONMENTS: Final = frozenset(
-    {
-        "TYPE_CHECKING",
-        "builtin_module_names",
-        "implementation",
-        "platform",
-        "python_implementation",
-        "version",
-        "version_info",
-    }
-)
+ENVIRONMENTS: Final = frozenset({
+    "TYPE_CHECKING", "builtin_module_names", "implementation", "platform", "python_implementation", "version",
+    "version_info",
+})  # fmt: skip
 """Names by which a condition asks about the interpreter or the system, besides ``os.name``. An import below such a
 condition is refused when it runs, and not before: it may never run.
 """

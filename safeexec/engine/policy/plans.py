@@ -17,10 +17,15 @@ KB = 1 << 10
 
 def language_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePlan:
     """Return the language layer as data. `tools`: names of the host tools this sandbox has."""
+    chosen, refused = policy.language.constructs, dict[str, str]()
+    if chosen.names is not None or chosen.refused:
+        from safeexec.engine.policy.names import CONSTRUCTS  # for the policies that refuse some
+
+        refused = {name: policy.origin(f"language.constructs.{name}") for name in CONSTRUCTS if name not in chosen}
     return LanguagePlan(
         mode=policy.language.mode,
         profile=policy.name,
-        refused_constructs=_refused_constructs(policy),
+        refused_constructs=refused,
         builtins=frozenset(policy.builtins),
         imports={
             module: ImportPlan(
@@ -37,15 +42,6 @@ def language_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePl
         tools=tuple(name for name in tools if name in policy.tools.allow),
         workspace=policy.filesystem.workspace,
     )
-
-
-def _refused_constructs(policy: PolicyData) -> dict[str, str]:
-    chosen = policy.language.constructs
-    if chosen.names is None and not chosen.refused:
-        return {}
-    from safeexec.engine.policy.names import CONSTRUCTS  # for the policies that refuse some
-
-    return {name: policy.origin(f"language.constructs.{name}") for name in CONSTRUCTS if name not in chosen}
 
 
 def limits_plan(limits: Limits) -> LimitsPlan:

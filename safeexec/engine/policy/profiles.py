@@ -39,8 +39,12 @@ class Resolved(msgspec.Struct, frozen=True):
 def load(name: str | os.PathLike[str], make: type[P]) -> P:
     """Return the resolved policy of a name or path. Raises `PolicyError`."""
     path = find(name)
-    policy = _cached(path, make)
-    if policy is None:
+    stamps, policy = _loaded.get((path, make), ((), None))
+    try:  # what was loaded before, if no file it came from has changed since
+        fresh = policy is not None and all(_stamp(stamp[0]) == stamp for stamp in stamps)
+    except OSError:
+        fresh = False
+    if not isinstance(policy, make) or not fresh:
         directory = os.path.dirname(path)
         policy = resolved(directory, stem(path), make) if directory == shipped_directory() else None
         if policy is None:
@@ -87,15 +91,6 @@ def prepared() -> str:
 def _stamp(file: str) -> Stamp:
     status = os.stat(file)
     return file, status.st_mtime_ns, status.st_size
-
-
-def _cached(path: str, make: type[P]) -> P | None:
-    """Return a policy that was loaded before, if no file it came from has changed since."""
-    stamps, policy = _loaded.get((path, make), ((), None))
-    try:
-        return policy if isinstance(policy, make) and all(_stamp(stamp[0]) == stamp for stamp in stamps) else None
-    except OSError:
-        return None
 
 
 if __name__ == "__main__":

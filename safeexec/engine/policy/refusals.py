@@ -12,7 +12,7 @@ What to write instead is in `safeexec.hints`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeVar
 
 Tag = Literal["", "files", "process", "network", "memory", "display"]
 
@@ -31,11 +31,15 @@ MEMORY: Final = Reason("memory", "it reads and writes memory by address, and a m
 DISPLAY: Final = Reason("display", "it needs a display, or a person at a keyboard")
 
 
-def _spread(rows: Mapping[str, Reason]) -> dict[str, Reason]:
-    return {name: reason for names, reason in rows.items() for name in names.split()}
+_What = TypeVar("_What")
 
 
-MODULES: Final = _spread(
+def by_name(table: Mapping[str, _What]) -> dict[str, _What]:
+    """Return a table by single names: its keys are one or several names, separated by blanks."""
+    return {name: what for names, what in table.items() for name in names.split()}
+
+
+MODULES: Final = by_name(
     {
         "subprocess multiprocessing pty concurrent.futures.process asyncio.subprocess _posixsubprocess": PROCESS,
         "socket _socket ssl _ssl socketserver http.client http.server http.cookiejar urllib.request urllib.robotparser "
@@ -50,7 +54,7 @@ another object in its place in a test.
 """
 
 NAMES: Final[dict[str, dict[str, Reason]]] = {
-    "os": _spread(
+    "os": by_name(
         {
             "system popen fork forkpty posix_spawn posix_spawnp execl execle execlp execlpe execv execve execvp "
             "execvpe spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe kill killpg pidfd_open "
@@ -59,30 +63,30 @@ NAMES: Final[dict[str, dict[str, Reason]]] = {
             "removedirs rename renames replace rmdir scandir stat symlink truncate unlink utime walk": NO_FILES,
         }
     ),
-    "os.path": _spread(
+    "os.path": by_name(
         {"exists getatime getctime getmtime getsize isdir isfile islink ismount lexists samefile": NO_FILES}
     ),
-    "io": _spread({"open open_code FileIO": NO_FILES}),
-    "codecs": _spread({"open": NO_FILES}),
-    "glob": _spread({"glob iglob": NO_FILES}),
-    "shutil": _spread(
+    "io": by_name({"open open_code FileIO": NO_FILES}),
+    "codecs": by_name({"open": NO_FILES}),
+    "glob": by_name({"glob iglob": NO_FILES}),
+    "shutil": by_name(
         {
             "copy copy2 copyfile copymode copystat copytree disk_usage make_archive move rmtree "
             "unpack_archive": NO_FILES,
             "chown": PROCESS,
         }
     ),
-    "tempfile": _spread(
+    "tempfile": by_name(
         {"mkdtemp mkstemp mktemp NamedTemporaryFile SpooledTemporaryFile TemporaryDirectory TemporaryFile": NO_FILES}
     ),
-    "asyncio": _spread(
+    "asyncio": by_name(
         {
             "create_subprocess_exec create_subprocess_shell": PROCESS,
             "open_connection open_unix_connection start_server start_unix_server": NETWORK,
         }
     ),
-    "concurrent.futures": _spread({"ProcessPoolExecutor": PROCESS}),
-    "builtins": _spread({"breakpoint help copyright credits license": DISPLAY}),
+    "concurrent.futures": by_name({"ProcessPoolExecutor": PROCESS}),
+    "builtins": by_name({"breakpoint help copyright credits license": DISPLAY}),
 }
 """Module → its names that are refused where they are written. Those about files are there where a policy has files."""
 

@@ -13,8 +13,7 @@ from safeexec.common.text import spelt
 from safeexec.engine.policy.access import WORDS
 from safeexec.engine.policy.checks import check_names, is_module
 from safeexec.engine.policy.document import Document
-from safeexec.engine.policy.loader import PolicyFile
-from safeexec.engine.policy.mistakes import Mistake, fail
+from safeexec.engine.policy.loader import Mistake, PolicyFile, fail
 from safeexec.engine.policy.settings import ALL, SETTINGS, Attributes, P, PolicyData, Selection
 
 NOTHING = Selection(names=())
@@ -35,28 +34,23 @@ def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P |
         mistakes += check_names(source)
         if draft.settings["language"]["mode"] == "python" and not draft.is_unknown("language.mode"):
             mistakes += _without_effect(source)
-            draft.drop_language_layer()
+            draft.imports.clear()  # what is inherited of a language layer holds nobody
+            draft.settings["language"]["constructs"] = ALL
+            draft.settings |= {"builtins": (), "attributes": asdict(Attributes())}
     files = tuple(source.path or source.file for source in reversed(chain))
-    policy = draft.policy(name, files + (start.files if start else ()), make)
+    files += start.files if start else ()
+    policy = msgspec.convert({**draft.settings, "name": name, "origins": draft.origins, "files": files}, make)
     told = {(one.file, one.path) for one in mistakes}  # what does not exist at all is not inherited either
     mistakes += [one for one in draft.mistakes if (one.file, one.path) not in told]
-    if not any(map(draft.is_unknown, ("limits.wall_seconds", "limits.max_wall_seconds"))):
-        mistakes += contradictions(policy, chain[-1])
+    wall, most = policy.limits.wall_seconds, policy.limits.max_wall_seconds
+    if wall > most and not any(map(draft.is_unknown, ("limits.wall_seconds", "limits.max_wall_seconds"))):
+        text = f"wall_seconds ({wall:g}) is more than max_wall_seconds ({most:g})"
+        mistakes.append(chain[-1].mistake("limits.wall_seconds", text))
     if mistakes:
         error = fail(mistakes)
         error.draft = policy
         raise error
     return policy
-
-
-def contradictions(policy: PolicyData, source: PolicyFile) -> list[Mistake]:
-    """Return what only the whole shows."""
-    limits = policy.limits
-    found = []
-    if limits.wall_seconds > limits.max_wall_seconds:
-        text = f"wall_seconds ({limits.wall_seconds:g}) is more than max_wall_seconds ({limits.max_wall_seconds:g})"
-        found.append(source.mistake("limits.wall_seconds", text))
-    return found
 
 
 def _without_effect(source: PolicyFile) -> list[Mistake]:
@@ -99,25 +93,20 @@ class _Draft:
         self.origins: dict[str, str] = dict(start.origins)
         self.mistakes: list[Mistake] = []
 
-    def policy(self, name: str, files: tuple[str, ...], make: type[P]) -> P:
-        """Return the frozen result."""
-        return msgspec.convert({**self.settings, "name": name, "origins": self.origins, "files": files}, make)
-
     def apply(self, source: PolicyFile) -> None:
         """Lay one file over what its parents say."""
         self.unknown.update(source.dropped)
         for key, value in source.content.items():
-            if key == "imports":
+            if key in ("imports", "hints", "determinism"):
                 self.origins[key] = source.rule(key)
+            if key == "imports":
                 self._modules(value, source)
             elif key == "danger_allow_modules":
                 self._opened(value, source)
             elif key == "hints":
-                self.origins[key] = source.rule(key)
                 self.settings[key].update(value)
                 self.origins |= {f"{key}.{name}": source.rule(f"{key}.{name}") for name in value}
             elif key == "determinism":
-                self.origins[key] = source.rule(key)
                 self.settings[key] = None if value is None else {**(self.settings[key] or {}), **value}
             elif key in SETTINGS and isinstance(section := self.settings[key], dict):
                 if source.marks:  # a section stays where it is written when a program changes a setting of it
@@ -137,42 +126,28 @@ class _Draft:
         if isinstance(inherited, Selection):
             settings[key] = self._selection(inherited, value, path, source)
         elif isinstance(inherited, tuple):
-            settings[key] = self._names(inherited, value, path, source)
+            settings[key] = self._selection(Selection(names=inherited), value, path, source).names
+            # A profile's builtins stand together, and a refused one is in no line.
+            if isinstance(value, list) and "." in path:
+                self.origins.update({f"{path}.{name}": source.rule(f"{path}[{at}]") for at, name in enumerate(value)})
         else:
             settings[key] = value
-
-    def drop_language_layer(self) -> None:
-        """Forget what mode ``python`` inherits of a language layer: it holds nobody."""
-        self.imports.clear()
-        self.settings["language"]["constructs"] = ALL
-        self.settings |= {"builtins": (), "attributes": asdict(Attributes())}
-
-    def _names(self, inherited: tuple[str, ...], value: Any, path: str, source: PolicyFile) -> tuple[str, ...]:
-        """Return a list laid over the inherited one: a plain list replaces it, an edit changes it."""
-        if isinstance(value, list):
-            self._forget(path)
-            if "." in path:  # a profile's builtins stand together, and a refused one is in no line
-                self.origins.update({f"{path}.{name}": source.rule(f"{path}[{at}]") for at, name in enumerate(value)})
-            return tuple(dict.fromkeys(value))
-        removed = value.get("remove", ())
-        self._removed(removed, inherited, path, source)
-        self._edited(path, value, source)
-        kept = [name for name in inherited if name not in removed]
-        return tuple(dict.fromkeys([*kept, *value.get("add", ())]))
 
     def _selection(self, inherited: Selection, value: Any, path: str, source: PolicyFile) -> Selection:
         """Return what ``all``, ``none``, a list, all except some, or an edit makes of the inherited choice."""
         if not isinstance(value, dict):
             self._forget(path)
-            return (
-                ALL if value == "all" else NOTHING if value == "none" else Selection(names=tuple(dict.fromkeys(value)))
-            )
+            words = {"all": ALL, "none": NOTHING}
+            return words[value] if isinstance(value, str) else Selection(names=tuple(dict.fromkeys(value)))
         chosen = inherited
         if "except" in value:
             self._forget(path)
             chosen = Selection(refused=tuple(dict.fromkeys(value["except"])))
         add, remove = value.get("add", ()), value.get("remove", ())
-        self._edited(path, value, source)
+        for verb in ("add", "remove", "except"):
+            self.origins |= {
+                f"{path}.{name}": source.rule(f"{path}.{verb}[{at}]") for at, name in enumerate(value.get(verb, ()))
+            }
         if chosen.names is None:
             refused = [name for name in chosen.refused if name not in add]
             return Selection(refused=tuple(dict.fromkeys([*refused, *remove])))
@@ -183,8 +158,14 @@ class _Draft:
     def _modules(self, lines: dict[str, Any], source: PolicyFile) -> None:
         """Lay the lines of `imports` over those that are inherited."""
         inherited = [*self.imports]
-        for word in WORDS:
-            self._leave_out(word, lines, source)
+        for word in WORDS:  # what a word takes exception to loses the line of its own that is inherited
+            entry = lines.get(word)
+            left_out = [*entry.get("except", ()), *entry.get("remove", ())] if isinstance(entry, dict) else []
+            below = tuple(f"{name}." for name in left_out)
+            for known in inherited if left_out else ():
+                if known in self.imports and known not in lines and f"{known}.".startswith(below):
+                    del self.imports[known]
+                    self.origins[f"imports.{known}"] = source.rule(f"imports.{word}")
         for module, entry in lines.items():
             self._module(module, entry, source)
         for module, entry in lines.items():  # after the line of its package, wherever that is written
@@ -210,15 +191,6 @@ class _Draft:
                 self._note(source.mistake(f"{path}.remove", text))
             inherited = NOTHING if "add" in entry else ALL
         self.imports[module] = self._selection(inherited or ALL, entry, path, source)
-
-    def _leave_out(self, word: str, lines: dict[str, Any], source: PolicyFile) -> None:
-        """What a word like `stdlib` takes exception to loses the line of its own that is inherited."""
-        entry = lines.get(word)
-        left_out = [*entry.get("except", ()), *entry.get("remove", ())] if isinstance(entry, dict) else []
-        for known in [*self.imports] if left_out else ():
-            if known not in lines and any(known == name or known.startswith(f"{name}.") for name in left_out):
-                del self.imports[known]
-                self.origins[f"imports.{known}"] = source.rule(f"imports.{word}")
 
     def _opened(self, value: Any, source: PolicyFile) -> None:
         """Lay `danger_allow_modules`, as files of before 0.10 spell lines of `imports`."""
@@ -273,11 +245,6 @@ class _Draft:
     def is_unknown(self, path: str) -> bool:
         """Return whether a setting, or what it stands in, is one that could not be read."""
         return any(path == known or path.startswith((f"{known}.", f"{known}[")) for known in self.unknown)
-
-    def _edited(self, path: str, value: dict[str, Any], source: PolicyFile) -> None:
-        for verb in ("add", "remove", "except"):
-            for index, name in enumerate(value.get(verb, ())):
-                self.origins[f"{path}.{name}"] = source.rule(f"{path}.{verb}[{index}]")
 
     def _forget(self, path: str) -> None:
         """Forget the lines of earlier edits, which explain nothing any more: a plain value stands for itself."""

@@ -8,6 +8,7 @@ settings: what a file may say (`document`) follows from their types, the JSON Sc
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -26,24 +27,10 @@ Count = Annotated[int, Meta(ge=0, le=1 << 20)]
 Size = Annotated[int, Meta(ge=1, le=1 << 20)]
 
 PROTECTIONS = (
-    "rlimits",
-    "no-new-privs",
-    "seccomp",
-    "landlock",
-    "fork-gate",
-    "user-namespace",
-    "mount-namespace",
-    "pid-namespace",
-    "network-namespace",
-    "ipc-namespace",
-    "uts-namespace",
-    "cgroup-namespace",
-    "session-user-namespace",
-    "unprivileged-user",
-    "cgroup",
-    "cgroup-core",
-    "separate-files",
-)
+    "rlimits", "no-new-privs", "seccomp", "landlock", "fork-gate", "user-namespace", "mount-namespace", "pid-namespace",
+    "network-namespace", "ipc-namespace", "uts-namespace", "cgroup-namespace", "session-user-namespace",
+    "unprivileged-user", "cgroup", "cgroup-core", "separate-files",
+)  # fmt: skip
 """The kernel mechanisms that `require` may name. ``a or b`` is met by either."""
 REQUIRED = ("rlimits", "no-new-privs", "seccomp", "landlock or mount-namespace", "separate-files")
 """What a policy requires that does not say what: without these nothing but the language layer holds guest code."""
@@ -216,7 +203,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return hash(self.digest)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _from_bytes, (type(self), msgspec.msgpack.encode(self, enc_hook=plain))
+        return partial(msgspec.msgpack.decode, type=type(self)), (msgspec.msgpack.encode(self, enc_hook=plain),)
 
     def __repr__(self) -> str:
         return f"<Policy {self.name!r} {self.digest[:12]}>"
@@ -236,9 +223,8 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         from hashlib import sha256
 
         content = self.content()
-        for field in ("requirements",):
-            if not content[field]:
-                del content[field]  # younger than states and recordings that name a policy by its digest
+        if not content["requirements"]:
+            del content["requirements"]  # younger than states and recordings that name a policy by its digest
         return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
     def missing_protection(self, active: Collection[str]) -> tuple[str, ...]:
@@ -267,7 +253,3 @@ def plain(value: object) -> object:
     if isinstance(value, MappingProxyType):
         return dict(value)
     raise NotImplementedError(f"{type(value).__name__} is no part of a policy")
-
-
-def _from_bytes(kind: type[P], data: bytes) -> P:
-    return msgspec.msgpack.decode(data, type=kind)

@@ -7,7 +7,7 @@ scikit-learn 1.9, matplotlib 3.11 and scipy 1.17; a hint is used only after the 
 
 from __future__ import annotations
 
-from safeexec.hints.needs import by_name
+from safeexec.engine.policy.refusals import by_name
 
 _FRAME_AND_SERIES: dict[str, str] = by_name(
     {

@@ -8,6 +8,7 @@ exception the special rules stand before the general ones.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from safeexec.hints.failure import Failure
 from safeexec.hints.refusals import without_network
@@ -52,8 +53,8 @@ _PROTOCOLS = {
 """Words of a message about what an object is not, or does not support → the methods that its class lacks."""
 
 
-def protocol_of_class(failure: Failure, match: re.Match[str]) -> str:
-    """Return what to do with an object whose class lacks what a statement or a builtin asks of it."""
+def protocol_of_class(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+    """Yield what to do with an object whose class lacks what a statement or a builtin asks of it."""
     said = next(filter(None, match.groups()[1:4]), "iterable" if "iterable" in match[0] else "")
     if "argument of type" in failure.message:
         said = "a container"
@@ -61,7 +62,7 @@ def protocol_of_class(failure: Failure, match: re.Match[str]) -> str:
     instead = "take a value out of it by its name, or put it into a list"
     if said.endswith("protocol"):
         instead = "use a plain `with`" if "asynchronous" in said else "it needs no `with`, use it directly"
-    return f"A `{kind}` has no {method}: {instead}, or define {method} in its class."
+    yield f"A `{kind}` has no {method}: {instead}, or define {method} in its class."
 
 
 RULES: tuple[HintRule, ...] = (
@@ -307,7 +308,9 @@ RULES: tuple[HintRule, ...] = (
         "The list is empty or too short: check `len(values)` and the filter that made it."),
     HintRule("EOFError", "",
         "The input is at its end: read no more lines than there are (`for line in sys.stdin:`), or catch EOFError."),
-    HintRule("URLError", "urlopen error", lambda failure, _: without_network(failure.plan)),
+    HintRule("URLError", "urlopen error", lambda failure, _: [without_network(failure.plan)]),
+    HintRule("JSONDecodeError ValueError", "Unexpected UTF-8 BOM",
+        "The text begins with a byte order mark: open the file with `encoding='utf-8-sig'`, or drop it with `text.lstrip('\\ufeff')`."),
     HintRule("JSONDecodeError", "Expecting property name enclosed in double quotes",
         "JSON needs double quotes around names, and no comma after the last item: `text.replace(\"'\", '\"')`, or write it as a Python dict."),
     HintRule("JSONDecodeError", r"Expecting value: line 1 column 1 \(char 0\)",

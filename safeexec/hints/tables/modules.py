@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from safeexec.hints.needs import Advice, by_name
+from safeexec.engine.policy.refusals import by_name
+from safeexec.hints.needs import Advice
 
 MODULES: dict[str, Advice] = by_name(
     {
