@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from secrets import token_urlsafe
 from typing import Any
 
 from safeexec import StoreOptions
@@ -12,9 +13,8 @@ from safeexec.cli.common import add_http_options, add_policy_option, add_tools_o
 from safeexec.engine.approvals import Later
 from safeexec.errors import SandboxError
 from safeexec.servers import stdio
-from safeexec.servers.access import hosts_for, is_loopback, listen, new_token
+from safeexec.servers.access import hosts_for, is_loopback, listen
 from safeexec.servers.http.grants import Grant, read_tenants
-from safeexec.servers.owned import OwnedService
 from safeexec.servers.service import Service
 
 NEEDS = "this needs the libraries of a server: pip install 'safeexec[server]'"
@@ -76,7 +76,7 @@ def main(options: argparse.Namespace) -> int:
     if options.owned and not options.stdio:
         raise SandboxError("--owned is for --stdio: over HTTP others may be clients")
     if options.owned:
-        service: Service = OwnedService()
+        service = Service("calculator", (), owned=True)
     else:
         store = None if options.store is None else StoreOptions(at=options.store)
         tools: dict[str, Any] = {"tools": tools_of(options), "approval": _ask_client} if options.tools else {}
@@ -103,7 +103,7 @@ def _over_http(offers: Service, options: argparse.Namespace) -> int:
     if options.token_file is not None:
         grants, token = read_tenants(options.token_file), "(in-the-token-file)"
     elif is_loopback(options.host):
-        token = new_token()
+        token = token_urlsafe(32)
         grants = {"": Grant(token=token)}
     else:
         raise SandboxError(f"--host {options.host} can be reached by others: that needs a --token-file")

@@ -106,21 +106,11 @@ class _Reached(blocking.SandboxAPI):
 
 
 class RemoteSandbox(_Reached, blocking.Sandbox):
-    """A sandbox of a server; `connect` makes it."""
-
-    def open(self) -> RemoteSandbox:
-        """Connect. Harmless when that was done. Raises `SandboxError`."""
-        super().open()
-        return self
+    """A sandbox of a server; `connect` makes it. To open it is to connect, which raises `SandboxError`."""
 
 
 class AsyncRemoteSandbox(_Reached, aio.AsyncSandbox):
-    """A sandbox of a server, for event loops; `async_connect` makes it."""
+    """A sandbox of a server, for event loops; `async_connect` makes it. To open it, or to await it, is to connect."""
 
     def __await__(self) -> Generator[Any, Any, AsyncRemoteSandbox]:
         return self.open().__await__()
-
-    async def open(self) -> AsyncRemoteSandbox:
-        """Connect. Harmless when that was done. Raises `SandboxError`."""
-        await super().open()
-        return self

@@ -20,8 +20,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_urlsafe
-from socket import socket
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from mcp.server.mcpserver import Context, MCPServer
@@ -54,7 +53,6 @@ from safeexec import (
 )
 from safeexec.common.text import head_and_tail, printable, short_repr, shorten
 from safeexec.results.jsonable import jsonable, size_of
-from safeexec.servers import running
 from safeexec.servers.access import TokenRequired
 from safeexec.servers.methods import REQUEST
 from safeexec.servers.service import MAX_ITEMS, apart
@@ -251,12 +249,11 @@ class StrictTool(Tool):
             raise
 
 
-class SharedSession:
+class SharedSession(NamedTuple):
     """A session behind a handle. Whoever uses it waits for those who came before."""
 
-    def __init__(self, session: AsyncSession) -> None:
-        self.session = session
-        self.lock = asyncio.Lock()
+    session: AsyncSession
+    lock: asyncio.Lock
 
 
 class McpServer:
@@ -282,11 +279,11 @@ class McpServer:
     def _tools(self) -> list[Tool]:
         """Return what the server offers."""
         description, _ = head_and_tail(RUN + self._card, MAX_DESCRIPTION - 50)
+        plain = self.checkpoint, self.rollback, self.branch, self.files, self.answer, self.cancel_waiting
         return [
             StrictTool.of(self.run_python, description=description),
             StrictTool.of(self.list_variables, annotations=ToolAnnotations(read_only_hint=True)),
-            *(StrictTool.of(tool) for tool in (self.checkpoint, self.rollback, self.branch, self.files)),
-            *(StrictTool.of(tool) for tool in (self.answer, self.cancel_waiting)),
+            *(StrictTool.of(tool) for tool in plain),
             StrictTool.of(self.close_session, name="close"),
         ]
 
@@ -511,7 +508,7 @@ class McpServer:
 
     def _mint(self, session: AsyncSession) -> str:
         handle = token_urlsafe(16)
-        self._open[handle] = SharedSession(session)
+        self._open[handle] = SharedSession(session, asyncio.Lock())
         return handle
 
     def _find(self, handle: str) -> SharedSession:
@@ -630,11 +627,6 @@ def _unread(line: bytes | None) -> bytes:
     return b""
 
 
-def serve_http(policy: str | Policy, tools: Sequence[Callable[..., Any]], token: str, listening: socket) -> int:
-    """Serve those who know the token over HTTP, until SIGTERM or SIGINT; the exit status."""
-    return running.serve(OverHttp(policy, tools, token), listening, token)
-
-
 class OverHttp(McpServer):
     """The server as an application of `safeexec.servers.running`, at `/mcp`, for those who know the token."""
 
@@ -664,8 +656,7 @@ class OverHttp(McpServer):
         await super().open()
         await self.opening
 
-    async def stop(self) -> None:
-        await self.close()
+    stop = McpServer.close
 
 
 async def _body(receive: Callable[[], Awaitable[Any]]) -> Any:

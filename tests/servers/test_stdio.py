@@ -63,8 +63,9 @@ def test_the_end_of_what_its_owner_says_stops_what_runs() -> None:
     """Though somebody keeps the other pipe open, as the engine of a container does."""
     owned = [word for word in COMMAND if word not in ("--policy", "calculator")]
     with Pipes("--owned", command=owned) as pipes:
-        brought = {"version": __version__, "name": "mine", "yaml": LONG, "origins": {}}
-        at = pipes.result("sandbox.session", policy=pipes.result("sandbox.bring", **brought)["policy"])
+        brought = {"name": "mine", "yaml": LONG, "origins": {}}
+        answer = pipes.result("sandbox.bring", version=__version__, brought=brought)
+        at = pipes.result("sandbox.session", policy=answer["policy"])
         pipes.send("session.run", source=ENDLESS, timeout=3600, **at)
         busy(pipes, at["session"])
         assert pipes.end()[0] == 0

@@ -17,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route, Router
+from starlette.routing import Route, Router
 
 from safeexec.common.text import printable, short_repr
 from safeexec.servers import running
@@ -27,16 +27,19 @@ from safeexec.servers.http.boxes import Boxes
 from safeexec.servers.http.grants import Grant
 from safeexec.servers.http.metrics import together
 from safeexec.servers.http.peers import Peers
-from safeexec.servers.http.requests import RefusedRequest, answer, refused
+from safeexec.servers.http.requests import RefusedRequest, Routes, answer, refused
 from safeexec.servers.http.tenancy import Tenancy
 from safeexec.servers.service import Service
 
+_routes = Routes()
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LINGER_SECONDS = 5.0
 """How long the rest of a body that is too long is read."""
+SWEEP_SECONDS = 1.0
+"""How often sessions and sandboxes are looked for whose time is over."""
 OPEN = frozenset({"/healthz", "/readyz"})
 """Paths that need no token. Nothing of a tenant is told there."""
 
@@ -46,16 +49,8 @@ def application(tenancy: Tenancy, hosts: Hosts, ages: Ages) -> Guard:
     return Guard(Router(routes(), redirect_slashes=False), tenancy, hosts, ages)
 
 
-def routes() -> list[BaseRoute]:
-    return [
-        Route("/healthz", _healthz),
-        Route("/readyz", _readyz),
-        Route("/metrics", _metrics),
-        Route("/openapi.json", _openapi),
-        *sessions.routes(),
-        Route("/run_code", judge.run_code, methods=["POST"]),
-        *e2b.routes(),
-    ]
+def routes() -> list[Route]:
+    return [*_routes, *sessions.routes, *judge.routes, *e2b.routes]
 
 
 def serve(
@@ -86,8 +81,7 @@ class Guard:
     async def open(self) -> None:
         """Begin what serving needs: nothing is served before."""
         await self._tenancy.open()
-        await self._boxes.open()
-        self._sweeping = asyncio.create_task(sessions.sweep(self._tenancy.tenants, *self._ages))
+        self._sweeping = asyncio.create_task(self._sweep())
         if self.peers is not None:
             self.peers.start()
 
@@ -98,12 +92,16 @@ class Guard:
         """End every session of every tenant."""
         if self._sweeping is not None:
             self._sweeping.cancel()
-        try:
-            await self._boxes.close()
-        finally:
-            await self._tenancy.close()
-            if self.peers is not None:
-                self.peers.close()
+        if self.peers is not None:
+            self.peers.close()
+        await self._tenancy.close()
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            for tenant in self._tenancy.tenants:
+                await tenant.sweep(*self._ages)
+            await self._boxes.sweep()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http"
@@ -189,31 +187,30 @@ def _log(error: BaseException) -> None:
     print(f"safeexec: {type(error).__name__}: {printable(short_repr(str(error), 500))}", file=sys.stderr, flush=True)
 
 
-async def _healthz(_: Request) -> Response:
+@_routes("GET", "/healthz")
+async def _healthz(_: Request) -> dict[str, Any]:
     """Say that the process lives."""
-    return answer({"ok": True})
+    return {"ok": True}
 
 
+@_routes("GET", "/readyz")
 async def _readyz(request: Request) -> Response:
     """Tell whether programs can be run; with a token also what `doctor` says of the default policy."""
     tenancy: Tenancy = request.scope["tenancy"]
-    found = tenancy.findings
-    ready, peers = tenancy.ready, request.scope["peers"]
-    if not request.scope["known"]:
-        return answer({"ready": ready}, 200 if ready else 503)
-    rows = [] if found is None else [(row.name, row.active, row.detail) for row in found.session]
-    problem = found.problem if found is not None else "not examined yet"
-    status = {
-        "ready": ready,
-        "policy": found.policy.name if found is not None else "",
-        "problem": "the server stops" if tenancy.stopping else problem,
-        "protection": [{"name": name, "active": active, "detail": detail} for name, active, detail in rows],
-    }
-    if peers is not None:
-        status["replicas"] = {peers.name: ready} | {name: told.ready for name, told in peers.others.items()}
+    found, ready, peers = tenancy.findings, tenancy.ready, request.scope["peers"]
+    status: dict[str, Any] = {"ready": ready}
+    if request.scope["known"]:
+        problem = found.problem if found is not None else "not examined yet"
+        status["policy"] = found.policy.name if found is not None else ""
+        status["problem"] = "the server stops" if tenancy.stopping else problem
+        rows = [] if found is None else found.session
+        status["protection"] = [{"name": row.name, "active": row.active, "detail": row.detail} for row in rows]
+        if peers is not None:
+            status["replicas"] = {peers.name: ready} | {name: told.ready for name, told in peers.others.items()}
     return answer(status, 200 if ready else 503)
 
 
+@_routes("GET", "/metrics")
 async def _metrics(request: Request) -> Response:
     """Return the counters for Prometheus."""
     tenancy: Tenancy = request.scope["tenancy"]
@@ -223,6 +220,7 @@ async def _metrics(request: Request) -> Response:
     return Response(text, media_type="text/plain; version=0.0.4")
 
 
-async def _openapi(request: Request) -> Response:
+@_routes("GET", "/openapi.json")
+async def _openapi(request: Request) -> dict[str, Any]:
     """Answer with the OpenAPI document of this server."""
-    return answer(openapi.document(request.scope["app"].routes, OPEN))
+    return openapi.document(request.scope["app"].routes, OPEN)

@@ -22,14 +22,12 @@ from safeexec.servers.http.grants import Tokens
 from safeexec.servers.http.requests import RETRY_SECONDS, RefusedRequest, full
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.methods import Name
-from safeexec.servers.service import closed
 
 ENVD_VERSION = "0.5.8"
 """The version of E2B's own daemon that this one answers as: it says what its SDKs may ask for."""
 MAX_SECONDS = 24 * 3600
 MAX_KEPT = 1000
 """Sandboxes of one tenant, paused ones included."""
-SWEEP_SECONDS = 1.0
 OWN_TOKENS = ("/execute", "/contexts", "/files", "/health", "/process.Process", "/filesystem.Filesystem")
 """Where the secrets of one sandbox count, and the tenant's token does not."""
 
@@ -68,15 +66,16 @@ class NewSandbox(Struct):
 class Context:
     """One session of a sandbox. Its cells queue."""
 
-    def __init__(self, session: AsyncSession, place: ExitStack) -> None:
-        self.session = session
-        self.place = place
+    def __init__(self, tenant: Tenant, session: AsyncSession, place: ExitStack) -> None:
+        """Keep the session, with its place, among those of the tenant."""
+        self.tenant, self.session = tenant, session
+        self._identity = tenant.service.hold(session, place, kept=True)
         self.turn = asyncio.Lock()
         self.count = 0
         self.environment: dict[str, str] = {}
         """The environment variables that clients have set, as they are now."""
 
-    async def set_environment(self, tenant: Tenant, wanted: Mapping[str, str]) -> None:
+    async def set_environment(self, wanted: Mapping[str, str]) -> None:
         """Make the variables of clients be these, in a step of its own. Raises `RefusedRequest`."""
         if wanted == self.environment:
             return
@@ -90,7 +89,7 @@ class Context:
             f"_e2b_os.environ.update({dict(wanted)!r})",
             "del _e2b_os",
         ]
-        result = tenant.counted(await self.session.run("\n".join(lines)))
+        result = self.tenant.counted(await self.session.run("\n".join(lines)))
         if result.error is not None:
             raise RefusedRequest(
                 400, f"environment variables are not offered here: {result.error.message}", "NotOffered"
@@ -98,8 +97,7 @@ class Context:
         self.environment = dict(wanted)
 
     async def close(self) -> None:
-        with self.place:
-            await self.session.close()
+        await self.tenant.service.end(self._identity)
 
 
 class Box:
@@ -179,16 +177,6 @@ class Boxes:
 
     def __init__(self) -> None:
         self._boxes: dict[str, Box] = {}
-        self._sweeping: asyncio.Task[None] | None = None
-
-    async def open(self) -> None:
-        self._sweeping = asyncio.create_task(self._sweep())
-
-    async def close(self) -> None:
-        """End all sandboxes with their sessions."""
-        if self._sweeping is not None:
-            self._sweeping.cancel()
-        await closed(context.session for box in self._boxes.values() for context in box.contexts.values())
 
     def let_in(self, scope: Any, headers: Headers) -> Tenant | None:
         """Return whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
@@ -248,7 +236,7 @@ class Boxes:
                 for name, context in [*box.contexts.items()]:
                     with box.tenant.place(context.session.policy) as place:
                         (session,) = await context.session.branch(1)
-                        forked.contexts[name] = Context(session, place.pop_all())
+                        forked.contexts[name] = Context(box.tenant, session, place)
                     forked.contexts[name].count = context.count
                     forked.contexts[name].environment = context.environment
             except RefusedRequest as refusal:
@@ -271,7 +259,9 @@ class Boxes:
             async with AsyncExitStack() as undo:
                 undo.push_async_callback(context.close)
                 if context.session.workspace is not None:
-                    await _copy_files(box.context(None).session, context.session)
+                    source = box.context(None).session
+                    for name in await source.list_files():
+                        await context.session.write_file(name, await source.read_file(name))
                 undo.pop_all()
             box.contexts[identity := secrets.token_hex(12)] = context
             await self._check_alive(box)
@@ -318,16 +308,11 @@ class Boxes:
             await context.close()
         box.contexts.clear()
 
-    async def _sweep(self) -> None:
+    async def sweep(self) -> None:
         """End, or pause, what has lived long enough."""
-        while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            now = time.monotonic()
-            for box in self._boxes.values():
-                for context in box.contexts.values():
-                    box.tenant.use_untold_cpu(context.session)
-            late = [box for box in self._boxes.values() if box.ends < now and not box.paused]
-            await asyncio.gather(*map(self._end_of_time, late), return_exceptions=True)
+        now = time.monotonic()
+        late = [box for box in self._boxes.values() if box.ends < now and not box.paused]
+        await asyncio.gather(*map(self._end_of_time, late), return_exceptions=True)
 
     async def _end_of_time(self, box: Box) -> None:
         if not box.options.autoPause:
@@ -340,13 +325,13 @@ class Boxes:
 
     async def _context(self, box: Box) -> Context:
         sandbox = await box.tenant.sandbox()
+        with box.tenant.place(sandbox.policy) as place:
+            context = Context(box.tenant, await sandbox.session(), place)
         async with AsyncExitStack() as undo:
-            place = undo.enter_context(box.tenant.place(sandbox.policy))
-            context = Context(await sandbox.session(), place)
-            undo.push_async_callback(context.session.close)
-            await context.set_environment(box.tenant, box.options.envVars)
+            undo.push_async_callback(context.close)
+            await context.set_environment(box.options.envVars)
             undo.pop_all()
-            return context
+        return context
 
     def _check_room(self, tenant: Tenant) -> None:
         if len(self.of(tenant)) >= MAX_KEPT:

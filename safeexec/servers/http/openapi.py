@@ -8,7 +8,7 @@ from collections.abc import Container
 from typing import Any, Final
 
 import msgspec
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from safeexec import Display, __version__
 from safeexec.servers.http.boxes import has_own_tokens
@@ -22,16 +22,15 @@ ERROR = {
 }
 
 
-def document(routes: list[BaseRoute], tokenless: Container[str]) -> dict[str, Any]:
+def document(routes: list[Route], tokenless: Container[str]) -> dict[str, Any]:
     """Return the document of endpoints that say themselves what they take and give; `tokenless` are the paths that
     need no token.
     """
-    endpoints = [route for route in routes if isinstance(route, Route)]
-    shapes = {shape for route in endpoints for shape in _described(route)[:2] if shape is not None}
+    shapes = {shape for route in routes for shape in _described(route)[:2] if shape is not None}
     ordered = sorted(shapes, key=lambda shape: str(shape.__name__))
     _, schemas = msgspec.json.schema_components(ordered, schema_hook=_other, ref_template=REFERENCE)
     paths: dict[str, Any] = {}
-    for route in endpoints:
+    for route in routes:
         for verb in sorted((route.methods or set()) - {"HEAD"}):
             described = _operation(route, verb)
             if route.path in tokenless:

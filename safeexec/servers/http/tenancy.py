@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Coroutine, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
-from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result
+from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result, SandboxError
 from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use
 from safeexec.servers.http.metrics import Metrics
@@ -135,12 +135,13 @@ class Tenant:
         self.sessions += 1
         self.memory_mb += needed
         place = ExitStack()
-        place.callback(self._give_back, needed)
-        return place
 
-    def _give_back(self, memory_mb: int) -> None:
-        self.sessions -= 1
-        self.memory_mb -= memory_mb
+        @place.callback
+        def give_back() -> None:
+            self.sessions -= 1
+            self.memory_mb -= needed
+
+        return place
 
     def use(self) -> Use:
         """Return what it has open here, and has used."""
@@ -178,6 +179,19 @@ class Tenant:
             yield
         finally:
             self._turns.release()
+
+    async def sweep(self, idle_seconds: float, most_seconds: float) -> None:
+        """Count what its sessions use besides, and close for ever those that nobody has used for long, or that are too
+        old.
+        """
+        now = monotonic()
+        for identity, held in [*self.service.sessions.items()]:
+            self.use_untold_cpu(held.session)
+            old = now - held.opened > most_seconds
+            idle = not held.calls and now - held.used > idle_seconds
+            if not held.kept and (old or (idle and await held.session.waiting_for is None)):
+                with suppress(SandboxError):
+                    await self.service.end(identity)
 
     async def sandbox(self) -> AsyncSandbox:
         """Return the sandbox of the default policy, opened at its first use, and again after its zygote died."""

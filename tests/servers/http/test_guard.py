@@ -20,9 +20,9 @@ from safeexec.servers.http import boxes, requests, tenancy
 from safeexec.servers.http.app import Ages, Guard
 from safeexec.servers.http.grants import Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
-from safeexec.servers.http.requests import RefusedRequest, parsed
+from safeexec.servers.http.requests import RefusedRequest
 from safeexec.servers.http.tenancy import Tenancy, Tenant
-from safeexec.servers.service import Service
+from safeexec.servers.service import Service, fitted
 
 TOKEN = "a-token-of-many-letters"
 START = {"type": "http.response.start", "status": 200, "headers": []}
@@ -185,17 +185,16 @@ async def test_a_context_that_cannot_begin_anew_is_gone(
         left = [] if name == "default" else ["default"]
         assert ([*box.contexts], len(kept.of(tenant)), tenant.sessions) == (left, len(left), len(left))
     finally:
-        await kept.close()
         await tenant.service.close()
 
 
 def test_what_is_not_offered_is_not_read_and_not_kept() -> None:
     """A part of a body holds all of it, as long as the sandbox lives."""
-    wanted = asyncio.run(parsed(b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox))
+    wanted = asyncio.run(fitted("the body", b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox))
     assert bytes(wanted.mcp) == b"{}" and bytes(wanted.iam) == b"[" + b"[]," * 1000 + b"[]]"
     with pytest.raises(RefusedRequest, match="iam is not offered"):
         wanted.refuse_the_rest()
-    wanted = asyncio.run(parsed(b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox))
+    wanted = asyncio.run(fitted("the body", b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox))
     wanted.refuse_the_rest()
     assert wanted.mcp is wanted.network is wanted.iam is wanted.volumeMounts is boxes.NULL
 
