@@ -10,6 +10,7 @@ import base64
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from inspect import Parameter, Signature
 from itertools import count
 from pathlib import Path
 from time import monotonic
@@ -81,10 +82,12 @@ def asks(method: str, *names: str, at_once: bool = False) -> Callable[..., Any]:
     answer. `at_once`: it drives the call itself.
     """
 
-    def call(self: RemoteSandboxCore | RemoteSessionCore, *given: Any, **options: Any) -> Any:
-        asked = self.tell(method, **dict(zip(names, given, strict=False)), **options)
+    def call(self: RemoteSandboxCore | RemoteSessionCore, *given: Any) -> Any:
+        asked = self.tell(method, **dict(zip(names, given, strict=True)))
         return drive(asked) if at_once else asked
 
+    taken = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("self", *names)]
+    call.__signature__ = Signature(taken)  # type: ignore[attr-defined]
     return call
 
 

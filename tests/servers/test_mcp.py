@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import psutil
 import pytest
@@ -32,7 +33,7 @@ from mcp.types import CallToolResult, ElicitResult, ImageContent
 
 from safeexec import Policy
 from safeexec.servers.mcp import McpServer, RunningStep
-from tests.servers.serving import JSON
+from tests.servers.serving import JSON, Server, start
 
 POLICY = """
 extends: standard
@@ -69,14 +70,6 @@ DEADLINE = 180.0
 Call = Callable[..., Awaitable[CallToolResult]]
 
 
-class Server(NamedTuple):
-    """A server that listens."""
-
-    process: subprocess.Popen[str]
-    url: str
-    token: str
-
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a policy and the host tools that it allows."""
@@ -86,25 +79,20 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def command(*more: str) -> list[str]:
-    tools = ["--tools", "shop:price", "shop:order", "shop:later"]
-    return [sys.executable, "-m", "safeexec", "mcp", "--policy", "server.yaml", *more, *tools]
+SERVED = ["--policy", "server.yaml", "--tools", "shop:price", "shop:order", "shop:later"]
+COMMAND = [sys.executable, "-m", "safeexec", "mcp", *SERVED]
 
 
 @contextmanager
 def started(home: Path, *more: str) -> Iterator[Server]:
     """A server on a port of its own. What it writes on stderr must be nothing."""
-    arguments = command("--http", "--port", "0", *more)
     with (home / "stderr").open("w+") as errors:
-        process = subprocess.Popen(arguments, cwd=home, stdout=subprocess.PIPE, stderr=errors, text=True)
+        server = start("--http", *more, *SERVED, command="mcp", stderr=errors, cwd=home)
         try:
-            assert process.stdout
-            line = process.stdout.readline().split()
-            assert line[:2] == ["safeexec", "serves"], line
-            yield Server(process, line[2], line[3].removeprefix("token="))
+            yield server
         finally:
-            process.kill()
-            process.communicate()
+            server.process.kill()
+            server.process.communicate()
 
 
 @pytest.fixture(scope="module")
@@ -640,8 +628,9 @@ async def test_a_program_of_ten_megabytes_is_refused_by_the_policy(server: Serve
 
 
 def stdio(home: Path, **options: Any) -> Client:
-    program, *arguments = command()
-    return Client(StdioServerParameters(command=program, args=arguments, cwd=home), **options)
+    program, *arguments = COMMAND
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return Client(StdioServerParameters(command=program, args=arguments, cwd=home, env=path), **options)
 
 
 NAMES = st.sampled_from(
@@ -782,7 +771,7 @@ async def test_the_same_over_the_standard_streams(home: Path, mode: str) -> None
 @pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how: Any) -> None:
     process = subprocess.Popen(
-        command(), cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        COMMAND, cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdin and process.stdout and process.stderr
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -827,7 +816,7 @@ def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how
 )
 def test_a_line_that_nobody_can_read_is_answered(home: Path, line: str, identity: int | None, told: str) -> None:
     done = subprocess.run(
-        command(), cwd=home, input=f"{line}\n\n", capture_output=True, text=True, timeout=DEADLINE, check=True
+        COMMAND, cwd=home, input=f"{line}\n\n", capture_output=True, text=True, timeout=DEADLINE, check=True
     )
     (answer,) = map(json.loads, done.stdout.splitlines())
     assert answer["id"] == identity and told in answer["error"]["message"] and len(done.stdout) < 1_000

@@ -8,10 +8,12 @@ import select
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import psutil
 import pytest
@@ -182,3 +184,37 @@ def test_a_client_that_leaves_a_socket_without_reading_ends_it() -> None:
         ours.close()
         _, complaints = process.communicate(timeout=PATIENCE)
     assert (process.returncode, complaints) == (0, b"")
+
+
+ASK = {"method": "sandbox.check", "params": {"source": "1", "policy": "calculator"}}
+CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+LINES = {
+    "a batch": b"[" + b"1," * 4_000_000 + b"1]\n",
+    "parameters": b'{"jsonrpc":"2.0","id":7,"method":"session.run","params":{"a":[' + b"[]," * 4_000_000 + b"1]}}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "first"),
+    [
+        (["serve", "--stdio"], ASK),
+        pytest.param(["mcp"], {"method": "initialize", "params": CLIENT}, marks=pytest.mark.modules("mcp")),
+    ],
+    ids=["pipe", "mcp"],
+)
+def test_a_line_of_millions_of_parts_is_refused_before_any_is_made(command: list[str], first: dict[str, Any]) -> None:
+    with Pipes(command=[sys.executable, "-m", "safeexec", *command]) as pipes:
+
+        def peak_mb() -> float:
+            status = Path(f"/proc/{pipes.process.pid}/status").read_text()
+            return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+        assert "result" in pipes.call(first["method"], **first["params"])
+        before = peak_mb()
+        for line in LINES.values():
+            pipes.write(line)
+            told = pipes.read()
+            assert told["id"] is None and "more than" in told["error"]["message"], told
+        assert peak_mb() - before < 100
+        assert "result" in pipes.call(first["method"], **first["params"])
+        assert pipes.end()[0] == 0
