@@ -79,7 +79,11 @@ def main(options: argparse.Namespace) -> int:
         service = Service("calculator", (), owned=True)
     else:
         store = None if options.store is None else StoreOptions(at=options.store)
-        tools: dict[str, Any] = {"tools": tools_of(options), "approval": _ask_client} if options.tools else {}
+        # Whoever has the session says yes or no to a tool, however long that takes.
+        later = Later("session.answer allows it or not")
+        tools: dict[str, Any] = {}
+        if options.tools:
+            tools = {"tools": tools_of(options), "approval": lambda _tool, _arguments: later}
         given = (options.policy, options.allow_policy, options.record, options.replica)
         service = Service(*given, store=store, durable=options.durable, **tools)
     if not options.stdio:
@@ -88,11 +92,6 @@ def main(options: argparse.Namespace) -> int:
 
     asyncio.run(_over_pipes(service))
     return 0
-
-
-def _ask_client(tool: str, arguments: dict[str, Any]) -> Later:
-    """Leave it to whoever has the session to say yes or no, however long that takes."""
-    return Later("session.answer allows it or not")
 
 
 def _over_http(offers: Service, options: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ import tempfile
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar
 from itertools import count
 from math import isfinite
@@ -188,10 +188,11 @@ def _unspelt(text: str) -> bytes:
 
 class ClientSession:
     """A session of a client, with its place in a quota. `opened` and `used` (its last call) are monotonic seconds;
-    `calls`: how many are under way. `kept`: it lives as long as somebody else says.
+    `calls`: how many are under way. `kept`: it lives as long as somebody else says. `untold`: CPU seconds that were
+    counted beside its results.
     """
 
-    __slots__ = ("calls", "kept", "opened", "place", "session", "used")
+    __slots__ = ("calls", "kept", "opened", "place", "session", "untold", "used")
 
     def __init__(self, session: AsyncSession, place: ExitStack, kept: bool) -> None:
         self.session = session
@@ -199,6 +200,7 @@ class ClientSession:
         self.kept = kept
         self.opened = self.used = monotonic()
         self.calls = 0
+        self.untold = 0.0
 
 
 class Service:
@@ -241,8 +243,6 @@ class Service:
         self.store = store
         self.durable = durable
         self.owned = owned
-        self.place: Callable[[Policy, Any], ExitStack] = lambda _policy, _memory_mb: ExitStack()
-        """Takes room for a session more, of a policy with a `memory_mb`; to close what it returns gives that back."""
         self.wanted: Counter[str] = Counter()
         """The labels of sessions that are waited for: another replica has them open."""
         self._stored: dict[tuple[str, str], str] = {}
@@ -261,6 +261,10 @@ class Service:
         self._labelled: dict[tuple[AsyncSandbox, str], str] = {}
         """The ids of the sessions that are open by a label, and in no store."""
         self._beginning: WeakValueDictionary[tuple[AsyncSandbox, str], asyncio.Lock] = WeakValueDictionary()
+
+    def place(self, policy: Policy, memory_mb: object = None) -> ExitStack:
+        """Take room for a session more, which to close gives back."""
+        return ExitStack()
 
     async def close(self) -> None:
         """End every sandbox with all its sessions; steps that run are stopped."""
@@ -316,8 +320,10 @@ class Service:
             return returned or {}
         return {fields[0]: _plain(returned)}
 
-    async def sandbox(self, policy: str | None) -> AsyncSandbox:
-        """Return the open sandbox of a policy that the server offers. Raises `PolicyError` for another."""
+    async def sandbox(self, policy: str | None = None) -> AsyncSandbox:
+        """Return the open sandbox of a policy that the server offers, opened at its first use, and again after its
+        zygote died. Raises `PolicyError` for another.
+        """
         name = self.default if policy is None else policy
         self._policy(name)
         async with self._opening[name]:
@@ -493,9 +499,13 @@ class Service:
             await self.open_stored(named, new=False)
         return self.held(identity)
 
-    def open_of(self, labels: Collection[str]) -> list[str]:
-        """Return the ids of the sessions of the store that are open here by these labels."""
-        return [one for (_, label), one in self._stored.items() if label in labels and one in self.sessions]
+    async def leave(self, labels: Collection[str]) -> None:
+        """Leave the sessions of these labels to the store, but for those that a call uses."""
+        for (_, label), identity in [*self._stored.items()]:
+            held = self.sessions.get(identity)
+            if label in labels and held is not None and not held.calls:
+                with suppress(SandboxError):
+                    await self.end(identity)
 
     def hold(self, session: AsyncSession, place: ExitStack, identity: str = "", kept: bool = False) -> str:
         """Keep a session, with its place, under an id: a new one where none is given."""
@@ -642,13 +652,13 @@ async def _with_files(session: AsyncSession, files: Mapping[str, bytes | str]) -
 async def _run_program(
     service: Service, sandbox: AsyncSandbox, *, files: Mapping[str, bytes | str], label: str | None = None, **given: Any
 ) -> Result:
-    with service.place(sandbox.policy, None):
+    with service.place(sandbox.policy):
         async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
             return await session.run(**given)
 
 
 async def _check(service: Service, sandbox: AsyncSandbox, **given: Any) -> Result:
-    with service.place(sandbox.policy, None):
+    with service.place(sandbox.policy):
         return await sandbox.check(**given)
 
 
@@ -675,7 +685,7 @@ async def _open_session(
 
 
 async def _restore(service: Service, sandbox: AsyncSandbox, *, state: bytes, trust: str = "", **how: Any) -> Answer:
-    with service.place(sandbox.policy, None) as place:
+    with service.place(sandbox.policy) as place:
         async with _file_of(state) as path:
             session = await sandbox.restore(path, **how, record=service.recording())
         return {"session": service.hold(session, place)}
@@ -801,7 +811,7 @@ async def _branch(service: Service, at: Target, *, n: int, **how: Any) -> Answer
     policy = at.session.policy
     with ExitStack() as places:
         taken = n if 0 < n <= policy.limits.branches else 0  # other numbers the session refuses
-        kept = [places.enter_context(service.place(policy, None)) for _ in range(taken)]
+        kept = [places.enter_context(service.place(policy)) for _ in range(taken)]
         branches = await at.session.branch(n, **how)
         return {"sessions": [service.hold(branch, place) for branch, place in zip(branches, kept, strict=True)]}
 

@@ -69,7 +69,7 @@ class Context:
     def __init__(self, tenant: Tenant, session: AsyncSession, place: ExitStack) -> None:
         """Keep the session, with its place, among those of the tenant."""
         self.tenant, self.session = tenant, session
-        self._identity = tenant.service.hold(session, place, kept=True)
+        self._identity = tenant.hold(session, place, kept=True)
         self.turn = asyncio.Lock()
         self.count = 0
         self.environment: dict[str, str] = {}
@@ -97,7 +97,7 @@ class Context:
         self.environment = dict(wanted)
 
     async def close(self) -> None:
-        await self.tenant.service.end(self._identity)
+        await self.tenant.end(self._identity)
 
 
 class Box:

@@ -65,9 +65,9 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tel
     """
     try:
         if "session" in given:
-            await tenant.service.reached(given["session"])
+            await tenant.reached(given["session"])
         async with _charged(tenant, method.name):
-            reply = await tenant.service.do(method, given, tell)
+            reply = await tenant.do(method, given, tell)
     except KeyError as error:
         raise RefusedRequest(404, str(error.args[0]) if error.args else "", "KeyError") from None
     if "outcome" in reply and "usage" in reply:

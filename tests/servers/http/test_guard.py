@@ -145,18 +145,18 @@ async def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monk
 
 
 def test_a_place_that_was_given_back_is_not_given_back_again(tenant: Tenant) -> None:
-    place = tenant.place(tenant.service.policies["calculator"])
-    assert tenant.sessions == 1 and tenant.memory_mb > 0
+    place = tenant.place(tenant.policies["calculator"])
+    assert tenant.places == 1 and tenant.memory_mb > 0
     for _ in range(2):
         place.close()
-        assert (tenant.sessions, tenant.memory_mb) == (0, 0)
+        assert (tenant.places, tenant.memory_mb) == (0, 0)
 
 
 def test_no_more_sandboxes_are_kept_than_there_may_be(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boxes, "MAX_KEPT", 0)
     with pytest.raises(RefusedRequest, match="0 sandboxes are kept") as told:
         asyncio.run(boxes.Boxes().create(tenant, boxes.NewSandbox()))
-    assert told.value.status == 429 and not tenant.sessions
+    assert told.value.status == 429 and not tenant.places
 
 
 @pytest.mark.parametrize("name", ["default", "further"])
@@ -183,9 +183,9 @@ async def test_a_context_that_cannot_begin_anew_is_gone(
         with pytest.raises(RefusedRequest, match="full"):
             await kept.restart(box, names[name])
         left = [] if name == "default" else ["default"]
-        assert ([*box.contexts], len(kept.of(tenant)), tenant.sessions) == (left, len(left), len(left))
+        assert ([*box.contexts], len(kept.of(tenant)), tenant.places) == (left, len(left), len(left))
     finally:
-        await tenant.service.close()
+        await tenant.close()
 
 
 def test_what_is_not_offered_is_not_read_and_not_kept() -> None:
