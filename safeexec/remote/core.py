@@ -51,7 +51,7 @@ from safeexec.results.stats import SandboxStats, SessionCounts
 from safeexec.servers.methods import (
     EVENTS,
     EVERY,
-    MAX_MESSAGE,
+    MAX_FILE,
     Protection,
     StepCall,
     StepDisplay,
@@ -69,8 +69,6 @@ PATIENCE_SECONDS = 60.0
 """How much longer than a step may take a server may take to answer."""
 STOP_SECONDS = 0.05
 """How often a step is stopped that nobody waits for any more: one that just begins cannot be stopped yet."""
-MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
-"""Bytes of a file, of an input or of a state that fit into one message."""
 EFFECTS = "a tool whose effect follows the steps of a session (safeexec.tool) is called where the session is, alone"
 UNRECORDED = (
     "sessions are recorded where they run: a server does so with `safeexec serve --record DIR`, a container does not"

@@ -28,7 +28,9 @@ from safeexec.results import CheckpointInfo, CommandResult, Result, TemplateInfo
 from safeexec.results.outcomes import ToolCallRecord, Variable, WaitingCall
 
 MAX_MESSAGE = 64 << 20
-"""Bytes of one request or answer. Files and values in it are base64: three quarters of that."""
+"""Bytes of one request or answer."""
+MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
+"""Bytes of a file, of an input or of a state, which fit into one message as base64."""
 
 PARSE, REQUEST, METHOD, PARAMETERS, INTERNAL, OURS = -32700, -32600, -32601, -32602, -32603, -32000
 """The error codes of JSON-RPC; `OURS` is an exception of safeexec, whose class is told."""

@@ -53,6 +53,7 @@ from safeexec.servers.methods import (
     EVERY,
     INTERNAL,
     LABELLED,
+    MAX_FILE,
     MAX_MESSAGE,
     METHOD,
     OURS,
@@ -79,8 +80,6 @@ RECORD_MB = 10240
 REPLICA = re.compile(r"[A-Za-z0-9_-]{0,63}")
 MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
-MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
-"""Bytes of a file, which fit into one message as base64."""
 MOVE_SECONDS, MOVE_LOOK_SECONDS = 45.0, 0.1
 """How long a replica may take to leave a session that another one needs (the claim of a dead one in a database runs out
 after 30 s), and how often it is asked for.

@@ -23,7 +23,7 @@ from safeexec.common.text import printable, short_repr
 from safeexec.servers import running
 from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.http import e2b, judge, openapi, sessions
-from safeexec.servers.http.boxes import Boxes
+from safeexec.servers.http.boxes import let_in
 from safeexec.servers.http.grants import Grant
 from safeexec.servers.http.metrics import together
 from safeexec.servers.http.peers import Peers
@@ -75,7 +75,6 @@ class Guard:
         self.peers: Peers | None = None
         """The other replicas, where there may be any."""
         self._sweeping: asyncio.Task[None] | None = None
-        self._boxes = Boxes()
         self.routes = app.routes
 
     async def open(self) -> None:
@@ -101,13 +100,10 @@ class Guard:
             await asyncio.sleep(SWEEP_SECONDS)
             for tenant in self._tenancy.tenants:
                 await tenant.sweep(*self._ages)
-            await self._boxes.sweep()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http"
-        scope.update(
-            app=self, tenancy=self._tenancy, boxes=self._boxes, peers=self.peers
-        )  # with an "app", what has no route is an HTTPException
+        scope.update(app=self, tenancy=self._tenancy, peers=self.peers)  # with an "app", no route is an HTTPException
         answered = _Answer(receive, send)
         try:
             self._let_in(scope, Headers(scope=scope))
@@ -134,7 +130,8 @@ class Guard:
         if scope["path"] in OPEN:
             scope["known"] = any(map(self._tenancy.tokens.owner, tokens))
             return
-        tenant = self._boxes.let_in(scope, headers) or next(filter(None, map(self._tenancy.tokens.owner, tokens)), None)
+        tenant = let_in(self._tenancy.tenants, scope, headers)
+        tenant = tenant or next(filter(None, map(self._tenancy.tokens.owner, tokens)), None)
         if tenant is None:
             wrong = "the token that came is not known here; " if any(tokens) else ""
             raise RefusedRequest(

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from safeexec import AsyncSession, WorkspaceError
-from safeexec.servers.http.boxes import MAX_KEPT, Box, Boxes, NewSandbox, Seconds
+from safeexec.servers.http.boxes import MAX_KEPT, Box, NewSandbox, Seconds, find
 from safeexec.servers.http.cells import as_error, as_result, shown
 from safeexec.servers.http.once import digest_of
 from safeexec.servers.http.requests import Large, RefusedRequest, Routes, answer, body_of
@@ -70,16 +70,6 @@ def _both(path: str) -> tuple[str, str]:
     return f"/sandboxes{path}", f"/v2/sandboxes{path}"
 
 
-def _boxes(request: Request) -> Boxes:
-    boxes: Boxes = request.scope["boxes"]
-    return boxes
-
-
-def _found(request: Request) -> Box:
-    """Return the sandbox of the path. Raises `RefusedRequest`."""
-    return _boxes(request).find(request)
-
-
 @routes("POST", *_both(""), takes=NewSandbox)
 async def create(request: Request, body: NewSandbox) -> Response:
     """Create a sandbox."""
@@ -87,7 +77,7 @@ async def create(request: Request, body: NewSandbox) -> Response:
     tenant: Tenant = request.scope["tenant"]
 
     async def made() -> Response:
-        return answer((await _boxes(request).create(tenant, body)).as_json(), 201)
+        return answer((await Box.create(tenant, body)).as_json(), 201)
 
     work = made
     if (identity := request.headers.get("idempotency-key")) is not None:
@@ -111,7 +101,7 @@ async def list_sandboxes(request: Request) -> Response:
         raise RefusedRequest(400, f"the query: {error}", "InvalidArguments") from None
     found = [
         box
-        for box in reversed(_boxes(request).of(request.scope["tenant"]))
+        for box in reversed(request.scope["tenant"].boxes.values())
         if wanted.items() <= box.options.metadata.items()
         and box.state in states
         and (last is None or box.started < last)
@@ -124,26 +114,26 @@ async def list_sandboxes(request: Request) -> Response:
 @routes("GET", *_both("/{id}"))
 async def detail(request: Request) -> dict[str, Any]:
     """Describe one sandbox."""
-    box = _found(request)
+    box = find(request)
     return box.row() | {"domain": None, "allowInternetAccess": False, "envdAccessToken": box.access_token}
 
 
 @routes("DELETE", *_both("/{id}"))
 async def kill(request: Request) -> None:
     """End a sandbox."""
-    await _boxes(request).kill(_found(request))
+    await find(request).kill()
 
 
 @routes("POST", *_both("/{id}/timeout"), takes=Timeout)
 async def set_timeout(request: Request, body: Timeout) -> None:
     """Set how many seconds a sandbox lives from now on."""
-    _found(request).live_for(body.timeout)
+    find(request).live_for(body.timeout)
 
 
 @routes("POST", *_both("/{id}/connect"), takes=Timeout)
 async def connect(request: Request, body: Timeout) -> Response:
     """Return the secrets of a sandbox; a paused one is resumed. Its life is only made longer."""
-    box = _found(request)
+    box = find(request)
     status = 201 if box.paused else 200
     box.paused = False
     if box.ends < time.monotonic() + body.timeout:
@@ -154,7 +144,7 @@ async def connect(request: Request, body: Timeout) -> Response:
 @routes("POST", *_both("/{id}/resume"), takes=Timeout)
 async def resume(request: Request, body: Timeout) -> Response:
     """Go on with a paused sandbox."""
-    box = _found(request)
+    box = find(request)
     if not box.paused:
         raise RefusedRequest(409, "the sandbox is running", "NotPaused")
     box.paused = False
@@ -165,13 +155,13 @@ async def resume(request: Request, body: Timeout) -> Response:
 @routes("POST", *_both("/{id}/pause"))
 async def pause(request: Request) -> None:
     """Have a sandbox rest, its time stand still."""
-    await _boxes(request).pause(_found(request))
+    await find(request).pause()
 
 
 @routes("POST", *_both("/{id}/fork"), takes=ForkRequest)
 async def fork(request: Request, body: ForkRequest) -> Response:
     """Make copies of a sandbox as it is now."""
-    made = await _boxes(request).fork(_found(request), body.count, body.timeout)
+    made = await find(request).fork(body.count, body.timeout)
     rows = [
         {"error": {"code": one.status, "message": str(one)}}
         if isinstance(one, RefusedRequest)
@@ -184,7 +174,7 @@ async def fork(request: Request, body: ForkRequest) -> Response:
 @routes("GET", *_both("/{id}/metrics"))
 async def no_metrics(request: Request) -> list[Any]:
     """Return none: nothing is measured of one sandbox."""
-    _found(request)
+    find(request)
     return []
 
 
@@ -252,7 +242,7 @@ async def create_context(request: Request, body: NewContext) -> dict[str, Any]:
     _check_language(body.language)
     if body.cwd is not None and body.cwd.rstrip("/") != HOME:
         raise RefusedRequest(400, f"another directory than {HOME} is not offered", "NotOffered")
-    return _context_row(await _boxes(request).add_context(request.scope["box"]))
+    return _context_row(await request.scope["box"].add_context())
 
 
 @routes("DELETE", "/contexts/{name}")
@@ -262,13 +252,13 @@ async def remove_context(request: Request) -> None:
     name = request.path_params["name"]
     if name == "default":
         raise RefusedRequest(400, "the default context ends with its sandbox", "NotOffered")
-    await _boxes(request).remove(box, name)
+    await box.remove(name)
 
 
 @routes("POST", "/contexts/{name}/restart")
 async def restart_context(request: Request) -> dict[str, Any]:
     """Begin a context anew."""
-    await _boxes(request).restart(request.scope["box"], request.path_params["name"])
+    await request.scope["box"].restart(request.path_params["name"])
     return {}
 
 

@@ -53,6 +53,8 @@ class Tenant(Service):
         )
         self.metrics = metrics
         self.answers = Answers()
+        self.boxes: dict[str, Any] = {}
+        """The sandboxes of E2B's clients (`safeexec.servers.http.boxes`), by their ids."""
         self.body_bytes = 0
         """Bytes of the bodies that arrive, or of which what they ask for is being done."""
         self.places = self.memory_mb = 0
@@ -182,6 +184,7 @@ class Tenant(Service):
             if not held.kept and (old or (idle and await held.session.waiting_for is None)):
                 with suppress(SandboxError):
                     await self.end(identity)
+        await asyncio.gather(*(box.sweep() for box in [*self.boxes.values()]), return_exceptions=True)
 
 
 def _offered(offers: Service, name: str) -> Policy:

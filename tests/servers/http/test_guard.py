@@ -34,7 +34,7 @@ def held(**changes: Any) -> Any:
     counted: list[tuple[str, int]] = []
     metrics = SimpleNamespace(request=lambda *told: counted.append(told))
     return SimpleNamespace(
-        tokens=Tokens([(TOKEN, tenant)]), metrics=metrics, counted=counted, stopping=False, **changes
+        tokens=Tokens([(TOKEN, tenant)]), metrics=metrics, counted=counted, stopping=False, tenants=[], **changes
     )
 
 
@@ -155,7 +155,7 @@ def test_a_place_that_was_given_back_is_not_given_back_again(tenant: Tenant) -> 
 def test_no_more_sandboxes_are_kept_than_there_may_be(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boxes, "MAX_KEPT", 0)
     with pytest.raises(RefusedRequest, match="0 sandboxes are kept") as told:
-        asyncio.run(boxes.Boxes().create(tenant, boxes.NewSandbox()))
+        asyncio.run(boxes.Box.create(tenant, boxes.NewSandbox()))
     assert told.value.status == 429 and not tenant.places
 
 
@@ -170,20 +170,19 @@ async def test_a_context_that_cannot_begin_anew_is_gone(
     def full(*_: object) -> None:
         raise RefusedRequest(429, "full")
 
-    kept = boxes.Boxes()
-    box = await kept.create(tenant, boxes.NewSandbox())
-    names = {"default": "default", "further": await kept.add_context(box)}
+    box = await boxes.Box.create(tenant, boxes.NewSandbox())
+    names = {"default": "default", "further": await box.add_context()}
     try:
         monkeypatch.setattr(tenant, "check_cpu", out_of_time)
         with pytest.raises(RefusedRequest, match="no time"):
-            await kept.restart(box, names[name])
+            await box.restart(names[name])
         assert (await box.context(names[name]).session.run("1 + 1")).value == 2
         monkeypatch.setattr(tenant, "check_cpu", lambda: None)
         monkeypatch.setattr(tenant, "place", full)
         with pytest.raises(RefusedRequest, match="full"):
-            await kept.restart(box, names[name])
+            await box.restart(names[name])
         left = [] if name == "default" else ["default"]
-        assert ([*box.contexts], len(kept.of(tenant)), tenant.places) == (left, len(left), len(left))
+        assert ([*box.contexts], len(tenant.boxes), tenant.places) == (left, len(left), len(left))
     finally:
         await tenant.close()
 
