@@ -20,15 +20,12 @@ from functools import partial
 from typing import IO, Any
 from weakref import WeakValueDictionary
 
-from msgspec import to_builtins
-
 from safeexec.api.audit import observer_for
 from safeexec.common.text import printable
 from safeexec.engine.host.files.names import check_given
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError, SessionClosed
-from safeexec.recordings.forms import shapes_of
 from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore, contents_of, read_file, toolbox_of
 from safeexec.remote.pipe import PipeWire
 from safeexec.results import TemplateInfo
@@ -157,8 +154,7 @@ class ContainerCore(RemoteSandboxCore):
         self.begun = True
         self._wire = yield Work(_wire)
         brought = {"name": self.policy.name, "yaml": self.policy.to_yaml(), "origins": dict(self.policy.origins)}
-        brought |= {"options": self._options, "tools": to_builtins(shapes_of(self.toolbox.signatures()))}
-        asked = {"version": VERSION, "brought": brought}
+        asked = {"version": VERSION, "brought": brought | {"options": self._options}}
         try:
             answer = yield from self.ask("sandbox.bring", asked, within=START_SECONDS)
         except (SandboxClosed, ProtocolError) as error:
@@ -171,7 +167,7 @@ class ContainerCore(RemoteSandboxCore):
             raise ProtectionError(f"the image has safeexec {answer.version}, and this is {VERSION}: {BUILD}")
         self._which = {"policy": answer.policy}
         try:
-            self.protection = yield from self.asked_protection()
+            yield from self.declare()
         except BaseException:
             yield from self.close()
             raise

@@ -123,17 +123,17 @@ class RemoteSandboxCore:
         try:
             self.policy = _converted((yield from self.tell("policy")), Policy)
             self.toolbox = toolbox_of(*self._given, self.policy)
-            if self.toolbox.tools:
-                declared = msgspec.to_builtins(shapes_of(self.toolbox.signatures()))
-                self._which = {"policy": (yield from self.tell("tools", tools=declared))}
-            self.protection = yield from self.asked_protection()
+            yield from self.declare()
         except BaseException:
             yield from self.close()
             raise
 
-    def asked_protection(self) -> Core[list[Mechanism]]:
-        """Return what holds its sessions, as the server says."""
-        return _mechanisms((yield from self.tell("protection")))
+    def declare(self) -> Core[None]:
+        """Tell the server of the host tools, and ask what holds its sessions."""
+        if self.toolbox.tools:
+            declared = msgspec.to_builtins(shapes_of(self.toolbox.signatures()))
+            self._which = {"policy": (yield from self.tell("tools", tools=declared))}
+        self.protection = _mechanisms((yield from self.tell("protection")))
 
     def close(self) -> Core[None]:
         self.toolbox.close()

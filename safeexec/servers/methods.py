@@ -133,7 +133,6 @@ class Brought(Struct, frozen=True, forbid_unknown_fields=True):
     yaml: str
     origins: dict[str, str]
     options: dict[str, int | float | None] = {}
-    tools: list[ToolShape] = []
 
 
 class StepOutput(Struct, frozen=True):

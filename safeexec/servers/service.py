@@ -244,21 +244,19 @@ class Service:
         self.owned = owned
         self.wanted: Counter[str] = Counter()
         """The labels of sessions that are waited for: another replica has them open."""
-        self._stored: dict[tuple[str, str], str] = {}
-        """The ids of the sessions of the store that are open, by policy and label."""
         self.given = sandbox
         self._arguments = sandbox | ({} if store is None else {"store": store, "durable": durable})
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._tools: dict[str, list[ToolShape]] = {}
         """The tools that the client has declared, by the policy's name then. The newest ones are last."""
-        self._options: dict[str, Mapping[str, Any]] = {}
+        self._options: dict[str, dict[str, Any]] = {}
         """How the sandboxes of policies are opened that the client has brought."""
         self._calls: dict[tuple[str, int], asyncio.Future[RelayedAnswer]] = {}
         """The tool calls that wait for the client, by session and number."""
         self._numbers = count(1)
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._labelled: dict[tuple[AsyncSandbox, str], str] = {}
-        """The ids of the sessions that are open by a label, and in no store."""
+        """The ids of the sessions that are open by a label."""
         self._beginning: WeakValueDictionary[tuple[AsyncSandbox, str], asyncio.Lock] = WeakValueDictionary()
 
     def place(self, policy: Policy, memory_mb: object = None) -> ExitStack:
@@ -268,7 +266,8 @@ class Service:
     async def close(self) -> None:
         """End every sandbox with all its sessions; steps that run are stopped."""
         held, self.sessions = self.sessions, {}
-        await closed(one.session for one in held.values())
+        # Side by side: the kernel ends a thousand of them while one is waited for.
+        await asyncio.gather(*(one.session.close() for one in held.values()), return_exceptions=True)
         while self._sandboxes:
             _, sandbox = self._sandboxes.popitem()
             await sandbox.close()
@@ -327,7 +326,7 @@ class Service:
         self._policy(name)
         async with self._opening[name]:
             if name not in self._sandboxes:
-                self._sandboxes[name] = self.new_sandbox(name)
+                self._sandboxes[name] = self._new_sandbox(name)
             return await self._sandboxes[name].open()
 
     def _policy(self, name: str) -> Policy:
@@ -343,6 +342,9 @@ class Service:
         name = self.default if policy is None else policy
         found = self._policy(name)
         RelayedTools(tools, found, self._carry)
+        if name in self._options:
+            self._tools[name] = tools
+            return {"policy": name}
         named = f"{name[:900]} with tools {hashlib.sha256(msgspec.json.encode(tools)).hexdigest()[:16]}"
         if named not in self._tools and len(self._tools) >= MAX_TOOLS:
             idle = (old for old in self._tools if old not in self._sandboxes or not self._sandboxes[old].stats().open)
@@ -364,13 +366,6 @@ class Service:
         key = f"{next(self._numbers)} {one.name}"[:1000]
         self.policies[key] = replace(policy, origins=one.origins)
         self._options[key] = one.options
-        if one.tools:
-            self._tools[key] = one.tools
-            try:
-                self.relayed(key)
-            except SandboxError:
-                await self.forget(key)
-                raise
         return {"policy": key, "version": __version__}
 
     async def drop(self, policy: str = "") -> Answer:
@@ -416,15 +411,12 @@ class Service:
         """Return what its sandboxes count."""
         return [sandbox.stats() for sandbox in self._sandboxes.values()]
 
-    def new_sandbox(self, name: str) -> AsyncSandbox:
-        """Make the sandbox of a policy that is offered, not open yet."""
-        relayed = self.relayed(name)
-        own = self._arguments if relayed is None else {**self._arguments, "tools": relayed, "approval": None}
-        return AsyncSandbox(self.policies[name], **{**own, **self._options.get(name, {})})
-
-    def relayed(self, name: str) -> Any:
-        """Return the tools that the client has declared with a policy."""
-        return RelayedTools(self._tools[name], self.policies[name], self._carry) if name in self._tools else None
+    def _new_sandbox(self, name: str) -> AsyncSandbox:
+        """Make the sandbox of a policy, with the tools that the client has declared with it, not open yet."""
+        own = self._arguments | self._options.get(name, {})
+        if name in self._tools:
+            own |= {"tools": RelayedTools(self._tools[name], self.policies[name], self._carry), "approval": None}
+        return AsyncSandbox(self.policies[name], **own)
 
     def recording(self) -> RecordOptions | None:
         """Name a new file for the recording of a session, by the hour."""
@@ -452,13 +444,13 @@ class Service:
         Raises `SessionTaken` where another process has it open, and no replica that leaves it in time.
         """
         sandbox = await self.sandbox(named.policy)
-        key = sandbox.policy.name, named.label
-        has_place = self._stored.get(key) in self.sessions
+        key = sandbox, named.label
+        has_place = self._labelled.get(key) in self.sessions
         with ExitStack() if has_place else self.place(sandbox.policy, named.tightened.get("memory_mb")) as place:
             session = await self._from_store(sandbox, named, beginning)
-            identity = self._stored.get(key)
+            identity = self._labelled.get(key)
             if identity is None or identity not in self.sessions:
-                identity = self._stored[key] = self.hold(session, place, named.identity())
+                identity = self._labelled[key] = self.hold(session, place, named.identity())
         return identity
 
     async def _from_store(self, sandbox: AsyncSandbox, named: StoredName, beginning: dict[str, Any]) -> AsyncSession:
@@ -500,7 +492,7 @@ class Service:
 
     async def leave(self, labels: Collection[str]) -> None:
         """Leave the sessions of these labels to the store, but for those that a call uses."""
-        for (_, label), identity in [*self._stored.items()]:
+        for (_, label), identity in [*self._labelled.items()]:
             held = self.sessions.get(identity)
             if label in labels and held is not None and not held.calls:
                 with suppress(SandboxError):
@@ -525,11 +517,6 @@ class Target(NamedTuple):
     id: str
     session: AsyncSession
     tell: Tell | None
-
-
-async def closed(sessions: Iterable[AsyncSession]) -> None:
-    """Close sessions side by side: the kernel ends a thousand of them while one is waited for."""
-    await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
 
 
 def strictly(text: str) -> bytes:
