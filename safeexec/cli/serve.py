@@ -96,7 +96,11 @@ def main(options: argparse.Namespace) -> int:
 
 def _over_http(offers: Service, options: argparse.Namespace) -> int:
     try:
-        from safeexec.servers.http import app  # with the libraries of the extra `server`, which pipes do without
+        from safeexec.servers import running
+        from safeexec.servers.http import (  # with the libraries of the extra `server`, which pipes do without
+            app,
+            tenancy,
+        )
     except ImportError as error:
         raise SandboxError(f"{NEEDS} ({error})") from None
     if options.token_file is not None:
@@ -108,7 +112,8 @@ def _over_http(offers: Service, options: argparse.Namespace) -> int:
         raise SandboxError(f"--host {options.host} can be reached by others: that needs a --token-file")
     hosts = hosts_for(options.host, options.allow_host or ())
     ages = app.Ages(options.idle_seconds, options.max_seconds)
-    return app.serve(offers, grants, hosts, ages, listen(options.port, options.host), token)
+    served = app.application(tenancy.Tenancy(offers, grants), hosts, ages)
+    return running.serve(served, listen(options.port, options.host), token)
 
 
 async def _over_pipes(service: Service) -> None:

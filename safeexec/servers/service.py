@@ -586,7 +586,7 @@ async def received(given: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
             taken[name] = await _values(value, policy)
         elif not isinstance(value, msgspec.Raw):
             taken[name] = value
-        elif bytes(value):  # empty where it was left out
+        elif memoryview(value).nbytes:  # none where it was left out
             key = given.get("name", name)
             taken[name] = (await _values({key: value}, policy))[key]
     return taken

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from socket import socket
 from typing import Any, NamedTuple
 
 from starlette.datastructures import Headers
@@ -20,16 +19,13 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from safeexec.common.text import printable, short_repr
-from safeexec.servers import running
 from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.http import e2b, judge, openapi, sessions
 from safeexec.servers.http.boxes import let_in
-from safeexec.servers.http.grants import Grant
 from safeexec.servers.http.metrics import together
 from safeexec.servers.http.peers import Peers
 from safeexec.servers.http.requests import RefusedRequest, Routes, answer, refused
 from safeexec.servers.http.tenancy import Tenancy
-from safeexec.servers.service import Service
 
 _routes = Routes()
 Scope = MutableMapping[str, Any]
@@ -51,13 +47,6 @@ def application(tenancy: Tenancy, hosts: Hosts, ages: Ages) -> Guard:
 
 def routes() -> list[Route]:
     return [*_routes, *sessions.routes, *judge.routes, *e2b.routes]
-
-
-def serve(
-    service: Service, grants: Mapping[str, Grant], hosts: Hosts, ages: Ages, listening: socket, token: str
-) -> int:
-    """Serve the tenants of `grants` until SIGTERM or SIGINT; the exit status. `token` is shown to who started it."""
-    return running.serve(application(Tenancy(service, grants), hosts, ages), listening, token)
 
 
 class Ages(NamedTuple):

@@ -304,7 +304,7 @@ class Notebook:
             return refused(
                 "%%capture takes no name", "Catch what is printed with contextlib.redirect_stdout(io.StringIO())."
             )
-        return self.run(f"\n{rest}", _Quiet(self.page))
+        return self.run(f"\n{rest}", QuietPage(self.page))
 
     def _say(self, text: str) -> None:
         self.page.stream("stdout", printable(text) + "\n")
@@ -364,7 +364,7 @@ MAGICS: dict[str, Callable[[Notebook, str], None]] = {
 }
 
 
-class _Quiet:
+class QuietPage:
     """A page of which only the questions are seen."""
 
     def __init__(self, page: Page) -> None:

@@ -144,14 +144,6 @@ async def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monk
     await program(until)
 
 
-def test_a_place_that_was_given_back_is_not_given_back_again(tenant: Tenant) -> None:
-    place = tenant.place(tenant.policies["calculator"])
-    assert tenant.places == 1 and tenant.memory_mb > 0
-    for _ in range(2):
-        place.close()
-        assert (tenant.places, tenant.memory_mb) == (0, 0)
-
-
 def test_no_more_sandboxes_are_kept_than_there_may_be(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boxes, "MAX_KEPT", 0)
     with pytest.raises(RefusedRequest, match="0 sandboxes are kept") as told:
