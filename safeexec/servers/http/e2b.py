@@ -51,7 +51,7 @@ class NewContext(Struct):
 
 
 class PathRequest(Struct):
-    path: str = ""
+    path: Annotated[str, Meta(max_length=4096)] = ""
     depth: int = 1
 
 
