@@ -717,6 +717,10 @@ async def _stats(service: Service, sandbox: AsyncSandbox) -> Answer:
     return {"stats": _plain(replace(counted, by_label={})), "labels": labels}
 
 
+async def _stored(service: Service, sandbox: AsyncSandbox) -> Answer:
+    return {"sessions": [{"label": row.label, "bytes": row.bytes, "used": row.used} for row in await sandbox.stored()]}
+
+
 async def _waiting(service: Service, sandbox: AsyncSandbox) -> Answer:
     mine = [(identity, held.session) for identity, held in service.sessions.items()]
     told = [await _told(identity, one) for identity, one in mine if one.policy.name == sandbox.policy.name]
@@ -828,6 +832,7 @@ ACTS: dict[str, Callable[..., Awaitable[Answer | Result | None]]] = {
     "sandbox.check": _check,
     "sandbox.session": _open_session,
     "sandbox.restore": _restore,
+    "sandbox.stored": _stored,
     "sandbox.waiting": _waiting,
     "sandbox.session_for": _session_for,
     "sandbox.stats": _stats,
