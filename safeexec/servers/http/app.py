@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route, Router
+from starlette.routing import Router
 
 from safeexec.common.text import printable, short_repr
 from safeexec.servers.access import Hosts, given_tokens, same_origin
@@ -24,7 +24,7 @@ from safeexec.servers.http import e2b, judge, openapi, sessions
 from safeexec.servers.http.boxes import let_in
 from safeexec.servers.http.metrics import together
 from safeexec.servers.http.peers import Peers
-from safeexec.servers.http.requests import RefusedRequest, Routes, answer, refused
+from safeexec.servers.http.requests import Offered, RefusedRequest, Routes, answer, refused
 from safeexec.servers.http.tenancy import Tenancy
 
 _routes = Routes()
@@ -45,7 +45,7 @@ def application(tenancy: Tenancy, hosts: Hosts, ages: Ages) -> Guard:
     return Guard(Router(routes(), redirect_slashes=False), tenancy, hosts, ages)
 
 
-def routes() -> list[Route]:
+def routes() -> list[Offered]:
     return [*_routes, *sessions.routes, *judge.routes, *e2b.routes]
 
 

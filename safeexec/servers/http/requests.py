@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -49,12 +49,12 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
-class EndpointShapes(NamedTuple):
-    """The shapes of one endpoint's body and answer, and the names that it reads of the query."""
+class Offered(Route):  # type: ignore[misc]
+    """A route, with the shapes of its body and its answer, and the words that it reads of the query."""
 
     takes: Any = None
     gives: Any = None
-    queries: tuple[str, ...] = ()
+    queries: Sequence[str] = ()
 
 
 class RefusedRequest(Exception):
@@ -155,7 +155,7 @@ async def body_of(request: Request) -> bytearray:
     return body
 
 
-class Routes(list[Route]):
+class Routes(list[Offered]):
     """The routes of one shape. Called with methods of HTTP and paths it is a decorator, which offers a function there.
 
     The function is given the request, and its body as `takes`: whatever does not fit is refused. What it returns is the
@@ -179,8 +179,9 @@ class Routes(list[Route]):
                     return found
                 return Response(status_code=204) if found is None else answer(found)
 
-            endpoint.described = EndpointShapes(takes, gives, tuple(queries.split()))  # type: ignore[attr-defined]
-            self.extend(Route(path, endpoint, methods=methods.split()) for path in paths)
+            for path in paths:
+                self.append(route := Offered(path, endpoint, methods=methods.split()))
+                route.takes, route.gives, route.queries = takes, gives, queries.split()
             return function
 
         return mark
