@@ -157,16 +157,12 @@ class _Answer:
             self.begun, self.status = True, message["status"]
         elif self.status == 413:
             await self._send({**message, "more_body": True})
-            await self._pass_by()
+            with suppress(TimeoutError):  # a client that is sending when the connection ends never reads the answer
+                async with asyncio.timeout(LINGER_SECONDS):
+                    while (await self._receive()).get("more_body"):
+                        pass
             message = {"type": "http.response.body"}
         await self._send(message)
-
-    async def _pass_by(self) -> None:
-        """Drop what still comes of a body: a client that is sending when the connection ends never reads the answer."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LINGER_SECONDS):
-                while (await self._receive()).get("more_body"):
-                    pass
 
 
 def _log(error: BaseException) -> None:

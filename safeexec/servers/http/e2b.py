@@ -20,7 +20,7 @@ from starlette.responses import Response
 
 from safeexec import AsyncSession, WorkspaceError
 from safeexec.servers.http.boxes import MAX_KEPT, Box, NewSandbox, Seconds, find
-from safeexec.servers.http.cells import as_error, as_result, shown
+from safeexec.servers.http.cells import as_result, shown, traceback_of
 from safeexec.servers.http.once import digest_of
 from safeexec.servers.http.requests import Large, RefusedRequest, Routes, answer, body_of
 from safeexec.servers.http.streaming import Piece, Put, Streamed, later, line
@@ -211,7 +211,8 @@ async def execute(request: Request, body: Cell) -> Response:
             size = sum(len(data) for part in parts for data in part.data.values())
             for row in await apart(size, lambda: [line({"type": "result", **as_result(part)}) for part in parts]):
                 put(row)
-            if (failed := as_error(result)) is not None:
+            if (error := result.error) is not None:
+                failed = {"name": error.type, "value": error.message, "traceback": traceback_of(result)}
                 put(line({"type": "error", **failed}))
 
     return Streamed(request, work, "application/x-ndjson", _failed)
