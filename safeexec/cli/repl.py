@@ -18,7 +18,7 @@ from safeexec.cli.pictures import Pictures, is_drawn
 from safeexec.common.matching import nearest
 from safeexec.common.text import one_line, printable
 from safeexec.servers.jupyter.introspection import complete
-from safeexec.servers.jupyter.notebook import MAGICS, RECORDED, Notebook
+from safeexec.servers.jupyter.notebook import MAGICS, RECORDED, Notebook, Page
 
 HELP = """\
 :checkpoint NAME  keep the state as it is now     :rollback [NAME]  go back (no name: before the last step)
@@ -137,7 +137,7 @@ not.
 """
 
 
-class Terminal:
+class Terminal(Page):
     """The page of a notebook at a terminal: a picture becomes a file, and a bar is one line that is drawn again."""
 
     def __init__(self) -> None:
@@ -171,9 +171,6 @@ class Terminal:
     def value(self, data: Mapping[str, str | bytes]) -> None:
         self.end_line()
         tell(_text(Display(data)))
-
-    def clear(self, wait: bool) -> None:
-        """Take nothing away: what is printed stays."""
 
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
         self.end_line()

@@ -21,9 +21,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 from IPython.utils.tokenutil import token_at_cursor
 
 from safeexec import SandboxError, __version__
-from safeexec.results.mimebundle import of_display
 from safeexec.servers.jupyter import introspection
-from safeexec.servers.jupyter.notebook import MAGICS, Notebook, QuietPage, refused
+from safeexec.servers.jupyter.notebook import MAGICS, Notebook, Page, QuietPage, refused
 
 T = TypeVar("T")
 POLL_MILLISECONDS = 50
@@ -45,7 +44,7 @@ _LANGUAGE = {
 }
 
 
-class SafeexecKernel(Kernel):
+class SafeexecKernel(Page, Kernel):
     """Answers the requests of a front end, one after the other; interrupt and shutdown in a thread of their own. It is
     the page that its notebook shows on: messages about the request that runs.
     """
@@ -158,8 +157,6 @@ class SafeexecKernel(Kernel):
 
     # As a page
 
-    form = staticmethod(of_display)
-
     def _publish(self, kind: str, content: dict[str, Any]) -> None:
         self.send_response(self.iopub_socket, kind, content)
 
@@ -181,7 +178,7 @@ class SafeexecKernel(Kernel):
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
         """Ask the person as `Kernel.raw_input` does, which waits for the answer, or a signal, and nothing else."""
         if not self._allow_stdin:
-            raise EOFError("nobody can be asked for input here")
+            return super().ask(prompt, given_up)
         ident, parent = self._get_shell_context_var(self._shell_parent_ident), self.get_parent("shell")
         while self.stdin_socket.poll(0):
             self.stdin_socket.recv_multipart()  # an answer to a question that was given up

@@ -16,13 +16,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import indent
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec import Policy, Sandbox, SandboxClosed, SandboxError, SessionClosed, ToolError
 from safeexec.cli import debug
 from safeexec.common.text import one_line, printable
 from safeexec.results import Rows
-from safeexec.results.mimebundle import inert, of_text
+from safeexec.results.mimebundle import inert, of_display, of_text
 from safeexec.results.observation import failure
 from safeexec.servers.jupyter import introspection
 from safeexec.untrusted.markup import escape
@@ -99,11 +99,12 @@ class CellFailure(NamedTuple):
     lines: list[str]
 
 
-class Page(Protocol):
-    """The place where a notebook shows what its cells do."""
+class Page:
+    """The place where a notebook shows what its cells do. This one shows nothing, and nobody is there."""
 
     def form(self, display: Mapping[str, str | bytes], /) -> Mapping[str, str | bytes]:
-        """Return what of a display it may show: `of_display`, where the page runs what it is given."""
+        """Return what of a display it may show: here as for a page that runs what it is given."""
+        return of_display(display)
 
     def stream(self, name: str, text: str) -> None:
         """Show text of `stdout` or `stderr`."""
@@ -119,6 +120,7 @@ class Page(Protocol):
 
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
         """Return a line of the person's. Raises EOFError where there is nobody, or when it is given up."""
+        raise EOFError("nobody can be asked for input here")
 
 
 class Notebook:
@@ -364,23 +366,11 @@ MAGICS: dict[str, Callable[[Notebook, str], None]] = {
 }
 
 
-class QuietPage:
+class QuietPage(Page):
     """A page of which only the questions are seen."""
 
     def __init__(self, page: Page) -> None:
-        self.ask, self.form = page.ask, page.form
-
-    def stream(self, name: str, text: str) -> None:
-        pass
-
-    def show(self, data: Mapping[str, str | bytes], display_id: str | None = None, update: bool = False) -> None:
-        pass
-
-    def value(self, data: Mapping[str, str | bytes]) -> None:
-        pass
-
-    def clear(self, wait: bool) -> None:
-        pass
+        self.ask = page.ask  # type: ignore[method-assign]
 
 
 class _StepOutput:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
 import pytest
 
-from safeexec.results.mimebundle import of_display
 from safeexec.servers.jupyter import introspection
-from safeexec.servers.jupyter.notebook import MAX_BARS, Notebook, _StepOutput, split
+from safeexec.servers.jupyter.notebook import MAX_BARS, Notebook, Page, _StepOutput, split
 
 
-class Recorded:
+class Recorded(Page):
     """A page that remembers what is shown on it."""
 
     def __init__(self) -> None:
@@ -22,8 +21,6 @@ class Recorded:
         self.shown: list[tuple[str, str | None, bool]] = []
         self.values: list[str] = []
         self.order: list[str] = []
-
-    form = staticmethod(of_display)
 
     def stream(self, name: str, text: str) -> None:
         self.streams[name] += text
@@ -38,9 +35,6 @@ class Recorded:
 
     def value(self, data: Mapping[str, Any]) -> None:
         self.values.append(data["text/plain"])
-
-    def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
-        raise EOFError
 
 
 @pytest.fixture
