@@ -19,6 +19,8 @@ from safeexec.api.many import each_of, parts_of, workers_for
 from safeexec.engine.host.waiting import Core, Work
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from safeexec.api.options import Program, RunOptions
     from safeexec.api.plugins.aio import AsyncPlugin
     from safeexec.api.plugins.plugin import Plugin, PluginCore
@@ -141,14 +143,14 @@ class AsyncSandbox(SandboxAPI):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def open(self) -> AsyncSandbox:
+    async def open(self) -> Self:
         """Start the zygote; `async with` does the same. Harmless when it is open. Raises `ProtectionError`."""
         await drive(self._open())
         return self
 
     close = awaited(Sandbox.close, undo=False)
 
-    async def reopen(self) -> AsyncSandbox:
+    async def reopen(self) -> Self:
         """Close what is left of it and start anew: after the zygote died, or in a process that was forked."""
         await self.close()
         return await self.open()

@@ -247,7 +247,7 @@ class Sandbox(SandboxAPI):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def open(self) -> Sandbox:
+    def open(self) -> Self:
         """Start the zygote; `with` does the same. Harmless when it is open. Raises `ProtectionError`."""
         drive(self._open())
         return self
@@ -258,7 +258,7 @@ class Sandbox(SandboxAPI):
         if self._opened is not None:
             yield from self._opened.close()
 
-    def reopen(self) -> Sandbox:
+    def reopen(self) -> Self:
         """Close what is left of it and start anew: after the zygote died, or in a process that was forked."""
         self.close()
         return self.open()

@@ -79,16 +79,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        return _reader_gone()
+        # Nobody reads the output any more. The rest of it goes nowhere, or the interpreter would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_READER_GONE
     except (SandboxError, OSError) as error:
         tell(f"safeexec: {error}", file=sys.stderr)  # a state file, a recording or a policy may say what it likes
         return EXIT_USAGE
     except KeyboardInterrupt:
         return 130
-
-
-def _reader_gone() -> int:
-    """End where nobody reads the output any more. The rest of it goes nowhere, or the interpreter would complain."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    return EXIT_READER_GONE

@@ -18,9 +18,8 @@ from safeexec.cli.common import add_policy_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from safeexec import Session
-
     Call = Callable[[], object]
+    Reference = tuple[str, Call]
 
 THINK_SECONDS = 0.01
 LIMIT_SECONDS = 0.1
@@ -73,30 +72,43 @@ def main(options: argparse.Namespace) -> int:
 def measure(policy: str, rounds: int) -> Iterator[Row]:
     """Yield all figures for one policy, one after the other."""
     few = max(3, rounds // 20)
+    fork: Reference = "bare fork and wait", _fork_and_wait
+    python: Reference = "python -c pass", partial(_new_process, "pass")
+    plain: Reference = "plain CPython", lambda: exec(_LOOP, {})
+    limit: Reference = "its limit", partial(time.sleep, LIMIT_SECONDS)
     start = partial(_new_process, _COLD.format(policy=policy))
-    yield _in_turn("import, open a sandbox, first result", start, _bare_python, few)
+    yield _in_turn("import, open a sandbox, first result", start, python, few)
     with Sandbox(policy) as sandbox:
-        yield _in_turn("a new session, one step, closed", partial(_one_session, sandbox), _fork_and_wait, rounds)
+
+        def one_session() -> None:
+            with sandbox.session() as session:
+                session.run("1 + 1")
+
+        yield _in_turn("a new session, one step, closed", one_session, fork, rounds)
         with sandbox.session(checkpoints="off") as session:
             session.run("x = 0").check()
-            yield _in_turn(
-                "a step, x = x + 1, checkpoints off", partial(session.run, "x = x + 1"), _fork_and_wait, rounds
-            )
-            yield _in_turn("a loop of 100 000 rounds", partial(session.run, _LOOP), _plain_loop, few)
-        with sandbox.session() as session:
-            session.run("x = 0").check()
             step = partial(session.run, "x = x + 1")
-            yield _in_turn("a step, undoable, 10 ms of think time", step, _fork_and_wait, rounds, THINK_SECONDS)
-            yield _in_turn("a named checkpoint", partial(session.checkpoint, "here"), _fork_and_wait, few)
-            yield _in_turn("roll back to it, and a step", partial(_roll_back, session), _fork_and_wait, few)
-            endless = partial(session.run, "while True: pass", timeout=LIMIT_SECONDS)
-            limit = partial(time.sleep, LIMIT_SECONDS)
+            yield _in_turn("a step, x = x + 1, checkpoints off", step, fork, rounds)
+            yield _in_turn("a loop of 100 000 rounds", partial(session.run, _LOOP), plain, few)
+        with sandbox.session() as undoable:
+            undoable.run("x = 0").check()
+            step = partial(undoable.run, "x = x + 1")
+            yield _in_turn("a step, undoable, 10 ms of think time", step, fork, rounds, THINK_SECONDS)
+            yield _in_turn("a named checkpoint", partial(undoable.checkpoint, "here"), fork, few)
+
+            def roll_back() -> None:
+                undoable.rollback("here")
+                undoable.run("x")
+
+            yield _in_turn("roll back to it, and a step", roll_back, fork, few)
+            endless = partial(undoable.run, "while True: pass", timeout=LIMIT_SECONDS)
             yield _in_turn("a step that is stopped after 0.1 s, restored", endless, limit, few)
 
 
-def _in_turn(what: str, ours: Call, reference: Call, rounds: int, pause: float = 0.0) -> Row:
+def _in_turn(what: str, ours: Call, reference: Reference, rounds: int, pause: float = 0.0) -> Row:
     """Return the medians of both, call by call in turn, so that a busy machine disturbs both alike."""
-    times: dict[Call, list[float]] = {ours: [], reference: []}
+    against, other = reference
+    times: dict[Call, list[float]] = {ours: [], other: []}
     for _ in range(rounds):
         for call, taken in times.items():
             if pause:
@@ -104,22 +116,7 @@ def _in_turn(what: str, ours: Call, reference: Call, rounds: int, pause: float =
             start = time.perf_counter()
             call()
             taken.append(time.perf_counter() - start)
-    return Row(
-        what,
-        statistics.median(times[ours]),
-        statistics.median(times[reference]),
-        _REFERENCES.get(reference, "its limit"),
-    )
-
-
-def _one_session(sandbox: Sandbox) -> None:
-    with sandbox.session() as session:
-        session.run("1 + 1")
-
-
-def _roll_back(session: Session) -> None:
-    session.rollback("here")
-    session.run("x")
+    return Row(what, statistics.median(times[ours]), statistics.median(times[other]), against)
 
 
 def _fork_and_wait() -> None:
@@ -131,21 +128,6 @@ def _fork_and_wait() -> None:
 
 def _new_process(source: str) -> None:
     subprocess.run([sys.executable, "-c", source], check=True)
-
-
-def _bare_python() -> None:
-    _new_process("pass")
-
-
-def _plain_loop() -> None:
-    exec(_LOOP, {})
-
-
-_REFERENCES: dict[Call, str] = {
-    _fork_and_wait: "bare fork and wait",
-    _bare_python: "python -c pass",
-    _plain_loop: "plain CPython",
-}
 
 
 def _shown(seconds: float) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
-import socket
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
+from socketserver import BaseRequestHandler, TCPServer
 
 from safeexec import Result, Sandbox
 from safeexec.cli.common import add_policy_option, read_source, tell
@@ -75,23 +75,18 @@ def flags(sandbox: Sandbox) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
 @contextmanager
 def serving(flag: str) -> Iterator[int]:
     """Start a service of this machine that tells the flag to whoever connects; its port."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as server:
 
-        def answer() -> None:
-            while True:
-                try:
-                    caller, _ = server.accept()
-                except OSError:
-                    return
-                with closing(caller):
-                    caller.sendall(flag.encode())
+    class Telling(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(flag.encode())
 
-        thread = threading.Thread(target=answer, daemon=True)
+    with TCPServer(("127.0.0.1", 0), Telling) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:
-            yield server.getsockname()[1]
+            yield server.server_address[1]
         finally:
-            server.shutdown(socket.SHUT_RDWR)
+            server.shutdown()
             thread.join()
 
 

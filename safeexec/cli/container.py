@@ -16,7 +16,7 @@ from pathlib import Path
 
 from safeexec import SandboxError, __version__
 from safeexec.cli.common import tell
-from safeexec.remote.engines import engine, image
+from safeexec.remote.container import engine, image
 
 _WHEEL = "Wheel-Version: 1.0\nGenerator: safeexec\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 

@@ -9,7 +9,9 @@ import platform
 import re
 import sys
 from importlib.metadata import PackageNotFoundError, metadata, version
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import asdict
 
 from safeexec import Mechanism, Policy, ProtectionError, Sandbox, __version__
 from safeexec.cli.common import add_policy_option, tell
@@ -94,9 +96,9 @@ def main(options: argparse.Namespace) -> int:
                     "policy": policy.name,
                     "ok": held,
                     "problem": problem,
-                    "interpreter": _plain(interpreter),
-                    "machine": _plain(machine),
-                    "session": _plain(session),
+                    "interpreter": list(map(asdict, interpreter)),
+                    "machine": list(map(asdict, machine)),
+                    "session": list(map(asdict, session)),
                 }
             )
         )
@@ -115,10 +117,6 @@ def main(options: argparse.Namespace) -> int:
         file=sys.stderr if not held else sys.stdout,
     )
     return 0 if held else 1
-
-
-def _plain(rows: Iterable[Mechanism]) -> list[dict[str, Any]]:
-    return [{"name": row.name, "active": row.active, "detail": row.detail} for row in rows]
 
 
 def _print(title: str, rows: Iterable[Mechanism]) -> None:

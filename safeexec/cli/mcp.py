@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING
 
 from safeexec.cli.common import add_http_options, add_policy_option, add_tools_option, tools_of
 from safeexec.errors import SandboxError
-from safeexec.servers.access import listen, new_token
+from safeexec.servers.access import listen
 from safeexec.servers.http.grants import read_token
 
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Serve until the client, or SIGTERM, ends it. `SandboxError` where a library, a tool or a policy is missing."""
     try:
-        from safeexec.servers import mcp  # with the libraries of the extra `mcp`
+        from safeexec.servers import mcp, running  # with the libraries of the extra `mcp`
     except ModuleNotFoundError as error:
         raise SandboxError(f"MCP needs {error.name}: pip install 'safeexec[mcp]'") from None
     tools = tools_of(options)
     if options.http:
-        token = new_token() if options.token_file is None else read_token(options.token_file)
-        return mcp.serve_http(options.policy, tools, token, listen(options.port))
+        token = token_urlsafe(32) if options.token_file is None else read_token(options.token_file)
+        return running.serve(mcp.OverHttp(options.policy, tools, token), listen(options.port), token)
     asyncio.run(mcp.serve_stdio(options.policy, tools))
     return 0

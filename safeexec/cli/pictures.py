@@ -17,16 +17,12 @@ if TYPE_CHECKING:
     from safeexec import Display
 
 
-def _same(text: str) -> str:
-    return text
-
-
 SUFFIXES: dict[str, tuple[str, Callable[[str], str]]] = {
-    "image/png": (".png", _same),
+    "image/png": (".png", str),
     "image/svg+xml": (".svg.html", framed_svg),
-    "image/jpeg": (".jpg", _same),
+    "image/jpeg": (".jpg", str),
     "text/html": (".html", framed_html),
-    "text/latex": (".tex", _same),
+    "text/latex": (".tex", str),
 }
 """Kinds of a display that are worth a file, the best first, and how text is put into it."""
 _PICTURES = ("image/png", "image/jpeg", "image/svg+xml")

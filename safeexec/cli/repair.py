@@ -86,15 +86,10 @@ def _repair(options: argparse.Namespace, model: Model) -> RepairResult:
         max_steps=options.max_steps,
         on_event=ignore_event if view is None else view.show,
     )
-    if view is None:
-        return _run(agent, options.task)
-    checks = " and ".join(shlex.join(command) for command in options.check or [["pytest", "-q"]])
-    tell(f"repair {options.repository}: {checks}")
-    return _run(agent, options.task)
-
-
-def _run(agent: RepairAgent, task: str | None) -> RepairResult:
-    return agent.run(task) if task else agent.run()
+    if view is not None:
+        checks = " and ".join(shlex.join(command) for command in options.check or [["pytest", "-q"]])
+        tell(f"repair {options.repository}: {checks}")
+    return agent.run(options.task) if options.task else agent.run()
 
 
 def _show(result: RepairResult) -> None:

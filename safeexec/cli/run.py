@@ -6,7 +6,8 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from typing import IO, NamedTuple, TextIO
+from pathlib import Path
+from typing import IO, TextIO
 
 from safeexec import Sandbox
 from safeexec.cli.common import EXIT_CODES, add_file_option, add_policy_option, files_of, print_error, read_source
@@ -23,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARG", help="its sys.argv after its name")
     parser.add_argument("-c", dest="steps", action="append", default=[], metavar="CODE", help="source text of a step")
     parser.add_argument(
-        "--step", dest="steps", action="append", type=_File, metavar="FILE", help="a file that is a step"
+        "--step", dest="steps", action="append", type=Path, metavar="FILE", help="a file that is a step"
     )
     add_policy_option(parser)
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds per step, at most what the policy allows")
@@ -37,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run every source in turn; stop at the first that does not end ok, and return its exit status."""
-    sources = [read_source(step.name) if isinstance(step, _File) else step for step in options.steps]
+    sources = [read_source(str(step)) if isinstance(step, Path) else step for step in options.steps]
     if options.program is not None:
         sources.append(read_source(options.program))
     if not sources:
@@ -71,12 +72,6 @@ def main(options: argparse.Namespace) -> int:
             if not result.ok:
                 return EXIT_CODES[result.outcome]
     return 0
-
-
-class _File(NamedTuple):
-    """A step that is in a file."""
-
-    name: str
 
 
 def _text(word: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from secrets import token_urlsafe
 from typing import Any
 
 from safeexec import StoreOptions
@@ -12,9 +13,8 @@ from safeexec.cli.common import add_http_options, add_policy_option, add_tools_o
 from safeexec.engine.approvals import Later
 from safeexec.errors import SandboxError
 from safeexec.servers import stdio
-from safeexec.servers.access import hosts_for, is_loopback, listen, new_token
+from safeexec.servers.access import hosts_for, is_loopback, listen
 from safeexec.servers.http.grants import Grant, read_tenants
-from safeexec.servers.owned import OwnedService
 from safeexec.servers.service import Service
 
 NEEDS = "this needs the libraries of a server: pip install 'safeexec[server]'"
@@ -76,10 +76,14 @@ def main(options: argparse.Namespace) -> int:
     if options.owned and not options.stdio:
         raise SandboxError("--owned is for --stdio: over HTTP others may be clients")
     if options.owned:
-        service: Service = OwnedService()
+        service = Service("calculator", (), owned=True)
     else:
         store = None if options.store is None else StoreOptions(at=options.store)
-        tools: dict[str, Any] = {"tools": tools_of(options), "approval": _ask_client} if options.tools else {}
+        # Whoever has the session says yes or no to a tool, however long that takes.
+        later = Later("session.answer allows it or not")
+        tools: dict[str, Any] = {}
+        if options.tools:
+            tools = {"tools": tools_of(options), "approval": lambda _tool, _arguments: later}
         given = (options.policy, options.allow_policy, options.record, options.replica)
         service = Service(*given, store=store, durable=options.durable, **tools)
     if not options.stdio:
@@ -90,26 +94,26 @@ def main(options: argparse.Namespace) -> int:
     return 0
 
 
-def _ask_client(tool: str, arguments: dict[str, Any]) -> Later:
-    """Leave it to whoever has the session to say yes or no, however long that takes."""
-    return Later("session.answer allows it or not")
-
-
 def _over_http(offers: Service, options: argparse.Namespace) -> int:
     try:
-        from safeexec.servers.http import app  # with the libraries of the extra `server`, which pipes do without
+        from safeexec.servers import running
+        from safeexec.servers.http import (  # with the libraries of the extra `server`, which pipes do without
+            app,
+            tenancy,
+        )
     except ImportError as error:
         raise SandboxError(f"{NEEDS} ({error})") from None
     if options.token_file is not None:
         grants, token = read_tenants(options.token_file), "(in-the-token-file)"
     elif is_loopback(options.host):
-        token = new_token()
+        token = token_urlsafe(32)
         grants = {"": Grant(token=token)}
     else:
         raise SandboxError(f"--host {options.host} can be reached by others: that needs a --token-file")
     hosts = hosts_for(options.host, options.allow_host or ())
     ages = app.Ages(options.idle_seconds, options.max_seconds)
-    return app.serve(offers, grants, hosts, ages, listen(options.port, options.host), token)
+    served = app.application(tenancy.Tenancy(offers, grants), hosts, ages)
+    return running.serve(served, listen(options.port, options.host), token)
 
 
 async def _over_pipes(service: Service) -> None:

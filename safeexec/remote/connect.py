@@ -66,16 +66,8 @@ def async_connect(
 class _Reached(blocking.SandboxAPI):
     """A sandbox of a server, for both APIs: it opens as one in a container does."""
 
-    def __init__(
-        self,
-        url: str | None,
-        token: str | None,
-        command: Sequence[str] | None,
-        policy: str | None,
-        tools: Tools,
-        approval: Approval | None,
-    ) -> None:
-        """Raises TypeError for what cannot be reached."""
+    def __init__(self, url: str | None, token: str | None, command: Sequence[str] | None, *of: Any) -> None:
+        """`of`: the policy, the tools, and the approval. Raises TypeError for what cannot be reached."""
         if (url is None) is (command is None):
             raise TypeError("connect takes the url of a server, or command=[…] that runs one")
         if not isinstance(url, str | None):
@@ -85,8 +77,8 @@ class _Reached(blocking.SandboxAPI):
         if isinstance(command, str):
             raise TypeError(f"command must be a list, the program first, not a str: command={shlex.split(command)!r}")
         self._url, self._token, self._command = url, token, command or ()
-        self._of = policy, tools, approval
-        self._arguments = {"tools": tools}
+        self._of = of
+        self._arguments = {"tools": of[1]}
         self._engine = "container"
         self._opened: RecordedSandbox | None = None
 
@@ -106,21 +98,11 @@ class _Reached(blocking.SandboxAPI):
 
 
 class RemoteSandbox(_Reached, blocking.Sandbox):
-    """A sandbox of a server; `connect` makes it."""
-
-    def open(self) -> RemoteSandbox:
-        """Connect. Harmless when that was done. Raises `SandboxError`."""
-        super().open()
-        return self
+    """A sandbox of a server; `connect` makes it. To open it is to connect, which raises `SandboxError`."""
 
 
 class AsyncRemoteSandbox(_Reached, aio.AsyncSandbox):
-    """A sandbox of a server, for event loops; `async_connect` makes it."""
+    """A sandbox of a server, for event loops; `async_connect` makes it. To open it, or to await it, is to connect."""
 
     def __await__(self) -> Generator[Any, Any, AsyncRemoteSandbox]:
         return self.open().__await__()
-
-    async def open(self) -> AsyncRemoteSandbox:
-        """Connect. Harmless when that was done. Raises `SandboxError`."""
-        await super().open()
-        return self

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
+import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from time import monotonic
 from typing import IO, Any
 from weakref import WeakValueDictionary
-
-from msgspec import to_builtins
 
 from safeexec.api.audit import observer_for
 from safeexec.common.text import printable
@@ -26,13 +26,13 @@ from safeexec.engine.host.files.names import check_given
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError, SessionClosed
-from safeexec.recordings.forms import shapes_of
 from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore, contents_of, read_file, toolbox_of
-from safeexec.remote.engines import BUILD, VERSION, engine, image, words
 from safeexec.remote.pipe import PipeWire
 from safeexec.results import TemplateInfo
 from safeexec.results.marked import marked
 
+VERSION: str = vars(sys.modules["safeexec"])["__version__"]
+BUILD = "`safeexec container build` makes the image"
 START_SECONDS = 120.0
 """How long an engine may take until the server in the container answers: a virtual machine may have to wake up."""
 REMOVE_SECONDS = 30.0
@@ -48,6 +48,29 @@ _SAID_BYTES = 2000
 _lock = threading.Lock()
 _started: list[ContainerWire] = []
 """The container of this process, once there is one."""
+
+
+def words(variable: str) -> list[str]:
+    """Return the words of a command in a variable of the environment."""
+    return shlex.split(os.environ.get(variable, ""), posix=os.name != "nt")
+
+
+def image() -> str:
+    """Return the image that is built and run: what SAFEEXEC_IMAGE says, else that of this version."""
+    return os.environ.get("SAFEEXEC_IMAGE") or f"localhost/safeexec:{VERSION}"
+
+
+def engine() -> list[str]:
+    """Return the command of a container engine: what SAFEEXEC_ENGINE says, else podman or docker. Raises
+    `ProtectionError`.
+    """
+    if given := words("SAFEEXEC_ENGINE"):
+        return given
+    if found := shutil.which("podman") or shutil.which("docker"):
+        return [found]
+    here = "" if sys.platform == "linux" else f"this is {sys.platform}, only Linux can hold guest code, and "
+    how = f"install Podman (podman.io) or Docker, then {BUILD}"
+    raise ProtectionError(f"{here}no container engine is on PATH: {how}")
 
 
 class ContainerWire(PipeWire):
@@ -130,36 +153,24 @@ class ContainerCore(RemoteSandboxCore):
         """Start the container, if none runs, and the sandbox in it. Raises `ProtectionError`."""
         self.begun = True
         self._wire = yield Work(_wire)
-        policy = self.policy
-        brought: dict[str, Any] = {"version": VERSION, "name": policy.name, "yaml": policy.to_yaml()}
-        brought["origins"] = dict(policy.origins)
-        brought["tools"] = to_builtins(shapes_of(self.toolbox.signatures()))
+        brought = {"name": self.policy.name, "yaml": self.policy.to_yaml(), "origins": dict(self.policy.origins)}
+        asked = {"version": VERSION, "brought": brought | {"options": self._options}}
         try:
-            answer = yield from self._told("sandbox.bring", {**brought, "options": self._options}, START_SECONDS)
+            answer = yield from self.ask("sandbox.bring", asked, within=START_SECONDS)
         except (SandboxClosed, ProtocolError) as error:
             said = self._wire.said()
             yield Work(self._wire.close)
             how = BUILD if said else f"see whether `{' '.join(engine())} info` answers"
             raise ProtectionError(f"the Linux container did not start ({said or error}); {how}") from None
-        if answer.get("version") != VERSION:
+        if answer.version != VERSION:
             yield Work(self._wire.close)
-            raise ProtectionError(f"the image has safeexec {answer.get('version')}, and this is {VERSION}: {BUILD}")
-        self._which = {"policy": str(answer["policy"])}
+            raise ProtectionError(f"the image has safeexec {answer.version}, and this is {VERSION}: {BUILD}")
+        self._which = {"policy": answer.policy}
         try:
-            self.protection = yield from self.asked_protection()
+            yield from self.declare()
         except BaseException:
             yield from self.close()
             raise
-
-    def _told(self, method: str, params: dict[str, Any], seconds: float) -> Core[dict[str, Any]]:
-        """Return the answer to a call that only this server knows."""
-        pending = self._wire.ask(method, params)
-        try:
-            yield from self.until_over(pending, monotonic() + seconds)
-            answer = pending.answer()
-            return answer if isinstance(answer, dict) else {}
-        finally:
-            pending.close()
 
     def close(self) -> Core[None]:
         """Close the sandbox; the container stays for the next one."""
@@ -169,7 +180,7 @@ class ContainerCore(RemoteSandboxCore):
         which, self._which = self._which, {}
         if which and self._wire.alive:
             with suppress(SandboxClosed, SandboxError):
-                yield from self._told("sandbox.drop", which, START_SECONDS)
+                yield from self.ask("sandbox.drop", which, within=START_SECONDS)
 
     def new_template(
         self, name: str, prepare: object, files: Any, timeout: float | None, tightened: Any, api: object

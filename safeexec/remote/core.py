@@ -10,12 +10,14 @@ import base64
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from inspect import Parameter, Signature
 from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from safeexec.common.text import as_bytes
 from safeexec.engine.approvals import Allow, Approval, Deny, Later
@@ -36,13 +38,10 @@ from safeexec.recordings.forms import arguments_of, packed, shapes_of
 from safeexec.recordings.store.interface import StoredSession
 from safeexec.remote.calls import RemoteCall, Wire
 from safeexec.results import (
-    CheckpointInfo,
     CommandResult,
     Display,
     Result,
     TemplateInfo,
-    ToolCallRecord,
-    Variable,
     WaitingCall,
 )
 from safeexec.results.jsonable import jsonable
@@ -51,9 +50,9 @@ from safeexec.results.outcomes import is_text
 from safeexec.results.stats import SandboxStats, SessionCounts
 from safeexec.servers.methods import (
     EVENTS,
-    MAX_MESSAGE,
-    METHODS,
-    PIPED,
+    EVERY,
+    MAX_FILE,
+    Protection,
     StepCall,
     StepDisplay,
     StepOutput,
@@ -70,12 +69,29 @@ PATIENCE_SECONDS = 60.0
 """How much longer than a step may take a server may take to answer."""
 STOP_SECONDS = 0.05
 """How often a step is stopped that nobody waits for any more: one that just begins cannot be stopped yet."""
-MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
-"""Bytes of a file, of an input or of a state that fit into one message."""
 EFFECTS = "a tool whose effect follows the steps of a session (safeexec.tool) is called where the session is, alone"
 UNRECORDED = (
     "sessions are recorded where they run: a server does so with `safeexec serve --record DIR`, a container does not"
 )
+
+
+def asks(method: str, *names: str, at_once: bool = False) -> Callable[..., Any]:
+    """Return a method that is one call of the server: its arguments by their names there, and the one field of the
+    answer. `at_once`: it drives the call itself.
+    """
+
+    def call(self: RemoteSandboxCore | RemoteSessionCore, *given: Any) -> Any:
+        asked = self.tell(method, **dict(zip(names, given, strict=True)))
+        return drive(asked) if at_once else asked
+
+    taken = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("self", *names)]
+    call.__signature__ = Signature(taken)  # type: ignore[attr-defined]
+    return call
+
+
+def _only(answer: Struct) -> Any:
+    """Return the one field of an answer, or None where it has none."""
+    return next((getattr(answer, name) for name in answer.__struct_fields__), None)
 
 
 class RemoteSandboxCore:
@@ -105,20 +121,19 @@ class RemoteSandboxCore:
     def open(self, launched: None = None) -> Core[None]:
         """Ask what the server's policy says, and what holds its sessions."""
         try:
-            self.policy = _policy((yield from self.ask("sandbox.policy", self._which)))
+            self.policy = _converted((yield from self.tell("policy")), Policy)
             self.toolbox = toolbox_of(*self._given, self.policy)
-            if self.toolbox.tools:
-                declared = msgspec.to_builtins(shapes_of(self.toolbox.signatures()))
-                answer = yield from self.ask("sandbox.tools", {**self._which, "tools": declared})
-                self._which = {"policy": answer.policy}
-            self.protection = yield from self.asked_protection()
+            yield from self.declare()
         except BaseException:
             yield from self.close()
             raise
 
-    def asked_protection(self) -> Core[list[Mechanism]]:
-        """Return what holds its sessions, as the server says."""
-        return _mechanisms((yield from self.ask("sandbox.protection", self._which)))
+    def declare(self) -> Core[None]:
+        """Tell the server of the host tools, and ask what holds its sessions."""
+        if self.toolbox.tools:
+            declared = msgspec.to_builtins(shapes_of(self.toolbox.signatures()))
+            self._which = {"policy": (yield from self.tell("tools", tools=declared))}
+        self.protection = _mechanisms((yield from self.tell("protection")))
 
     def close(self) -> Core[None]:
         self.toolbox.close()
@@ -163,12 +178,13 @@ class RemoteSandboxCore:
             raise SandboxError("over a connection a session begins with a state by restore(), and not by its label")
         return self.new_session(**keywords, stored=label)
 
-    def remove_stored(self, label: str) -> Core[None]:
-        yield from self.ask("sandbox.forget", {**self._which, "label": label})
+    remove_stored = asks("forget", "label")
+    waiting = asks("waiting")
+    templates = asks("templates", at_once=True)
+    drop_template = asks("drop_template", "name")
 
     def stored(self) -> Core[list[StoredSession]]:
-        rows = (yield from self.ask("sandbox.stored", self._which)).sessions
-        return [StoredSession(row.label, row.bytes, row.used) for row in rows]
+        return [StoredSession(row.label, row.bytes, row.used) for row in (yield from self.tell("stored"))]
 
     def stats(self) -> SandboxStats:
         """Return what the server counts. Raises `SandboxError` over HTTP."""
@@ -190,14 +206,8 @@ class RemoteSandboxCore:
             raise SandboxError("a template elsewhere is prepared by a program: prepare= is its text")
         held = {path: marked(data) for path, data in (yield Work(partial(contents_of, files or {})))}
         given = {"name": name, "prepare": prepare, "files": held, "timeout": timeout, **tightened}
-        row: TemplateInfo = (yield from self.ask("sandbox.template", self._which | given)).template
+        row: TemplateInfo = yield from self.tell("template", **given)
         return row
-
-    def templates(self) -> list[TemplateInfo]:
-        return list(drive(self.ask("sandbox.templates", self._which)).templates)
-
-    def drop_template(self, name: str) -> Core[None]:
-        yield from self.ask("sandbox.drop_template", {**self._which, "name": name})
 
     def restore(
         self, path: str | os.PathLike[str], timeout: float | None, record: object = None
@@ -220,17 +230,17 @@ class RemoteSandboxCore:
         answer = yield from self.ask(method, params, seconds=seconds, undo=undo)
         return RemoteSessionCore(self, answer.session, params.get("label"))
 
-    def waiting(self) -> Core[list[WaitingCall]]:
-        return list((yield from self.ask("sandbox.waiting", self._which)).waiting)
-
     def command(self, argv: object, directory: object, timeout: object) -> Core[CommandResult]:
         yield from ()
         raise SandboxError("over a connection, programs run in the workspace of a session: session.command()")
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
-        return _result(
-            (yield from self.ask("sandbox.check", {**self._which, "source": _source(source), "stdin": stdin}))
-        )
+        asked = {**self._which, "source": _source(source), "stdin": stdin}
+        return _result((yield from self.ask("sandbox.check", asked)))
+
+    def tell(self, verb: str, /, **params: Any) -> Core[Any]:
+        """Return the one field of the answer to a call about this policy."""
+        return _only((yield from self.ask(f"sandbox.{verb}", self._which | params)))
 
     def ask(
         self,
@@ -240,19 +250,21 @@ class RemoteSandboxCore:
         listeners: Listeners = NOBODY,
         calls: Calls | None = None,
         seconds: float = 0.0,
+        within: float | None = None,
         stop: Callable[[], Core[object]] | None = None,
         undo: Callable[[Any], Core[None]] | None = None,
     ) -> Core[Any]:
         """Return the answer of the server to one call, in the shape that the table says; for a step the plain dict.
 
-        It may take `seconds` longer than any step. When the caller is interrupted the server finishes: `stop` is done
-        until it has, and `undo` with what it answered.
+        It may take `seconds` longer than any step, or as long as `within` says. When the caller is interrupted the
+        server finishes: `stop` is done until it has, and `undo` with what it answered.
         """
         pending = self._wire.ask(method, params)
-        longest = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
+        if within is None:
+            within = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
         try:
             try:
-                yield from self.until_over(pending, monotonic() + longest, listeners, calls)
+                yield from self.until_over(pending, monotonic() + within, listeners, calls)
             except BaseException as problem:
                 ending = self._given_up(pending, stop, undo, method)
                 if isinstance(problem, GeneratorExit):
@@ -409,8 +421,12 @@ class RemoteSessionCore:
         self._waits: WaitingCall | None = None
         """The call that the caller was shown last that it waits for."""
 
-    def _ask(self, verb: str, /, **params: Any) -> Core[Any]:
-        return self._sandbox.ask(f"session.{verb}", {"session": self.identity, **params})
+    def _ask(self, verb: str, /, *, given: Mapping[str, Any] = {}, **how: Any) -> Core[Any]:
+        return self._sandbox.ask(f"session.{verb}", {"session": self.identity, **given}, **how)
+
+    def tell(self, verb: str, /, **params: Any) -> Core[Any]:
+        """Return the one field of the answer to a call about this session."""
+        return _only((yield from self._ask(verb, given=params)))
 
     @property
     def summary(self) -> str:
@@ -423,7 +439,7 @@ class RemoteSessionCore:
     def close(self) -> Core[None]:
         if self._sandbox.alive:
             try:
-                yield from self._ask("close")
+                yield from self.tell("close")
             except (SessionClosed, SandboxClosed):
                 pass
 
@@ -461,11 +477,9 @@ class RemoteSessionCore:
         """Run a step, or go on with one. `wait`: for how long until it begins."""
         listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         stream = listeners is not NOBODY or calls is not None
-        params |= {"session": self.identity, "wait": wait, "stream": stream, "exact": True}
-        answer = yield from self._sandbox.ask(
-            f"session.{verb}", params, listeners=listeners, calls=calls, seconds=wait or 0.0, stop=self._stop
-        )
-        result = _result(answer)
+        params |= {"wait": wait, "stream": stream, "exact": True}
+        how: dict[str, Any] = {"listeners": listeners, "calls": calls, "seconds": wait or 0.0, "stop": self._stop}
+        result = _result((yield from self._ask(verb, given=params, **how)))
         self._waits = result.waiting_for
         return result
 
@@ -492,11 +506,10 @@ class RemoteSessionCore:
         return (yield from self._step("answer", params, callbacks, calls, wait))
 
     def waits_for(self) -> Core[WaitingCall | None]:
-        self._waits = (yield from self._ask("waiting_for")).waiting_for
+        self._waits = yield from self.tell("waiting_for")
         return self._waits
 
-    def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
-        return list((yield from self._ask("cancel_waiting")).tool_calls)
+    cancel_waiting = asks("cancel_waiting")
 
     def check_free(self) -> None:
         """Check nothing: the server says so when the step begins."""
@@ -506,15 +519,15 @@ class RemoteSessionCore:
         return operation(wait=seconds)
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
-        params = {"session": self.identity, "query": query, "name": name, "timeout": timeout, "exact": True}
-        return self._told(query, _result((yield from self._sandbox.ask("session.sql", params, stop=self._stop))))
+        params = {"query": query, "name": name, "timeout": timeout, "exact": True}
+        return self._told(query, _result((yield from self._ask("sql", given=params, stop=self._stop))))
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
         return (yield from self._sandbox.check(source, stdin))
 
     def _stop(self) -> Core[bool]:
         try:
-            return bool((yield from self._ask("cancel")).cancelled)
+            return bool((yield from self.tell("cancel")))
         except (SessionClosed, SandboxClosed):
             return False
 
@@ -525,40 +538,29 @@ class RemoteSessionCore:
 
     @property
     def policy(self) -> Policy:
-        return _policy(drive(self._ask("policy")))
+        found: Policy = _converted(drive(self.tell("policy")), Policy)
+        return found
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
         return self.policy.card(format, tools=self._sandbox.toolbox.tools.values())
 
     def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
-        answer = yield from self._ask("get", name=name, exact=True)
+        answer = yield from self._ask("get", given={"name": name, "exact": True})
         return answer.found, _value(answer.value)
 
     def assign(self, name: str, value: Any) -> Core[None]:
-        yield from self._ask("set", name=name, value=self._sandbox.values({name: value})[name])
+        yield from self.tell("set", name=name, value=self._sandbox.values({name: value})[name])
 
-    def remove(self, name: str) -> Core[None]:
-        yield from self._ask("remove", name=name)
-
-    def names(self) -> Core[list[str]]:
-        return list((yield from self._ask("names")).names)
-
-    def variables(self) -> Core[list[Variable]]:
-        return list((yield from self._ask("variables")).variables)
+    remove = asks("remove", "name")
+    names = asks("names")
+    variables = asks("variables")
 
     # Checkpoints
 
-    def checkpoint(self, name: str) -> Core[None]:
-        yield from self._ask("checkpoint", name=name)
-
-    def rollback(self, name: str | None, steps: int = 1) -> Core[list[ToolCallRecord]]:
-        return list((yield from self._ask("rollback", name=name, steps=steps)).tool_calls)
-
-    def checkpoint_rows(self) -> list[CheckpointInfo]:
-        return list(drive(self._ask("checkpoints")).checkpoints)
-
-    def drop(self, name: str) -> None:
-        drive(self._ask("drop", name=name))
+    checkpoint = asks("checkpoint", "name")
+    rollback = asks("rollback", "name", "steps")
+    checkpoint_rows = asks("checkpoints", at_once=True)
+    drop = asks("drop", "name", at_once=True)
 
     def note(self, text: str, score: float | None) -> None:
         """Record nothing over a connection."""
@@ -578,42 +580,36 @@ class RemoteSessionCore:
             for identity in answer.sessions:
                 yield from RemoteSessionCore(self._sandbox, identity).close()
 
-        params = {"session": self.identity, "n": count}
-        if checkpoints is not None:
-            params["checkpoints"] = checkpoints
-        answer = yield from self._sandbox.ask("session.branch", params, undo=undo)
+        answer = yield from self._ask("branch", given={"n": count, "checkpoints": checkpoints}, undo=undo)
         return [RemoteSessionCore(self._sandbox, identity, self.label) for identity in answer.sessions]
 
     def save(
         self, path: str | os.PathLike[str], timeout: float | None, *, wait: float | None = None
     ) -> Core[dict[str, str]]:
-        params = {"session": self.identity, "timeout": timeout, "wait": wait}
-        answer = yield from self._sandbox.ask("session.save", params, seconds=wait or 0.0, stop=self._stop)
+        params = {"timeout": timeout, "wait": wait}
+        answer = yield from self._ask("save", given=params, seconds=wait or 0.0, stop=self._stop)
         yield Work(partial(_write_file, path, answer.state.base64))
         return dict(answer.unsaved)
 
     # Files and protection
 
     def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
-        answer = yield from self._ask("command", argv=list(argv), cwd=directory, timeout=timeout)
-        result: CommandResult = _converted(answer.command, CommandResult)
-        return result
+        return self.tell("command", argv=list(argv), cwd=directory, timeout=timeout)
 
     def read_file(self, name: str, max_bytes: int | None = None) -> bytes:
-        return bytes(drive(self._ask("read_file", name=name, max_bytes=max_bytes)).data.base64)
+        return bytes(drive(self.tell("read_file", name=name, max_bytes=max_bytes)).base64)
 
     def write_file(self, name: str, data: bytes | str) -> None:
         drive(self.put(name, as_bytes(data)))
 
     def put(self, name: str, data: bytes) -> Core[None]:
         """Put a file as `write_file` does, for a loop."""
-        yield from self._ask("write_file", name=name, data=marked(_fitting(data)))
+        yield from self.tell("write_file", name=name, data=marked(_fitting(data)))
 
-    def list_files(self) -> list[str]:
-        return list(drive(self._ask("list_files")).files)
+    list_files = asks("list_files", at_once=True)
 
     def protection(self) -> Core[tuple[Mechanism, ...]]:
-        return tuple(_mechanisms((yield from self._ask("protection"))))
+        return tuple(_mechanisms((yield from self.tell("protection"))))
 
 
 # What goes
@@ -698,7 +694,7 @@ def _write_file(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def _shaped(method: str, answer: Any) -> Any:
-    shape = (METHODS.get(method) or PIPED[method]).answer
+    shape = EVERY[method].answer
     return answer if shape is Result else _converted(answer, shape)
 
 
@@ -729,13 +725,8 @@ def _display(_: type, given: Any) -> Display:
     return Display(data, shown.truncated, shown.display_id, shown.update)
 
 
-def _policy(answer: Any) -> Policy:
-    policy: Policy = _converted(answer.policy, Policy)
-    return policy
-
-
-def _mechanisms(answer: Any) -> list[Mechanism]:
-    return [Mechanism(row.name, row.active, row.detail) for row in answer.protection]
+def _mechanisms(rows: list[Protection]) -> list[Mechanism]:
+    return [Mechanism(row.name, row.active, row.detail) for row in rows]
 
 
 def _tell(listeners: Listeners, name: str, params: Any) -> None:

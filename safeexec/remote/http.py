@@ -106,38 +106,23 @@ class HttpWire:
         return pending
 
     def _call(self, pending: RemoteCall, request: _Request) -> None:
-        """Make a call until the server has begun it."""
-        until = monotonic() + request.patience
+        """Make a call until it has an answer, or none is to be had. One that may have begun is made again also when its
+        caller was interrupted: who stops it, or undoes what it did, waits for its answer.
+        """
+        until, pauses, begun = monotonic() + request.patience, iter(request.pauses), False
         while True:
+            tried = monotonic()
             try:
-                return self._make(request, CONNECT_SECONDS, pending)
+                return self._make(request, max(until - tried, LOOK_SECONDS) if begun else CONNECT_SECONDS, pending)
             except _NotNow as refused:
                 error, pause = refused.error, refused.seconds
             except _Broken as broken:
-                if broken.begun:
-                    return self._call_again(pending, request, broken.error)
-                return self._end(pending, broken.error)
-            if monotonic() + pause > until or not pending.waits(pause, self):
-                return self._end(pending, error)
-
-    def _call_again(self, pending: RemoteCall, request: _Request, error: Exception) -> None:
-        """Make a call that may have begun again, also when its caller was interrupted: who stops it, or undoes what it
-        did, waits for its answer.
-        """
-        until, pauses = monotonic() + RETURN_SECONDS, iter(request.pauses)
-        pause = next(pauses, inf)
-        while monotonic() + pause <= until and pending.waits(pause, self, begun=True):
-            tried = monotonic()
-            try:
-                return self._make(request, max(until - tried, LOOK_SECONDS), pending)
-            except _NotNow as refused:
-                pause = refused.seconds
-            except _Broken as broken:
                 error = broken.error
-                if broken.begun and monotonic() - tried > RETURN_SECONDS:  # what is patient waits anew
-                    until, pauses = monotonic() + RETURN_SECONDS, iter(request.pauses)
-                pause = next(pauses, inf)
-        self._end(pending, error)
+                if broken.begun and (not begun or monotonic() - tried > RETURN_SECONDS):  # what is patient waits anew
+                    until, pauses, begun = monotonic() + RETURN_SECONDS, iter(request.pauses), True
+                pause = next(pauses, inf) if begun else inf
+            if monotonic() + pause > until or not pending.waits(pause, self, begun):
+                return self._end(pending, error)
 
     def _end(self, pending: RemoteCall, answer: dict[str, Any] | Exception) -> None:
         if isinstance(answer, Exception):
@@ -158,7 +143,9 @@ class HttpWire:
         reached = connection.sock is not None
         try:
             if not reached:
-                _connect(connection, connect_seconds)
+                connection.timeout = connect_seconds
+                connection.connect()
+                connection.sock.settimeout(ANSWER_SECONDS)
                 reached = True
             with self._under_way(connection):
                 headers = {**self._headers, SESSION: request.about}
@@ -244,12 +231,6 @@ def _request(method: str, params: dict[str, Any]) -> _Request:
     elif label:
         about = about_label(label)
     return _Request(path, about, sent(given), () if streams else PAUSES, patience)
-
-
-def _connect(connection: HTTPConnection, seconds: float) -> None:
-    connection.timeout = seconds
-    connection.connect()
-    connection.sock.settimeout(ANSWER_SECONDS)
 
 
 def _has_ended(connection: HTTPConnection) -> bool:

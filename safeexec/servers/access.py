@@ -10,9 +10,9 @@ import base64
 import binascii
 import hmac
 import ipaddress
-import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 Scope = MutableMapping[str, Any]
@@ -51,15 +51,9 @@ def given_tokens(scope: Scope) -> list[bytes]:
             if scheme.lower() == b"bearer":
                 found.append(credentials.strip())
             elif scheme.lower() == b"basic":
-                found.append(_password(credentials))
+                with suppress(binascii.Error):
+                    found.append(base64.b64decode(credentials, validate=True).partition(b":")[2])
     return found
-
-
-def _password(credentials: bytes) -> bytes:
-    try:
-        return base64.b64decode(credentials, validate=True).partition(b":")[2]
-    except binascii.Error:
-        return b""
 
 
 class Hosts(NamedTuple):
@@ -108,10 +102,6 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def new_token() -> str:
-    return secrets.token_urlsafe(32)
 
 
 def listen(port: int, host: str = "127.0.0.1") -> socket.socket:

@@ -2,8 +2,8 @@
 
 A session is reached by a handle that is made here and cannot be guessed; whoever has it, has the session. Tools take it
 as `session_id`, so nothing hangs on a connection: the revision of 2026-07-28, which knows none, and earlier clients see
-the same. A step runs in a task of its own, for it may outlive the request that began it: newer clients are asked for
-an approval by ending the request, and answer with another one.
+the same. Newer clients are asked for an approval by ending the request: the step waits, and goes on when another one
+brings the answer.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_urlsafe
-from socket import socket
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from mcp.server.mcpserver import Context, MCPServer
@@ -50,11 +49,11 @@ from safeexec import (
     SandboxBusy,
     SandboxError,
     SessionClosed,
+    WaitingCall,
     __version__,
 )
 from safeexec.common.text import head_and_tail, printable, short_repr, shorten
 from safeexec.results.jsonable import jsonable, size_of
-from safeexec.servers import running
 from safeexec.servers.access import TokenRequired
 from safeexec.servers.methods import REQUEST
 from safeexec.servers.service import MAX_ITEMS, apart
@@ -76,14 +75,14 @@ its model.
 MAX_WORDS = 1000
 """Characters of one progress message, and of a call in a question."""
 MAX_FILE = 4 << 20
-PATIENCE = 0.9
-"""The share of a tool's time for which a step stands still while a person is asked, before it ends and waits."""
 MAX_REQUEST = 32 << 20
 """Bytes of one HTTP request: a program of the largest size that a policy allows, escaped."""
 
 Text = Annotated[str, BeforeValidator(lambda given: "" if given is None else given)]
 """Optional text: empty for none, and null is taken. (The SDK would parse a `str | None` as JSON.)"""
 
+Told: TypeAlias = CallToolResult | InputRequiredResult
+"""The end of a request: an answer, or a question."""
 INSTRUCTIONS = (
     "Runs Python in sandboxes. run_python without session_id starts a session and gives its session_id; pass that on, "
     "and variables stay from call to call. A step that is stopped is undone; checkpoint, rollback and branch move "
@@ -132,30 +131,25 @@ def _parts(of: object, *names: str) -> dict[str, Any]:
 # Steps
 
 _NO_FIELDS = {"type": "object", "properties": {}}
-_ASK: ContextVar[Callable[[str], Awaitable[ElicitResult | None]] | None] = ContextVar("_ASK", default=None)
-"""How the client of the running step asks its person; None where it cannot."""
+_UNANSWERED = Later("the person at the client has not answered")
+_ASK: ContextVar[Callable[[str], Awaitable[ElicitResult]] | Deny | Later] = ContextVar("_ASK")
+"""How the client of the running step asks its person while the step stands still; else what comes of a call that needs
+an approval.
+"""
 
 
 class RunningStep:
     """A step, and what the request that attends to it is to hear of meanwhile."""
 
-    def __init__(self, run: Callable[[RunningStep], Coroutine[Any, Any, CallToolResult]]) -> None:
+    def __init__(self, run: Callable[[RunningStep], Coroutine[Any, Any, Told]]) -> None:
         self.news = asyncio.Event()
         """Some of what follows has changed, or the step has ended."""
         self.progress = ""
         self.count = 0
-        self.question = ""
-        self.handle = ""
-        """The handle of its session, once it has one."""
-        self.waits = False
-        """True once it has ended without its answer, which may still come."""
-        self.patience: asyncio.TimerHandle | None = None
-        """Has the step end, to wait, if no request comes back with the answer."""
-        self._answer: asyncio.Future[ElicitResult | None] = asyncio.get_running_loop().create_future()
         self.task = asyncio.create_task(run(self))
         self.task.add_done_callback(self._ended)
 
-    def _ended(self, task: asyncio.Task[CallToolResult]) -> None:
+    def _ended(self, task: asyncio.Task[Told]) -> None:
         if not task.cancelled():
             task.exception()  # a client that left does not ask for it
         self.news.set()
@@ -169,50 +163,37 @@ class RunningStep:
         """Tell of a progress bar that has moved."""
         self.tell(" ".join(filter(None, (what, f"{done:g}" if of is None else f"{done:g} of {of:g}"))))
 
-    async def ask(self, message: str) -> ElicitResult | None:
-        """Have the request end with a question, and wait for one that brings the answer; None if none comes soon."""
-        self._answer = asyncio.get_running_loop().create_future()
-        self.question = message
-        self.news.set()
-        try:
-            return await self._answer
-        finally:
-            self.question = ""
-
-    def answered(self, answer: ElicitResult | None) -> None:
-        """Go on with what the client answered."""
-        if self.patience is not None:
-            self.patience.cancel()
-        self.question = ""
-        if not self._answer.done():
-            self._answer.set_result(answer)
-
 
 async def _approve(tool: str, arguments: Mapping[str, Any]) -> Allow | Deny | Later:
     """Tell whether the person at the client of the running step lets it call a tool."""
     ask = _ASK.get()
-    if ask is None:
-        return Deny("it needs an approval, and this client cannot ask for one (elicitation)")
-    shown = printable(", ".join(f"{name}={short_repr(value)}" for name, value in arguments.items()))
+    if isinstance(ask, Deny | Later):
+        return ask
     try:
-        answer = await ask(f"Code in the sandbox wants to call {tool}({shorten(shown, MAX_WORDS)}). Allow it?")
+        return _decided(await ask(_question(tool, arguments)))
     except (MCPError, ValueError) as error:
         return Deny(f"the client could not be asked: {error}")
-    return Later("the person at the client has not answered") if answer is None else _decided(answer)
 
 
-def _decided(answer: ElicitResult) -> Allow | Deny:
-    return Allow() if answer.action == "accept" else Deny("the person at the client did not allow it")
+def _question(tool: str, arguments: Mapping[str, Any]) -> str:
+    shown = printable(", ".join(f"{name}={short_repr(value)}" for name, value in arguments.items()))
+    return f"Code in the sandbox wants to call {tool}({shorten(shown, MAX_WORDS)}). Allow it?"
 
 
-def _asker(ctx: Context, step: RunningStep) -> Callable[[str], Awaitable[ElicitResult | None]] | None:
+def _decided(answer: object) -> Allow | Deny:
+    """Read what a client answers; whatever is no answer is a no."""
+    accepted = isinstance(answer, ElicitResult) and answer.action == "accept"
+    return Allow() if accepted else Deny("the person at the client did not allow it")
+
+
+def _asker(ctx: Context) -> Callable[[str], Awaitable[ElicitResult]] | Deny | Later:
     """Tell how to ask this client: by a request of ours where the connection carries it, else by ending its own."""
     can = ctx.client_capabilities and ctx.client_capabilities.elicitation
     if not can or (can.url is not None and can.form is None):
-        return None
+        return Deny("it needs an approval, and this client cannot ask for one (elicitation)")
     request = ctx.request_context
     if not request.session.can_send_request:
-        return step.ask
+        return _UNANSWERED
     return partial(request.session.elicit_form, requested_schema=_NO_FIELDS, related_request_id=request.request_id)
 
 
@@ -251,12 +232,11 @@ class StrictTool(Tool):
             raise
 
 
-class SharedSession:
+class SharedSession(NamedTuple):
     """A session behind a handle. Whoever uses it waits for those who came before."""
 
-    def __init__(self, session: AsyncSession) -> None:
-        self.session = session
-        self.lock = asyncio.Lock()
+    session: AsyncSession
+    lock: asyncio.Lock
 
 
 class McpServer:
@@ -269,10 +249,10 @@ class McpServer:
         self._minting = asyncio.Lock()
         """Held while sessions are made, so that they are counted."""
         self._gone: dict[str, str] = {}
-        self._steps: dict[asyncio.Task[CallToolResult], str] = {}
+        self._steps: dict[asyncio.Task[Told], str] = {}
         """The steps that run or wait for their turn, with the handle that they were given."""
-        self._asked: dict[str, RunningStep] = {}
-        """Steps that wait for a request with the answer to their question."""
+        self._asked: dict[str, str] = {}
+        """The sessions whose step waits for a request with the answer to its question, by what that repeats."""
         self._card = self._sandbox.policy.card(tools=tools)
         self.server = MCPServer(
             "safeexec", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", tools=self._tools()
@@ -282,11 +262,11 @@ class McpServer:
     def _tools(self) -> list[Tool]:
         """Return what the server offers."""
         description, _ = head_and_tail(RUN + self._card, MAX_DESCRIPTION - 50)
+        plain = self.checkpoint, self.rollback, self.branch, self.files, self.answer, self.cancel_waiting
         return [
             StrictTool.of(self.run_python, description=description),
             StrictTool.of(self.list_variables, annotations=ToolAnnotations(read_only_hint=True)),
-            *(StrictTool.of(tool) for tool in (self.checkpoint, self.rollback, self.branch, self.files)),
-            *(StrictTool.of(tool) for tool in (self.answer, self.cancel_waiting)),
+            *(StrictTool.of(tool) for tool in plain),
             StrictTool.of(self.close_session, name="close"),
         ]
 
@@ -328,62 +308,50 @@ class McpServer:
             return _answer({"session_id": handle})
 
     async def _serve(
-        self, ctx: Context, session_id: str, run: Callable[[RunningStep], Coroutine[Any, Any, CallToolResult]]
-    ) -> CallToolResult | InputRequiredResult:
-        """Begin a step, or go on with the one whose question a request answers; whatever is no answer is a no."""
-        step = None if ctx.request_state is None else self._asked.pop(ctx.request_state, None)
-        if step is None and ctx.request_state is not None:
-            raise ToolError("no step waits for this answer any more; run the code again")
-        if step is not None:
-            given = (ctx.input_responses or {}).get("approval")
-            answer = given if isinstance(given, ElicitResult) else ElicitResult(action="cancel")
-            step.answered(answer)
-            session_id, run = step.handle, partial(self._resume, ctx, step.handle, answer)
-        if step is None or step.waits:
-            step = RunningStep(run)
-            self._steps[step.task] = session_id
-            step.task.add_done_callback(self._steps.pop)
+        self,
+        ctx: Context,
+        session_id: str,
+        run: Callable[[RunningStep], Coroutine[Any, Any, Told]],
+    ) -> Told:
+        """Run a step, or go on with the one whose question a request answers, and pass on what it tells."""
+        if ctx.request_state is not None:
+            session_id = self._asked.pop(ctx.request_state, "")
+            if not session_id:
+                raise ToolError("no step waits for this answer any more; run the code again")
+            run = partial(self._resume, ctx, session_id, _decided((ctx.input_responses or {}).get("approval")))
+        step = RunningStep(run)
+        self._steps[step.task] = session_id
+        step.task.add_done_callback(self._steps.pop)
         try:
             return await self._attend(step, ctx)
         except BaseException:
             step.task.cancel()
             raise
 
-    async def _run(
-        self, ctx: Context, session_id: str, code: str, options: dict[str, Any], step: RunningStep
-    ) -> CallToolResult:
-        _ASK.set(_asker(ctx, step))
+    async def _run(self, ctx: Context, session_id: str, code: str, options: dict[str, Any], step: RunningStep) -> Told:
+        _ASK.set(_asker(ctx))
         if "progress_token" in (ctx.request_context.meta or {}):
             options["on_output"] = step.tell
             options["on_progress"] = step.moved
-        async with self._session(session_id or None) as (step.handle, session):
-            result = await session.run(code, **options)
-            step.waits = result.waiting_for is not None
-            return _of_step(step.handle, result)
+        async with self._session(session_id or None) as (handle, session):
+            return self._told(handle, await session.run(code, **options))
 
-    async def _resume(
-        self, ctx: Context, session_id: str, given: ElicitResult | None, step: RunningStep
-    ) -> CallToolResult:
+    async def _resume(self, ctx: Context, session_id: str, decided: Allow | Deny | None, _: RunningStep) -> Told:
         """Answer what a session waits for: with what the person at the client has said, or says now."""
-        _ASK.set(_asker(ctx, step))
-        async with self._session(session_id) as (step.handle, session):
+        _ASK.set(_asker(ctx))
+        async with self._session(session_id) as (handle, session):
             call = await session.waiting_for
             if call is None:
                 raise ToolError("no step of this session waits for an answer")
-            decided: Allow | Deny | Later = Allow()
-            if given is not None:
-                decided = _decided(given)
-            elif call.asked == "approval":
-                decided = await _approve(call.tool, call.arguments)
-            if isinstance(decided, Later):
-                step.waits = True
-                raise ToolError(f"the step still waits: {decided}")
-            result = await session.answer(decided)
-            step.waits = result.waiting_for is not None
-            return _of_step(step.handle, result)
+            answer: Allow | Deny | Later = decided or Allow()
+            if decided is None and call.asked == "approval":
+                answer = await _approve(call.tool, call.arguments)
+            if isinstance(answer, Later):
+                return self._question(handle, call)
+            return self._told(handle, await session.answer(answer))
 
-    async def _attend(self, step: RunningStep, ctx: Context) -> CallToolResult | InputRequiredResult:
-        """Pass on what the step tells, until it ends or asks."""
+    async def _attend(self, step: RunningStep, ctx: Context) -> Told:
+        """Pass on what the step tells, until it ends."""
         watch = asyncio.create_task(_cancel_when_gone(ctx, step))
         try:
             while True:
@@ -395,8 +363,6 @@ class McpServer:
                     await ctx.report_progress(step.count, message=progress)
                 if has_ended:
                     break
-                if step.question:
-                    return self._question(step)
                 await step.news.wait()
         finally:
             watch.cancel()
@@ -404,18 +370,19 @@ class McpServer:
             raise ToolError("the step was stopped and undone: its session was closed, or its client was gone")
         return step.task.result()
 
-    def _question(self, step: RunningStep) -> InputRequiredResult:
-        """End the request with a question. The step stands still for as long as the policy gives a tool; then it ends,
-        and waits: whenever the answer comes, it runs again.
-        """
+    def _told(self, handle: str, result: Result) -> Told:
+        """Return the result of a step, or the question for which it waits where its client is asked that way."""
+        call = result.waiting_for
+        asked = call is not None and call.asked == "approval" and _ASK.get() is _UNANSWERED
+        return self._question(handle, call) if call is not None and asked else _of_step(handle, result)
+
+    def _question(self, handle: str, call: WaitingCall) -> InputRequiredResult:
+        """End the request with a question. Whenever the answer comes, the step runs again, to its end."""
         state = token_urlsafe()
-        self._asked[state] = step
+        self._asked[state] = handle
         while len(self._asked) > REMEMBERED:
             del self._asked[next(iter(self._asked))]
-        step.task.add_done_callback(lambda _: step.waits or self._asked.pop(state, None))
-        patience = PATIENCE * self._sandbox.policy.tools.timeout_seconds
-        step.patience = asyncio.get_running_loop().call_later(patience, step.answered, None)
-        form = ElicitRequestFormParams(message=step.question, requested_schema=_NO_FIELDS)
+        form = ElicitRequestFormParams(message=_question(call.tool, call.arguments), requested_schema=_NO_FIELDS)
         return InputRequiredResult(input_requests={"approval": ElicitRequest(params=form)}, request_state=state)
 
     async def list_variables(self, session_id: str) -> CallToolResult:
@@ -511,7 +478,7 @@ class McpServer:
 
     def _mint(self, session: AsyncSession) -> str:
         handle = token_urlsafe(16)
-        self._open[handle] = SharedSession(session)
+        self._open[handle] = SharedSession(session, asyncio.Lock())
         return handle
 
     def _find(self, handle: str) -> SharedSession:
@@ -530,7 +497,7 @@ class McpServer:
         self._gone.setdefault(handle, why)
         while len(self._gone) > REMEMBERED:
             del self._gone[next(iter(self._gone))]
-        self._asked = {state: step for state, step in self._asked.items() if step.handle != handle or not step.waits}
+        self._asked = {state: of for state, of in self._asked.items() if of != handle}
         for task in [task for task, of in self._steps.items() if of == handle and task is not asyncio.current_task()]:
             task.cancel()
         await shared.session.close()
@@ -630,11 +597,6 @@ def _unread(line: bytes | None) -> bytes:
     return b""
 
 
-def serve_http(policy: str | Policy, tools: Sequence[Callable[..., Any]], token: str, listening: socket) -> int:
-    """Serve those who know the token over HTTP, until SIGTERM or SIGINT; the exit status."""
-    return running.serve(OverHttp(policy, tools, token), listening, token)
-
-
 class OverHttp(McpServer):
     """The server as an application of `safeexec.servers.running`, at `/mcp`, for those who know the token."""
 
@@ -664,8 +626,7 @@ class OverHttp(McpServer):
         await super().open()
         await self.opening
 
-    async def stop(self) -> None:
-        await self.close()
+    stop = McpServer.close
 
 
 async def _body(receive: Callable[[], Awaitable[Any]]) -> Any:

@@ -24,11 +24,13 @@ from msgspec import Meta, Raw, Struct
 
 from safeexec.engine.policy.model import Limits
 from safeexec.recordings.format import ToolShape
-from safeexec.results import CheckpointInfo, Result, TemplateInfo
+from safeexec.results import CheckpointInfo, CommandResult, Result, TemplateInfo
 from safeexec.results.outcomes import ToolCallRecord, Variable, WaitingCall
 
 MAX_MESSAGE = 64 << 20
-"""Bytes of one request or answer. Files and values in it are base64: three quarters of that."""
+"""Bytes of one request or answer."""
+MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
+"""Bytes of a file, of an input or of a state, which fit into one message as base64."""
 
 PARSE, REQUEST, METHOD, PARAMETERS, INTERNAL, OURS = -32700, -32600, -32601, -32602, -32603, -32000
 """The error codes of JSON-RPC; `OURS` is an exception of safeexec, whose class is told."""
@@ -122,6 +124,15 @@ class StoredRow(Struct, frozen=True):
     label: str
     bytes: int
     used: float
+
+
+class Brought(Struct, frozen=True, forbid_unknown_fields=True):
+    """A policy as its YAML, with the lines that it comes from, and how its sandbox is to be opened."""
+
+    name: str
+    yaml: str
+    origins: dict[str, str]
+    options: dict[str, int | float | None] = {}
 
 
 class StepOutput(Struct, frozen=True):
@@ -313,7 +324,7 @@ METHODS = {
             "session.command",
             "Run a program that the policy lists in the session's workspace; `cwd` is a directory in it.",
             {"argv": Arguments, "cwd": (Name, "."), "timeout": (Seconds, None)},
-            {"command": dict[str, Any]},
+            {"command": CommandResult},
         ),
         _method(
             "session.read_file",
@@ -388,3 +399,21 @@ PIPED = {
     )
 }
 """The methods over a pipe alone, whose one client pays for all of it: a template is a session in no quota."""
+
+OWNED = {
+    row.name: row
+    for row in (
+        _method(
+            "sandbox.bring",
+            "Take a policy of the client's own. Answers its name here, and the version of the server.",
+            {"version": str, "brought": Raw},
+            {"policy": str, "version": str},
+        ),
+        _method("sandbox.drop", "Close the sandbox of a policy that was brought.", {}, {}),
+    )
+}
+"""The methods over a pipe to a server whose client has started it for itself, in a container: it may as well have
+opened the sandbox where it runs.
+"""
+
+EVERY = METHODS | PIPED | OWNED

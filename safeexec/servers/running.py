@@ -54,6 +54,7 @@ def serve(app: App, listening: socket.socket, token: str) -> int:
     Raises what `app.open` raises.
     """
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)  # the application tells its own faults
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     config = uvicorn.Config(
         app,
         http=_Protocol,
@@ -63,17 +64,12 @@ def serve(app: App, listening: socket.socket, token: str) -> int:
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
-        limit_concurrency=max(16, _most_descriptors() // 4),
+        limit_concurrency=max(16, (descriptors if descriptors != resource.RLIM_INFINITY else 1 << 20) // 4),
     )
     gc.freeze()
     gc.set_threshold(*COLLECTED)
     asyncio.run(_Server(config, token, app).serve(sockets=[listening]))
     return 0
-
-
-def _most_descriptors() -> int:
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return most if most != resource.RLIM_INFINITY else 1 << 20
 
 
 class _Server(uvicorn.Server):  # type: ignore[misc]
@@ -85,7 +81,8 @@ class _Server(uvicorn.Server):  # type: ignore[misc]
         self._stopping: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        asyncio.get_running_loop().set_exception_handler(_ignore)
+        # What goes wrong on a connection ends that connection; there is nobody to tell.
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
         await self._app.open()
         await super().startup(sockets)
         assert sockets is not None
@@ -99,19 +96,13 @@ class _Server(uvicorn.Server):  # type: ignore[misc]
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
+        def stop() -> None:
+            self._stopping = self._stopping or asyncio.ensure_future(self._app.stop())
+            self.should_exit = True
+
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._told_to_stop)
+            asyncio.get_running_loop().add_signal_handler(number, stop)
         yield
-
-    def _told_to_stop(self) -> None:
-        if self._stopping is None:
-            self._stopping = asyncio.ensure_future(self._app.stop())
-        self.should_exit = True
-
-
-def _ignore(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Take no note of what goes wrong on a connection: it ends that connection; there is nobody to tell."""
 
 
 class _Protocol(H11Protocol):  # type: ignore[misc]

@@ -14,7 +14,7 @@ import tempfile
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from contextvars import ContextVar
 from itertools import count
 from math import isfinite
@@ -43,21 +43,24 @@ from safeexec import (
     SessionTaken,
     StoreOptions,
     ToolError,
+    __version__,
 )
 from safeexec.recordings.format import ToolShape
 from safeexec.results.jsonable import display_to_dict, jsonable, pieces_of, size_of, to_base64, waiting_to_dict
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked, unmarked
 from safeexec.servers.methods import (
+    EVERY,
     INTERNAL,
     LABELLED,
+    MAX_FILE,
     MAX_MESSAGE,
     METHOD,
-    METHODS,
     OURS,
+    OWNED,
     PARAMETERS,
-    PIPED,
     TIGHTENED,
+    Brought,
     Bytes,
     Method,
     Values,
@@ -77,8 +80,6 @@ RECORD_MB = 10240
 REPLICA = re.compile(r"[A-Za-z0-9_-]{0,63}")
 MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
-MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
-"""Bytes of a file, which fit into one message as base64."""
 MOVE_SECONDS, MOVE_LOOK_SECONDS = 45.0, 0.1
 """How long a replica may take to leave a session that another one needs (the claim of a dead one in a database runs out
 after 30 s), and how often it is asked for.
@@ -139,17 +140,14 @@ async def fitted(name: str, data: bytes | bytearray | msgspec.Raw, shape: type[T
 
 def _fitted(name: str, data: bytes | bytearray | msgspec.Raw, shape: type[T]) -> T:
     try:
-        check_parts(data if isinstance(data, bytes | bytearray) else bytes(data), most_parts(shape))
+        holds_values = {msgspec.Raw, Values} & {*shape.__annotations__.values()}
+        check_parts(
+            data if isinstance(data, bytes | bytearray) else bytes(data), MAX_PARTS if holds_values else MAX_ITEMS
+        )
         return shaped(data, shape)
     except ValueError as error:
         takes = ", ".join(getattr(shape, "__struct_fields__", ()))
         raise BadCall(PARAMETERS, f"{name}: {error}; it takes {takes}") from None
-
-
-def most_parts(shape: type) -> int:
-    """Tell how many parts the JSON of a shape may have."""
-    holds_values = {msgspec.Raw, Values} & {*shape.__annotations__.values()}
-    return MAX_PARTS if holds_values else MAX_ITEMS
 
 
 class StoredName(NamedTuple):
@@ -189,20 +187,19 @@ def _unspelt(text: str) -> bytes:
 
 class ClientSession:
     """A session of a client, with its place in a quota. `opened` and `used` (its last call) are monotonic seconds;
-    `calls`: how many are under way.
+    `calls`: how many are under way. `kept`: it lives as long as somebody else says. `untold`: CPU seconds that were
+    counted beside its results.
     """
 
-    __slots__ = ("calls", "opened", "place", "session", "used")
+    __slots__ = ("calls", "kept", "opened", "place", "session", "untold", "used")
 
-    def __init__(self, session: AsyncSession, place: ExitStack) -> None:
+    def __init__(self, session: AsyncSession, place: ExitStack, kept: bool) -> None:
         self.session = session
         self.place = place
+        self.kept = kept
         self.opened = self.used = monotonic()
         self.calls = 0
-
-
-def _unbounded(_: Policy, __: Any) -> ExitStack:
-    return ExitStack()
+        self.untold = 0.0
 
 
 class Service:
@@ -212,12 +209,9 @@ class Service:
     the same ways; None: the shipped profiles. `record` is a directory: each session is recorded in a new file there.
     When all files there take `RECORD_MB` MiB, no session is opened, and those that are open go on without it.
     `replica` is the name of one server of several: the id of each session begins with it and a dot. In `store` are the
-    sessions that clients open by a label, which is on the disk as `durable` says.
-    `sandbox` are arguments for every `AsyncSandbox`.
+    sessions that clients open by a label, which is on the disk as `durable` says. `owned`: its one client has started
+    it for itself, and brings its own policies. `sandbox` are arguments for every `AsyncSandbox`.
     """
-
-    owned = False
-    """True where its one client has started it for itself."""
 
     def __init__(
         self,
@@ -227,6 +221,7 @@ class Service:
         replica: str = "",
         store: StoreOptions | None = None,
         durable: Literal["step", "second", "close"] = "second",
+        owned: bool = False,
         **sandbox: Any,
     ) -> None:
         """Raises `PolicyError` for a policy that cannot be read, `RecordingError` where `record` is no directory,
@@ -246,37 +241,41 @@ class Service:
         self.replica = replica
         self.store = store
         self.durable = durable
-        self.place: Callable[[Policy, Any], ExitStack] = _unbounded
-        """Takes room for a session more, of a policy with a `memory_mb`; to close what it returns gives that back."""
+        self.owned = owned
         self.wanted: Counter[str] = Counter()
         """The labels of sessions that are waited for: another replica has them open."""
-        self._stored: dict[tuple[str, str], str] = {}
-        """The ids of the sessions of the store that are open, by policy and label."""
         self.given = sandbox
         self._arguments = sandbox | ({} if store is None else {"store": store, "durable": durable})
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._tools: dict[str, list[ToolShape]] = {}
         """The tools that the client has declared, by the policy's name then. The newest ones are last."""
+        self._options: dict[str, dict[str, Any]] = {}
+        """How the sandboxes of policies are opened that the client has brought."""
         self._calls: dict[tuple[str, int], asyncio.Future[RelayedAnswer]] = {}
         """The tool calls that wait for the client, by session and number."""
         self._numbers = count(1)
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._labelled: dict[tuple[AsyncSandbox, str], str] = {}
-        """The ids of the sessions that are open by a label, and in no store."""
+        """The ids of the sessions that are open by a label."""
         self._beginning: WeakValueDictionary[tuple[AsyncSandbox, str], asyncio.Lock] = WeakValueDictionary()
+
+    def place(self, policy: Policy, memory_mb: object = None) -> ExitStack:
+        """Take room for a session more, which to close gives back."""
+        return ExitStack()
 
     async def close(self) -> None:
         """End every sandbox with all its sessions; steps that run are stopped."""
         held, self.sessions = self.sessions, {}
-        await closed(one.session for one in held.values())
+        # Side by side: the kernel ends a thousand of them while one is waited for.
+        await asyncio.gather(*(one.session.close() for one in held.values()), return_exceptions=True)
         while self._sandboxes:
             _, sandbox = self._sandboxes.popitem()
             await sandbox.close()
 
     async def call(self, name: str, parameters: bytes | msgspec.Raw, tell: Tell | None = None) -> Answer:
         """Return the answer to one call, whose parameters are JSON. Raises and answers as `do`."""
-        method = METHODS.get(name) or PIPED.get(name)
-        if method is None:
+        method = EVERY.get(name)
+        if method is None or (name in OWNED and not self.owned):
             raise BadCall(METHOD, f"there is no method {name[:100]!r}")
         given = await fitted(name, parameters, method.parameters)
         return await self.do(method, msgspec.structs.asdict(given), tell)
@@ -287,31 +286,47 @@ class Service:
         Raises what `problem_of` explains. To cancel the task stops a step that runs, and restores its state.
         """
         given = {name: value for name, value in given.items() if value is not None}
-        verb = method.name.partition(".")[2]
-        if method.name == "sandbox.tools":
-            return {"policy": await self.with_tools(**given)}
+        if act := _OF_SERVER.get(method.name):
+            return await act(self, **given)
         if "session" not in given:
             sandbox = await self.sandbox(given.pop("policy", None))
-            if act := _ON_SANDBOX.get(verb):
-                return await act(self, sandbox, **given)
-            return packed(method.answer, await _plainly(sandbox, verb, given))
+            return await self._done(method, sandbox, sandbox, given)
         held = await self.reached(identity := given.pop("session"))
         held.calls += 1
         try:
-            if act := _ON_SESSION.get(verb):
-                return await act(self, Target(identity, held.session, tell), **given)
-            return packed(method.answer, await _plainly(held.session, verb, given))
+            return await self._done(method, Target(identity, held.session, tell), held.session, given)
         finally:
             held.calls -= 1
             held.used = monotonic()
 
-    async def sandbox(self, policy: str | None) -> AsyncSandbox:
-        """Return the open sandbox of a policy that the server offers. Raises `PolicyError` for another."""
+    async def _done(
+        self, method: Method, at: AsyncSandbox | Target, target: AsyncSandbox | AsyncSession, given: dict[str, Any]
+    ) -> Answer:
+        """Do what a method says, and return its answer: a function of `ACTS`, else what `target` has of that name."""
+        exact = method.answer is Result and given.pop("exact", False)
+        given = await received(given, target.policy)
+        if act := ACTS.get(method.name):
+            returned = await act(self, at, **given)
+        else:
+            found = getattr(target, method.name.partition(".")[2])
+            returned = found(**given) if callable(found) else found
+            returned = await returned if isinstance(returned, Awaitable) else returned
+        if isinstance(returned, Result):
+            return await answer_of(returned, exact)
+        fields = method.answer.__struct_fields__
+        if act is not None or not fields:
+            return returned or {}
+        return {fields[0]: _plain(returned)}
+
+    async def sandbox(self, policy: str | None = None) -> AsyncSandbox:
+        """Return the open sandbox of a policy that the server offers, opened at its first use, and again after its
+        zygote died. Raises `PolicyError` for another.
+        """
         name = self.default if policy is None else policy
         self._policy(name)
         async with self._opening[name]:
             if name not in self._sandboxes:
-                self._sandboxes[name] = self.new_sandbox(name)
+                self._sandboxes[name] = self._new_sandbox(name)
             return await self._sandboxes[name].open()
 
     def _policy(self, name: str) -> Policy:
@@ -320,13 +335,16 @@ class Service:
             raise PolicyError(f"no policy is called {name[:100]!r} here; there are {', '.join(offered)}")
         return self.policies[name]
 
-    async def with_tools(self, tools: list[ToolShape], policy: str | None = None) -> str:
-        """Return the name of a policy with tools of the client. Raises `PolicyError`, `ToolError`, and `SandboxError`
+    async def with_tools(self, tools: list[ToolShape], policy: str | None = None) -> Answer:
+        """Answer the name of a policy with tools of the client. Raises `PolicyError`, `ToolError`, and `SandboxError`
         when sessions are open under `MAX_TOOLS` such names.
         """
         name = self.default if policy is None else policy
         found = self._policy(name)
         RelayedTools(tools, found, self._carry)
+        if name in self._options:
+            self._tools[name] = tools
+            return {"policy": name}
         named = f"{name[:900]} with tools {hashlib.sha256(msgspec.json.encode(tools)).hexdigest()[:16]}"
         if named not in self._tools and len(self._tools) >= MAX_TOOLS:
             idle = (old for old in self._tools if old not in self._sandboxes or not self._sandboxes[old].stats().open)
@@ -335,12 +353,32 @@ class Service:
             await self.forget(oldest)
         self._tools.pop(named, None)
         self._tools[named], self.policies[named] = tools, found
-        return named
+        return {"policy": named}
+
+    async def bring(self, version: str, brought: msgspec.Raw, **_: Any) -> Answer:
+        """Answer the name of a policy that the client brings; none to a client of another version, whose policies may
+        have what this one's have not.
+        """
+        if version != __version__:
+            return {"policy": "", "version": __version__}
+        one = await fitted("sandbox.bring", brought, Brought)
+        policy = Policy.from_yaml(one.yaml, name=one.name)
+        key = f"{next(self._numbers)} {one.name}"[:1000]
+        self.policies[key] = replace(policy, origins=one.origins)
+        self._options[key] = one.options
+        return {"policy": key, "version": __version__}
+
+    async def drop(self, policy: str = "") -> Answer:
+        """Close the sandbox of a policy that the client has brought."""
+        if policy not in self._options:
+            raise SandboxError(f"no policy {policy[:100]!r} was brought")
+        await self.forget(policy)
+        return {}
 
     async def forget(self, name: str) -> None:
         """Close the sandbox of a policy that the client has brought, or given tools."""
-        self.policies.pop(name, None)
-        self._tools.pop(name, None)
+        for known in (self.policies, self._tools, self._options):
+            known.pop(name, None)
         if (sandbox := self._sandboxes.pop(name, None)) is not None:
             await sandbox.close()
             self._labelled = {key: one for key, one in self._labelled.items() if key[0] is not sandbox}
@@ -373,15 +411,12 @@ class Service:
         """Return what its sandboxes count."""
         return [sandbox.stats() for sandbox in self._sandboxes.values()]
 
-    def new_sandbox(self, name: str) -> AsyncSandbox:
-        """Make the sandbox of a policy that is offered, not open yet."""
-        relayed = self.relayed(name)
-        own = self._arguments if relayed is None else {**self._arguments, "tools": relayed, "approval": None}
+    def _new_sandbox(self, name: str) -> AsyncSandbox:
+        """Make the sandbox of a policy, with the tools that the client has declared with it, not open yet."""
+        own = self._arguments | self._options.get(name, {})
+        if name in self._tools:
+            own |= {"tools": RelayedTools(self._tools[name], self.policies[name], self._carry), "approval": None}
         return AsyncSandbox(self.policies[name], **own)
-
-    def relayed(self, name: str) -> Any:
-        """Return the tools that the client has declared with a policy."""
-        return RelayedTools(self._tools[name], self.policies[name], self._carry) if name in self._tools else None
 
     def recording(self) -> RecordOptions | None:
         """Name a new file for the recording of a session, by the hour."""
@@ -409,13 +444,13 @@ class Service:
         Raises `SessionTaken` where another process has it open, and no replica that leaves it in time.
         """
         sandbox = await self.sandbox(named.policy)
-        key = sandbox.policy.name, named.label
-        has_place = self._stored.get(key) in self.sessions
+        key = sandbox, named.label
+        has_place = self._labelled.get(key) in self.sessions
         with ExitStack() if has_place else self.place(sandbox.policy, named.tightened.get("memory_mb")) as place:
             session = await self._from_store(sandbox, named, beginning)
-            identity = self._stored.get(key)
+            identity = self._labelled.get(key)
             if identity is None or identity not in self.sessions:
-                identity = self._stored[key] = self.hold(session, place, named.identity())
+                identity = self._labelled[key] = self.hold(session, place, named.identity())
         return identity
 
     async def _from_store(self, sandbox: AsyncSandbox, named: StoredName, beginning: dict[str, Any]) -> AsyncSession:
@@ -455,14 +490,18 @@ class Service:
             await self.open_stored(named, new=False)
         return self.held(identity)
 
-    def open_of(self, labels: Collection[str]) -> list[str]:
-        """Return the ids of the sessions of the store that are open here by these labels."""
-        return [one for (_, label), one in self._stored.items() if label in labels and one in self.sessions]
+    async def leave(self, labels: Collection[str]) -> None:
+        """Leave the sessions of these labels to the store, but for those that a call uses."""
+        for (_, label), identity in [*self._labelled.items()]:
+            held = self.sessions.get(identity)
+            if label in labels and held is not None and not held.calls:
+                with suppress(SandboxError):
+                    await self.end(identity)
 
-    def hold(self, session: AsyncSession, place: ExitStack, identity: str = "") -> str:
+    def hold(self, session: AsyncSession, place: ExitStack, identity: str = "", kept: bool = False) -> str:
         """Keep a session, with its place, under an id: a new one where none is given."""
         identity = identity or (f"{self.replica}." if self.replica else "") + secrets.token_urlsafe(16)
-        self.sessions[identity] = ClientSession(session, place.pop_all())
+        self.sessions[identity] = ClientSession(session, place.pop_all(), kept)
         return identity
 
     async def end(self, identity: str) -> None:
@@ -478,17 +517,6 @@ class Target(NamedTuple):
     id: str
     session: AsyncSession
     tell: Tell | None
-
-
-async def closed(sessions: Iterable[AsyncSession]) -> None:
-    """Close sessions side by side: the kernel ends a thousand of them while one is waited for."""
-    await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
-
-
-def packed(answer: type[msgspec.Struct], returned: Any) -> Answer:
-    """Return what a method returned as JSON: the one field of its answer, or none."""
-    fields = answer.__struct_fields__
-    return {fields[0]: _plain(returned)} if fields else {}
 
 
 def strictly(text: str) -> bytes:
@@ -530,17 +558,6 @@ def _plain(value: Any) -> Any:
     return jsonable(value)
 
 
-def _data(given: str | Bytes) -> bytes:
-    return given.base64 if isinstance(given, Bytes) else given.encode()
-
-
-async def _plainly(target: AsyncSandbox | AsyncSession, verb: str, given: Mapping[str, Any]) -> Any:
-    """Return what the method or the property of that name gives."""
-    found = getattr(target, verb)
-    returned = found(**given) if callable(found) else found
-    return await returned if isinstance(returned, Awaitable) else returned
-
-
 def _answer_of(result: Result, exact: bool) -> Answer:
     """Return a result as JSON; with `exact` its value keeps its types (`safeexec.results.marked`)."""
     answer = replace(result, value=None).to_dict() if exact else result.to_dict()
@@ -555,17 +572,24 @@ async def answer_of(result: Result, exact: bool = False) -> Answer:
     return await apart(shown + size_of(result.value, SMALL), _answer_of, result, exact)
 
 
-def _text(source: str | Bytes) -> str:
-    """Return a source, which came as its bytes where it is no text. Raises ValueError."""
-    return source.base64.decode("utf-8", "surrogatepass") if isinstance(source, Bytes) else source
-
-
-async def _options(given: dict[str, Any], policy: Policy) -> dict[str, Any]:
-    """Return the options of a step as the session takes them."""
-    given["source"] = _text(given["source"])
-    if isinstance(stdin := given.get("stdin"), Bytes):
-        given["stdin"] = stdin.base64
-    return given | {"namespace": await _values(given["namespace"], policy)}
+async def received(given: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
+    """Return parameters as a session takes them: bytes, texts and values in the place of their forms in JSON. Raises as
+    `_values`.
+    """
+    taken: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, Bytes):
+            taken[name] = value.base64.decode("utf-8", "surrogatepass") if name == "source" else value.base64
+        elif name == "files":
+            taken[name] = {path: data.base64 if isinstance(data, Bytes) else data for path, data in value.items()}
+        elif name in ("namespace", "arguments"):
+            taken[name] = await _values(value, policy)
+        elif not isinstance(value, msgspec.Raw):
+            taken[name] = value
+        elif memoryview(value).nbytes:  # none where it was left out
+            key = given.get("name", name)
+            taken[name] = (await _values({key: value}, policy))[key]
+    return taken
 
 
 async def _values(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
@@ -594,88 +618,71 @@ def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
 
 
 async def _opened(
-    service: Service, sandbox: AsyncSandbox, given: Mapping[str, str | Bytes], **tightened: Any
+    service: Service, sandbox: AsyncSandbox, files: Mapping[str, bytes | str], **tightened: Any
 ) -> AsyncSession:
-    """Open a session with the files `given` in its workspace."""
-    session = await sandbox.session(**tightened, record=service.recording())
+    """Open a session with `files` in its workspace."""
+    return await _with_files(await sandbox.session(**tightened, record=service.recording()), files)
+
+
+async def _with_files(session: AsyncSession, files: Mapping[str, bytes | str]) -> AsyncSession:
+    """Put files into the workspace of a new session, which is closed where that fails."""
     try:
-        await _put(session, given)
+        for name, data in files.items():
+            await session.write_file(name, data)
     except BaseException:
         await session.close()
         raise
     return session
 
 
-async def _put(session: AsyncSession, files: Mapping[str, str | Bytes]) -> None:
-    for name, data in files.items():
-        await session.write_file(name, _data(data))
-
-
 async def _run_program(
-    service: Service,
-    sandbox: AsyncSandbox,
-    *,
-    files: dict[str, Any],
-    exact: bool,
-    label: str | None = None,
-    **given: Any,
-) -> Answer:
-    with service.place(sandbox.policy, None):
+    service: Service, sandbox: AsyncSandbox, *, files: Mapping[str, bytes | str], label: str | None = None, **given: Any
+) -> Result:
+    with service.place(sandbox.policy):
         async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
-            return await answer_of(await session.run(**await _options(given, session.policy)), exact)
+            return await session.run(**given)
 
 
-async def _check(service: Service, sandbox: AsyncSandbox, *, source: str | Bytes, stdin: bool) -> Answer:
-    with service.place(sandbox.policy, None):
-        return await answer_of(await sandbox.check(_text(source), stdin=stdin))
+async def _check(service: Service, sandbox: AsyncSandbox, **given: Any) -> Result:
+    with service.place(sandbox.policy):
+        return await sandbox.check(**given)
 
 
 async def _open_session(
     service: Service,
     sandbox: AsyncSandbox,
     *,
-    files: dict[str, Any],
-    namespace: dict[str, Any],
+    files: Mapping[str, bytes | str],
     stored: str | None = None,
-    **tightened: Any,
+    **given: Any,
 ) -> Answer:
-    named = await _values(namespace, sandbox.policy)
-    if stored is not None:
-        if service.store is None:
-            raise SandboxError("this server has no store: safeexec serve --store DIRECTORY")
-        beginning = {"namespace": named} if named else {}
-        if "queue_seconds" in tightened:
-            beginning["queue_seconds"] = tightened.pop("queue_seconds")
-        tightened.pop("label", None)
-        name = StoredName(stored, None if sandbox.policy.name == service.default else sandbox.policy.name, tightened)
-        identity = await service.open_stored(name, **beginning)
-        await _put(service.held(identity).session, files)
-        return {"session": identity}
-    with service.place(sandbox.policy, tightened.get("memory_mb")) as place:
-        session = await _opened(service, sandbox, files, namespace=named, **tightened)
-        return {"session": service.hold(session, place)}
+    if stored is None:
+        with service.place(sandbox.policy, given.get("memory_mb")) as place:
+            return {"session": service.hold(await _opened(service, sandbox, files, **given), place)}
+    if service.store is None:
+        raise SandboxError("this server has no store: safeexec serve --store DIRECTORY")
+    beginning = {name: given[name] for name in ("namespace", "queue_seconds", "template") if given.get(name)}
+    tightened = {name: value for name, value in given.items() if name in TIGHTENED}
+    name = StoredName(stored, None if sandbox.policy.name == service.default else sandbox.policy.name, tightened)
+    identity = await service.open_stored(name, **beginning)
+    for path, data in files.items():
+        await service.held(identity).session.write_file(path, data)
+    return {"session": identity}
 
 
-async def _template(
-    service: Service, sandbox: AsyncSandbox, *, name: str, files: Mapping[str, str | Bytes], **given: Any
-) -> Answer:
-    held = {path: _data(data) for path, data in files.items()}
-    return {"template": _plain(await sandbox.template(name, files=held, **given))}
-
-
-async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, trust: str = "", **how: Any) -> Answer:
-    with service.place(sandbox.policy, None) as place:
+async def _restore(service: Service, sandbox: AsyncSandbox, *, state: bytes, trust: str = "", **how: Any) -> Answer:
+    with service.place(sandbox.policy) as place:
         async with _file_of(state) as path:
             session = await sandbox.restore(path, **how, record=service.recording())
         return {"session": service.hold(session, place)}
 
 
 @asynccontextmanager
-async def _file_of(state: Bytes) -> AsyncIterator[Path]:
+async def _file_of(state: bytes) -> AsyncIterator[Path]:
     """Give a saved state as a file. What is raised about that speaks of what was sent."""
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
-        await apart(len(state.base64), path.write_bytes, state.base64)
+        await apart(len(state), path.write_bytes, state)
         try:
             yield path
         except SandboxError as error:
@@ -688,25 +695,18 @@ async def _session_for(
     *,
     label: str,
     new: bool,
-    files: Mapping[str, str | Bytes],
-    namespace: dict[str, msgspec.Raw],
-    state: Bytes | None = None,
+    files: Mapping[str, bytes | str],
+    namespace: dict[str, Any],
+    state: bytes | None = None,
     **tightened: Any,
 ) -> Answer:
     async def begin() -> AsyncSession:
         if not new:
             raise SessionClosed(f"there is no session of {label!r}")
-        how = tightened | {"namespace": await _values(namespace, sandbox.policy)}
         if state is not None:
             async with _file_of(state) as path:
-                return await sandbox.session_for(label, restore=path, **how)
-        session = await sandbox.session_for(label, **how)
-        try:
-            await _put(session, files)
-        except BaseException:
-            await session.close()
-            raise
-        return session
+                return await sandbox.session_for(label, restore=path, namespace=namespace, **tightened)
+        return await _with_files(await sandbox.session_for(label, namespace=namespace, **tightened), files)
 
     return {"session": await service.labelled(sandbox, label, begin, **tightened)}
 
@@ -717,44 +717,41 @@ async def _stats(service: Service, sandbox: AsyncSandbox) -> Answer:
     return {"stats": _plain(replace(counted, by_label={})), "labels": labels}
 
 
+async def _stored(service: Service, sandbox: AsyncSandbox) -> Answer:
+    return {"sessions": [{"label": row.label, "bytes": row.bytes, "used": row.used} for row in await sandbox.stored()]}
+
+
 async def _waiting(service: Service, sandbox: AsyncSandbox) -> Answer:
     mine = [(identity, held.session) for identity, held in service.sessions.items()]
-    mine = [(identity, one) for identity, one in mine if one.policy.name == sandbox.policy.name]
-    told = [await _told(identity, one) for identity, one in mine]
+    told = [await _told(identity, one) for identity, one in mine if one.policy.name == sandbox.policy.name]
     return {"waiting": [call for call in told if call is not None]}
 
 
 # Of sessions
 
 
-async def _run(service: Service, at: Target, *, stream: bool, exact: bool, **given: Any) -> Answer:
-    given = await _options(given, at.session.policy)
+async def _run(service: Service, at: Target, *, stream: bool, **given: Any) -> Result:
     _running.set(at)
-    listeners = _listeners(at, at.tell) if stream and at.tell else {}
-    return await answer_of(await at.session.run(**given, **listeners), exact)
+    return await at.session.run(**given, **_listeners(at, stream))
 
 
 async def _answer(
     service: Service,
     at: Target,
     *,
-    arguments: dict[str, msgspec.Raw],
+    arguments: dict[str, Any],
     reason: str,
-    value: msgspec.Raw,
     stream: bool,
-    exact: bool,
     allow: bool | None = None,
     wait: float | None = None,
-) -> Answer:
-    if (allow is None) == (not bytes(value)):
+    **given: Any,
+) -> Result:
+    if (allow is None) is not ("value" in given):
         raise ValueError("an answer is `allow`, true or false, or a `value`")
-    policy, said = at.session.policy, Deny(reason) if reason else Deny()
-    answer = (await _values({"value": value}, policy))["value"] if allow is None else said
-    if allow:
-        answer = Allow(arguments=await _values(arguments, policy))
+    denied = Deny(reason) if reason else Deny()
+    said = given.get("value") if allow is None else Allow(arguments=arguments) if allow else denied
     _running.set(at)
-    listeners = _listeners(at, at.tell) if stream and at.tell else {}
-    return await answer_of(await at.session.answer(answer, wait=wait, **listeners), exact)
+    return await at.session.answer(said, wait=wait, **_listeners(at, stream))
 
 
 async def _waiting_for(service: Service, at: Target) -> Answer:
@@ -767,9 +764,11 @@ async def _told(identity: str, session: AsyncSession) -> Answer | None:
     return None if call is None else (await asyncio.to_thread(waiting_to_dict, call)) | {"session": identity}
 
 
-def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
+def _listeners(at: Target, stream: bool) -> dict[str, Any]:
     """Return options of `run` that tell a client of its step while it runs."""
-    session = {"session": at.id}
+    tell, session = at.tell, {"session": at.id}
+    if tell is None or not stream:
+        return {}
 
     def heard(stream: str) -> Callable[[str], object]:
         return lambda text: tell("session.output", {**session, "stream": stream, "text": text})
@@ -785,13 +784,8 @@ def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
     return {"on_stdout": heard("stdout"), "on_stderr": heard("stderr"), "on_display": seen, "on_progress": moved}
 
 
-async def _reply(service: Service, at: Target, *, call: int, value: Bytes | None = None, **given: Any) -> Answer:
-    answer = RelayedAnswer(value=None if value is None else value.base64, **given)
-    return {"taken": service.reply(at.id, call, answer)}
-
-
-async def _sql(service: Service, at: Target, *, exact: bool, **given: Any) -> Answer:
-    return await answer_of(await at.session.sql(**given), exact)
+async def _reply(service: Service, at: Target, *, call: int, value: bytes | None = None, **given: Any) -> Answer:
+    return {"taken": service.reply(at.id, call, RelayedAnswer(value=value, **given))}
 
 
 async def _get(service: Service, at: Target, *, name: str, exact: bool) -> Answer:
@@ -803,23 +797,13 @@ async def _get(service: Service, at: Target, *, name: str, exact: bool) -> Answe
     return {"found": True, "value": told}
 
 
-async def _set(service: Service, at: Target, *, name: str, value: msgspec.Raw) -> Answer:
-    await at.session.set(name, (await _values({name: value}, at.session.policy))[name])
-    return {}
-
-
 async def _branch(service: Service, at: Target, *, n: int, **how: Any) -> Answer:
     policy = at.session.policy
     with ExitStack() as places:
         taken = n if 0 < n <= policy.limits.branches else 0  # other numbers the session refuses
-        kept = [places.enter_context(service.place(policy, None)) for _ in range(taken)]
+        kept = [places.enter_context(service.place(policy)) for _ in range(taken)]
         branches = await at.session.branch(n, **how)
         return {"sessions": [service.hold(branch, place) for branch, place in zip(branches, kept, strict=True)]}
-
-
-async def _write_file(service: Service, at: Target, *, name: str, data: str | Bytes) -> Answer:
-    await _put(at.session, {name: data})
-    return {}
 
 
 async def _read_file(service: Service, at: Target, *, name: str, max_bytes: int = MAX_FILE) -> Answer:
@@ -836,36 +820,36 @@ async def _save(service: Service, at: Target, **how: Any) -> Answer:
         return {"state": marked(path.read_bytes()), "unsaved": unsaved}
 
 
-async def _close(service: Service, at: Target) -> Answer:
+async def _close(service: Service, at: Target) -> None:
     await service.end(at.id)
-    return {}
 
 
 _NONE = object()
 _running: ContextVar[Target | None] = ContextVar("safeexec_running", default=None)
 """The session whose step this task runs: its tools are called here."""
-_ON_SANDBOX: dict[str, Callable[..., Awaitable[Answer]]] = {
-    "run": _run_program,
-    "check": _check,
-    "session": _open_session,
-    "restore": _restore,
-    "waiting": _waiting,
-    "template": _template,
-    "session_for": _session_for,
-    "stats": _stats,
-}
-_ON_SESSION: dict[str, Callable[..., Awaitable[Answer]]] = {
-    "run": _run,
-    "answer": _answer,
-    "waiting_for": _waiting_for,
-    "reply": _reply,
-    "sql": _sql,
-    "get": _get,
-    "set": _set,
-    "branch": _branch,
-    "read_file": _read_file,
-    "write_file": _write_file,
-    "save": _save,
-    "close": _close,
+ACTS: dict[str, Callable[..., Awaitable[Answer | Result | None]]] = {
+    "sandbox.run": _run_program,
+    "sandbox.check": _check,
+    "sandbox.session": _open_session,
+    "sandbox.restore": _restore,
+    "sandbox.stored": _stored,
+    "sandbox.waiting": _waiting,
+    "sandbox.session_for": _session_for,
+    "sandbox.stats": _stats,
+    "session.run": _run,
+    "session.answer": _answer,
+    "session.waiting_for": _waiting_for,
+    "session.reply": _reply,
+    "session.get": _get,
+    "session.branch": _branch,
+    "session.read_file": _read_file,
+    "session.save": _save,
+    "session.close": _close,
 }
 """The methods that need more than the method or the property of their name."""
+_OF_SERVER: dict[str, Callable[..., Awaitable[Answer]]] = {
+    "sandbox.tools": Service.with_tools,
+    "sandbox.bring": Service.bring,
+    "sandbox.drop": Service.drop,
+}
+"""The methods that open no sandbox."""

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 
 from safeexec.cli import repl
-from safeexec.cli.typed import read_step
 from safeexec.common.text import printable
 from tests.untrusted.doubling import SLACK, growth
 from tests.untrusted.hostile import STRANGE, TEXTS, texts
@@ -28,7 +27,7 @@ def steps(text: str) -> list[str]:
 
     while True:
         try:
-            found.append(read_step(ask))
+            found.append(repl.read_step(ask))
         except EOFError:
             return found
 

@@ -142,15 +142,12 @@ def test_a_command_that_is_misspelt_is_told() -> None:
     assert "there is no command 'polcy'; did you mean policy?" in safeexec("polcy").stderr
 
 
-def test_a_file_that_is_not_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["a.py", "-"])
+def test_a_program_that_is_not_text(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.py").write_bytes(b"x = '\xff'")
-    done = safeexec("run", str(tmp_path / "a.py"))
-    assert done.returncode == 2
-    assert "not UTF-8" in done.stderr and "Traceback" not in done.stderr
-
-
-def test_standard_input_that_is_not_text() -> None:
-    done = subprocess.run([sys.executable, "-m", "safeexec", "run", "-"], input=b"x = '\xff'", capture_output=True)
+    with (tmp_path / "a.py").open("rb") as file:
+        command = [sys.executable, "-m", "safeexec", "run", str(tmp_path / name) if name != "-" else name]
+        done = subprocess.run(command, stdin=file, capture_output=True)
     assert done.returncode == 2
     assert b"not UTF-8" in done.stderr and b"Traceback" not in done.stderr
 

@@ -256,25 +256,6 @@ def test_a_stream_is_not_made_again_and_its_step_stops(server: Server, between: 
         assert direct.get("count") == 0 and between.asked["run"] == 1
 
 
-@pytest.mark.slow
-def test_a_server_that_does_not_come_back_is_given_up(server: Server, between: Between) -> None:
-    with known_by_both(server, between) as (session, direct):
-
-        def for_ever(_: bytes) -> int:
-            until_busy(direct)
-            threading.Thread(target=between.close).start()
-            return 0
-
-        between.cut("run", for_ever)
-        begun = monotonic()
-        with pytest.raises(SandboxClosed, match="does not answer"):
-            session.run(ENDLESS, timeout=60, wait=60)
-        assert monotonic() - begun < 2 * http.RETURN_SECONDS
-        while is_busy(direct):  # nobody waits for it
-            pause()
-        assert direct.get("count") == 0
-
-
 def test_a_server_that_is_killed_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "PAUSES", (0.1, 0.1))
     server = start("--policy", "standard")

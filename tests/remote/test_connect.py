@@ -34,8 +34,8 @@ from safeexec import (
     connect,
 )
 from safeexec.api import aio, blocking
-from safeexec.remote.core import MAX_FILE, RemoteSandboxCore, RemoteSessionCore
-from safeexec.servers.methods import MAX_MESSAGE
+from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore
+from safeexec.servers.methods import MAX_FILE, MAX_MESSAGE
 from tests.footprint import pause
 from tests.remote.commands import command
 from tests.servers.serving import needs_server, serving

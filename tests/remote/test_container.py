@@ -31,7 +31,7 @@ from safeexec import (
     tool,
 )
 from safeexec.api import blocking
-from safeexec.remote import container, engines
+from safeexec.remote import container
 from safeexec.remote.container import OPTIONS
 from tests.footprint import pause, until
 from tests.test_elsewhere import _CLI, _there
@@ -138,7 +138,9 @@ def test_on_an_event_loop() -> None:
 
 def _containers() -> list[str]:
     """The names of the containers that the engine of this machine has."""
-    done = subprocess.run([*engines.engine(), "ps", "--all", "--format", "{{.Names}}"], capture_output=True, text=True)
+    done = subprocess.run(
+        [*container.engine(), "ps", "--all", "--format", "{{.Names}}"], capture_output=True, text=True
+    )
     return done.stdout.split()
 
 
@@ -153,7 +155,7 @@ def test_a_container_that_is_killed_amid_a_step_is_told_and_the_next_sandbox_sta
             for _ in range(25):
                 pause()
             if REAL:
-                subprocess.run([*engines.engine(), "kill", wire._name], capture_output=True, check=True)
+                subprocess.run([*container.engine(), "kill", wire._name], capture_output=True, check=True)
             else:
                 wire._process.kill()
             with pytest.raises(SandboxClosed, match=r"has ended; sandbox.open\(\) starts another"):

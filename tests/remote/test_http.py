@@ -1,18 +1,23 @@
-"""The wire to a server over HTTP: it waits no longer for a connection, or for an answer, than it says."""
+"""The wires to a server: they wait no longer than they say, and take events one by one, within bounds."""
 
 from __future__ import annotations
 
 import fcntl
+import io
 import resource
+import signal
 import socket
 from contextlib import closing
 from http.client import HTTPConnection
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from safeexec import connect
-from safeexec.errors import SandboxClosed, SandboxError
-from safeexec.remote import core, http
+from safeexec.errors import PolicyError, ProtocolError, SandboxClosed, SandboxError
+from safeexec.remote import calls, core, http, pipe
+from safeexec.remote.calls import RemoteCall
 
 
 def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(
@@ -59,3 +64,80 @@ def test_a_kept_connection_may_have_any_descriptor() -> None:
             assert http._has_ended(connection)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def followed(data: bytes) -> tuple[list[tuple[str, Any]], Any]:
+    """The events of a stream of these bytes, and the answer. Raises what comes of it."""
+    pending, response = RemoteCall(), io.BytesIO(data)
+    try:
+        answer = http._follow(response, pending)  # type: ignore[arg-type]
+        events, over = pending.came()
+        if over or isinstance(answer, Exception):
+            raise answer if isinstance(answer, Exception) else pending.answer()
+        return events, answer
+    finally:
+        pending.close()
+
+
+def test_events_are_told_in_turn_and_comments_are_none() -> None:
+    told = b': here\r\n\r\n\r\nevent: output\r\ndata: {"text":\r\ndata: 1}\r\nid: 7\r\n\r\n: still here\r\n\r\n'
+    assert followed(told + b'event: result\ndata: {"ok": true}\n\n') == ([("output", {"text": 1})], {"ok": True})
+
+
+def test_an_error_among_the_events_is_the_answer() -> None:
+    with pytest.raises(PolicyError, match="not so"):
+        followed(b'event: error\ndata: {"type": "PolicyError", "message": "not so"}\n\n')
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"event: result\ndata: {}", ProtocolError),
+        (b"event: result\ndata: " + b" " * 101 + b"{}\n\n", ProtocolError),
+        (b"event: result\n" + b"data: " + b" " * 60 + b"\n" + b"data: " + b" " * 60 + b"\n\n", ProtocolError),
+        (b"event: result\ndata: 7\n\n", ProtocolError),
+        (b'event: output\ndata: {"text": "x"}\n\n', SandboxClosed),
+        (b"", SandboxClosed),
+    ],
+)
+def test_a_stream_that_is_cut_off_or_too_long_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, error: type[Exception]
+) -> None:
+    monkeypatch.setattr(http, "MAX_MESSAGE", 100)
+    with pytest.raises(error):
+        followed(data)
+
+
+@pytest.mark.parametrize("event", [b"event: x\ndata: {}\n\n", b"event: " + b"x" * 5000 + b"\ndata: {}\n\n"])
+def test_events_that_nobody_takes_end_the_stream(monkeypatch: pytest.MonkeyPatch, event: bytes) -> None:
+    monkeypatch.setattr(calls, "MAX_UNREAD", 50_000)
+    with pytest.raises(ProtocolError, match="not taken"):
+        followed(event * 100 + b"event: result\ndata: {}\n\n")
+
+
+def test_an_answer_that_is_too_long_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "MAX_MESSAGE", 10)
+    body = io.BytesIO(b'{"a":"' + b"x" * 1000 + b'"}')
+    with pytest.raises(ProtocolError, match="more than 10 bytes at once"):
+        http._taken(SimpleNamespace(read=body.read, status=200))  # type: ignore[arg-type]
+    assert body.tell() == 11
+
+
+def test_a_command_that_reads_nothing_is_given_up_and_one_that_does_not_end_is_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pipe, "WRITE_SECONDS", 0.1)
+    monkeypatch.setattr(pipe, "END_SECONDS", 0.1)
+    wire = pipe.PipeWire(["sleep", "600"])
+    first = wire.ask("sandbox.check", {"source": "1"})
+    try:
+        with pytest.raises(SandboxClosed, match=r"`sleep 600` reads nothing for 0\.1 s"):
+            wire.ask("sandbox.check", {"source": "x" * (1 << 20)})
+        assert first.came() == ([], True) and not wire.alive
+        for late in (first.answer, lambda: wire.ask("sandbox.check", {"source": "1"})):
+            with pytest.raises(SandboxClosed, match="reads nothing"):
+                late()
+    finally:
+        first.close()
+        wire.close()
+    assert wire._process.returncode == -signal.SIGKILL

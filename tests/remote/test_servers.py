@@ -36,14 +36,10 @@ for line in sys.stdin:
 """
 
 
-def policy() -> Any:
-    with connect(command=command()) as sandbox:
-        return {"policy": sandbox.policy.content()}
-
-
 @pytest.fixture(scope="module")
 def content() -> Any:
-    return policy()
+    with connect(command=command()) as sandbox:
+        return {"policy": sandbox.policy.content()}
 
 
 def liar(content: Any, **answers: Any) -> list[str]:

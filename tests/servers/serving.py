@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 import httpx
 import pytest
@@ -49,15 +49,16 @@ class Server(NamedTuple):
         return httpx.Client(base_url=self.url, headers=headers, timeout=60, verify=PLAIN, **options)  # type: ignore[arg-type]
 
 
-def start(*arguments: str) -> Server:
+def start(*arguments: str, command: str = "serve", stderr: int | IO[str] = subprocess.PIPE, **options: Any) -> Server:
     """A server that has announced itself."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "safeexec", "serve", "--port", "0", *arguments],
+        [sys.executable, "-m", "safeexec", command, "--port", "0", *arguments],
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         env=environment,
+        **options,
     )
     assert process.stdout is not None
     found = ANNOUNCED.fullmatch(process.stdout.readline())

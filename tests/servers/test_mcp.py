@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import psutil
 import pytest
@@ -32,7 +34,7 @@ from mcp.types import CallToolResult, ElicitResult, ImageContent
 
 from safeexec import Policy
 from safeexec.servers.mcp import McpServer, RunningStep
-from tests.servers.serving import JSON
+from tests.servers.serving import JSON, Server, start
 
 POLICY = """
 extends: standard
@@ -69,14 +71,6 @@ DEADLINE = 180.0
 Call = Callable[..., Awaitable[CallToolResult]]
 
 
-class Server(NamedTuple):
-    """A server that listens."""
-
-    process: subprocess.Popen[str]
-    url: str
-    token: str
-
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a policy and the host tools that it allows."""
@@ -86,25 +80,20 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def command(*more: str) -> list[str]:
-    tools = ["--tools", "shop:price", "shop:order", "shop:later"]
-    return [sys.executable, "-m", "safeexec", "mcp", "--policy", "server.yaml", *more, *tools]
+SERVED = ["--policy", "server.yaml", "--tools", "shop:price", "shop:order", "shop:later"]
+COMMAND = [sys.executable, "-m", "safeexec", "mcp", *SERVED]
 
 
 @contextmanager
 def started(home: Path, *more: str) -> Iterator[Server]:
     """A server on a port of its own. What it writes on stderr must be nothing."""
-    arguments = command("--http", "--port", "0", *more)
     with (home / "stderr").open("w+") as errors:
-        process = subprocess.Popen(arguments, cwd=home, stdout=subprocess.PIPE, stderr=errors, text=True)
+        server = start("--http", *more, *SERVED, command="mcp", stderr=errors, cwd=home)
         try:
-            assert process.stdout
-            line = process.stdout.readline().split()
-            assert line[:2] == ["safeexec", "serves"], line
-            yield Server(process, line[2], line[3].removeprefix("token="))
+            yield server
         finally:
-            process.kill()
-            process.communicate()
+            server.process.kill()
+            server.process.communicate()
 
 
 @pytest.fixture(scope="module")
@@ -129,13 +118,16 @@ async def connected(server: Server, mode: str = "auto", **options: Any) -> Async
         yield client
 
 
-async def step(client: Client, code: str, session: str | None = None, **more: Any) -> dict[str, Any]:
-    """The structured answer of a step."""
-    arguments = {"code": code, **more} | ({} if session is None else {"session_id": session})
-    result = await client.call_tool("run_python", arguments)
+async def told(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The structured answer of a tool."""
+    result = await client.call_tool(tool, arguments)
     assert not result.is_error, result
     assert isinstance(result.structured_content, dict)
     return result.structured_content
+
+
+async def step(client: Client, code: str, session: str | None = None, **more: Any) -> dict[str, Any]:
+    return await told(client, "run_python", code=code, **more, **({} if session is None else {"session_id": session}))
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:
@@ -300,9 +292,8 @@ async def test_states_of_a_session(server: Server) -> None:
 
         async def call(tool: str, **arguments: Any) -> dict[str, Any]:
             result = await client.call_tool(tool, {"session_id": session, **arguments})
-            assert not result.is_error, result
+            assert json.loads(result.content[0].text) == result.structured_content, result
             assert result.structured_content["session_id"] == session
-            assert json.loads(result.content[0].text) == result.structured_content
             return dict(result.structured_content)
 
         await call("checkpoint", name="one")
@@ -330,19 +321,15 @@ async def test_files_and_the_resource(server: Server) -> None:
     async with connected(server) as client:
         session = (await step(client, "pass"))["session_id"]
 
-        async def files(op: str, **arguments: Any) -> dict[str, Any]:
-            result = await client.call_tool("files", {"session_id": session, "op": op, **arguments})
-            assert not result.is_error, result
-            return dict(result.structured_content)
-
-        assert (await files("list"))["files"] == []
-        await files("write", path="some data.csv", content="a,b\n1,é\n")
-        await files("write", path="raw", content="AP8=", encoding="base64")
-        assert (await files("list"))["files"] == ["raw", "some data.csv"]
+        files = partial(told, client, "files", session_id=session)
+        assert (await files(op="list"))["files"] == []
+        await files(op="write", path="some data.csv", content="a,b\n1,é\n")
+        await files(op="write", path="raw", content="AP8=", encoding="base64")
+        assert (await files(op="list"))["files"] == ["raw", "some data.csv"]
         assert (await step(client, "open('some data.csv').read()", session))["value"] == "a,b\n1,é\n"
-        assert (await files("read", path="some data.csv"))["content"] == "a,b\n1,é\n"
-        assert (await files("read", path="raw"))["content"] == "AP8="
-        assert (await files("read", path="raw"))["encoding"] == "base64"
+        assert (await files(op="read", path="some data.csv"))["content"] == "a,b\n1,é\n"
+        assert (await files(op="read", path="raw"))["content"] == "AP8="
+        assert (await files(op="read", path="raw"))["encoding"] == "base64"
         for path in ("../raw", "/etc/passwd", "nothing", "", "a\0b"):
             await refused(client, "files", session_id=session, op="read", path=path)
         await refused(client, "files", session_id=session, op="write", path="../x", content="")
@@ -449,7 +436,7 @@ async def test_two_clients_on_one_session_take_turns(server: Server) -> None:
             began, running = await endless(other, session)
             waiting = asyncio.create_task(refused(other, "run_python", session_id=session, code="x"))
             await began
-            assert not (await client.call_tool("close", {"session_id": session})).is_error
+            await told(client, "close", session_id=session)
             assert "session was closed" in (await running).content[0].text
             assert "closed" in await waiting
 
@@ -504,7 +491,7 @@ async def test_a_session_can_be_closed_while_a_person_is_asked(server: Server, m
         session = (await step(client, "pass"))["session_id"]
         call = asyncio.create_task(step(client, "order('pear')", session))
         await asked.wait()
-        assert not (await client.call_tool("close", {"session_id": session})).is_error
+        await told(client, "close", session_id=session)
         call.cancel()
         await asyncio.wait({call})
         assert "was closed" in await refused(client, "run_python", session_id=session, code="1")
@@ -531,8 +518,7 @@ async def test_a_step_waits_for_a_person_who_takes_longer(server: Server) -> Non
         assert first.request_state
         message = await refused(client, "run_python", code="x", session_id=session)
         assert "step 2 of this session waits: order('pear') waits for an approval" in message
-        names = (await client.call_tool("list_variables", {"session_id": session})).structured_content
-        assert names and names["variables"][0]["text"] == "1"
+        assert (await told(client, "list_variables", session_id=session))["variables"][0]["text"] == "1"
         late = await call("run_python", arguments, input_responses=yes, request_state=first.request_state)
         assert late.structured_content["value"] == "bought pear", "its session is where it was: the step goes on"
         assert (await step(client, "x", session))["value"] == 4
@@ -552,9 +538,8 @@ async def test_a_step_that_waits_goes_on_with_answer_or_is_given_up(server: Serv
             await client.session.call_tool("run_python", arguments, allow_input_required=True)
             assert "waits for an approval" in await refused(client, "run_python", code="x", session_id=session)
             if not questions:
-                answered = await client.call_tool("answer", {"session_id": session})
-                assert answered.structured_content["value"] == "bought pear"
-        assert not (await client.call_tool("cancel_waiting", {"session_id": session})).is_error
+                assert (await told(client, "answer", session_id=session))["value"] == "bought pear"
+        await told(client, "cancel_waiting", session_id=session)
         assert (await step(client, "x", session))["value"] == 1
         assert "no step of this session waits" in await refused(client, "answer", session_id=session)
     assert len(questions) == 1
@@ -567,8 +552,7 @@ async def test_a_tool_puts_itself_off(server: Server, mode: str) -> None:
         assert (answer["outcome"], answer["state"]) == ("waiting", "restored")
         assert answer["waiting_for"] == {"tool": "later", "asked": "tool", "note": "not yet"}
         assert "not yet" in answer["observation"]
-        done = await client.call_tool("answer", {"session_id": answer["session_id"]})
-        assert done.structured_content["value"] == "now"
+        assert (await told(client, "answer", session_id=answer["session_id"]))["value"] == "now"
 
 
 @pytest.mark.parametrize(
@@ -640,8 +624,9 @@ async def test_a_program_of_ten_megabytes_is_refused_by_the_policy(server: Serve
 
 
 def stdio(home: Path, **options: Any) -> Client:
-    program, *arguments = command()
-    return Client(StdioServerParameters(command=program, args=arguments, cwd=home), **options)
+    program, *arguments = COMMAND
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return Client(StdioServerParameters(command=program, args=arguments, cwd=home, env=path), **options)
 
 
 NAMES = st.sampled_from(
@@ -782,7 +767,7 @@ async def test_the_same_over_the_standard_streams(home: Path, mode: str) -> None
 @pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how: Any) -> None:
     process = subprocess.Popen(
-        command(), cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        COMMAND, cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdin and process.stdout and process.stderr
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -827,7 +812,7 @@ def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how
 )
 def test_a_line_that_nobody_can_read_is_answered(home: Path, line: str, identity: int | None, told: str) -> None:
     done = subprocess.run(
-        command(), cwd=home, input=f"{line}\n\n", capture_output=True, text=True, timeout=DEADLINE, check=True
+        COMMAND, cwd=home, input=f"{line}\n\n", capture_output=True, text=True, timeout=DEADLINE, check=True
     )
     (answer,) = map(json.loads, done.stdout.splitlines())
     assert answer["id"] == identity and told in answer["error"]["message"] and len(done.stdout) < 1_000

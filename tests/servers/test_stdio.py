@@ -8,10 +8,12 @@ import select
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import psutil
 import pytest
@@ -63,8 +65,9 @@ def test_the_end_of_what_its_owner_says_stops_what_runs() -> None:
     """Though somebody keeps the other pipe open, as the engine of a container does."""
     owned = [word for word in COMMAND if word not in ("--policy", "calculator")]
     with Pipes("--owned", command=owned) as pipes:
-        brought = {"version": __version__, "name": "mine", "yaml": LONG, "origins": {}}
-        at = pipes.result("sandbox.session", policy=pipes.result("sandbox.bring", **brought)["policy"])
+        brought = {"name": "mine", "yaml": LONG, "origins": {}}
+        answer = pipes.result("sandbox.bring", version=__version__, brought=brought)
+        at = pipes.result("sandbox.session", policy=answer["policy"])
         pipes.send("session.run", source=ENDLESS, timeout=3600, **at)
         busy(pipes, at["session"])
         assert pipes.end()[0] == 0
@@ -181,3 +184,37 @@ def test_a_client_that_leaves_a_socket_without_reading_ends_it() -> None:
         ours.close()
         _, complaints = process.communicate(timeout=PATIENCE)
     assert (process.returncode, complaints) == (0, b"")
+
+
+ASK = {"method": "sandbox.check", "params": {"source": "1", "policy": "calculator"}}
+CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+LINES = {
+    "a batch": b"[" + b"1," * 4_000_000 + b"1]\n",
+    "parameters": b'{"jsonrpc":"2.0","id":7,"method":"session.run","params":{"a":[' + b"[]," * 4_000_000 + b"1]}}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "first"),
+    [
+        (["serve", "--stdio"], ASK),
+        pytest.param(["mcp"], {"method": "initialize", "params": CLIENT}, marks=pytest.mark.modules("mcp")),
+    ],
+    ids=["pipe", "mcp"],
+)
+def test_a_line_of_millions_of_parts_is_refused_before_any_is_made(command: list[str], first: dict[str, Any]) -> None:
+    with Pipes(command=[sys.executable, "-m", "safeexec", *command]) as pipes:
+
+        def peak_mb() -> float:
+            status = Path(f"/proc/{pipes.process.pid}/status").read_text()
+            return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+        assert "result" in pipes.call(first["method"], **first["params"])
+        before = peak_mb()
+        for line in LINES.values():
+            pipes.write(line)
+            told = pipes.read()
+            assert told["id"] is None and "more than" in told["error"]["message"], told
+        assert peak_mb() - before < 100
+        assert "result" in pipes.call(first["method"], **first["params"])
+        assert pipes.end()[0] == 0

@@ -8,35 +8,34 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from socket import socket
 from typing import Any, NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route, Router
+from starlette.routing import Router
 
 from safeexec.common.text import printable, short_repr
-from safeexec.servers import running
 from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.http import e2b, judge, openapi, sessions
-from safeexec.servers.http.boxes import Boxes
-from safeexec.servers.http.grants import Grant
+from safeexec.servers.http.boxes import let_in
 from safeexec.servers.http.metrics import together
 from safeexec.servers.http.peers import Peers
-from safeexec.servers.http.requests import RefusedRequest, answer, refused
+from safeexec.servers.http.requests import Offered, RefusedRequest, Routes, answer, refused
 from safeexec.servers.http.tenancy import Tenancy
-from safeexec.servers.service import Service
 
+_routes = Routes()
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LINGER_SECONDS = 5.0
 """How long the rest of a body that is too long is read."""
+SWEEP_SECONDS = 1.0
+"""How often sessions and sandboxes are looked for whose time is over."""
 OPEN = frozenset({"/healthz", "/readyz"})
 """Paths that need no token. Nothing of a tenant is told there."""
 
@@ -46,23 +45,8 @@ def application(tenancy: Tenancy, hosts: Hosts, ages: Ages) -> Guard:
     return Guard(Router(routes(), redirect_slashes=False), tenancy, hosts, ages)
 
 
-def routes() -> list[BaseRoute]:
-    return [
-        Route("/healthz", _healthz),
-        Route("/readyz", _readyz),
-        Route("/metrics", _metrics),
-        Route("/openapi.json", _openapi),
-        *sessions.routes(),
-        Route("/run_code", judge.run_code, methods=["POST"]),
-        *e2b.routes(),
-    ]
-
-
-def serve(
-    service: Service, grants: Mapping[str, Grant], hosts: Hosts, ages: Ages, listening: socket, token: str
-) -> int:
-    """Serve the tenants of `grants` until SIGTERM or SIGINT; the exit status. `token` is shown to who started it."""
-    return running.serve(application(Tenancy(service, grants), hosts, ages), listening, token)
+def routes() -> list[Offered]:
+    return [*_routes, *sessions.routes, *judge.routes, *e2b.routes]
 
 
 class Ages(NamedTuple):
@@ -80,14 +64,12 @@ class Guard:
         self.peers: Peers | None = None
         """The other replicas, where there may be any."""
         self._sweeping: asyncio.Task[None] | None = None
-        self._boxes = Boxes()
         self.routes = app.routes
 
     async def open(self) -> None:
         """Begin what serving needs: nothing is served before."""
         await self._tenancy.open()
-        await self._boxes.open()
-        self._sweeping = asyncio.create_task(sessions.sweep(self._tenancy.tenants, *self._ages))
+        self._sweeping = asyncio.create_task(self._sweep())
         if self.peers is not None:
             self.peers.start()
 
@@ -98,18 +80,19 @@ class Guard:
         """End every session of every tenant."""
         if self._sweeping is not None:
             self._sweeping.cancel()
-        try:
-            await self._boxes.close()
-        finally:
-            await self._tenancy.close()
-            if self.peers is not None:
-                self.peers.close()
+        if self.peers is not None:
+            self.peers.close()
+        await self._tenancy.close()
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            for tenant in self._tenancy.tenants:
+                await tenant.sweep(*self._ages)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http"
-        scope.update(
-            app=self, tenancy=self._tenancy, boxes=self._boxes, peers=self.peers
-        )  # with an "app", what has no route is an HTTPException
+        scope.update(app=self, tenancy=self._tenancy, peers=self.peers)  # with an "app", no route is an HTTPException
         answered = _Answer(receive, send)
         try:
             self._let_in(scope, Headers(scope=scope))
@@ -136,7 +119,8 @@ class Guard:
         if scope["path"] in OPEN:
             scope["known"] = any(map(self._tenancy.tokens.owner, tokens))
             return
-        tenant = self._boxes.let_in(scope, headers) or next(filter(None, map(self._tenancy.tokens.owner, tokens)), None)
+        tenant = let_in(self._tenancy.tenants, scope, headers)
+        tenant = tenant or next(filter(None, map(self._tenancy.tokens.owner, tokens)), None)
         if tenant is None:
             wrong = "the token that came is not known here; " if any(tokens) else ""
             raise RefusedRequest(
@@ -173,47 +157,42 @@ class _Answer:
             self.begun, self.status = True, message["status"]
         elif self.status == 413:
             await self._send({**message, "more_body": True})
-            await self._pass_by()
+            with suppress(TimeoutError):  # a client that is sending when the connection ends never reads the answer
+                async with asyncio.timeout(LINGER_SECONDS):
+                    while (await self._receive()).get("more_body"):
+                        pass
             message = {"type": "http.response.body"}
         await self._send(message)
-
-    async def _pass_by(self) -> None:
-        """Drop what still comes of a body: a client that is sending when the connection ends never reads the answer."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LINGER_SECONDS):
-                while (await self._receive()).get("more_body"):
-                    pass
 
 
 def _log(error: BaseException) -> None:
     print(f"safeexec: {type(error).__name__}: {printable(short_repr(str(error), 500))}", file=sys.stderr, flush=True)
 
 
-async def _healthz(_: Request) -> Response:
+@_routes("GET", "/healthz")
+async def _healthz(_: Request) -> dict[str, Any]:
     """Say that the process lives."""
-    return answer({"ok": True})
+    return {"ok": True}
 
 
+@_routes("GET", "/readyz")
 async def _readyz(request: Request) -> Response:
     """Tell whether programs can be run; with a token also what `doctor` says of the default policy."""
     tenancy: Tenancy = request.scope["tenancy"]
-    found = tenancy.findings
-    ready, peers = tenancy.ready, request.scope["peers"]
-    if not request.scope["known"]:
-        return answer({"ready": ready}, 200 if ready else 503)
-    rows = [] if found is None else [(row.name, row.active, row.detail) for row in found.session]
-    problem = found.problem if found is not None else "not examined yet"
-    status = {
-        "ready": ready,
-        "policy": found.policy.name if found is not None else "",
-        "problem": "the server stops" if tenancy.stopping else problem,
-        "protection": [{"name": name, "active": active, "detail": detail} for name, active, detail in rows],
-    }
-    if peers is not None:
-        status["replicas"] = {peers.name: ready} | {name: told.ready for name, told in peers.others.items()}
+    found, ready, peers = tenancy.findings, tenancy.ready, request.scope["peers"]
+    status: dict[str, Any] = {"ready": ready}
+    if request.scope["known"]:
+        problem = found.problem if found is not None else "not examined yet"
+        status["policy"] = found.policy.name if found is not None else ""
+        status["problem"] = "the server stops" if tenancy.stopping else problem
+        rows = [] if found is None else found.session
+        status["protection"] = [{"name": row.name, "active": row.active, "detail": row.detail} for row in rows]
+        if peers is not None:
+            status["replicas"] = {peers.name: ready} | {name: told.ready for name, told in peers.others.items()}
     return answer(status, 200 if ready else 503)
 
 
+@_routes("GET", "/metrics")
 async def _metrics(request: Request) -> Response:
     """Return the counters for Prometheus."""
     tenancy: Tenancy = request.scope["tenancy"]
@@ -223,6 +202,7 @@ async def _metrics(request: Request) -> Response:
     return Response(text, media_type="text/plain; version=0.0.4")
 
 
-async def _openapi(request: Request) -> Response:
+@_routes("GET", "/openapi.json")
+async def _openapi(request: Request) -> dict[str, Any]:
     """Answer with the OpenAPI document of this server."""
-    return answer(openapi.document(request.scope["app"].routes, OPEN))
+    return openapi.document(request.scope["app"].routes, OPEN)

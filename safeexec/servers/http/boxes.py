@@ -1,6 +1,6 @@
 """The sandboxes of E2B's clients, and their lives: created, forked, paused, resumed, ended.
 
-Each is a session, and one more for each further context.
+Each is a session of its tenant, and one more for each further context.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -22,14 +22,12 @@ from safeexec.servers.http.grants import Tokens
 from safeexec.servers.http.requests import RETRY_SECONDS, RefusedRequest, full
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.methods import Name
-from safeexec.servers.service import closed
 
 ENVD_VERSION = "0.5.8"
 """The version of E2B's own daemon that this one answers as: it says what its SDKs may ask for."""
 MAX_SECONDS = 24 * 3600
 MAX_KEPT = 1000
 """Sandboxes of one tenant, paused ones included."""
-SWEEP_SECONDS = 1.0
 OWN_TOKENS = ("/execute", "/contexts", "/files", "/health", "/process.Process", "/filesystem.Filesystem")
 """Where the secrets of one sandbox count, and the tenant's token does not."""
 
@@ -68,15 +66,16 @@ class NewSandbox(Struct):
 class Context:
     """One session of a sandbox. Its cells queue."""
 
-    def __init__(self, session: AsyncSession, place: ExitStack) -> None:
-        self.session = session
-        self.place = place
+    def __init__(self, tenant: Tenant, session: AsyncSession, place: ExitStack) -> None:
+        """Keep the session, with its place, among those of the tenant."""
+        self.tenant, self.session = tenant, session
+        self._identity = tenant.hold(session, place, kept=True)
         self.turn = asyncio.Lock()
         self.count = 0
         self.environment: dict[str, str] = {}
         """The environment variables that clients have set, as they are now."""
 
-    async def set_environment(self, tenant: Tenant, wanted: Mapping[str, str]) -> None:
+    async def set_environment(self, wanted: Mapping[str, str]) -> None:
         """Make the variables of clients be these, in a step of its own. Raises `RefusedRequest`."""
         if wanted == self.environment:
             return
@@ -90,7 +89,7 @@ class Context:
             f"_e2b_os.environ.update({dict(wanted)!r})",
             "del _e2b_os",
         ]
-        result = tenant.counted(await self.session.run("\n".join(lines)))
+        result = self.tenant.counted(await self.session.run("\n".join(lines)))
         if result.error is not None:
             raise RefusedRequest(
                 400, f"environment variables are not offered here: {result.error.message}", "NotOffered"
@@ -98,8 +97,7 @@ class Context:
         self.environment = dict(wanted)
 
     async def close(self) -> None:
-        with self.place:
-            await self.session.close()
+        await self.tenant.end(self._identity)
 
 
 class Box:
@@ -134,6 +132,17 @@ class Box:
             raise RefusedRequest(404, f"there is no context {(name or '')[:100]!r}", "NotFound")
         return found
 
+    # Its life
+
+    @classmethod
+    async def create(cls, tenant: Tenant, options: NewSandbox) -> Box:
+        """Make a new sandbox. Raises `RefusedRequest`."""
+        _check_room(tenant)
+        box = cls(tenant, options, options.timeout)
+        box.contexts["default"] = await box._new_context()
+        tenant.boxes[box.id] = box
+        return box
+
     @asynccontextmanager
     async def at_rest(self) -> AsyncIterator[None]:
         """Have nobody else change its state. Raises `RefusedRequest` where a cell runs, or it is paused."""
@@ -145,6 +154,113 @@ class Box:
             for context in self.contexts.values():
                 await turns.enter_async_context(context.turn)
             yield
+
+    async def fork(self, count: int, seconds: int) -> list[Box | RefusedRequest]:
+        """Make copies of it as it is now; a refusal for each that there is no room for."""
+        async with self.at_rest():
+            return [await self._forked(seconds) for _ in range(count)]
+
+    async def _forked(self, seconds: int) -> Box | RefusedRequest:
+        forked = Box(self.tenant, self.options, seconds)
+        async with AsyncExitStack() as undo:
+            undo.push_async_callback(forked.kill)
+            try:
+                _check_room(self.tenant)
+                for name, context in [*self.contexts.items()]:
+                    with self.tenant.place(context.session.policy) as place:
+                        (session,) = await context.session.branch(1)
+                        forked.contexts[name] = Context(self.tenant, session, place)
+                    forked.contexts[name].count = context.count
+                    forked.contexts[name].environment = context.environment
+            except RefusedRequest as refusal:
+                return refusal
+            except SandboxError as error:
+                return RefusedRequest(429, str(error), type(error).__name__)
+            undo.pop_all()
+        self.tenant.boxes[forked.id] = forked
+        return forked
+
+    async def pause(self) -> None:
+        """Have its time stand still. Raises `RefusedRequest` where a cell runs."""
+        async with self.at_rest():
+            self.paused = True
+
+    async def sweep(self) -> None:
+        """End it, or pause it, if it has lived long enough."""
+        if self.ends >= time.monotonic() or self.paused:
+            return
+        if not self.options.autoPause:
+            await self.kill()
+        else:
+            with suppress(RefusedRequest):  # a cell still runs: the next round
+                await self.pause()
+
+    async def kill(self) -> None:
+        """End it at once, whatever it does."""
+        self.tenant.boxes.pop(self.id, None)
+        for context in [*self.contexts.values()]:
+            await context.close()
+        self.contexts.clear()
+
+    async def _check_alive(self) -> None:
+        """Raises `RefusedRequest` if it was killed meanwhile; nothing of it stays."""
+        if self.id not in self.tenant.boxes:
+            await self.kill()
+            raise RefusedRequest(404, "the sandbox was killed meanwhile", "NotFound")
+
+    # Its contexts
+
+    async def _new_context(self) -> Context:
+        sandbox = await self.tenant.sandbox()
+        with self.tenant.place(sandbox.policy) as place:
+            context = Context(self.tenant, await sandbox.session(), place)
+        async with AsyncExitStack() as undo:
+            undo.push_async_callback(context.close)
+            await context.set_environment(self.options.envVars)
+            undo.pop_all()
+        return context
+
+    async def add_context(self) -> str:
+        """Open a further session with copies of the sandbox's files. Raises `RefusedRequest`."""
+        async with self.at_rest():
+            context = await self._new_context()
+            async with AsyncExitStack() as undo:
+                undo.push_async_callback(context.close)
+                if context.session.workspace is not None:
+                    source = self.context(None).session
+                    for name in await source.list_files():
+                        await context.session.write_file(name, await source.read_file(name))
+                undo.pop_all()
+            self.contexts[identity := secrets.token_hex(12)] = context
+            await self._check_alive()
+            return identity
+
+    async def restart(self, name: str) -> None:
+        """Open a new session in the place of a context's. What it was running is stopped. Raises `RefusedRequest`:
+        where no CPU time is left, nothing has changed; where no new session opens, the context is removed, and with the
+        default one the whole sandbox.
+        """
+        async with self.changing:
+            context = self.context(name)
+            self.tenant.check_cpu()
+            await context.close()
+            try:
+                self.contexts[name] = await self._new_context()
+            except BaseException:
+                self.contexts.pop(name, None)
+                if name == "default":
+                    await self.kill()
+                raise
+            await self._check_alive()
+
+    async def remove(self, name: str) -> None:
+        """End a context. What it was running is stopped."""
+        async with self.changing:
+            context = self.context(name)
+            del self.contexts[name]
+            await context.close()
+
+    # As its clients are told of it
 
     def _named(self) -> dict[str, Any]:
         return {
@@ -174,185 +290,36 @@ class Box:
         }
 
 
-class Boxes:
-    """All sandboxes of a server in this shape."""
-
-    def __init__(self) -> None:
-        self._boxes: dict[str, Box] = {}
-        self._sweeping: asyncio.Task[None] | None = None
-
-    async def open(self) -> None:
-        self._sweeping = asyncio.create_task(self._sweep())
-
-    async def close(self) -> None:
-        """End all sandboxes with their sessions."""
-        if self._sweeping is not None:
-            self._sweeping.cancel()
-        await closed(context.session for box in self._boxes.values() for context in box.contexts.values())
-
-    def let_in(self, scope: Any, headers: Headers) -> Tenant | None:
-        """Return whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
-        elsewhere. Raises `RefusedRequest`.
-        """
-        if not has_own_tokens(scope["path"]):
-            return None
-        wanted = headers.get("e2b-sandbox-id", "")
-        given = [headers[name].encode() for name in ("x-access-token", "e2b-traffic-access-token") if name in headers]
-        box = self._boxes.get(wanted)
-        if box is None and wanted:
-            raise RefusedRequest(502, f"The sandbox {wanted[:100]} was not found", "NotFound")
-        candidates = [box] if box is not None else [*self._boxes.values()]
-        found = next((one for one in candidates for token in given if one.tokens.owner(token)), None)
-        if found is None:
-            raise RefusedRequest(401, "one of the sandbox's tokens is needed: X-Access-Token: TOKEN", "Unauthorized")
-        if found.paused:
-            raise RefusedRequest(
-                502, f"The sandbox {found.id} is paused: a running one of that name was not found", "Paused"
-            )
-        scope["box"] = found
-        return found.tenant
-
-    def find(self, request: Request) -> Box:
-        """Return the sandbox of a path. Raises `RefusedRequest` for one of another tenant, as for one that is not
-        there.
-        """
-        box = self._boxes.get(request.path_params["id"])
-        if box is None or box.tenant is not request.scope["tenant"]:
-            raise RefusedRequest(404, "there is no such sandbox", "NotFound")
-        return box
-
-    def of(self, tenant: Tenant) -> list[Box]:
-        return [box for box in self._boxes.values() if box.tenant is tenant]
-
-    # Lives
-
-    async def create(self, tenant: Tenant, options: NewSandbox) -> Box:
-        """Make a new sandbox. Raises `RefusedRequest`."""
-        self._check_room(tenant)
-        box = Box(tenant, options, options.timeout)
-        box.contexts["default"] = await self._context(box)
-        self._boxes[box.id] = box
-        return box
-
-    async def fork(self, box: Box, count: int, seconds: int) -> list[Box | RefusedRequest]:
-        """Make copies of a sandbox as it is now; a refusal for each that there is no room for."""
-        async with box.at_rest():
-            return [await self._forked(box, seconds) for _ in range(count)]
-
-    async def _forked(self, box: Box, seconds: int) -> Box | RefusedRequest:
-        forked = Box(box.tenant, box.options, seconds)
-        async with AsyncExitStack() as undo:
-            undo.push_async_callback(self._end, forked)
-            try:
-                self._check_room(box.tenant)
-                for name, context in [*box.contexts.items()]:
-                    with box.tenant.place(context.session.policy) as place:
-                        (session,) = await context.session.branch(1)
-                        forked.contexts[name] = Context(session, place.pop_all())
-                    forked.contexts[name].count = context.count
-                    forked.contexts[name].environment = context.environment
-            except RefusedRequest as refusal:
-                return refusal
-            except SandboxError as error:
-                return RefusedRequest(429, str(error), type(error).__name__)
-            undo.pop_all()
-        self._boxes[forked.id] = forked
-        return forked
-
-    async def pause(self, box: Box) -> None:
-        """Have its time stand still. Raises `RefusedRequest` where a cell runs."""
-        async with box.at_rest():
-            box.paused = True
-
-    async def add_context(self, box: Box) -> str:
-        """Open a further session with copies of the sandbox's files. Raises `RefusedRequest`."""
-        async with box.at_rest():
-            context = await self._context(box)
-            async with AsyncExitStack() as undo:
-                undo.push_async_callback(context.close)
-                if context.session.workspace is not None:
-                    await _copy_files(box.context(None).session, context.session)
-                undo.pop_all()
-            box.contexts[identity := secrets.token_hex(12)] = context
-            await self._check_alive(box)
-            return identity
-
-    async def restart(self, box: Box, name: str) -> None:
-        """Open a new session in the place of a context's. What it was running is stopped. Raises `RefusedRequest`:
-        where no CPU time is left, nothing has changed; where no new session opens, the context is removed, and with the
-        default one the whole sandbox.
-        """
-        async with box.changing:
-            context = box.context(name)
-            box.tenant.check_cpu()
-            await context.close()
-            try:
-                box.contexts[name] = await self._context(box)
-            except BaseException:
-                box.contexts.pop(name, None)
-                if name == "default":
-                    await self.kill(box)
-                raise
-            await self._check_alive(box)
-
-    async def remove(self, box: Box, name: str) -> None:
-        """End a context. What it was running is stopped."""
-        async with box.changing:
-            context = box.context(name)
-            del box.contexts[name]
-            await context.close()
-
-    async def kill(self, box: Box) -> None:
-        """End it at once, whatever it does."""
-        self._boxes.pop(box.id, None)
-        await self._end(box)
-
-    async def _check_alive(self, box: Box) -> None:
-        """Raises `RefusedRequest` for one that was killed meanwhile; nothing of it stays."""
-        if box.id not in self._boxes:
-            await self._end(box)
-            raise RefusedRequest(404, "the sandbox was killed meanwhile", "NotFound")
-
-    async def _end(self, box: Box) -> None:
-        for context in [*box.contexts.values()]:
-            await context.close()
-        box.contexts.clear()
-
-    async def _sweep(self) -> None:
-        """End, or pause, what has lived long enough."""
-        while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            now = time.monotonic()
-            for box in self._boxes.values():
-                for context in box.contexts.values():
-                    box.tenant.use_untold_cpu(context.session)
-            late = [box for box in self._boxes.values() if box.ends < now and not box.paused]
-            await asyncio.gather(*map(self._end_of_time, late), return_exceptions=True)
-
-    async def _end_of_time(self, box: Box) -> None:
-        if not box.options.autoPause:
-            await self.kill(box)
-        else:
-            with suppress(RefusedRequest):  # a cell still runs: the next round
-                await self.pause(box)
-
-    # Sessions
-
-    async def _context(self, box: Box) -> Context:
-        sandbox = await box.tenant.sandbox()
-        async with AsyncExitStack() as undo:
-            place = undo.enter_context(box.tenant.place(sandbox.policy))
-            context = Context(await sandbox.session(), place)
-            undo.push_async_callback(context.session.close)
-            await context.set_environment(box.tenant, box.options.envVars)
-            undo.pop_all()
-            return context
-
-    def _check_room(self, tenant: Tenant) -> None:
-        if len(self.of(tenant)) >= MAX_KEPT:
-            raise full(f"{MAX_KEPT} sandboxes are kept")
+def let_in(tenants: Iterable[Tenant], scope: Any, headers: Headers) -> Tenant | None:
+    """Return whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
+    elsewhere. Raises `RefusedRequest`.
+    """
+    if not has_own_tokens(scope["path"]):
+        return None
+    wanted = headers.get("e2b-sandbox-id", "")
+    given = [headers[name].encode() for name in ("x-access-token", "e2b-traffic-access-token") if name in headers]
+    boxes: list[Box] = [box for tenant in tenants for box in tenant.boxes.values() if wanted in ("", box.id)]
+    if wanted and not boxes:
+        raise RefusedRequest(502, f"The sandbox {wanted[:100]} was not found", "NotFound")
+    found = next((box for box in boxes for token in given if box.tokens.owner(token)), None)
+    if found is None:
+        raise RefusedRequest(401, "one of the sandbox's tokens is needed: X-Access-Token: TOKEN", "Unauthorized")
+    if found.paused:
+        raise RefusedRequest(
+            502, f"The sandbox {found.id} is paused: a running one of that name was not found", "Paused"
+        )
+    scope["box"] = found
+    return found.tenant
 
 
-async def _copy_files(source: AsyncSession, target: AsyncSession) -> None:
-    for name in await source.list_files():
-        await target.write_file(name, await source.read_file(name))
+def find(request: Request) -> Box:
+    """Return the sandbox of a path. Raises `RefusedRequest` for one of another tenant, as for one that is not there."""
+    box: Box | None = request.scope["tenant"].boxes.get(request.path_params["id"])
+    if box is None:
+        raise RefusedRequest(404, "there is no such sandbox", "NotFound")
+    return box
+
+
+def _check_room(tenant: Tenant) -> None:
+    if len(tenant.boxes) >= MAX_KEPT:
+        raise full(f"{MAX_KEPT} sandboxes are kept")

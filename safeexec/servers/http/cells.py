@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from safeexec import Result
@@ -53,22 +54,10 @@ def as_result(part: ShownPart) -> dict[str, Any]:
         item = shown if isinstance(shown, str) else to_base64(shown)
         if mime in E2B_NAMES:
             row[E2B_NAMES[mime]] = item
-        elif mime == "application/json" and (read := _read_json(item)) is not None:
-            row["json"] = jsonable(read)
         else:
             extra[mime] = item
+    with suppress(ValueError):  # what cannot be read stays a text
+        if (read := loads(extra.get("application/json", "null"))) is not None:
+            row["json"] = jsonable(read)
+            del extra["application/json"]
     return row | ({"extra": extra} if extra else {})
-
-
-def as_error(result: Result) -> dict[str, str] | None:
-    """Return the error of a step, in E2B's words."""
-    error = result.error
-    return None if error is None else {"name": error.type, "value": error.message, "traceback": traceback_of(result)}
-
-
-def _read_json(text: str) -> Any:
-    """Return the value of a JSON text. None for one that cannot be read."""
-    try:
-        return loads(text)
-    except ValueError:
-        return None

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import parse_qs, unquote
 
@@ -17,13 +17,12 @@ from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.json import encode
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from safeexec import AsyncSession, WorkspaceError
-from safeexec.servers.http.boxes import MAX_KEPT, Box, Boxes, NewSandbox, Seconds
-from safeexec.servers.http.cells import as_error, as_result, shown
+from safeexec.servers.http.boxes import MAX_KEPT, Box, NewSandbox, Seconds, find
+from safeexec.servers.http.cells import as_result, shown, traceback_of
 from safeexec.servers.http.once import digest_of
-from safeexec.servers.http.requests import Large, RefusedRequest, answer, body_of, describes, takes
+from safeexec.servers.http.requests import Large, RefusedRequest, Routes, answer, body_of
 from safeexec.servers.http.streaming import Piece, Put, Streamed, later, line
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.service import apart
@@ -52,7 +51,7 @@ class NewContext(Struct):
 
 
 class PathRequest(Struct):
-    path: str = ""
+    path: Annotated[str, Meta(max_length=4096)] = ""
     depth: int = 1
 
 
@@ -63,71 +62,31 @@ class Cell(Struct):
     env_vars: dict[str, str] | None = None
 
 
-def routes() -> list[BaseRoute]:
-    return [*_of_tenants(), *_of_sandboxes()]
+routes = Routes()
 
 
-def _of_tenants() -> Iterator[BaseRoute]:
-    """Yield the routes of tenants. The SDKs call some below ``/v2``; all are at both places."""
-    for version in ("", "/v2"):
-        one = f"{version}/sandboxes/{{id}}"
-        yield Route(f"{version}/sandboxes", create, methods=["POST"])
-        yield Route(f"{version}/sandboxes", list_sandboxes, methods=["GET"])
-        yield Route(one, detail, methods=["GET"])
-        yield Route(one, kill, methods=["DELETE"])
-        yield Route(f"{one}/timeout", set_timeout, methods=["POST"])
-        yield Route(f"{one}/connect", connect, methods=["POST"])
-        yield Route(f"{one}/resume", resume, methods=["POST"])
-        yield Route(f"{one}/pause", pause, methods=["POST"])
-        yield Route(f"{one}/fork", fork, methods=["POST"])
-        yield Route(f"{one}/metrics", no_metrics, methods=["GET"])
+def _both(path: str) -> tuple[str, str]:
+    """Return where a tenant's call is: the SDKs call some below ``/v2``; all are at both places."""
+    return f"/sandboxes{path}", f"/v2/sandboxes{path}"
 
 
-def _of_sandboxes() -> Iterator[BaseRoute]:
-    yield Route("/health", health, methods=["GET"])
-    yield Route("/execute", execute, methods=["POST"])
-    yield Route("/contexts", list_contexts, methods=["GET"])
-    yield Route("/contexts", create_context, methods=["POST"])
-    yield Route("/contexts/{name}", remove_context, methods=["DELETE"])
-    yield Route("/contexts/{name}/restart", restart_context, methods=["POST"])
-    yield Route("/files", read_file, methods=["GET"])
-    yield Route("/files", write_files, methods=["POST"])
-    yield Route("/process.Process/{method}", not_offered, methods=["POST", "GET"])
-    yield Route("/filesystem.Filesystem/Stat", stat, methods=["POST"])
-    yield Route("/filesystem.Filesystem/ListDir", list_directory, methods=["POST"])
-    yield Route("/filesystem.Filesystem/{method}", not_offered, methods=["POST", "GET"])
-
-
-def _boxes(request: Request) -> Boxes:
-    boxes: Boxes = request.scope["boxes"]
-    return boxes
-
-
-def _found(request: Request) -> Box:
-    """Return the sandbox of the path. Raises `RefusedRequest`."""
-    return _boxes(request).find(request)
-
-
-@takes(NewSandbox)
+@routes("POST", *_both(""), takes=NewSandbox)
 async def create(request: Request, body: NewSandbox) -> Response:
     """Create a sandbox."""
     body.refuse_the_rest()
     tenant: Tenant = request.scope["tenant"]
 
     async def made() -> Response:
-        return answer((await _boxes(request).create(tenant, body)).as_json(), 201)
+        return answer((await Box.create(tenant, body)).as_json(), 201)
 
-    identity = request.headers.get("idempotency-key")
-    work = (
-        made()
-        if identity is None
-        else tenant.answers.once(f"sandbox {identity[:255]}", digest_of((encode(body),)), made())
-    )
-    created: Response = await request.scope["tenancy"].while_there(request, work)
+    work = made
+    if (identity := request.headers.get("idempotency-key")) is not None:
+        work = partial(tenant.answers.once, f"sandbox {identity[:255]}", digest_of((encode(body),)), made)
+    created: Response = await request.scope["tenancy"].while_there(request, work())
     return created
 
 
-@describes(queries="metadata state limit nextToken")
+@routes("GET", *_both(""), queries="metadata state limit nextToken")
 async def list_sandboxes(request: Request) -> Response:
     """List the tenant's sandboxes, the youngest first; the query may choose some. With a `limit` they come in pages:
     the header X-Next-Token is the `nextToken` of the next one.
@@ -142,7 +101,7 @@ async def list_sandboxes(request: Request) -> Response:
         raise RefusedRequest(400, f"the query: {error}", "InvalidArguments") from None
     found = [
         box
-        for box in reversed(_boxes(request).of(request.scope["tenant"]))
+        for box in reversed(request.scope["tenant"].boxes.values())
         if wanted.items() <= box.options.metadata.items()
         and box.state in states
         and (last is None or box.started < last)
@@ -152,30 +111,29 @@ async def list_sandboxes(request: Request) -> Response:
     return answer([box.row() for box in page], headers=headers)
 
 
-async def detail(request: Request) -> Response:
+@routes("GET", *_both("/{id}"))
+async def detail(request: Request) -> dict[str, Any]:
     """Describe one sandbox."""
-    box = _found(request)
-    return answer(box.row() | {"domain": None, "allowInternetAccess": False, "envdAccessToken": box.access_token})
+    box = find(request)
+    return box.row() | {"domain": None, "allowInternetAccess": False, "envdAccessToken": box.access_token}
 
 
-async def kill(request: Request) -> Response:
+@routes("DELETE", *_both("/{id}"))
+async def kill(request: Request) -> None:
     """End a sandbox."""
-    await _boxes(request).kill(_found(request))
-    return Response(status_code=204)
+    await find(request).kill()
 
 
-@takes(Timeout)
-async def set_timeout(request: Request, body: Timeout) -> Response:
+@routes("POST", *_both("/{id}/timeout"), takes=Timeout)
+async def set_timeout(request: Request, body: Timeout) -> None:
     """Set how many seconds a sandbox lives from now on."""
-    box = _found(request)
-    box.live_for(body.timeout)
-    return Response(status_code=204)
+    find(request).live_for(body.timeout)
 
 
-@takes(Timeout)
+@routes("POST", *_both("/{id}/connect"), takes=Timeout)
 async def connect(request: Request, body: Timeout) -> Response:
     """Return the secrets of a sandbox; a paused one is resumed. Its life is only made longer."""
-    box = _found(request)
+    box = find(request)
     status = 201 if box.paused else 200
     box.paused = False
     if box.ends < time.monotonic() + body.timeout:
@@ -183,10 +141,10 @@ async def connect(request: Request, body: Timeout) -> Response:
     return answer(box.as_json(), status)
 
 
-@takes(Timeout)
+@routes("POST", *_both("/{id}/resume"), takes=Timeout)
 async def resume(request: Request, body: Timeout) -> Response:
     """Go on with a paused sandbox."""
-    box = _found(request)
+    box = find(request)
     if not box.paused:
         raise RefusedRequest(409, "the sandbox is running", "NotPaused")
     box.paused = False
@@ -194,40 +152,41 @@ async def resume(request: Request, body: Timeout) -> Response:
     return answer(box.as_json(), 201)
 
 
-async def pause(request: Request) -> Response:
+@routes("POST", *_both("/{id}/pause"))
+async def pause(request: Request) -> None:
     """Have a sandbox rest, its time stand still."""
-    await _boxes(request).pause(_found(request))
-    return Response(status_code=204)
+    await find(request).pause()
 
 
-@takes(ForkRequest)
+@routes("POST", *_both("/{id}/fork"), takes=ForkRequest)
 async def fork(request: Request, body: ForkRequest) -> Response:
     """Make copies of a sandbox as it is now."""
-    made = await _boxes(request).fork(_found(request), body.count, body.timeout)
-    return answer([_forked(one) for one in made], 201)
+    made = await find(request).fork(body.count, body.timeout)
+    rows = [
+        {"error": {"code": one.status, "message": str(one)}}
+        if isinstance(one, RefusedRequest)
+        else {"sandbox": one.as_json()}
+        for one in made
+    ]
+    return answer(rows, 201)
 
 
-def _forked(made: Box | RefusedRequest) -> dict[str, Any]:
-    if isinstance(made, RefusedRequest):
-        return {"error": {"code": made.status, "message": str(made)}}
-    return {"sandbox": made.as_json()}
-
-
-async def no_metrics(request: Request) -> Response:
+@routes("GET", *_both("/{id}/metrics"))
+async def no_metrics(request: Request) -> list[Any]:
     """Return none: nothing is measured of one sandbox."""
-    _found(request)
-    return answer([])
+    find(request)
+    return []
 
 
 # Methods of one sandbox
 
 
-async def health(_: Request) -> Response:
+@routes("GET", "/health")
+async def health(_: Request) -> None:
     """Say that the sandbox is there: whoever gets here has been let in."""
-    return Response(status_code=204)
 
 
-@takes(Cell)
+@routes("POST", "/execute", takes=Cell)
 async def execute(request: Request, body: Cell) -> Response:
     """Run a cell; its output is sent line by line."""
     box: Box = request.scope["box"]
@@ -237,7 +196,7 @@ async def execute(request: Request, body: Cell) -> Response:
     async def work(put: Put) -> None:
         async with context.turn:
             box.tenant.check_cpu()
-            await context.set_environment(box.tenant, box.options.envVars | (body.env_vars or {}))
+            await context.set_environment(box.options.envVars | (body.env_vars or {}))
             box.tenant.check_cpu()
             context.count += 1
             put(line({"type": "number_of_executions", "execution_count": context.count}))
@@ -252,7 +211,8 @@ async def execute(request: Request, body: Cell) -> Response:
             size = sum(len(data) for part in parts for data in part.data.values())
             for row in await apart(size, lambda: [line({"type": "result", **as_result(part)}) for part in parts]):
                 put(row)
-            if (failed := as_error(result)) is not None:
+            if (error := result.error) is not None:
+                failed = {"name": error.type, "value": error.message, "traceback": traceback_of(result)}
                 put(line({"type": "error", **failed}))
 
     return Streamed(request, work, "application/x-ndjson", _failed)
@@ -271,41 +231,43 @@ def _check_language(language: str | None) -> None:
         raise RefusedRequest(400, f"the language {language[:100]!r} is not offered; python is", "NotOffered")
 
 
-async def list_contexts(request: Request) -> Response:
+@routes("GET", "/contexts")
+async def list_contexts(request: Request) -> list[Any]:
     """List the contexts of a sandbox."""
-    return answer([_context_row(name) for name in request.scope["box"].contexts])
+    return [_context_row(name) for name in request.scope["box"].contexts]
 
 
-@takes(NewContext)
-async def create_context(request: Request, body: NewContext) -> Response:
+@routes("POST", "/contexts", takes=NewContext)
+async def create_context(request: Request, body: NewContext) -> dict[str, Any]:
     """Open a further context, with copies of the sandbox's files."""
     _check_language(body.language)
     if body.cwd is not None and body.cwd.rstrip("/") != HOME:
         raise RefusedRequest(400, f"another directory than {HOME} is not offered", "NotOffered")
-    return answer(_context_row(await _boxes(request).add_context(request.scope["box"])))
+    return _context_row(await request.scope["box"].add_context())
 
 
-async def remove_context(request: Request) -> Response:
+@routes("DELETE", "/contexts/{name}")
+async def remove_context(request: Request) -> None:
     """End a context. The default one ends with its sandbox."""
     box: Box = request.scope["box"]
     name = request.path_params["name"]
     if name == "default":
         raise RefusedRequest(400, "the default context ends with its sandbox", "NotOffered")
-    await _boxes(request).remove(box, name)
-    return Response(status_code=204)
+    await box.remove(name)
 
 
-async def restart_context(request: Request) -> Response:
+@routes("POST", "/contexts/{name}/restart")
+async def restart_context(request: Request) -> dict[str, Any]:
     """Begin a context anew."""
-    await _boxes(request).restart(request.scope["box"], request.path_params["name"])
-    return answer({})
+    await request.scope["box"].restart(request.path_params["name"])
+    return {}
 
 
-def _context_row(name: str) -> dict[str, str]:
+def _context_row(name: str) -> dict[str, Any]:
     return {"id": name, "language": "python", "cwd": HOME}
 
 
-@describes(queries="path")
+@routes("GET", "/files", queries="path")
 async def read_file(request: Request) -> Response:
     """Return the bytes of a file, from the first context that has it."""
     box: Box = request.scope["box"]
@@ -317,8 +279,8 @@ async def read_file(request: Request) -> Response:
     raise RefusedRequest(404, f"there is no file {name[:200]!r}", "NotFound")
 
 
-@describes(queries="path")
-async def write_files(request: Request) -> Response:
+@routes("POST", "/files", queries="path")
+async def write_files(request: Request) -> list[Any]:
     """Put files into every context: the body, or the files of a form."""
     box: Box = request.scope["box"]
     if request.headers.get("content-encoding", "identity") != "identity":
@@ -336,7 +298,7 @@ async def write_files(request: Request) -> Response:
         async with context.turn:
             for name, data in named:
                 await context.session.write_file(name, data)
-    return answer([{"name": os.path.basename(name), "type": "file", "path": f"{HOME}/{name}"} for name, _ in named])
+    return [{"name": os.path.basename(name), "type": "file", "path": f"{HOME}/{name}"} for name, _ in named]
 
 
 def _inside(path: str, sessions: list[AsyncSession]) -> str:
@@ -356,7 +318,7 @@ def _placed(path: str) -> str:
     return os.path.normpath(os.path.join(HOME, rest if first == "~" else path))
 
 
-@takes(PathRequest)
+@routes("POST", "/filesystem.Filesystem/Stat", takes=PathRequest)
 async def stat(request: Request, body: PathRequest) -> Response:
     """Return what is at a path of the workspace, in Connect's words: a file or a directory, or not_found."""
     path = _placed(body.path)
@@ -364,7 +326,7 @@ async def stat(request: Request, body: PathRequest) -> Response:
     return _not_found("file or directory", path) if found is None else answer({"entry": found})
 
 
-@takes(PathRequest)
+@routes("POST", "/filesystem.Filesystem/ListDir", takes=PathRequest)
 async def list_directory(request: Request, body: PathRequest) -> Response:
     """Return what is in a directory of the workspace, as many levels down as the client asks for."""
     path = _placed(body.path)
@@ -404,6 +366,7 @@ def _entry(path: str, kind: str, size: int = 0, modified: float = 0) -> dict[str
     return about | {"mode": 0o644, "permissions": "", "owner": "user", "group": "user"}
 
 
+@routes("POST GET", "/process.Process/{method}", "/filesystem.Filesystem/{method}")
 async def not_offered(request: Request) -> Response:
     """Refuse processes and watches, in the words of Connect, the protocol of those calls."""
     service = "shell processes are" if "process" in request.url.path else "this call for files is"

@@ -16,11 +16,12 @@ from starlette.responses import Response
 from safeexec import AsyncSandbox, AsyncSession, Result, SandboxError, WorkspaceError
 from safeexec.results.jsonable import to_base64
 from safeexec.servers.http.cells import traceback_of
-from safeexec.servers.http.requests import RefusedRequest, answer, answer_apart, takes
+from safeexec.servers.http.requests import RefusedRequest, Routes, answer_apart
 from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.methods import MAX_MESSAGE, Arguments, Name
 from safeexec.servers.service import apart
 
+routes = Routes()
 Files = Annotated[dict[Name, bytes | None], Meta(max_length=10_000)]
 """Names in the workspace → contents in base64."""
 MAX_FETCHED = MAX_MESSAGE // 2
@@ -42,19 +43,19 @@ class RunCode(Struct):
     args: Arguments = []
 
 
-@takes(RunCode)
-async def run_code(request: Request, body: RunCode) -> Response:
+@routes("POST", "/run_code", takes=RunCode)
+async def run_code(request: Request, body: RunCode) -> Response | dict[str, Any]:
     """Run one program."""
     tenancy: Tenancy = request.scope["tenancy"]
     tenant: Tenant = request.scope["tenant"]
     reply: dict[str, Any] = {"status": "SandboxError", "message": "", "compile_result": None, "run_result": None}
     reply |= {"executor_pod_name": os.environ.get("HOSTNAME"), "files": {}}
     if body.language.lower() not in ("python", "python3", "py"):
-        return answer(reply | {"message": f"the language {body.language[:100]!r} is not offered; python is"})
+        return reply | {"message": f"the language {body.language[:100]!r} is not offered; python is"}
     try:
         result, files = await tenancy.while_there(request, _program(tenant, body))
     except SandboxError as error:
-        return answer(reply | {"message": f"{type(error).__name__}: {error}"})
+        return reply | {"message": f"{type(error).__name__}: {error}"}
     ran = _ran(result)
     succeeded = ran["status"] == "Finished" and ran["return_code"] == 0
     reply |= {"status": "Success" if succeeded else "Failed", "run_result": ran, "files": files}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -25,7 +26,7 @@ class Metrics:
         self._wall = Histogram("safeexec_step_seconds", "Duration of steps", buckets=SECONDS, registry=self._registry)
         open_now = Gauge("safeexec_sessions", "Sessions that are open, paused ones included", registry=self._registry)
         open_now.set_function(sessions)
-        self._registry.register(_Counted(stats))
+        self._registry.register(_Collector(partial(_counted, stats)))
 
     def request(self, method: str, status: int) -> None:
         self._requests.labels(method, str(status)).inc()
@@ -48,30 +49,24 @@ def together(texts: Mapping[str, bytes]) -> bytes:
             for sample in family.samples:
                 whole.add_sample(sample.name, {**sample.labels, "replica": replica}, sample.value)
     registry = CollectorRegistry()
-    registry.register(_Families(families.values()))
+    registry.register(_Collector(families.values))
     return bytes(generate_latest(registry))
 
 
-class _Families(NamedTuple):
-    families: Iterable[Metric]
+class _Collector(NamedTuple):
+    """A function that is asked when somebody reads the counters."""
 
-    def collect(self) -> Iterable[Metric]:
-        return self.families
+    collect: Callable[[], Iterable[Metric]]
 
 
-class _Counted:
-    """The counters of the sandboxes themselves, asked when somebody reads."""
-
-    def __init__(self, stats: Callable[[], Iterable[SandboxStats]]) -> None:
-        self._stats = stats
-
-    def collect(self) -> Iterator[Metric]:
-        told = list(self._stats())
-        steps = CounterMetricFamily("safeexec_undo_steps", "Steps, by how they are undone", labels=["how"])
-        for how in ("journalled", "copied", "lost"):
-            steps.add_metric([how], sum(getattr(one, f"steps_{how}") for one in told))
-        yield steps
-        resting = sum(one.resting for one in told)
-        yield GaugeMetricFamily("safeexec_sessions_resting", "Sessions without a process until used", resting)
-        waiting = sum(one.waiting for one in told)
-        yield GaugeMetricFamily("safeexec_sessions_waiting", "Sessions whose step waits for an answer", waiting)
+def _counted(stats: Callable[[], Iterable[SandboxStats]]) -> Iterator[Metric]:
+    """Yield the counters of the sandboxes themselves."""
+    told = list(stats())
+    steps = CounterMetricFamily("safeexec_undo_steps", "Steps, by how they are undone", labels=["how"])
+    for how in ("journalled", "copied", "lost"):
+        steps.add_metric([how], sum(getattr(one, f"steps_{how}") for one in told))
+    yield steps
+    resting = sum(one.resting for one in told)
+    yield GaugeMetricFamily("safeexec_sessions_resting", "Sessions without a process until used", resting)
+    waiting = sum(one.waiting for one in told)
+    yield GaugeMetricFamily("safeexec_sessions_waiting", "Sessions whose step waits for an answer", waiting)

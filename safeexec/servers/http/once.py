@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from starlette.responses import Response
@@ -33,16 +33,14 @@ class Answers:
         """The answers of some of them."""
         self._bytes = 0
 
-    async def once(self, identity: str, digest: bytes, work: Coroutine[Any, Any, Response]) -> Response:
+    async def once(self, identity: str, digest: bytes, work: Callable[[], Coroutine[Any, Any, Response]]) -> Response:
         """Return the answer of `work`, or of that which the same id began before. `digest`: of what was asked. Raises
         `RefusedRequest` for an id that stood for another request, and for one that has no answer any more.
         """
         running = self._running.get(identity)
         if running is None and identity not in self._ran:
-            running = self._running[identity] = _Running(digest, work)
+            running = self._running[identity] = _Running(digest, work())
             running.task.add_done_callback(lambda _: self._ended(identity))
-        else:
-            work.close()
         if digest != (self._ran[identity] if running is None else running.digest):
             raise RefusedRequest(409, "this request_id was used for another request", "RequestIdUsed")
         if running is not None:
@@ -63,8 +61,8 @@ class Answers:
             problem = running.task.exception()
             if isinstance(problem, Exception):
                 known = refused(problem)
-                if known is not None and _has_not_begun(known):
-                    return  # the next one with this id may have better luck
+                if known is not None and (known.status == 429 or known.kind in ("SessionBusy", "StepWaiting")):
+                    return  # it has not begun: the next one with this id may have better luck
                 answer = None if known is None else known.response()
             elif problem is None:
                 answer = running.task.result()
@@ -113,10 +111,6 @@ def digest_of(asked: Iterable[bytes | bytearray]) -> bytes:
     for part in asked:
         digest.update(part)
     return digest.digest()
-
-
-def _has_not_begun(refusal: RefusedRequest) -> bool:
-    return refusal.status == 429 or refusal.kind in ("SessionBusy", "StepWaiting")
 
 
 def _unknown() -> RefusedRequest:

@@ -8,11 +8,10 @@ from collections.abc import Container
 from typing import Any, Final
 
 import msgspec
-from starlette.routing import BaseRoute, Route
 
 from safeexec import Display, __version__
 from safeexec.servers.http.boxes import has_own_tokens
-from safeexec.servers.http.requests import EndpointShapes
+from safeexec.servers.http.requests import Offered
 
 REFERENCE = "#/components/schemas/{name}"
 ERROR = {
@@ -22,16 +21,15 @@ ERROR = {
 }
 
 
-def document(routes: list[BaseRoute], tokenless: Container[str]) -> dict[str, Any]:
+def document(routes: list[Offered], tokenless: Container[str]) -> dict[str, Any]:
     """Return the document of endpoints that say themselves what they take and give; `tokenless` are the paths that
     need no token.
     """
-    endpoints = [route for route in routes if isinstance(route, Route)]
-    shapes = {shape for route in endpoints for shape in _described(route)[:2] if shape is not None}
+    shapes = {shape for route in routes for shape in (route.takes, route.gives) if shape is not None}
     ordered = sorted(shapes, key=lambda shape: str(shape.__name__))
     _, schemas = msgspec.json.schema_components(ordered, schema_hook=_other, ref_template=REFERENCE)
     paths: dict[str, Any] = {}
-    for route in endpoints:
+    for route in routes:
         for verb in sorted((route.methods or set()) - {"HEAD"}):
             described = _operation(route, verb)
             if route.path in tokenless:
@@ -65,23 +63,17 @@ _EVENT: Final = {
 }
 
 
-def _described(route: Route) -> EndpointShapes:
-    found: EndpointShapes = getattr(route.endpoint, "described", EndpointShapes())
-    return found
-
-
-def _operation(route: Route, verb: str) -> dict[str, Any]:
-    takes, gives, queries = _described(route)
+def _operation(route: Offered, verb: str) -> dict[str, Any]:
     names = re.findall(r"\{(\w+)\}", route.path)
-    given = _content(gives.__name__) if gives is not None else {}
-    if "stream" in getattr(takes, "__struct_fields__", ()):
+    given = _content(route.gives.__name__) if route.gives is not None else {}
+    if "stream" in getattr(route.takes, "__struct_fields__", ()):
         given["text/event-stream"] = {"schema": _EVENT}
     described: dict[str, Any] = {
         "summary": (inspect.getdoc(route.endpoint) or "").split("\n")[0],
         "operationId": re.sub(r"\W+", "_", f"{verb.lower()}{route.path}"),
         "parameters": [
             *({"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names),
-            *({"name": name, "in": "query", "schema": {"type": "string"}} for name in queries),
+            *({"name": name, "in": "query", "schema": {"type": "string"}} for name in route.queries),
         ],
         "responses": {
             "2XX": {"description": "done", **({"content": given} if given else {})},
@@ -89,9 +81,9 @@ def _operation(route: Route, verb: str) -> dict[str, Any]:
             "5XX": {"description": "not ready, not offered, or gone"},
         },
     }
-    if takes is not None:
-        needed = any(field.required for field in msgspec.structs.fields(takes))
-        described["requestBody"] = {"required": needed, "content": _content(takes.__name__)}
+    if route.takes is not None:
+        needed = any(field.required for field in msgspec.structs.fields(route.takes))
+        described["requestBody"] = {"required": needed, "content": _content(route.takes.__name__)}
     return described
 
 

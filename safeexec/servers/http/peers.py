@@ -88,7 +88,4 @@ class Peers:
         for tenant in tenants:
             uses = {name: one.uses[tenant.name] for name, one in self.others.items() if tenant.name in one.uses}
             tenant.hear(uses)
-            for identity in tenant.service.open_of(frozenset().union(*(use.wanted for use in uses.values()))):
-                if not tenant.service.sessions[identity].calls:
-                    with suppress(SandboxError):
-                        await tenant.service.end(identity)
+            await tenant.leave(frozenset().union(*(use.wanted for use in uses.values())))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from safeexec import (
     PolicyError,
@@ -23,9 +24,7 @@ from safeexec import (
 )
 from safeexec.servers.service import BadCall, encoded, encoded_apart, fitted
 
-T = TypeVar("T")
 E = TypeVar("E", bound=Callable[..., Any])
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 MAX_BODY = 32 << 20
 """Bytes of one body. A call of C that goes through so many holds all threads for 5 to 20 ms."""
@@ -50,12 +49,12 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
-class EndpointShapes(NamedTuple):
-    """The shapes of one endpoint's body and answer, and the names that it reads of the query."""
+class Offered(Route):  # type: ignore[misc]
+    """A route, with the shapes of its body and its answer, and the words that it reads of the query."""
 
     takes: Any = None
     gives: Any = None
-    queries: tuple[str, ...] = ()
+    queries: Sequence[str] = ()
 
 
 class RefusedRequest(Exception):
@@ -98,6 +97,8 @@ def refused(error: Exception) -> RefusedRequest | None:
     """Return an exception that the caller of a method deserves, as an answer. None for a fault of ours."""
     if isinstance(error, RefusedRequest):
         return error
+    if isinstance(error, BadCall):
+        return RefusedRequest(422, str(error), "InvalidArguments")
     for kind, status in STATUSES:
         if isinstance(error, kind):
             retry = RETRY_SECONDS if status == 429 else None
@@ -154,34 +155,33 @@ async def body_of(request: Request) -> bytearray:
     return body
 
 
-def describes(takes: Any = None, gives: Any = None, *, queries: str = "") -> Callable[[E], E]:
-    """Tell, for the description of the methods, which shapes an endpoint reads and gives, and which words of the query
-    it reads.
+class Routes(list[Offered]):
+    """The routes of one shape. Called with methods of HTTP and paths it is a decorator, which offers a function there.
+
+    The function is given the request, and its body as `takes`: whatever does not fit is refused. What it returns is the
+    answer as JSON, None an answer without content. `gives` is the shape of that, and `queries` the words of the query
+    that it reads, for the description of the methods.
     """
 
-    def mark(endpoint: E) -> E:
-        endpoint.described = EndpointShapes(takes, gives, tuple(queries.split()))  # type: ignore[attr-defined]
-        return endpoint
+    def __call__(
+        self, methods: str, *paths: str, takes: Any = None, gives: Any = None, queries: str = "", read: bool = True
+    ) -> Callable[[E], E]:
+        """`read`: the body is read here."""
 
-    return mark
+        def mark(function: E) -> E:
+            @wraps(function)
+            async def endpoint(request: Request) -> Response:
+                given = []
+                if read and takes is not None:
+                    given.append(await fitted("the body", await body_of(request), takes))
+                found = await function(request, *given)
+                if isinstance(found, Response):
+                    return found
+                return Response(status_code=204) if found is None else answer(found)
 
+            for path in paths:
+                self.append(route := Offered(path, endpoint, methods=methods.split()))
+                route.takes, route.gives, route.queries = takes, gives, queries.split()
+            return function
 
-def takes(shape: type[T]) -> Callable[[Callable[[Request, T], Awaitable[Response]]], Endpoint]:
-    """Have an endpoint be given its body as `shape`. Whatever does not fit it is refused."""
-
-    def mark(endpoint: Callable[[Request, T], Awaitable[Response]]) -> Endpoint:
-        @wraps(endpoint)
-        async def read_first(request: Request) -> Response:
-            return await endpoint(request, await parsed(await body_of(request), shape))
-
-        return describes(shape)(read_first)
-
-    return mark
-
-
-async def parsed(data: bytes | bytearray, kind: type[T]) -> T:
-    """Return JSON as `kind`. Refuses whatever does not fit it."""
-    try:
-        return await fitted("the body", data, kind)
-    except BadCall as error:
-        raise RefusedRequest(422, str(error), "InvalidArguments") from None
+        return mark

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -46,7 +47,10 @@ class Streamed(Response):  # type: ignore[misc]
         work = asyncio.ensure_future(self._work(pieces.put_nowait))
         work.add_done_callback(lambda _: pieces.put_nowait(None))
         try:
-            piece = await self._first(pieces)
+            piece: Piece | None = b""
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SILENCE_SECONDS):
+                    piece = await pieces.get()
             if piece is None:
                 await work
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -65,15 +69,6 @@ class Streamed(Response):  # type: ignore[misc]
         finally:
             work.cancel()
             await asyncio.wait({work})
-
-    @staticmethod
-    async def _first(pieces: asyncio.Queue[Piece | None]) -> Piece | None:
-        """Return the first piece, or an empty one after a while of silence."""
-        try:
-            async with asyncio.timeout(SILENCE_SECONDS):
-                return await pieces.get()
-        except TimeoutError:
-            return b""
 
 
 def later(data: Any, make: Callable[..., bytes], *arguments: Any) -> Piece:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Coroutine, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
-from safeexec import AsyncSandbox, AsyncSession, Policy, PolicyError, Result
+from safeexec import Policy, PolicyError, Result, SandboxError
 from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use
 from safeexec.servers.http.metrics import Metrics
@@ -37,7 +36,7 @@ GRACE_SECONDS = 5.0
 """How long the work that runs may go on after the server was told to stop."""
 
 
-class Tenant:
+class Tenant(Service):
     """One tenant of a running server. A sandbox of its own for each policy: no two tenants share a zygote."""
 
     def __init__(self, grant: Grant, offers: Service, metrics: Metrics, name: str = "") -> None:
@@ -48,19 +47,18 @@ class Tenant:
         store = offers.store
         if store is not None:
             store = replace(store, tenant=name or store.tenant, tenant_mb=grant.store_mb or store.tenant_mb)
-        self.service = Service(
+        super().__init__(
             *(first, others, offers.record, offers.replica, store, offers.durable),
             **{"spare": SPARE, **offers.given},
         )
-        self.service.place = self.place
         self.metrics = metrics
         self.answers = Answers()
+        self.boxes: dict[str, Any] = {}
+        """The sandboxes of E2B's clients (`safeexec.servers.http.boxes`), by their ids."""
         self.body_bytes = 0
         """Bytes of the bodies that arrive, or of which what they ask for is being done."""
-        self._untold: WeakKeyDictionary[AsyncSession, float] = WeakKeyDictionary()
-        """CPU time that was counted of each session beside its results."""
-        self.sessions = self.memory_mb = 0
-        """The sessions that have a place, and their memory limits together."""
+        self.places = self.memory_mb = 0
+        """How many sessions have a place, and their memory limits together."""
         now = monotonic()
         amounts = {name: getattr(grant, name) for name in PERIODS}
         self._buckets = {name: Bucket(amount, PERIODS[name], now) for name, amount in amounts.items() if amount}
@@ -110,20 +108,13 @@ class Tenant:
         self.metrics.step(outcome, cpu_seconds, wall_seconds)
         self.use_cpu(cpu_seconds)
 
-    def use_untold_cpu(self, session: AsyncSession) -> None:
-        """Count what a session has used beside what its results say: threads that a step has left running."""
-        found, before = session.untold_cpu, self._untold.get(session, 0.0)
-        if found > before:
-            self._untold[session] = found
-            self.use_cpu(found - before)
-
     def place(self, policy: Policy, memory_mb: object = None) -> ExitStack:
         """Take room for one session more, which to close gives back. Raises `RefusedRequest` when there is none."""
         self.check_cpu()
         needed = policy.limits.memory_mb
         if isinstance(memory_mb, int) and 0 < memory_mb < needed:
             needed = memory_mb
-        count = self.sessions + sum(use.sessions for use in self._elsewhere.values())
+        count = self.places + sum(use.sessions for use in self._elsewhere.values())
         memory = self.memory_mb + sum(use.memory_mb for use in self._elsewhere.values())
         if self.grant.sessions is not None and count >= self.grant.sessions:
             raise full(f"{self.grant.sessions} sessions are open, as many as are allowed")
@@ -132,21 +123,22 @@ class Tenant:
                 f"a session more may need {needed} MiB, and those that are open may need {memory} of the "
                 f"{self.grant.memory_mb} MiB that are allowed"
             )
-        self.sessions += 1
+        self.places += 1
         self.memory_mb += needed
         place = ExitStack()
-        place.callback(self._give_back, needed)
-        return place
 
-    def _give_back(self, memory_mb: int) -> None:
-        self.sessions -= 1
-        self.memory_mb -= memory_mb
+        @place.callback
+        def give_back() -> None:
+            self.places -= 1
+            self.memory_mb -= needed
+
+        return place
 
     def use(self) -> Use:
         """Return what it has open here, and has used."""
         used = {name: bucket.used for name, bucket in self._buckets.items()}
         left = {name: bucket.level for name, bucket in self._buckets.items()}
-        return Use(self.sessions, self.memory_mb, used, left, frozenset(self.service.wanted))
+        return Use(self.places, self.memory_mb, used, left, frozenset(self.wanted))
 
     def hear(self, elsewhere: Mapping[str, Use]) -> None:
         """Note what it has open at other replicas, and has used there since that was last heard. Of what was used
@@ -179,9 +171,20 @@ class Tenant:
         finally:
             self._turns.release()
 
-    async def sandbox(self) -> AsyncSandbox:
-        """Return the sandbox of the default policy, opened at its first use, and again after its zygote died."""
-        return await self.service.sandbox(None)
+    async def sweep(self, idle_seconds: float, most_seconds: float) -> None:
+        """Count what its sessions have used beside what their results say (threads that a step has left running), and
+        close for ever those that nobody has used for long, or that are too old.
+        """
+        now = monotonic()
+        for identity, held in [*self.sessions.items()]:
+            untold, held.untold = held.untold, max(held.untold, held.session.untold_cpu)
+            self.use_cpu(held.untold - untold)
+            old = now - held.opened > most_seconds
+            idle = not held.calls and now - held.used > idle_seconds
+            if not held.kept and (old or (idle and await held.session.waiting_for is None)):
+                with suppress(SandboxError):
+                    await self.end(identity)
+        await asyncio.gather(*(box.sweep() for box in [*self.boxes.values()]), return_exceptions=True)
 
 
 def _offered(offers: Service, name: str) -> Policy:
@@ -195,8 +198,8 @@ class Tenancy:
 
     def __init__(self, offers: Service, grants: Mapping[str, Grant]) -> None:
         self.metrics = Metrics(
-            lambda: sum(tenant.sessions for tenant in self.tenants),
-            lambda: [told for tenant in self.tenants for told in tenant.service.stats()],
+            lambda: sum(tenant.places for tenant in self.tenants),
+            lambda: [told for tenant in self.tenants for told in tenant.stats()],
         )
         self.offers = offers
         self.tenants = [Tenant(grant, offers, self.metrics, name) for name, grant in grants.items()]
@@ -218,7 +221,7 @@ class Tenancy:
             await self.tenants[0].sandbox()
 
     async def close(self) -> None:
-        await asyncio.gather(*(tenant.service.close() for tenant in self.tenants))
+        await asyncio.gather(*(tenant.close() for tenant in self.tenants))
 
     async def stop(self) -> None:
         """Take no new work, and end what still runs after `GRACE_SECONDS`."""

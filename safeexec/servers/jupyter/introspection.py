@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from safeexec import Opaque, SandboxError
+from safeexec import SandboxError
 from safeexec.common.text import printable
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ BEHIND = 2000
 MAX_MATCHES = 1000
 TEXT_CHARACTERS = 4000
 _DOTTED = re.compile(r"[^\W\d]\w{0,100}(?:\.[^\W\d]\w{0,100}){0,10}\Z")
+_PATH = re.compile(r"[\w.]*")
 _IMPORT = re.compile(r"\s*(?:import|from)\s+([\w.]{0,200})\Z")
 _FROM = re.compile(r"\s*from\s+([\w.]{1,200})\s+import\s+(?:[\w ,]{0,500},\s*)?(\w{0,100})\Z")
 _FACTS = (
@@ -50,7 +51,8 @@ def complete(session: Session, code: str, cursor: int, magics: Iterable[str]) ->
     elif found := _IMPORT.match(line):
         prefix, matches = found[1], session.policy.imports or sorted(sys.stdlib_module_names)
     else:
-        owner, dot, prefix = _path_before(line).rpartition(".")
+        backwards = _PATH.match(line[::-1])
+        owner, dot, prefix = (backwards[0][::-1] if backwards else "").rpartition(".")
         matches = _names(session) if not dot else _look(session, f"dir({owner})") if _DOTTED.match(owner) else ()
     fitting = (name for name in matches if name.startswith(prefix) and (prefix or not name.startswith("_")))
     return sorted({*fitting}, key=lambda name: (name.startswith("_"), name))[:MAX_MATCHES], cursor - len(prefix)
@@ -62,25 +64,11 @@ def _names(session: Session) -> Iterator[str]:
     yield from keyword.kwlist
 
 
-def _path_before(line: str) -> str:
-    """Return the letters, digits, underscores and dots that `line` ends with."""
-    start = len(line)
-    while start > 0 and (line[start - 1].isalnum() or line[start - 1] in "._"):
-        start -= 1
-    return line[start:]
-
-
 def _look(session: Session, *steps: str) -> list[str]:
     """Return the names that the last of `steps` amounts to."""
-    for value in _answers(session, steps):
-        answer = value
-    return [name for name in answer if type(name) is str and name.isidentifier()] if type(answer) is list else []
-
-
-def _answers(session: Session, steps: Iterable[str]) -> Iterator[Any]:
-    """Yield the value of each step in a branch of the session; None for one that fails."""
-    for result in _results(session, steps):
-        yield None if result is None or isinstance(result.value, Opaque) else result.value
+    *_, answer = _results(session, steps)
+    names = None if answer is None else answer.value
+    return [name for name in names if type(name) is str and name.isidentifier()] if type(names) is list else []
 
 
 def _results(session: Session, steps: Iterable[str]) -> Iterator[Result | None]:
@@ -116,10 +104,10 @@ def inspect(session: Session, name: str) -> str | None:
     """Return what there is to say of a dotted name; None where it is none."""
     if not _DOTTED.match(name):
         return None
-    facts = _answers(session, [step.format(name) for _, step in _FACTS])
+    facts = _results(session, [step.format(name) for _, step in _FACTS])
     parts = [
-        (title, printable(fact[:TEXT_CHARACTERS]))
+        (title, printable(fact.value[:TEXT_CHARACTERS]))
         for (title, _), fact in zip(_FACTS, facts, strict=True)
-        if type(fact) is str
+        if fact is not None and type(fact.value) is str
     ]
     return "\n".join(f"{title}: {text}" if "\n" not in text else f"{title}:\n{text}" for title, text in parts) or None

@@ -10,16 +10,13 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from safeexec.results.mimebundle import of_display
-from safeexec.servers.jupyter.notebook import MAGICS, Notebook
+from safeexec.servers.jupyter.notebook import MAGICS, Notebook, Page
 
 DEFAULT_POLICY = "data-analysis"
 
 
-class Outputs:
+class Outputs(Page):
     """The page of a notebook that is a cell of another one."""
-
-    form = staticmethod(of_display)
 
     def stream(self, name: str, text: str) -> None:
         file = sys.stderr if name == "stderr" else sys.stdout

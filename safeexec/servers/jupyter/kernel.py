@@ -21,9 +21,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 from IPython.utils.tokenutil import token_at_cursor
 
 from safeexec import SandboxError, __version__
-from safeexec.results.mimebundle import of_display
 from safeexec.servers.jupyter import introspection
-from safeexec.servers.jupyter.notebook import MAGICS, Notebook, refused
+from safeexec.servers.jupyter.notebook import MAGICS, Notebook, Page, QuietPage, refused
 
 T = TypeVar("T")
 POLL_MILLISECONDS = 50
@@ -45,7 +44,7 @@ _LANGUAGE = {
 }
 
 
-class SafeexecKernel(Kernel):
+class SafeexecKernel(Page, Kernel):
     """Answers the requests of a front end, one after the other; interrupt and shutdown in a thread of their own. It is
     the page that its notebook shows on: messages about the request that runs.
     """
@@ -63,7 +62,6 @@ class SafeexecKernel(Kernel):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._cells: deque[tuple[int, str]] = deque(maxlen=HISTORY)
-        self._quiet = False
 
     @property
     def kernel_info(self) -> dict[str, Any]:
@@ -87,9 +85,9 @@ class SafeexecKernel(Kernel):
     ) -> dict[str, Any]:
         if store_history and code.strip():
             self._cells.append((self.execution_count, code))
-        self._quiet, self._allow_stdin = silent, allow_stdin
+        self._allow_stdin = allow_stdin
         try:
-            failure = self.notebook.run(code, self)
+            failure = self.notebook.run(code, QuietPage(self) if silent else self)
         except Exception as error:
             self.log.exception("a cell could not be run")
             message = f"the kernel could not run this cell: {type(error).__name__}"
@@ -102,7 +100,8 @@ class SafeexecKernel(Kernel):
                 reply["user_expressions"] = _tried(look, nothing)
             return {"status": "ok", **reply}
         content = {"ename": failure.name, "evalue": failure.message, "traceback": failure.lines}
-        self._publish("error", content)
+        if not silent:
+            self._publish("error", content)
         return {"status": "error", **reply, **content}
 
     async def do_complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
@@ -158,11 +157,8 @@ class SafeexecKernel(Kernel):
 
     # As a page
 
-    form = staticmethod(of_display)
-
     def _publish(self, kind: str, content: dict[str, Any]) -> None:
-        if not self._quiet:
-            self.send_response(self.iopub_socket, kind, content)
+        self.send_response(self.iopub_socket, kind, content)
 
     def stream(self, name: str, text: str) -> None:
         self._publish("stream", {"name": name, "text": text})
@@ -182,7 +178,7 @@ class SafeexecKernel(Kernel):
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
         """Ask the person as `Kernel.raw_input` does, which waits for the answer, or a signal, and nothing else."""
         if not self._allow_stdin:
-            raise EOFError("nobody can be asked for input here")
+            return super().ask(prompt, given_up)
         ident, parent = self._get_shell_context_var(self._shell_parent_ident), self.get_parent("shell")
         while self.stdin_socket.poll(0):
             self.stdin_socket.recv_multipart()  # an answer to a question that was given up

@@ -13,15 +13,16 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from textwrap import indent
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec import Policy, Sandbox, SandboxClosed, SandboxError, SessionClosed, ToolError
 from safeexec.cli import debug
 from safeexec.common.text import one_line, printable
 from safeexec.results import Rows
-from safeexec.results.mimebundle import inert, of_text
+from safeexec.results.mimebundle import inert, of_display, of_text
 from safeexec.results.observation import failure
 from safeexec.servers.jupyter import introspection
 from safeexec.untrusted.markup import escape
@@ -98,11 +99,12 @@ class CellFailure(NamedTuple):
     lines: list[str]
 
 
-class Page(Protocol):
-    """The place where a notebook shows what its cells do."""
+class Page:
+    """The place where a notebook shows what its cells do. This one shows nothing, and nobody is there."""
 
     def form(self, display: Mapping[str, str | bytes], /) -> Mapping[str, str | bytes]:
-        """Return what of a display it may show: `of_display`, where the page runs what it is given."""
+        """Return what of a display it may show: here as for a page that runs what it is given."""
+        return of_display(display)
 
     def stream(self, name: str, text: str) -> None:
         """Show text of `stdout` or `stderr`."""
@@ -118,6 +120,7 @@ class Page(Protocol):
 
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
         """Return a line of the person's. Raises EOFError where there is nobody, or when it is given up."""
+        raise EOFError("nobody can be asked for input here")
 
 
 class Notebook:
@@ -303,7 +306,7 @@ class Notebook:
             return refused(
                 "%%capture takes no name", "Catch what is printed with contextlib.redirect_stdout(io.StringIO())."
             )
-        return self.run(f"\n{rest}", _Quiet(self.page))
+        return self.run(f"\n{rest}", QuietPage(self.page))
 
     def _say(self, text: str) -> None:
         self.page.stream("stdout", printable(text) + "\n")
@@ -326,73 +329,48 @@ class Notebook:
         for branch in self.branches:
             self._say(f"{'*' if branch == self.current else ' '} {one_line(branch)}")
 
-    def _checkpoints(self, _: str) -> None:
-        self.page.show(Rows(self.session.checkpoints())._repr_mimebundle_())
-
-    def _variables(self, _: str) -> None:
-        self.page.show(Rows(self.session.variables())._repr_mimebundle_())
-
     def _policy_text(self, _: str) -> None:
         policy = Policy.load(self._policy)
         self.page.show(of_text(f"# {policy.name}, from {', which extends '.join(policy.files)}\n{policy.to_yaml()}"))
 
     def _why(self, name: str) -> None:
-        self._say(
-            str(Policy.load(self._policy).why(name)) if name else "%why NAME: a module, attribute, builtin or call"
-        )
-
-    def _card(self, _: str) -> None:
-        self._say(self.session.card())
+        usage = "%why NAME: a module, attribute, builtin or call"
+        self._say(str(Policy.load(self._policy).why(name)) if name else usage)
 
     def _history(self, _: str) -> None:
         # What the page looks up, as `x?`, runs in branches of its own: these steps are nobody's.
         self._say(self.session.history().listed({branch.history().session for branch in self.branches.values()}))
 
-    def _at(self, step: str) -> None:
-        self._say(debug.at(self.session.history(), step))
-
-    def _when(self, name: str) -> None:
-        self._say(debug.when(self.session.history(), name))
-
     def _files(self, _: str) -> None:
         self._say("\n".join(one_line(name) for name in self.session.list_files()) or "no files")
+
+    def _variables(self, _: str) -> None:
+        self.page.show(Rows(self.session.variables())._repr_mimebundle_())
 
 
 MAGICS: dict[str, Callable[[Notebook, str], None]] = {
     "checkpoint": Notebook._checkpoint,
     "rollback": Notebook._rollback,
     "branch": Notebook._branch,
-    "checkpoints": Notebook._checkpoints,
+    "checkpoints": lambda book, _: book.page.show(Rows(book.session.checkpoints())._repr_mimebundle_()),
     "vars": Notebook._variables,
     "who": Notebook._variables,
     "whos": Notebook._variables,
     "policy": Notebook._policy_text,
     "why": Notebook._why,
-    "card": Notebook._card,
+    "card": lambda book, _: book._say(book.session.card()),
     "files": Notebook._files,
     "history": Notebook._history,
-    "at": Notebook._at,
-    "when": Notebook._when,
+    "at": lambda book, step: book._say(debug.at(book.session.history(), step)),
+    "when": lambda book, name: book._say(debug.when(book.session.history(), name)),
 }
 
 
-class _Quiet:
+class QuietPage(Page):
     """A page of which only the questions are seen."""
 
     def __init__(self, page: Page) -> None:
-        self.ask, self.form = page.ask, page.form
-
-    def stream(self, name: str, text: str) -> None:
-        pass
-
-    def show(self, data: Mapping[str, str | bytes], display_id: str | None = None, update: bool = False) -> None:
-        pass
-
-    def value(self, data: Mapping[str, str | bytes]) -> None:
-        pass
-
-    def clear(self, wait: bool) -> None:
-        pass
+        self.ask = page.ask  # type: ignore[method-assign]
 
 
 class _StepOutput:
@@ -424,21 +402,19 @@ class _StepOutput:
         if bar is None and update:
             bar = self._bars[-1]
         elif bar is None:
-            bar = _ShownBar()
-            self._bars.append(bar)
+            self._bars.append(bar := _ShownBar(os.urandom(16).hex(), description, done, total))
         bar.description, bar.done, bar.total = description, done, total
         self._page.show(_bar(description, done, total), bar.display_id, update)
 
 
+@dataclass
 class _ShownBar:
     """A progress bar that is on the page. The guest's events say what it shows, and not which one it is."""
 
+    display_id: str
     description: str
     done: float
     total: float | None
-
-    def __init__(self) -> None:
-        self.display_id = os.urandom(16).hex()
 
 
 def _bar(description: str, done: float, total: float | None) -> Bundle:
@@ -478,15 +454,12 @@ def _is_time(line: str) -> bool:
     return _parts(line)[1] == "time" and line.startswith("%")
 
 
-def _is_passed_over(line: str) -> bool:
-    return line.startswith("%") and _INSTEAD.get(_parts(line)[1]) == ""
-
-
 def split(cell: str) -> tuple[list[str], str]:
     """Return the magics that a cell begins with, and its code, with blank lines in their place; no code for comments
     alone.
     """
-    lines = ["" if _is_passed_over(line) else line for line in cell.split("\n")]
+    lines = cell.split("\n")
+    lines = ["" if line.startswith("%") and _INSTEAD.get(_parts(line)[1]) == "" else line for line in lines]
     magics: list[str] = []
     for number, line in enumerate(lines):
         if line.startswith(("%", "!")):

@@ -6,12 +6,12 @@ from importlib.util import find_spec
 
 import pytest
 
-from safeexec import Display, ErrorInfo, Result
+from safeexec import Display, Result
 
 if find_spec("starlette") is None:
     pytest.skip("starlette is not installed (pip install 'safeexec[server]')", allow_module_level=True)
 
-from safeexec.servers.http.cells import ShownPart, as_result, shown, traceback_of
+from safeexec.servers.http.cells import ShownPart, as_result, shown
 from safeexec.servers.http.requests import answer
 
 
@@ -43,13 +43,3 @@ def test_json_that_is_nested_deeply_can_be_written() -> None:
         row = as_result(ShownPart({"application/json": "[" * depth + "]" * depth}, True))
         answer([{"execution": {"results": [row]}}])
         assert ("json" in row) != ("extra" in row)
-
-
-def test_why_a_step_failed_is_told_as_a_program_would() -> None:
-    assert traceback_of(Result("ok", text="1")) == ""
-    error = ErrorInfo("KeyError", "'x'", traceback="Traceback:\n  line\nKeyError: 'x'\n", hint="there is y")
-    assert traceback_of(Result("error", error=error)) == "Traceback:\n  line\nKeyError: 'x'\nhint: there is y\n"
-    refused = ErrorInfo("PolicyViolation", "import of socket", rule="standard.yaml:3")
-    assert (
-        traceback_of(Result("rejected", error=refused)) == "PolicyViolation: import of socket\nrule: standard.yaml:3\n"
-    )

@@ -20,9 +20,9 @@ from safeexec.servers.http import boxes, requests, tenancy
 from safeexec.servers.http.app import Ages, Guard
 from safeexec.servers.http.grants import Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
-from safeexec.servers.http.requests import RefusedRequest, parsed
+from safeexec.servers.http.requests import RefusedRequest
 from safeexec.servers.http.tenancy import Tenancy, Tenant
-from safeexec.servers.service import Service
+from safeexec.servers.service import Service, fitted
 
 TOKEN = "a-token-of-many-letters"
 START = {"type": "http.response.start", "status": 200, "headers": []}
@@ -34,7 +34,7 @@ def held(**changes: Any) -> Any:
     counted: list[tuple[str, int]] = []
     metrics = SimpleNamespace(request=lambda *told: counted.append(told))
     return SimpleNamespace(
-        tokens=Tokens([(TOKEN, tenant)]), metrics=metrics, counted=counted, stopping=False, **changes
+        tokens=Tokens([(TOKEN, tenant)]), metrics=metrics, counted=counted, stopping=False, tenants=[], **changes
     )
 
 
@@ -144,19 +144,11 @@ async def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monk
     await program(until)
 
 
-def test_a_place_that_was_given_back_is_not_given_back_again(tenant: Tenant) -> None:
-    place = tenant.place(tenant.service.policies["calculator"])
-    assert tenant.sessions == 1 and tenant.memory_mb > 0
-    for _ in range(2):
-        place.close()
-        assert (tenant.sessions, tenant.memory_mb) == (0, 0)
-
-
 def test_no_more_sandboxes_are_kept_than_there_may_be(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boxes, "MAX_KEPT", 0)
     with pytest.raises(RefusedRequest, match="0 sandboxes are kept") as told:
-        asyncio.run(boxes.Boxes().create(tenant, boxes.NewSandbox()))
-    assert told.value.status == 429 and not tenant.sessions
+        asyncio.run(boxes.Box.create(tenant, boxes.NewSandbox()))
+    assert told.value.status == 429 and not tenant.places
 
 
 @pytest.mark.parametrize("name", ["default", "further"])
@@ -170,32 +162,30 @@ async def test_a_context_that_cannot_begin_anew_is_gone(
     def full(*_: object) -> None:
         raise RefusedRequest(429, "full")
 
-    kept = boxes.Boxes()
-    box = await kept.create(tenant, boxes.NewSandbox())
-    names = {"default": "default", "further": await kept.add_context(box)}
+    box = await boxes.Box.create(tenant, boxes.NewSandbox())
+    names = {"default": "default", "further": await box.add_context()}
     try:
         monkeypatch.setattr(tenant, "check_cpu", out_of_time)
         with pytest.raises(RefusedRequest, match="no time"):
-            await kept.restart(box, names[name])
+            await box.restart(names[name])
         assert (await box.context(names[name]).session.run("1 + 1")).value == 2
         monkeypatch.setattr(tenant, "check_cpu", lambda: None)
         monkeypatch.setattr(tenant, "place", full)
         with pytest.raises(RefusedRequest, match="full"):
-            await kept.restart(box, names[name])
+            await box.restart(names[name])
         left = [] if name == "default" else ["default"]
-        assert ([*box.contexts], len(kept.of(tenant)), tenant.sessions) == (left, len(left), len(left))
+        assert ([*box.contexts], len(tenant.boxes), tenant.places) == (left, len(left), len(left))
     finally:
-        await kept.close()
-        await tenant.service.close()
+        await tenant.close()
 
 
 def test_what_is_not_offered_is_not_read_and_not_kept() -> None:
     """A part of a body holds all of it, as long as the sandbox lives."""
-    wanted = asyncio.run(parsed(b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox))
+    wanted = asyncio.run(fitted("the body", b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox))
     assert bytes(wanted.mcp) == b"{}" and bytes(wanted.iam) == b"[" + b"[]," * 1000 + b"[]]"
     with pytest.raises(RefusedRequest, match="iam is not offered"):
         wanted.refuse_the_rest()
-    wanted = asyncio.run(parsed(b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox))
+    wanted = asyncio.run(fitted("the body", b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox))
     wanted.refuse_the_rest()
     assert wanted.mcp is wanted.network is wanted.iam is wanted.volumeMounts is boxes.NULL
 

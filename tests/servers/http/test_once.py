@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 
 import pytest
@@ -33,7 +34,7 @@ async def asking() -> AsyncIterator[tuple[Ask, list[str]]]:
                 raise fails
             return Response(bytes(size))
 
-        answer = await answers.once(identity, b"", work())
+        answer = await answers.once(identity, b"", work)
         await asyncio.sleep(0)  # the answer is counted by a callback of its task
         return bytes(answer.body)
 
@@ -121,10 +122,10 @@ async def test_work_that_goes_on_is_never_forgotten(monkeypatch: pytest.MonkeyPa
             await end.wait()
         return Response(b"x")
 
-    first = asyncio.create_task(answers.once("long", b"", work(True)))
+    first = asyncio.create_task(answers.once("long", b"", partial(work, True)))
     for number in range(5):
-        await answers.once(str(number), b"", work(False))
-    again = asyncio.create_task(answers.once("long", b"", work(True)))
+        await answers.once(str(number), b"", partial(work, False))
+    again = asyncio.create_task(answers.once("long", b"", partial(work, True)))
     await asyncio.sleep(0)
     end.set()
     assert await first is await again
@@ -146,7 +147,7 @@ async def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.Mo
     async def come_and_go(seconds: float) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await answers.once("a", b"", work())
+                await answers.once("a", b"", work)
 
     other = asyncio.create_task(come_and_go(1.5))
     await come_and_go(0.1)
@@ -157,5 +158,5 @@ async def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.Mo
     await asyncio.sleep(1.25)
     for _ in range(2):  # while it is being stopped, and later
         with pytest.raises(RefusedRequest, match="no answer any more"):
-            await answers.once("a", b"", work())
+            await answers.once("a", b"", work)
     assert ended == [1] and not answers.tasks()

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from safeexec import SandboxError
+from safeexec import SandboxError, SandboxStats
 
 pytest.importorskip("starlette", reason="the server needs Starlette")
 from safeexec.servers.http import tenancy
 from safeexec.servers.http.grants import Grant
-from safeexec.servers.http.metrics import together
+from safeexec.servers.http.metrics import Metrics, together
 from safeexec.servers.http.peers import Ledger, Peers, Told
 from safeexec.servers.http.requests import RefusedRequest
 from safeexec.servers.http.tenancy import Tenancy
@@ -123,3 +123,19 @@ def test_counters_of_all_have_the_name_of_their_replica() -> None:
     assert 'safeexec_cpu_seconds_total{replica="b"} 0.25' in text
     assert text.count("# TYPE safeexec_step_seconds histogram") == 1
     assert 'safeexec_step_seconds_bucket{le="1.0",replica="b"} 1.0' in text
+
+
+def test_what_all_sandboxes_count_is_told_together() -> None:
+    told = [
+        SandboxStats(resting=3, waiting=1, steps_journalled=5, steps_copied=2),
+        SandboxStats(steps_copied=1, steps_lost=4),
+    ]
+    lines = Metrics(lambda: 7, lambda: told).text().decode().splitlines()
+    assert [line for line in lines if line.startswith(("safeexec_sessions", "safeexec_undo"))] == [
+        "safeexec_sessions 7.0",
+        'safeexec_undo_steps_total{how="journalled"} 5.0',
+        'safeexec_undo_steps_total{how="copied"} 3.0',
+        'safeexec_undo_steps_total{how="lost"} 4.0',
+        "safeexec_sessions_resting 3.0",
+        "safeexec_sessions_waiting 1.0",
+    ]

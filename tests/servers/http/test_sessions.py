@@ -292,7 +292,8 @@ def test_sessions_outlive_the_server(tmp_path: Path) -> None:
             for _ in range(2):
                 other = call(eve, "/v1/sessions", stored="ada")["session"]
             assert call(eve, f"/v1/sessions/{other}/run", source="'x' in globals()")["value"] is False
-            assert [row["label"] for row in call(eve, "/v1/stored")["sessions"]] == ["ada"]
+            (row,) = call(eve, "/v1/stored")["sessions"]
+            assert (row["label"], row.keys()) == ("ada", {"label", "bytes", "used"}), "and nothing of what is in it"
         with connect(server.url, BOB) as there:
             assert there.session_for("ada").run("x").value == 1
             assert [row.label for row in there.stored()] == ["ada"]

@@ -99,6 +99,8 @@ async def programs(client: Client) -> None:
     await client.ask(("POST", "/v1/restore"), {"state": BASE64})
     await client.made(("POST", "/v1/policy"))
     await client.made(("POST", "/v1/protection"))
+    for name, body in (("stored", {}), ("waiting", {}), ("forget", {"label": TEXT}), ("tools", {"tools": [TEXT]})):
+        await client.ask(("POST", f"/v1/{name}"), body)
 
 
 async def sessions(client: Client) -> None:
@@ -122,6 +124,9 @@ async def sessions(client: Client) -> None:
     await client.made(post("checkpoint"), {"name": "here"}, **of)
     await client.made(post("rollback"), {"name": "here"}, **of)
     await client.made(post("drop"), {"name": "here"}, **of)
+    reply = {"call": 1, "outcome": "ok", "value": BASE64}
+    for name, body in (("answer", {"value": TEXT}), ("waiting_for", {}), ("cancel_waiting", {}), ("reply", reply)):
+        await client.ask(post(name), body, **of)
     for name in (await client.made(post("branch"), {"n": 4}, **of))["sessions"]:
         await client.made(post("close"), session=name)
     await client.ask(post("command"), {"argv": ["true", *["x" * 1000] * 9000]}, **of)

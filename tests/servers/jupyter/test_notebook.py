@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from time import monotonic
 from typing import Any
 
 import pytest
 
-from safeexec.results.mimebundle import of_display
 from safeexec.servers.jupyter import introspection
-from safeexec.servers.jupyter.notebook import MAX_BARS, Notebook, _StepOutput, split
-from tests.footprint import pause
+from safeexec.servers.jupyter.notebook import MAX_BARS, Notebook, Page, _StepOutput, split
 
 
-class Recorded:
+class Recorded(Page):
     """A page that remembers what is shown on it."""
 
     def __init__(self) -> None:
         self.streams: dict[str, str] = {"stdout": "", "stderr": ""}
         self.shown: list[tuple[str, str | None, bool]] = []
         self.values: list[str] = []
-        self.asked: list[str] = []
         self.order: list[str] = []
-        self.answer: Callable[[Callable[[], bool]], str] = lambda given_up: "an answer"
-
-    form = staticmethod(of_display)
 
     def stream(self, name: str, text: str) -> None:
         self.streams[name] += text
@@ -43,10 +35,6 @@ class Recorded:
 
     def value(self, data: Mapping[str, Any]) -> None:
         self.values.append(data["text/plain"])
-
-    def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
-        self.asked.append(prompt)
-        return self.answer(given_up)
 
 
 @pytest.fixture
@@ -86,14 +74,6 @@ def test_too_many_displays_are_told(notebook: Notebook) -> None:
     page, _ = run(notebook, "for n in range(1000): display(n)")
     assert len(page.shown) == 51
     assert "950 more displays were left out" in page.shown[-1][0]
-
-
-def test_an_error_has_carets_and_a_hint_and_keeps_the_state(notebook: Notebook) -> None:
-    page, failed = run(notebook, "x = 1\ny = [x][3]")
-    assert not page.values
-    assert any("^" in line for line in failed)
-    assert failed[-1].startswith("hint: ")
-    assert run(notebook, "x")[0].values == ["1"]
 
 
 def test_a_refusal_names_its_rule(notebook: Notebook) -> None:
@@ -216,11 +196,6 @@ def test_a_bar_goes_with_what_is_cleared() -> None:
         assert page.order == ["  0%|                    | 0/1", "clear at the next", "100%|████████████████████| 1/1"]
 
 
-def test_a_question_reaches_the_page(notebook: Notebook) -> None:
-    page, _ = run(notebook, "input('name? ')")
-    assert (page.asked, page.values) == (["name? "], ["'an answer'"])
-
-
 def test_bars_move_and_are_bounded() -> None:
     page = Recorded()
     output = _StepOutput(page)
@@ -235,53 +210,6 @@ def test_bars_move_and_are_bounded() -> None:
         output.progress("again", 0.0, 1.0)
         output.progress("again", 1.0, 1.0)
     assert len({name for _, name, _ in page.shown}) == MAX_BARS
-
-
-def interrupt_when(notebook: Notebook, ready: threading.Event) -> threading.Thread:
-    thread = threading.Thread(target=lambda: (ready.wait(30), notebook.cancel()))
-    thread.start()
-    return thread
-
-
-def test_an_interrupt_restores_the_state(notebook: Notebook) -> None:
-    run(notebook, "x = 1")
-    page, began = Recorded(), threading.Event()
-    page.stream = lambda name, text: began.set()  # type: ignore[method-assign]
-    thread = interrupt_when(notebook, began)
-    failure = notebook.run("x = 2\nprint('begun')\nwhile True: pass", page)
-    thread.join()
-    assert failure is not None and "state: restored" in failure.lines[-1]
-    assert run(notebook, "x")[0].values == ["1"]
-
-
-def test_an_interrupt_gives_a_question_up(notebook: Notebook) -> None:
-    page, asked = Recorded(), threading.Event()
-
-    def never(given_up: Callable[[], bool]) -> str:
-        asked.set()
-        deadline = monotonic() + 30
-        while not given_up() and monotonic() < deadline:
-            pause()
-        raise EOFError
-
-    page.answer = never
-    thread = interrupt_when(notebook, asked)
-    failure = notebook.run("input()", page)
-    thread.join()
-    assert failure is not None and failure.name == "CancelledError"
-
-
-def test_a_child_that_dies_is_a_cell_that_failed() -> None:
-    notebook = Notebook("confined-python")
-    try:
-        run(notebook, "x = 1")
-        _, failed = run(notebook, "import os\nos.kill(os.getpid(), 9)")
-        assert failed
-        _, failed = run(notebook, "import os\nos._exit(3)")
-        assert any("state: restored" in line for line in failed)
-        assert run(notebook, "x")[0].values == ["1"]
-    finally:
-        notebook.close()
 
 
 def test_a_sandbox_that_is_gone_begins_anew(notebook: Notebook) -> None:
