@@ -27,8 +27,7 @@ from safeexec.errors import PolicyError, RecordingError, SandboxError, StateFile
 from safeexec.playback.compare import Deviation, differing
 from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
-from safeexec.recordings.forms import Redaction, bytes_of, encoded, ended, line_of, value_of
-from safeexec.recordings.libraries import libraries
+from safeexec.recordings.forms import Redaction, bytes_of, encoded, ended, libraries, line_of, value_of
 from safeexec.recordings.reader import Recording, parse
 from safeexec.recordings.served import Exchange, ServedTools, signatures_of
 

@@ -33,12 +33,9 @@ Number = Annotated[int, Meta(ge=0, le=1 << 53)]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 
 
-class Value(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One value that crossed the boundary. `data` is base64 of the format of `safeexec.protocol.values` (of
-    `safeexec.protocol.arguments` for the arguments of a tool): exact, for a replay. `text` is a short repr to show.
-    """
+class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The bytes of a file, or of a standard input, as base64."""
 
-    text: str = ""
     data: str | None = None
     left_out: Literal["large", "redacted"] | None = None
     """Why there is no `data`."""
@@ -48,13 +45,12 @@ class Value(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     """The hash of data that is left out because it is large."""
 
 
-class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The bytes of a file, or of a standard input, as base64; left out as in `Value`."""
+class Value(Content, frozen=True):
+    """One value that crossed the boundary. `data` is base64 of the format of `safeexec.protocol.values` (of
+    `safeexec.protocol.arguments` for the arguments of a tool): exact, for a replay. `text` is a short repr to show.
+    """
 
-    data: str | None = None
-    left_out: Literal["large", "redacted"] | None = None
-    size: Number = 0
-    sha256: str = ""
+    text: str = ""
 
 
 class DisplayText(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -27,7 +27,6 @@ from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
 from safeexec.recordings import forms
 from safeexec.recordings.durable import NEVER, Durable
-from safeexec.recordings.libraries import libraries
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.served import earlier_reply
 from safeexec.recordings.timeline import Timeline
@@ -123,7 +122,7 @@ def _heading(
         safeexec=vars(sys.modules["safeexec"])["__version__"],
         python=platform.python_version(),
         machine=f"{platform.system()} {platform.release()} {platform.machine()}",
-        libraries=libraries(policy.imports),
+        libraries=forms.libraries(policy.imports),
         environment={"TZ": "UTC"} | environment(policy, stored=stored),
         started=started,
         policy=policy.name,
@@ -336,7 +335,8 @@ class Recorder:
 
         if self.recording.durable is not None:
             self.recording.durable.earlier.ended(part=where["now"] == where["step"])
-        writer.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
+        shown = (item for display in result.displays for item in display.values())
+        writer.add(ended, sum(map(len, (value, result.stdout, result.stderr, result.text, *shown, *(heard or ())))))
         if session.waiting is not None and result.outcome == "waiting":
             self.tell(replace(session.waiting, session=self.number))
         if self.recording.durable is not None:
@@ -478,14 +478,6 @@ def _problem_of(error: BaseException) -> str:
     return shorten(f"{type(error).__name__}: {error}", 1000)
 
 
-def _size(result: Result) -> int:
-    """Return about how many bytes it holds."""
-    size = len(result.stdout) + len(result.stderr) + len(result.text)
-    for display in result.displays:
-        size += sum(map(len, display.values()))
-    return size
-
-
 def _overheard(pieces: Iterator[bytes], heard: list[bytes]) -> Iterator[bytes]:
     """Yield the pieces of a standard input, as they are read; what a line can hold of them is kept."""
     room = forms.CONTENT_BYTES + 1
@@ -516,7 +508,7 @@ class RecordedTools:
         again = None if session.calls is None else session.calls.again
         before = None if durable is None or again is not None else durable.earlier.same(call)
         session.recorder.call = number
-        key = before.called.key if before is not None else "" if again is None else again.key
+        key = before.call.key if before is not None else "" if again is None else again.key
         session.call_key = key or session.next_key()
         deferred = rule is not None and rule.deferred
         effect = "deferred" if deferred else "at-once"

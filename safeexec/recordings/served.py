@@ -17,21 +17,35 @@ from safeexec.engine.host.waiting import Core
 from safeexec.errors import RecordingError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
-from safeexec.recordings.format import Answered, Called, Record, ToolShape
+from safeexec.recordings.format import Answered, Called, Effect, Record, ToolShape
 from safeexec.recordings.forms import arguments_of, bytes_of, call_text, packed, value_of
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.engine.host.tools.toolbox import Toolbox
-    from safeexec.recordings.store.recovery import MadeCall, Undone
+    from safeexec.recordings.store.recovery import Undone
+
+
+OPEN = ("begun", "undoing", "unknown")
+"""The states of an effect that was begun, and of which nobody knows whether it has happened."""
 
 
 class Exchange(Struct):
-    """A recorded call, and its answer if there was one."""
+    """A recorded call of a host tool, and what came of it."""
 
     call: Called
     answer: Answered | None = None
+    """None: nobody knows what came of it, if it was made at once."""
+    effect: Effect | None = None
+    """What became of it last, where it is a deferred call, or one that can be undone."""
     served: bool = False
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody knows if it was made."""
+        if self.call.effect == "deferred":
+            return self.effect is not None and self.effect.became in OPEN
+        return self.answer is None
 
 
 class ServedTools:
@@ -116,12 +130,12 @@ class ServedTools:
             return m.ToolReply(call.call, error_type="ToolError", error=text)
 
 
-def earlier_reply(made: MadeCall, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
+def earlier_reply(made: Exchange, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
     """Return what a call got that an earlier run of the same step has made. None where it is to be made now, with the
     same key.
     """
     answer, again = made.answer, rule is not None and rule.idempotent
-    if made.called.effect == "deferred":
+    if made.call.effect == "deferred":
         if made.effect is None or made.effect.became == "dropped" or (made.unknown and again):
             return None
         return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
@@ -146,7 +160,7 @@ class EarlierSteps:
         self._undone = deque(undone)
         self._repeats = False
         """Whether the running step is the first of them once more."""
-        self._before: deque[MadeCall] = deque()
+        self._before: deque[Exchange] = deque()
         """The calls that it is to make."""
 
     def begin(self, source: str) -> None:
@@ -164,16 +178,15 @@ class EarlierSteps:
             self._undone.popleft()
         self._repeats = False
 
-    def same(self, call: m.ToolRequest) -> MadeCall | None:
-        """Return this call, where an earlier run of the step has made it."""
+    def same(self, call: m.ToolRequest) -> Exchange | None:
+        """Return this call, where an earlier run of the step has made it. Arguments that were too large to be kept are
+        not known to be the same.
+        """
         if not self._before:
             return None
         made = self._before.popleft()
-        try:
-            if made.called.tool == call.tool and bytes_of(made.called.arguments) == call.arguments:
-                return made
-        except ValueError:
-            pass  # too large to be kept: nobody knows whether it is the same
+        if recorded_key(made.call) == key_of(call.tool, call.arguments):
+            return made
         self._before.clear()
         return None
 
@@ -182,7 +195,7 @@ class EarlierSteps:
         for run, made in self._undone:
             yield replace(run, undone=True)
             for one in made:
-                yield from (record for record in one if isinstance(record, Record))
+                yield from filter(None, (one.call, one.answer, one.effect))
 
 
 def reply_of(call: m.ToolRequest, answer: Answered) -> m.ToolReply:

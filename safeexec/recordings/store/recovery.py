@@ -13,12 +13,14 @@ from functools import partial
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from safeexec.common.text import short_repr
 from safeexec.errors import RecordingError, StoreError
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import bytes_of
 from safeexec.recordings.reader import Recording
+from safeexec.recordings.served import OPEN, Exchange
 from safeexec.recordings.store.interface import Held, Store
 
 LINES, STATE = ".jsonl", ".state"
@@ -26,32 +28,11 @@ NAMED = 20
 """Steps and calls that are told one by one."""
 
 
-_OPEN = ("begun", "undoing", "unknown")
-"""The states of an effect that was begun, and of which nobody knows whether it has happened."""
-
-
-class MadeCall(NamedTuple):
-    """A call of a host tool by a step that is no part of the state."""
-
-    called: form.Called
-    answer: form.Answered | None
-    """None: nobody knows what came of it, if it was made at once."""
-    effect: form.Effect | None = None
-    """What became of it last, where it is a deferred call, or one that can be undone."""
-
-    @property
-    def unknown(self) -> bool:
-        """Whether nobody knows if it was made."""
-        if self.called.effect == "deferred":
-            return self.effect is not None and self.effect.became in _OPEN
-        return self.answer is None
-
-
 class Undone(NamedTuple):
     """A step that is no part of the state, and the calls that it made."""
 
     run: form.Run
-    made: list[MadeCall]
+    made: list[Exchange]
 
 
 class Doing(NamedTuple):
@@ -191,9 +172,9 @@ class _PartReading:
         """Steps that an earlier owner has undone."""
         self._again = False
         """Whether the last step to begin does an undone one once more."""
-        self._before: dict[int, list[MadeCall]] = {}
+        self._before: dict[int, list[Exchange]] = {}
         """By step, the calls of the one that it does once more."""
-        self._calls: dict[int, MadeCall] = {}
+        self._calls: dict[int, Exchange] = {}
         self._effects: dict[str, form.Effect] = {}
         self._named: dict[str, None] = {}
         self._gone: set[int] = set()
@@ -213,10 +194,10 @@ class _PartReading:
         left.begun = self._unended if self._begun is None else self._begun.step
         left.undone, left.again, left.dropped = self._all_undone(lost), self._earlier(), list(self._named)
         gone = {*self._gone, *lost, *(one.run.step for one in left.undone)}
-        of_each_key = {one.called.key: one.called for one in self._calls.values()}  # the last one
+        of_each_key = {one.call.key: one.call for one in self._calls.values()}  # the last one
         calls = [one for one in of_each_key.values() if one.step not in gone]
         left.waiting = [one for one in calls if one.effect == "deferred" and one.key not in self._effects]
-        left.unsure = [one for one in calls if one.key in self._effects and self._effects[one.key].became in _OPEN]
+        left.unsure = [one for one in calls if one.key in self._effects and self._effects[one.key].became in OPEN]
         return left
 
     def _newest(self) -> tuple[_Operation, list[int], list[str]]:
@@ -241,15 +222,15 @@ class _PartReading:
     def _earlier(self) -> list[Undone]:
         return [Undone(run, made or self._made_by(run.step)) for run, made in self._undone]
 
-    def _made_by(self, step: int) -> list[MadeCall]:
+    def _made_by(self, step: int) -> list[Exchange]:
         """Return the calls of a step, and those of the one that it does once more to which it has not come."""
         own = [
-            one._replace(effect=self._effects.get(one.called.key))
+            replace(one, effect=self._effects.get(one.call.key))
             for one in self._calls.values()
-            if one.called.step == step
+            if one.call.step == step
         ]
         before = self._before.get(step, [])
-        same = all(one.called.key == other.called.key for one, other in zip(own, before, strict=False))
+        same = all(one.call.key == other.call.key for one, other in zip(own, before, strict=False))
         return own + (before[len(own) :] if same else [])
 
     def _take(self, record: form.Record) -> None:
@@ -270,11 +251,11 @@ class _PartReading:
                 self._again = False
                 self._undone.clear()
         elif isinstance(record, form.Called):
-            self._calls[record.call] = MadeCall(record, None)
+            self._calls[record.call] = Exchange(record)
             left.calls = max(left.calls, record.call)
         elif isinstance(record, form.Answered):
             if (call := self._calls.get(record.call)) is not None:
-                self._calls[record.call] = call._replace(answer=record)
+                call.answer = record
         elif isinstance(record, form.Waiting | form.WaitOver):
             left.waits = record if isinstance(record, form.Waiting) else None
         elif isinstance(record, form.Effect):
@@ -357,12 +338,12 @@ def told(left: Left) -> list[str]:
     made = [call for one in left.undone for call in one.made]
     for call in made[:NAMED]:
         if call.unknown:
-            notes.append(f"{_shown(call.called)} was begun: nobody knows what became of it")
-        elif call.called.effect == "deferred":
+            notes.append(f"{_shown(call.call)} was begun: nobody knows what became of it")
+        elif call.call.effect == "deferred":
             if call.effect is not None:
-                notes.append(f"{_shown(call.called)} was carried out: {call.effect.became}")
+                notes.append(f"{_shown(call.call)} was carried out: {call.effect.became}")
         elif call.answer is not None:
-            notes.append(f"{_shown(call.called)} was made, with the outcome {call.answer.outcome}")
+            notes.append(f"{_shown(call.call)} was made, with the outcome {call.answer.outcome}")
     if len(made) > NAMED:
         notes.append(f"{len(made) - NAMED} more calls were made by these steps")
     notes += [f"{_shown(one)}, a call with an effect: nobody knows what became of it" for one in left.unsure[:NAMED]]
