@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from safeexec.engine.policy.model import Policy
-from safeexec.playback.replay import Place, replay
+from safeexec.playback.replay import replay
 from safeexec.results import Result
 
 
-class Otherwise(Struct, frozen=True, kw_only=True):
+class Otherwise(Struct, frozen=True):
     """A step that ends otherwise under the second of two policies."""
 
     recording: str
@@ -36,27 +36,16 @@ def compare_policies(before: Policy, after: Policy, recordings: Iterable[str | o
     """
     found = []
     for path in recordings:
-        one, other = _results(path, before), _results(path, after)
-        for place in sorted(one.keys() & other.keys()):
-            was, now = one[place], other[place]
+        results = []
+        for policy in (before, after):
+            with replay(path, policy=policy, on_difference="go on") as replayed:
+                results.append(replayed.results)
+        for place in sorted(results[0].keys() & results[1].keys()):
+            was, now = results[0][place], results[1][place]
             if _ends(was) != _ends(now):
-                rule = next((r.error.rule for r in (now, was) if r.error is not None and r.error.rule), "")
-                found.append(
-                    Otherwise(
-                        recording=os.fspath(path),
-                        session=place[0],
-                        step=place[1],
-                        before=_ends(was),
-                        after=_ends(now),
-                        rule=rule or "",
-                    )
-                )
+                rules = (one.error.rule for one in (now, was) if one.error is not None and one.error.rule)
+                found.append(Otherwise(os.fspath(path), *place, _ends(was), _ends(now), next(rules, "")))
     return found
-
-
-def _results(path: str | os.PathLike[str], policy: Policy) -> dict[Place, Result]:
-    with replay(path, policy=policy, on_difference="go on") as replayed:
-        return replayed.results
 
 
 def _ends(result: Result) -> str:

@@ -256,11 +256,7 @@ class Replay:
 
     def run(self, to: Place | None, *, keep_going: bool) -> None:
         """Run the records in turn: to the end, to the step `to`, or to the first difference."""
-        self._check_replaced()
-        session = self.session
-        for name in self._values.keys() - self._given():
-            self._changed = self._changed or f"{name} was set"
-            session.set(name, self._values[name])
+        self._check_given()
         for record in self.recording:
             self._do(record)
             if self.differences and not keep_going:
@@ -270,24 +266,26 @@ class Replay:
         if to is not None:
             raise RecordingError(f"{self.recording.path}: there is no step {to[1]} of session {to[0]}")
 
-    def _check_replaced(self) -> None:
-        if self._files:
-            heading = self.recording.heading
-            known = {*heading.files, *(record.name for record in self.recording if isinstance(record, form.Written))}
-            if unknown := next((name for name in self._files if name not in known), None):
-                raise RecordingError(f"no file {unknown!r} is in the recording")
-        if not self._sources:
+    def _check_given(self) -> None:
+        """Check that the recording has the files and steps that are given; set the variables that it never sets."""
+        if not (self._files or self._sources or self._values):
             return
-        steps = {(record.session, record.step) for record in self.recording if isinstance(record, form.Run)}
+        files, steps, names = {*self.recording.heading.files}, set[Place](), set[str]()
+        for record in self.recording:
+            if isinstance(record, form.Written):
+                files.add(record.name)
+            elif isinstance(record, form.Set):
+                names.add(record.name)
+            elif isinstance(record, form.Run):
+                steps.add((record.session, record.step))
+                names.update(record.namespace)
+        if unknown := next((name for name in self._files if name not in files), None):
+            raise RecordingError(f"no file {unknown!r} is in the recording")
         for session, step in self._sources.keys() - steps:
             raise RecordingError(f"{self.recording.path}: replace: there is no step {step} of session {session}")
-
-    def _given(self) -> frozenset[str]:
-        """Return the names that the host gave values, where any are to be changed."""
-        if not self._values:
-            return frozenset()
-        found = {record.name for record in self.recording if isinstance(record, form.Set)}
-        return frozenset(found).union(*(record.namespace for record in self.recording if isinstance(record, form.Run)))
+        for name in self._values.keys() - names:
+            self._changed = self._changed or f"{name} was set"
+            self.session.set(name, self._values[name])
 
     def _do(self, record: form.Record) -> None:
         if isinstance(record, form.Begun):
@@ -341,7 +339,9 @@ class Replay:
         """Note what differs. What a step does otherwise that was replaced is what it was replaced for: it is told, and
         the replay goes on to what comes of it.
         """
-        now = self._form(ended(result, encoded(result.value)))
+        now = ended(result, encoded(result.value))
+        if self._hidden.names:  # as it would stand in a recording
+            now = parse(line_of(self._hidden.of(now))[:-1], "the replay")
         if self._tools.mismatch and now.outcome == recorded.outcome == "ok":
             self._differ(recorded, "tool call", "another", "this one", self._tools.mismatch)
         elif (found := differing(recorded, now)) is not None and replaced and not self._tools.mismatch:
@@ -352,13 +352,6 @@ class Replay:
         elif left := self._tools.left():
             call = f"{left[0].call.tool}({left[0].call.arguments.text})"
             self._differ(recorded, "tool call", call, "not made")
-
-    def _form(self, record: form.Ended) -> form.Ended:
-        """Return a record as it would stand in a recording, without what is redacted."""
-        if not self._hidden.names:
-            return record
-        again: form.Ended = parse(line_of(self._hidden.of(record))[:-1], "the replay")
-        return again
 
     def _replaced(self, begun: form.Begun) -> bool:
         return (begun.session, begun.step) in self._sources

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,13 +17,12 @@ from safeexec.engine.host.waiting import Core
 from safeexec.errors import RecordingError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
-from safeexec.recordings.format import Answered, Called, Effect, Record, ToolShape
+from safeexec.recordings.format import Answered, Called, Effect, Record, Run, ToolShape
 from safeexec.recordings.forms import arguments_of, bytes_of, call_text, packed, value_of
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.engine.host.tools.toolbox import Toolbox
-    from safeexec.recordings.store.recovery import Undone
 
 
 OPEN = ("begun", "undoing", "unknown")
@@ -46,6 +45,13 @@ class Exchange(Struct):
         if self.call.effect == "deferred":
             return self.effect is not None and self.effect.became in OPEN
         return self.answer is None
+
+
+class Undone(NamedTuple):
+    """A step that is no part of the state, and the calls that it made."""
+
+    run: Run
+    made: list[Exchange]
 
 
 class ServedTools:
@@ -162,10 +168,15 @@ class EarlierSteps:
         """Whether the running step is the first of them once more."""
         self._before: deque[Exchange] = deque()
         """The calls that it is to make."""
+        self._made: Exchange | None = None
+        """The call that is made, as it was made before."""
+        self.unsure = False
+        """Whether nobody knows what came of that, and it is not made again."""
 
     def begin(self, source: str) -> None:
         """Note that a step begins."""
         self._before.clear()
+        self._made = None
         self._repeats = bool(self._undone) and self._undone[0].run.source == source
         if self._repeats:
             self._before.extend(self._undone[0].made)
@@ -178,17 +189,31 @@ class EarlierSteps:
             self._undone.popleft()
         self._repeats = False
 
-    def same(self, call: m.ToolRequest) -> Exchange | None:
-        """Return this call, where an earlier run of the step has made it. Arguments that were too large to be kept are
-        not known to be the same.
+    def key_of(self, call: m.ToolRequest) -> str:
+        """Return the key that this call had in an earlier run of the step; "" where that has not made it. Arguments
+        that were too large to be kept are not known to be the same.
         """
-        if not self._before:
-            return None
-        made = self._before.popleft()
-        if recorded_key(made.call) == key_of(call.tool, call.arguments):
-            return made
-        self._before.clear()
-        return None
+        self._made = self._before.popleft() if self._before else None
+        if self._made is not None and recorded_key(self._made.call) != key_of(call.tool, call.arguments):
+            self._made = None
+            self._before.clear()
+        return "" if self._made is None else self._made.call.key
+
+    def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, None]:
+        """Return what the earlier run got for this call. None: it is made."""
+        made, self._made, self.unsure = self._made, None, False
+        rule = getattr(session.sandbox.toolbox.tools[call.tool], "effect", None)
+        reply = None if made is None else earlier_reply(made, call, rule)
+        if made is not None and reply is not None:
+            self.unsure = made.unknown and bool(reply.error_type)
+            session.calls_of_step += 1
+            outcome: Any = "error" if reply.error_type else "ok"
+            session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error))
+            session.calls.note(call, reply, outcome, session.call_key, deferred=made.call.effect == "deferred")
+        return reply, None
+
+    def unmade(self) -> None:
+        """Say that a step may end without a call that it made before."""
 
     def records(self) -> Iterator[Record]:
         """Yield what a part of a store that begins anew is to say of them."""

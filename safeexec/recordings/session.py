@@ -135,7 +135,7 @@ class RecordedSession(SessionCore):
     def written_wait(self) -> Core[bytes]:
         if (waiting := self.still_waiting()) is None:
             return b""
-        written: bytes = yield from apart(_waits().size_of(waiting), partial(_waits().written, waiting))
+        written: bytes = yield from apart(_waits().size_of(waiting), partial(_waits().line_of, waiting))
         return written
 
     def wait_again(self, written: bytes) -> Core[None]:

@@ -29,6 +29,7 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.recordings import format as form
 from safeexec.recordings import forms
+from safeexec.recordings.forms import line_of
 from safeexec.recordings.reader import parse
 from safeexec.recordings.served import Exchange, ServedTools, key_of, recorded_key
 from safeexec.recordings.store.interface import WAITS_BYTES
@@ -78,8 +79,17 @@ def _record(session: Any, calls: StepCalls, call: m.ToolRequest, later: PutOff, 
     for number, (one, reply, outcome, more) in enumerate(calls.made, 1):
         made.append(forms.called(one, call=number, **more, **where))
         made.append(forms.answered(reply, outcome, call=number, **where))
+    given: Any = calls.stdin.encode() if isinstance(calls.stdin, str) else calls.stdin
+    run = form.Run(
+        source=calls.source,
+        timeout=calls.timeout,
+        atomic=calls.atomic,
+        argv=None if calls.argv is None else list(calls.argv),
+        stdin=None if given is None else forms.content(bytes(given)),
+        **where,
+    )
     return form.Waiting(
-        run=_run_of(calls, session.step),
+        run=run,
         calls=made,
         call=forms.called(call, call=len(calls.made) + 1, key=session.call_key, **where),
         asked=later.asked,
@@ -89,13 +99,6 @@ def _record(session: Any, calls: StepCalls, call: m.ToolRequest, later: PutOff, 
         until=now + seconds,
         **where,
     )
-
-
-def _run_of(calls: StepCalls, step: int) -> form.Run:
-    given: Any = calls.stdin.encode() if isinstance(calls.stdin, str) else calls.stdin
-    stdin = None if given is None else forms.content(bytes(given))
-    source, argv = calls.source, None if calls.argv is None else list(calls.argv)
-    return form.Run(step=step, source=source, timeout=calls.timeout, atomic=calls.atomic, argv=argv, stdin=stdin)
 
 
 def _left_out(waiting: form.Waiting) -> str:
@@ -153,9 +156,9 @@ def listed(waiting: form.Waiting) -> bytes:
     are large.
     """
     shown = replace(waiting, calls=[], run=form.Run(step=waiting.step, source=""), entropy="")
-    if len(line := forms.line_of(shown)) > WAITS_BYTES:
+    if len(line := line_of(shown)) > WAITS_BYTES:
         none = forms.packed(encode_arguments((), {}, max_bytes=64, max_depth=1).data)
-        line = forms.line_of(replace(shown, call=replace(shown.call, arguments=none)))
+        line = line_of(replace(shown, call=replace(shown.call, arguments=none)))
     return line
 
 
@@ -223,9 +226,10 @@ class Again(ServedTools):
         self._next = iter([*exchanges, Exchange(waiting.call)])
         self._expected = next(self._next)
 
-    @property
-    def key(self) -> str:
-        """That of the call which is expected next, where it had one."""
+    unsure = False
+
+    def key_of(self, call: m.ToolRequest) -> str:
+        """Return the key of the call which is expected next, where it had one."""
         return "" if self.reached else self._expected.call.key
 
     def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Allow | Deny | Given | None]:
@@ -291,11 +295,6 @@ def _decided(waiting: form.Waiting, answer: object, toolbox: Toolbox) -> Allow |
     raise TypeError(
         f"an approval is answered with Allow(...) or Deny(reason), not with an object of type {type(answer).__name__}"
     )
-
-
-def written(waiting: form.Waiting) -> bytes:
-    """Return the record as one line."""
-    return forms.line_of(waiting)
 
 
 def read(line: bytes) -> form.Waiting:

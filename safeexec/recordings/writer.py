@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -61,7 +61,10 @@ class RecordOptions(Struct, frozen=True, kw_only=True):
 
 
 class Disk:
-    """A new file that only its owner reads."""
+    """Where lines go: a new file that only its owner reads."""
+
+    path: str
+    """Where it can be read."""
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         """Raises `RecordingError` where there is such a file already, or none can be made."""
@@ -99,37 +102,13 @@ class Disk:
         os.close(self._fd)
 
 
-class RecordPlace(Protocol):
-    """Where lines go: a file, a part of a store."""
-
-    path: str
-    """Where it can be read; for messages where it is no file."""
-
-    def write(self, lines: bytes) -> None:
-        """Append lines, whole or not at all. Raises OSError."""
-
-    def sync(self) -> None:
-        """Wait until all is on the disk. Raises OSError."""
-
-    def close(self) -> None:
-        """Write no more."""
-
-
-class NewPlace(NamedTuple):
-    """A place that holds its first lines already."""
-
-    place: RecordPlace
-    size: int
-    lines: int
-
-
 class RecordWriter:
     """One recording that is being written. Any thread may add to it."""
 
     def __init__(
         self,
         options: RecordOptions,
-        place: RecordPlace | None = None,
+        place: Disk | None = None,
         *,
         lines: int = 0,
         size: int = 0,
@@ -151,7 +130,7 @@ class RecordWriter:
         """Why nothing more is recorded, once that is so."""
         if (full := _full(options)) is not None:
             raise RecordingError(full)
-        self._disk: RecordPlace = place or Disk(options.path)
+        self._disk = place or Disk(options.path)
         self._until_look = LOOK_BYTES
         self._left = (options.max_mb << 20) - size
         self._lines = lines
@@ -231,9 +210,9 @@ class RecordWriter:
             except OSError as error:
                 self.problem = f"it is not on the disk: {error.strerror}"
 
-    def turn_over(self, begin: Callable[[int], NewPlace]) -> None:
-        """Go on at another place, which `begin` makes of how many bytes there are here. Raises what it raises: then the
-        recording goes on here.
+    def turn_over(self, begin: Callable[[int], tuple[Disk, int, int]]) -> None:
+        """Go on at another place, which `begin` makes of how many bytes there are here, with the bytes and lines that
+        it holds already. Raises what it raises: then the recording goes on here.
         """
         failed: list[Exception] = []
 
@@ -284,8 +263,11 @@ class RecordWriter:
 
     def _write_what_came(self) -> bool:
         """Write what comes in a moment. False: it was the end."""
+        due = None
+        if self._unsynced and self._sync_seconds is not None:
+            due = max(0.0, self._unsynced + self._sync_seconds - monotonic())
         try:
-            item = self._waiting.get(timeout=self._sync_due())
+            item = self._waiting.get(timeout=due)
         except Empty:
             self._sync()
             return True
@@ -310,12 +292,6 @@ class RecordWriter:
             self._write(at, make)
         if size >= LARGE:
             self._weigh(-size)
-
-    def _sync_due(self) -> float | None:
-        """Return the seconds until what was written is to be on the disk; None if nothing waits for that."""
-        if not self._unsynced or self._sync_seconds is None:
-            return None
-        return max(0.0, self._unsynced + self._sync_seconds - monotonic())
 
     def _write(self, at: float, make: Make) -> None:
         try:

@@ -106,7 +106,6 @@ class _Rows:
 
     def _start(self, number: int, title: str, **more: Any) -> None:
         self._sessions[number] = SessionStates(len(self.nodes))
-        self._sessions[number].go_to(0, len(self.nodes))
         self.nodes.append(Node(kind="start", title=title, session=number, **more))
 
     def _begin(self, heading: f.Heading) -> None:

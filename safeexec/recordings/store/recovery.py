@@ -20,19 +20,12 @@ from safeexec.errors import RecordingError, StoreError
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import bytes_of
 from safeexec.recordings.reader import Recording
-from safeexec.recordings.served import OPEN, Exchange
+from safeexec.recordings.served import OPEN, Exchange, Undone
 from safeexec.recordings.store.interface import Held, Store
 
 LINES, STATE = ".jsonl", ".state"
 NAMED = 20
 """Steps and calls that are told one by one."""
-
-
-class Undone(NamedTuple):
-    """A step that is no part of the state, and the calls that it made."""
-
-    run: form.Run
-    made: list[Exchange]
 
 
 class Doing(NamedTuple):
