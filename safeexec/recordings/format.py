@@ -34,9 +34,9 @@ Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 
 
 class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The bytes of a file, or of a standard input, as base64."""
+    """The bytes of a file, or of a standard input; in a line as base64."""
 
-    data: str | None = None
+    data: bytes | None = None
     left_out: Literal["large", "redacted"] | None = None
     """Why there is no `data`."""
     size: Number = 0
@@ -46,7 +46,7 @@ class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class Value(Content, frozen=True):
-    """One value that crossed the boundary. `data` is base64 of the format of `safeexec.protocol.values` (of
+    """One value that crossed the boundary. `data` has the format of `safeexec.protocol.values` (of
     `safeexec.protocol.arguments` for the arguments of a tool): exact, for a replay. `text` is a short repr to show.
     """
 

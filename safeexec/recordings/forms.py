@@ -6,7 +6,6 @@ Everything is cut to what a line may hold, and what was redacted never gets here
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -105,10 +104,8 @@ class Redaction:
             return type(held)(map(self._by_text, held))
         if isinstance(held, Mapping):
             return {self._by_text(name): self._by_text(item) for name, item in held.items()}
-        if isinstance(held, form.Content) and held.data is not None:
-            data = bytes_of(held)
-            if any(secret in data for secret in self._secrets.values()):
-                held = replace(held, data=None, left_out="redacted")
+        if isinstance(held, form.Content) and any(secret in (held.data or b"") for secret in self._secrets.values()):
+            held = replace(held, data=None, left_out="redacted")
         if isinstance(held, form.DisplayText):
             shown = {mime: self._by_text(item) if is_text(mime) else item for mime, item in held.data.items()}
             return replace(held, data=shown)
@@ -147,7 +144,7 @@ def packed(data: bytes, text: str = "") -> form.Value:
     """Return a value that is encoded already."""
     if len(data) > VALUE_BYTES:
         return form.Value(text=text, left_out="large", size=len(data), sha256=sha256(data).hexdigest())
-    return form.Value(base64.b64encode(data).decode("ascii"), size=len(data), text=text)
+    return form.Value(data, size=len(data), text=text)
 
 
 def encoded(value: Any) -> bytes:
@@ -159,27 +156,33 @@ def content(data: bytes, most: int = CONTENT_BYTES) -> form.Content:
     """Return the bytes of a file; of more than `most` the hash."""
     if len(data) > min(most, CONTENT_BYTES):
         return form.Content(left_out="large", size=len(data), sha256=sha256(data).hexdigest())
-    return form.Content(base64.b64encode(data).decode("ascii"), size=len(data))
+    return form.Content(data, size=len(data))
 
 
 def value_of(held: form.Value) -> Any:
     """Return the value in a record. Raises ValueError when there is none, or none that can be read."""
-    return _read(held, lambda data: decode(data, max_depth=MAX_DEPTH, arrays=_arrays()))
+    return _read(held, _decoded)
+
+
+def _decoded(data: bytes) -> Any:
+    return decode(data, max_depth=MAX_DEPTH, arrays="numpy" in sys.modules)
 
 
 def arguments_of(held: form.Value) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a recorded call. Raises ValueError."""
+    return _read(held, _arguments)  # type: ignore[no-any-return]
 
-    def read(data: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        args, kwargs, _ = decode_call(data, max_bytes=VALUE_BYTES, max_depth=MAX_DEPTH, arrays=_arrays())
-        return args, kwargs
 
-    return _read(held, read)  # type: ignore[no-any-return]
+def _arguments(data: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    args, kwargs, _ = decode_call(data, max_bytes=len(data), max_depth=MAX_DEPTH, arrays="numpy" in sys.modules)
+    return args, kwargs
 
 
 def bytes_of(held: form.Content) -> bytes:
     """Return the bytes in a record. Raises ValueError."""
-    return _read(held, bytes)  # type: ignore[no-any-return]
+    if held.data is None:
+        raise ValueError(f"it was left out of the recording: it is {held.left_out or 'missing'}")
+    return held.data
 
 
 def contents(files: dict[str, bytes]) -> dict[str, form.Content]:
@@ -191,23 +194,17 @@ def contents(files: dict[str, bytes]) -> dict[str, form.Content]:
     return held
 
 
-def _read(held: form.Content, read: Callable[[bytes], Any]) -> Any:
-    if held.data is None:
-        raise ValueError(f"it was left out of the recording: it is {held.left_out or 'missing'}")
+def _read(held: form.Value, read: Callable[[bytes], Any]) -> Any:
     try:
-        return read(base64.b64decode(held.data, validate=True))
-    except (binascii.Error, ProtocolError) as error:
+        return read(bytes_of(held))
+    except ProtocolError as error:
         raise ValueError(f"it cannot be read: {error}") from None
-
-
-def _arrays() -> bool:
-    return "numpy" in sys.modules
 
 
 def short_text(data: bytes) -> str:
     """Return a short repr of an encoded value."""
     try:
-        return short_repr(decode(data, max_depth=MAX_DEPTH, arrays=_arrays()), SHORT)
+        return short_repr(_decoded(data), SHORT)
     except ProtocolError:
         return ""
 
@@ -220,7 +217,7 @@ def shapes_of(tools: Iterable[ToolSignature]) -> list[form.ToolShape]:
 def call_text(data: bytes) -> str:
     """Return the arguments of a call as they would be written: ``'Rome', days=2``."""
     try:
-        args, kwargs, _ = decode_call(data, max_bytes=len(data), max_depth=MAX_DEPTH, arrays=_arrays())
+        args, kwargs = _arguments(data)
     except ProtocolError:
         return ""
     shown = [short_repr(item, SHORT) for item in args]

@@ -128,7 +128,7 @@ def test_arguments_that_are_none_are_told() -> None:
     with pytest.raises(ValueError, match="cannot be read"):
         arguments_of(packed(b"\x92\xff"))
     with pytest.raises(ValueError, match="cannot be read"):
-        value_of(form.Value(data="=="))
+        value_of(form.Value(data=b"\x92\xff"))
 
 
 def test_a_redacted_text_is_taken_out_wherever_it_stands() -> None:

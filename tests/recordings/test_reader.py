@@ -64,6 +64,7 @@ def edited(number: int, **changes: object) -> bytes:
         (edited(3, kind=["branch"]), r":4: `kind` must be one of"),
         (edited(2, outcome="fine"), r":3: not a line of kind 'result': Invalid enum value 'fine'"),
         (edited(2, usage=[1]), r":3: not a line of kind 'result'"),
+        (edited(2, value={"data": "=="}), r":3: not a line of kind 'result': Invalid base64"),
         (edited(2, n=-1), r":3: not a line of kind 'result'"),
         (edited(2, at=1e400), r":3: not JSON: Infinity is no JSON"),
         (edited(0, format=FORMAT + 1), r":1: the recording has format 3, and this version of safeexec reads 2"),

@@ -371,7 +371,7 @@ def test_a_strangers_state_is_read_as_one(
             return wrong
         called, answered = waiting.calls
         assert isinstance(called, form.Called)
-        value = form.Value(data="AAAA") if wrong == "data" else form.Value(left_out="large")
+        value = form.Value(data=bytes(3)) if wrong == "data" else form.Value(left_out="large")
         return line_of(replace(waiting, calls=[replace(called, arguments=value), answered]))
 
     monkeypatch.setattr("safeexec.recordings.waits.line_of", line)

@@ -105,7 +105,7 @@ def read(store: Store, held: Held) -> Left | None:
         try:
             recording = Recording(told, partial(store.read, held, part))
         except RecordingError as error:
-            if not _ends_in_its_heading(store, held, part):
+            if any(b"\n" in piece for piece in store.read(held, part)):  # its heading is whole
                 raise StoreError(f"the stored session cannot be read: {error}") from None
             unread.append(number)  # its owner ended as it was made, or the machine lost its power
             continue
@@ -119,10 +119,6 @@ def read(store: Store, held: Held) -> Left | None:
         except RecordingError as error:
             raise StoreError(f"the stored session cannot be read: {error}") from None
     return None
-
-
-def _ends_in_its_heading(store: Store, held: Held, part: str) -> bool:
-    return not any(b"\n" in piece for piece in store.read(held, part))
 
 
 def state_of(store: Store, held: Held, left: Left) -> Iterator[bytes]:
@@ -183,9 +179,16 @@ class _PartReading:
         left = self._left
         reached, lost, left.unset = self._newest()
         left.lines, left.size, left.now = recording.lines, recording.size, reached.now
-        left.doings, left.lost = self._doings(reached.moment), [*self._untold, *lost]
+        left.lost = [*self._untold, *lost]
+        moment = reached.moment
+        while moment is not None and moment != self.heading.moment:
+            moment, doing = self._since[moment]
+            left.doings.append(doing)
+        left.doings.reverse()
         left.begun = self._unended if self._begun is None else self._begun.step
-        left.undone, left.again, left.dropped = self._all_undone(lost), self._earlier(), list(self._named)
+        left.again, left.dropped = self._earlier(), list(self._named)
+        runs = (run for run in (*(self._ended[step] for step in lost), self._begun) if run is not None)
+        left.undone = [*(Undone(run, self._made_by(run.step)) for run in runs), *left.again]
         gone = {*self._gone, *lost, *(one.run.step for one in left.undone)}
         of_each_key = {one.call.key: one.call for one in self._calls.values()}  # the last one
         calls = [one for one in of_each_key.values() if one.step not in gone]
@@ -207,10 +210,6 @@ class _PartReading:
             if one.ended and one.step in self._ended:
                 lost.append(one.step)
         raise RecordingError("no state can be had")  # the first one always can
-
-    def _all_undone(self, lost: list[int]) -> list[Undone]:
-        runs = [self._ended[step] for step in lost] + [self._begun]
-        return [*(Undone(run, self._made_by(run.step)) for run in runs if run is not None), *self._earlier()]
 
     def _earlier(self) -> list[Undone]:
         return [Undone(run, made or self._made_by(run.step)) for run, made in self._undone]
@@ -308,13 +307,6 @@ class _PartReading:
 
     def _can_be_had(self, moment: int | None) -> bool:
         return moment == self.heading.moment or moment in self._since
-
-    def _doings(self, moment: int | None) -> list[Doing]:
-        way: list[Doing] = []
-        while moment is not None and moment != self.heading.moment:
-            moment, doing = self._since[moment]
-            way.append(doing)
-        return way[::-1]
 
 
 def told(left: Left) -> list[str]:

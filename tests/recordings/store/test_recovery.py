@@ -162,6 +162,7 @@ def test_what_a_stranger_writes_is_read_or_refused(stored: bytes, data: st.DataO
         (lines()[:-2] + b', "format": 3}\n', "reads 2 at most"),
         (lines({"kind": "recording"}), "cannot be read"),
         (lines({"kind": "stop", "reason": "none"}), "not a line of kind 'stop'"),
+        (lines()[:-2] + b', "state": {"data": "?"}}\n', "000001.jsonl:1: not a line of kind 'recording'"),
         (b"x" * (17 << 20), "17 MiB of lines, and session_mb allows 8"),
     ],
 )
@@ -170,7 +171,7 @@ def test_what_cannot_be_read_is_told(written: bytes, told: str, tmp_path: Path) 
         left(tmp_path, p000001=written)
 
 
-@pytest.mark.parametrize("state", ["{}", '{"data": "AAAA"}', '{"data": "?"}', '{"left_out": "large", "size": 7}'])
+@pytest.mark.parametrize("state", ["{}", '{"data": "AAAA"}', '{"left_out": "large", "size": 7}'])
 def test_a_state_that_is_none_is_told_and_nothing_is_overwritten(state: str, tmp_path: Path) -> None:
     written = lines()[:-2] + f', "state": {state}}}\n'.encode()
     left(tmp_path, p000001=written)
