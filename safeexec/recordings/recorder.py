@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, count
@@ -64,7 +64,10 @@ def record(
         given = given if isinstance(given, RecordOptions) else RecordOptions(path=given)
         recording = SessionRecording(RecordWriter(given))
     started = datetime.now(UTC).isoformat()
-    files = {} if state is not None or prepared is not None else _workspace_files(session)
+    files: dict[str, bytes] = {}
+    if state is None and prepared is None:
+        with suppress(WorkspaceError):  # its policy gives it no workspace
+            files = {name: session.read_file(name) for name in session.list_files()}
 
     def heading(n: int, at: float) -> form.Heading:
         held = forms.contents(files) if prepared is None else prepared.heading.files
@@ -94,14 +97,6 @@ def preparation(session: RecordedSession, recording: SessionRecording, name: str
         return TemplateRecord(name, found.heading, list(found)[1:])
     finally:
         writer.close()
-
-
-def _workspace_files(session: RecordedSession) -> dict[str, bytes]:
-    """Return the files of a session by name; none where its policy gives it no workspace."""
-    try:
-        return {name: session.read_file(name) for name in session.list_files()}
-    except WorkspaceError:
-        return {}
 
 
 def _heading(
@@ -381,29 +376,25 @@ class Recorder:
         where = {"session": self.number, "step": session.step, "now": session.processes.history.current.step}
         return where if self.number != 1 else where | self.recording.moment(session)
 
-    # Other operations: one line each, when they are over
-
-    @contextmanager
-    def _line(
-        self, session: RecordedSession, make: Callable[..., form.Record], size: int = 0
-    ) -> Iterator[dict[str, Any]]:
-        """Write the line that `make` makes of what is known at the end; it holds `size` bytes till then."""
-        known: dict[str, Any] = {}
-        try:
-            yield known
-        except BaseException as error:
-            known["problem"] = _problem_of(error)
-            raise
-        finally:
-            where = self._where(session) | known
-            self.recording.writer.add(partial(make, **where), size)
+    # Other operations
 
     def _plain(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        make, size = LINES[operation.__name__](*args)
-        if operation.__name__ == "_change" and size > forms.VALUE_BYTES:
+        """Do an operation, and write the one line of it when it is over."""
+        name = operation.__name__
+        make, size = LINES[name](*args)
+        if name == "_change" and size > forms.VALUE_BYTES:
             self.recording.variables = NEVER
-        with self._line(session, make, size):
-            return (yield from operation(session, *args, **kwargs))
+        known: dict[str, Any] = {}
+        try:
+            result = yield from operation(session, *args, **kwargs)
+            if name in CAME_OF:
+                known = CAME_OF[name](self, result)
+        except BaseException as error:
+            known = {"problem": _problem_of(error)}
+            raise
+        finally:
+            self.recording.writer.add(partial(make, **self._where(session), **known), size)
+        return result
 
     def _files(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         before = set(session.list_files())
@@ -414,41 +405,8 @@ class Recorder:
                 content = yield Work(lambda name=name: forms.content(session.read_file(name)))  # type: ignore[misc]
                 self.tell(form.Written(name=name, content=content, **self._where(session)))
 
-    def _save(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        with self._line(session, form.StateSaved) as known:
-            known["failed"] = yield from operation(session, *args, **kwargs)
-        return known["failed"]
-
-    def _command(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        argv, directory, timeout = args
-        with self._line(session, partial(form.Command, argv=list(argv), cwd=directory, timeout=timeout)) as known:
-            result = yield from operation(session, *args, **kwargs)
-            known |= {"status": result.returncode, "stdout": result.stdout, "stderr": result.stderr}
-        return result
-
-    def _branch(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        with self._line(session, form.Branched) as known:
-            branches = yield from operation(session, *args, **kwargs)
-            if not self.recording.stored:
-                known["branches"] = [self.recording.join(branch) for branch in branches]
-        return branches
-
-
-Follow = Callable[[Recorder, Operation, "RecordedSession", Any, dict[str, Any]], Core[Any]]
-OPERATIONS: dict[str, Follow] = {
-    "run": Recorder._run,
-    "perform": Recorder._perform,
-    "_change": Recorder._plain,
-    "_write_file": Recorder._plain,
-    "put_files": Recorder._files,
-    "save": Recorder._save,
-    "command": Recorder._command,
-    "checkpoint": Recorder._plain,
-    "rollback": Recorder._plain,
-    "_drop": Recorder._plain,
-    "branch": Recorder._branch,
-}
-"""Operation of `SessionCore` → how it is written down."""
+    def _branched(self, branches: list[RecordedSession]) -> dict[str, Any]:
+        return {} if self.recording.stored else {"branches": [self.recording.join(branch) for branch in branches]}
 
 
 def _changed(request: m.Assign | m.Remove) -> RecordLine:
@@ -468,11 +426,28 @@ RecordLine = tuple[Callable[..., form.Record], int]
 LINES: dict[str, Callable[..., RecordLine]] = {
     "_change": _changed,
     "_write_file": _written,
+    "save": lambda *_: (form.StateSaved, 0),
+    "command": lambda argv, cwd, timeout: (partial(form.Command, argv=list(argv), cwd=cwd, timeout=timeout), 0),
     "checkpoint": lambda name: (partial(form.Named, name=name), 0),
-    "_drop": lambda name: (partial(form.Dropped, name=name), 0),
     "rollback": lambda name, steps: (partial(form.RolledBack, name=name, steps=steps), 0),
+    "_drop": lambda name: (partial(form.Dropped, name=name), 0),
+    "branch": lambda *_: (form.Branched, 0),
 }
 """Operation that is one line of the recording → that line, by its arguments."""
+CAME_OF: dict[str, Callable[[Recorder, Any], dict[str, Any]]] = {
+    "save": lambda _, failed: {"failed": failed},
+    "command": lambda _, done: {"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr},
+    "branch": Recorder._branched,
+}
+"""Operation → what its line says of what came of it."""
+Follow = Callable[[Recorder, Operation, "RecordedSession", Any, dict[str, Any]], Core[Any]]
+OPERATIONS: dict[str, Follow] = {
+    "run": Recorder._run,
+    "perform": Recorder._perform,
+    "put_files": Recorder._files,
+    **dict.fromkeys(LINES, Recorder._plain),
+}
+"""Operation of `SessionCore` → how it is written down."""
 
 
 def _begun(request: Any, where: dict[str, Any]) -> form.Begun:

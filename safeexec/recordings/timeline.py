@@ -271,25 +271,23 @@ class Timeline:
             line.calls.append((record.tool, record.arguments.text))
             self._arguments[record.call] = record.arguments.text
             if record.effect == "at-once":
-                self._begins(record, record.call)
+                self._begins(record)
         elif isinstance(record, form.Answered):
             self._unknown.pop(record.call, None)
         elif isinstance(record, form.Effect):
-            self._follow(record)
+            if record.became in ("begun", "undoing"):
+                self._begins(record, undoing=record.became == "undoing")
+            elif record.became != "unknown":
+                self._unknown.pop(record.call, None)
         elif isinstance(record, form.Ended):
             self._end(line, record)
         elif isinstance(record, form.Operation) and not record.problem:
             self._operate(line, record)
 
-    def _begins(self, record: form.Called | form.Effect, call: int, undoing: bool = False) -> None:
-        where = (record.session, record.step, record.tool, self._arguments.get(call, ""), record.key, undoing)
-        self._unknown[call] = UnknownEffect(*where)
-
-    def _follow(self, effect: form.Effect) -> None:
-        if effect.became in ("begun", "undoing"):
-            self._begins(effect, effect.call, effect.became == "undoing")
-        elif effect.became != "unknown":
-            self._unknown.pop(effect.call, None)
+    def _begins(self, record: form.Called | form.Effect, *, undoing: bool = False) -> None:
+        arguments = self._arguments.get(record.call, "")
+        where = (record.session, record.step, record.tool, arguments, record.key, undoing)
+        self._unknown[record.call] = UnknownEffect(*where)
 
     def _end(self, line: _Reading, ended: form.Ended) -> None:
         undone = bool(ended.problem) or ended.state != "kept"

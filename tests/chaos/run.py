@@ -6,12 +6,10 @@ acts does the same each time but for timing, and a part of it is a list of acts,
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import faulthandler
 import os
 import signal
-import sys
 import tempfile
 import threading
 import traceback
@@ -22,9 +20,7 @@ from random import Random
 from time import monotonic
 from typing import Any, NamedTuple
 
-import psutil
-
-from safeexec import AsyncSandbox, CheckpointError, Recording, Sandbox, SandboxClosed, SandboxError, Session, connect
+from safeexec import CheckpointError, Recording, Sandbox, SandboxError, Session
 from safeexec.engine.host.waiting import Wait, wait
 from tests.chaos.faults import FAULTS, send, zygote_of
 from tests.chaos.model import Model, State, statements
@@ -77,7 +73,6 @@ class Chaos:
         self.sandbox = Sandbox(PROFILE, tools=[self.double]).open()
         self.zygote = zygote_of(self.sandbox)
         self.lines: list[Line] = []
-        self.remote: Any = None
         self.done: Counter[str] = Counter()
         self.lost = 0
         self.shaken = False
@@ -92,9 +87,6 @@ class Chaos:
     def close(self) -> None:
         for line in self.lines:
             self._close(line)
-        if self.remote is not None:
-            with contextlib.suppress(SandboxError):
-                self.remote.close()
         self.sandbox.close()
 
     def act(self, act: Act) -> None:
@@ -464,55 +456,6 @@ def _threads(chaos: Chaos, random: Random) -> None:
         raise problems[0]
 
 
-def _asynchronous(chaos: Chaos, random: Random) -> None:
-    """Sessions on an event loop: one goes on, one is cancelled and has its state from before."""
-
-    async def scene() -> None:
-        async with (
-            AsyncSandbox("calculator", spare=0) as sandbox,
-            await sandbox.session() as one,
-            await sandbox.session() as other,
-        ):
-            (await other.run("kept = 1")).check()
-            step = asyncio.create_task(other.run("kept = 2\nwhile True: pass", timeout=PATIENCE))
-            result = await one.run("2 + 3")
-            step.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await step
-            if result.value != 5 or await other.get("kept") != 1:
-                raise Wrong(f"{result} beside a step that was cancelled; its session: {await other.get('kept')}")
-
-    asyncio.run(scene())
-
-
-def _door(chaos: Chaos, random: Random) -> None:
-    """A server at the other end of a pipe, which is killed now and then."""
-    if chaos.remote is None:
-        command = [sys.executable, "-m", "safeexec", "serve", "--stdio", "--policy", "calculator"]
-        chaos.remote = connect(command=command)
-    number = random.randrange(1000)
-    with chaos.remote.session() as session:
-        session.set("a", number)
-        result = session.run("a + 1", timeout=PATIENCE)
-        if result.value != number + 1:
-            raise Wrong(f"{number} + 1 is {result.value} over a pipe")
-        if random.random() < 0.3:
-            server = chaos.remote._core._wire._process
-            family = psutil.Process(server.pid).children(recursive=True)
-            server.kill()
-            try:
-                answer = session.run("a + 1", timeout=PATIENCE)
-            except SandboxClosed:
-                pass
-            else:
-                raise Wrong(f"a server that was killed answers {answer}")
-            _, left = psutil.wait_procs(family, PATIENCE)
-            if left:
-                raise Wrong(f"a server was killed, and {left} went on")
-            remote, chaos.remote = chaos.remote, None
-            remote.close()
-
-
 ACTS: dict[str, Callable[[Chaos, Line, Random], bool]] = {
     "step": _step,
     "error": _error,
@@ -533,8 +476,6 @@ ACTS: dict[str, Callable[[Chaos, Line, Random], bool]] = {
 ELSEWHERE: dict[str, Callable[[Chaos, Random], None]] = {
     "map": _mapped,
     "threads": _threads,
-    "async": _asynchronous,
-    "door": _door,
 }
 WEIGHTS = {
     **dict.fromkeys(ACTS, 4),
