@@ -65,15 +65,12 @@ class StorePlace(Disk):
     def __init__(self, store: Store, held: Held, part: str, at: int) -> None:
         self._store, self._held, self._part, self._at = store, held, part, at
         self.path = f"{store.options.tenant}/{held.label}/{part}"
-        self.problem: StoreError | None = None
-        """What the store said to the append that failed."""
 
     def write(self, lines: bytes, *, sync: bool = False) -> None:
         """Append lines. Raises OSError with what the store says."""
         try:
             self._store.append(self._held, self._part, self._at, lines, sync=sync)
         except StoreError as error:
-            self.problem = error
             raise OSError(0, str(error)) from error
         self._at += len(lines)
 
@@ -107,8 +104,6 @@ class Durable(SessionRecording):
         self.identity = (left and left.heading.identity) or secrets.token_hex(8)
         self.suspended = left is not None
         """Whether the session is left to the store, until it is used again."""
-        self._place: StorePlace | None = None
-        """Where it writes to."""
         self._part = 1
         self._moments = 0
         self._ways: dict[int, tuple[int, float, int]] = {0: (0, 0.0, 0)}
@@ -142,17 +137,15 @@ class Durable(SessionRecording):
     def _write_to(self, place: StorePlace, **there: Any) -> None:
         options = RecordOptions(max_mb=self._store.options.session_mb, durable=self.mode == "step")
         later = LATE_SECONDS if self.mode == "second" else None
-        self._place, self.writer = place, RecordWriter(options, place, sync_seconds=later, **there)
+        self.writer = RecordWriter(options, place, sync_seconds=later, **there)
 
     def begun(self, session: RecordedSession, *, saved: bool) -> None:
         memory = session.processes.history.current.memory
-        if memory is not FRESH and not saved:
-            self._since = monotonic()  # of a template: nothing in the store leads there
-        elif memory is not FRESH:
+        if memory is not FRESH and saved:
             memory.number, self._ways = self._number(), {}
+        # Nothing in the store leads to a template; the files of every session, the next host may have otherwise.
+        if memory is not FRESH or session.sandbox.files:
             self._since = monotonic()
-        elif session.sandbox.files:
-            self._since = monotonic()  # what every session has of files, the next host may have otherwise
 
     def _number(self) -> int:
         self._moments += 1
@@ -168,12 +161,13 @@ class Durable(SessionRecording):
 
     def check(self) -> None:
         if self.writer.problem:
-            raise (self._place and self._place.problem) or StoreError(self.writer.problem)
+            raise self.writer.cause or StoreError(self.writer.problem)
 
     def moment(self, session: RecordedSession) -> dict[str, Any]:
         """Return which state an operation has led to, and how: nothing where only a saved state leads there."""
         current, again, values = session.processes.history.current, session.again, self.variables
         memory, session.again, self.variables = current.memory, None, 0
+        led: dict[str, Any] = {}
         if self.is_suspended(session):
             return {}
         self._fell = self._fell or session.processes.fell_back
@@ -197,16 +191,12 @@ class Durable(SessionRecording):
             way = self._ways.get(origin.number) if origin is not None and steps == 1 + values else None
             if way is not None and origin is not None:
                 self._ways[memory.number] = way[0] + 1, way[1] + spent, way[2] + self.size
-                self._arrive(memory.number, current.step)
-                return {"moment": memory.number, "since": origin.number, "did": did}
-        self._arrive(memory.number, current.step)
-        return {"moment": memory.number} if memory.number in self._ways else {}
-
-    def _arrive(self, number: int, step: int) -> None:
-        if number in self._ways:
-            self._now, self._since, self._safe = number, None, step
-        else:
-            self._now, self._since = -1, self._since or monotonic()
+                led = {"since": origin.number, "did": did}
+        if memory.number in self._ways:
+            self._now, self._since, self._safe = memory.number, None, current.step
+            return {"moment": memory.number, **led}
+        self._now, self._since = -1, self._since or monotonic()
+        return {}
 
     def is_suspended(self, session: RecordedSession) -> bool:
         """Leave the session to the store if it has lost what the store has: no copy of its state was left, or only an
@@ -315,12 +305,9 @@ class Durable(SessionRecording):
         yield from session.saving(None).save(put, session.step, lasting=True)
         history = session.processes.history
         memory = history.current.memory
-        if memory is FRESH or not memory.number:
-            moment = self._number()
-            if memory is not FRESH:
-                memory.number = moment
-        else:
-            moment = memory.number
+        moment = self._number() if memory is FRESH else memory.number or self._number()
+        if memory is not FRESH:
+            memory.number = moment
         said: dict[str, Any] = {"step": session.step, "now": history.current.step, "moment": moment}
         carried = list(self._carried(session))
 
@@ -341,8 +328,8 @@ class Durable(SessionRecording):
             part = recovery.part_of(number)
             self._store.append(held, part, 0, lines, sync=True)
             held.parts[recovery.part_of(number - 1)] = size
-            self.heading, self._place = heading, StorePlace(self._store, held, part, len(lines))
-            return self._place, len(lines), len(records)
+            self.heading = heading
+            return StorePlace(self._store, held, part, len(lines)), len(lines), len(records)
 
         try:
             yield Work(partial(self.writer.turn_over, begin))

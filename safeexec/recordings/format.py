@@ -190,7 +190,14 @@ class Begun(OfSession, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """Return what is done, as text: a source, a call."""
-        raise NotImplementedError
+        match self:
+            case Run(source=text) | Queried(query=text) | Installed(modules=[(_, text), *_]):
+                return text
+            case Invoked():
+                return f"{self.path}({self.arguments.text})"
+            case Proceeded():
+                return "the generator is closed" if self.close else "the next item"
+        return ""
 
 
 class Run(Begun, frozen=True, kw_only=True, tag="run"):
@@ -208,20 +215,12 @@ class Run(Begun, frozen=True, kw_only=True, tag="run"):
     undone: bool = False
     """Whether it is no step here, but one that was undone before: its calls of tools follow, which were made."""
 
-    @property
-    def text(self) -> str:
-        return self.source
-
 
 class Queried(Begun, frozen=True, kw_only=True, tag="query"):
     """A step begins: what was given to `Session.sql`."""
 
     query: str
     name: str | None = None
-
-    @property
-    def text(self) -> str:
-        return self.query
 
 
 class Installed(Begun, frozen=True, kw_only=True, tag="plugin"):
@@ -234,10 +233,6 @@ class Installed(Begun, frozen=True, kw_only=True, tag="plugin"):
     tools: list[ToolShape] = []
     """Tools that this plugin alone has."""
     settings: Value | None = None
-
-    @property
-    def text(self) -> str:
-        return self.modules[0][1] if self.modules else ""
 
 
 class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
@@ -253,19 +248,11 @@ class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
     release: list[Number] = []
     objects: list[tuple[int | str, Number]] = []
 
-    @property
-    def text(self) -> str:
-        return f"{self.path}({self.arguments.text})"
-
 
 class Proceeded(Begun, frozen=True, kw_only=True, tag="item"):
     """A step begins: a plugin's generator goes on, or is closed."""
 
     close: bool = False
-
-    @property
-    def text(self) -> str:
-        return "the generator is closed" if self.close else "the next item"
 
 
 class Ended(Operation, frozen=True, kw_only=True, tag="result"):

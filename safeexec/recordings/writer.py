@@ -128,6 +128,8 @@ class RecordWriter:
         self.hidden = Redaction(frozenset(options.redact))
         self.problem = ""
         """Why nothing more is recorded, once that is so."""
+        self.cause: BaseException | None = None
+        """What a store said then."""
         if (full := _full(options)) is not None:
             raise RecordingError(full)
         self._disk = place or Disk(options.path)
@@ -208,7 +210,7 @@ class RecordWriter:
             try:
                 self._disk.sync()
             except OSError as error:
-                self.problem = f"it is not on the disk: {error.strerror}"
+                self.problem, self.cause = f"it is not on the disk: {error.strerror}", error.__cause__
 
     def turn_over(self, begin: Callable[[int], tuple[Disk, int, int]]) -> None:
         """Go on at another place, which `begin` makes of how many bytes there are here, with the bytes and lines that
@@ -341,7 +343,7 @@ class RecordWriter:
         try:
             self._disk.write(b"".join(batch))
         except OSError as error:
-            self.problem = error.strerror or str(error)
+            self.problem, self.cause = error.strerror or str(error), error.__cause__
         if self._sync_seconds is not None:
             self._unsynced = self._unsynced or monotonic()
 
