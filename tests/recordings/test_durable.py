@@ -20,6 +20,7 @@ from safeexec.recordings import format as form
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.store import StoreOptions, directory
 from tests.footprint import until
+from tests.recordings.store.kills import below
 
 PRELUDE = """
 import os, signal, sys
@@ -450,13 +451,7 @@ def test_what_dies_while_it_rests_comes_back_from_the_store(tmp_path: Path) -> N
 
 def end_processes() -> None:
     """End all processes of the sessions of this host: those below its zygotes."""
-    levels = [[os.getpid()]]
-    while levels[-1]:
-        levels.append([])
-        for pid in levels[-2]:
-            with suppress(FileNotFoundError):  # it has ended meanwhile
-                levels[-1] += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-    for pid in (one for level in levels[3:] for one in level):
+    for pid in (one for level in below(os.getpid())[2:] for one in level):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
