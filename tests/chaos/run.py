@@ -137,15 +137,15 @@ class Chaos:
         self.sandbox = Sandbox(PROFILE, tools=[self.double]).open()
         self.zygote = zygote_of(self.sandbox)
 
-    def _done(self, do: Callable[[Chaos, Line, Random], bool], line: Line, random: Random) -> None:
+    def _done(self, do: Callable[[Chaos, Line, Random], bool | None], line: Line, random: Random) -> None:
         """An act, and what came of it."""
         self._look(line, told=self._tried(do, line, random))
 
-    def _tried(self, do: Callable[[Chaos, Line, Random], bool], line: Line, random: Random) -> bool:
+    def _tried(self, do: Callable[[Chaos, Line, Random], bool | None], line: Line, random: Random) -> bool:
         """Whether it said that a state was lost."""
         before = line.model.now
         try:
-            return do(self, line, random)
+            return bool(do(self, line, random))
         except TOLD as error:
             if not line.shaken:
                 raise Wrong(f"{type(error).__name__}: {error}") from error
@@ -315,11 +315,10 @@ def _ended(result: Any, line: Line, after: State, *outcomes: str) -> bool:
     return told
 
 
-def _checkpoint(chaos: Chaos, line: Line, random: Random) -> bool:
+def _checkpoint(chaos: Chaos, line: Line, random: Random) -> None:
     name = random.choice("pq")
     line.session.checkpoint(name)
     line.model.checkpoint(name)
-    return False
 
 
 def _rollback(chaos: Chaos, line: Line, random: Random) -> bool:
@@ -336,31 +335,27 @@ def _rollback(chaos: Chaos, line: Line, random: Random) -> bool:
     return line.shaken
 
 
-def _rollback_named(chaos: Chaos, line: Line, random: Random) -> bool:
-    if not line.model.named:
-        return False
-    name = random.choice(sorted(line.model.named))
-    line.session.rollback(name)
-    line.model.go_to(name)
-    return False
+def _rollback_named(chaos: Chaos, line: Line, random: Random) -> None:
+    if line.model.named:
+        name = random.choice(sorted(line.model.named))
+        line.session.rollback(name)
+        line.model.go_to(name)
 
 
-def _set(chaos: Chaos, line: Line, random: Random) -> bool:
+def _set(chaos: Chaos, line: Line, random: Random) -> None:
     name, number = random.choice("ab"), random.randrange(1000)
     after = line.model.now | {name: number}
     line.model.ever.append(after)
     line.session.set(name, number)
     line.model.change(after)
-    return False
 
 
-def _write(chaos: Chaos, line: Line, random: Random) -> bool:
+def _write(chaos: Chaos, line: Line, random: Random) -> None:
     data = os.urandom(4) * random.choice((1, 3000))
     after = line.model.now | {"file:one.txt": data}
     line.model.ever.append(after)
     line.session.write_file("one.txt", data)
     line.model.change(after)
-    return False
 
 
 def _tool(chaos: Chaos, line: Line, random: Random) -> bool:
@@ -394,17 +389,16 @@ def _printed(chaos: Chaos, line: Line, random: Random) -> bool:
     return lost(result, line, "ok")
 
 
-def _branch(chaos: Chaos, line: Line, random: Random) -> bool:
+def _branch(chaos: Chaos, line: Line, random: Random) -> None:
     (session,) = line.session.branch()
     branch = Line(session, line.model.branch())
     branch.shaken = line.shaken
     chaos.lines.append(branch)
     if len(chaos.lines) > MOST_SESSIONS:
         chaos._close(chaos.lines.pop(0))
-    return False
 
 
-def _saved(chaos: Chaos, line: Line, random: Random) -> bool:
+def _saved(chaos: Chaos, line: Line, random: Random) -> None:
     """Saved, and brought back as another session; it is closed again."""
     path = Path(tempfile.gettempdir(), "state")
     try:
@@ -414,19 +408,16 @@ def _saved(chaos: Chaos, line: Line, random: Random) -> bool:
                 raise Wrong(f"a saved state came back as {found}; it was {line.model.now}")
     finally:
         path.unlink(missing_ok=True)
-    return False
 
 
-def _another(chaos: Chaos, line: Line, random: Random) -> bool:
+def _another(chaos: Chaos, line: Line, random: Random) -> None:
     chaos._open()
     if len(chaos.lines) > MOST_SESSIONS:
         chaos._close(chaos.lines.pop(0))
-    return False
 
 
-def _rest(chaos: Chaos, line: Line, random: Random) -> bool:
+def _rest(chaos: Chaos, line: Line, random: Random) -> None:
     wait(Wait((), monotonic() + random.choice((0.05, 0.4))))
-    return False
 
 
 def _mapped(chaos: Chaos, random: Random) -> None:
@@ -456,7 +447,7 @@ def _threads(chaos: Chaos, random: Random) -> None:
         raise problems[0]
 
 
-ACTS: dict[str, Callable[[Chaos, Line, Random], bool]] = {
+ACTS: dict[str, Callable[[Chaos, Line, Random], bool | None]] = {
     "step": _step,
     "error": _error,
     "stopped": _stopped,

@@ -56,12 +56,6 @@ def test_what_the_host_set_is_told_where_it_is_lost(tmp_path: Path) -> None:
     assert recovery.told(left(tmp_path / "kept", p000001=lines(*step(1, 0), kept))) == []
 
 
-def test_a_rollback_leads_to_a_state_that_was(tmp_path: Path) -> None:
-    back = {"kind": "rollback", "session": 1, "step": 2, "now": 1, "moment": 1}
-    found = left(tmp_path, p000001=lines(*step(1, 0), *step(2, 1), back, *step(3, 1)))
-    assert ([doing.step for doing in found.doings], found.lost) == ([1, 3], [])
-
-
 def test_a_deferred_call_of_a_step_that_waits_does_not_wait_beside_it(tmp_path: Path) -> None:
     call = {"kind": "tool-call", "session": 1, "step": 2, "call": 1, "tool": "send", "arguments": {}}
     run, ended = step(2, None, now=1, outcome="waiting")
