@@ -319,7 +319,7 @@ class Durable(SessionRecording):
                 started=datetime.now(UTC).isoformat(),
                 files={},
                 state=state[0],
-                entropy="",
+                entropy=b"",
                 follows=size,
             )
             # In one: a host that is killed in between would lose what the lines before had of it.
@@ -460,13 +460,9 @@ class Durable(SessionRecording):
 
     def _restore(self, session: RecordedSession, left: recovery.Left, notes: list[str]) -> Core[None]:
         doings, size = left.doings, BATCH
-        try:
-            entropy = bytes.fromhex(left.heading.entropy)[: m.ENTROPY_BYTES]
-        except ValueError:
-            raise StoreError(f"the stored session {self._label!r} is damaged: its entropy is none") from None
         while True:
             yield from self._restore_state(session, left)
-            done = yield from self._repeat(session, doings, size, entropy)
+            done = yield from self._repeat(session, doings, size, left.heading.entropy)
             if done == len(doings):
                 break
             yield from wait_for(session.processes.end_processes())

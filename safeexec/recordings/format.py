@@ -22,6 +22,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from msgspec import Meta, Struct
 
+from safeexec.protocol.messages import ENTROPY_BYTES
 from safeexec.results.outcomes import Changes, ErrorInfo, FileChange, Outcome, State, ToolCallRecord, Usage
 
 FORMAT = 2
@@ -31,6 +32,7 @@ LINE_BYTES = 32 << 20
 
 Number = Annotated[int, Meta(ge=0, le=1 << 53)]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+Entropy = Annotated[bytes, Meta(max_length=ENTROPY_BYTES)]
 
 
 class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -142,8 +144,8 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     """The step whose state it begins in."""
     moment: Number = 0
     """The number of that state."""
-    entropy: str = ""
-    """What the random numbers of its process came from, in hexadecimal digits; "" where the state has them."""
+    entropy: Entropy = b""
+    """What the random numbers of its process came from; nothing where the state has them."""
     follows: Number | None = None
     """How many bytes the part before had. Where it has more, its owner has gone on there, as he was not told that this
     one was written.
@@ -316,8 +318,8 @@ class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):
     call: Called
     asked: Literal["approval", "tool"]
     note: str = ""
-    entropy: str = ""
-    """What the random numbers of the session come from, as hexadecimal digits."""
+    entropy: Entropy = b""
+    """What the random numbers of the session come from."""
     since: Seconds
     """Seconds of the epoch, as is `until`."""
     until: Seconds

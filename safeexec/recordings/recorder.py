@@ -125,7 +125,7 @@ def _heading(
         state=state,
         redacted=sorted(recording.writer.options.redact),
         identity=recording.identity,
-        entropy=recording.entropy.hex(),
+        entropy=recording.entropy,
     )
 
 

@@ -94,7 +94,7 @@ def _record(session: Any, calls: StepCalls, call: m.ToolRequest, later: PutOff, 
         call=forms.called(call, call=len(calls.made) + 1, key=session.call_key, **where),
         asked=later.asked,
         note=shorten(later.answer.note, NOTE),
-        entropy=session.processes.entropy.hex(),
+        entropy=session.processes.entropy,
         since=now,
         until=now + seconds,
         **where,
@@ -155,7 +155,7 @@ def listed(waiting: form.Waiting) -> bytes:
     """Return what a list is to tell of it, as a line that `read` takes: the call alone, without its arguments if they
     are large.
     """
-    shown = replace(waiting, calls=[], run=form.Run(step=waiting.step, source=""), entropy="")
+    shown = replace(waiting, calls=[], run=form.Run(step=waiting.step, source=""), entropy=b"")
     if len(line := line_of(shown)) > WAITS_BYTES:
         none = forms.packed(encode_arguments((), {}, max_bytes=64, max_depth=1).data)
         line = line_of(replace(shown, call=replace(shown.call, arguments=none)))
@@ -307,8 +307,6 @@ def read(line: bytes) -> form.Waiting:
 
 def checked(found: form.Waiting) -> form.Waiting:
     """Return a record that was parsed already, once its parts are checked. Raises `RecordingError`."""
-    if large := _left_out(found):
-        raise RecordingError(f"the step that waits is not whole: {large} not in it")
     try:
         for one in (*found.calls, found.call):
             if isinstance(one, form.Called):
@@ -316,8 +314,6 @@ def checked(found: form.Waiting) -> form.Waiting:
             elif one.value is not None:
                 forms.value_of(one.value)
         stdin_of(found.run)
-        if len(bytes.fromhex(found.entropy)) > m.ENTROPY_BYTES:
-            raise ValueError("its entropy is too long")
     except ValueError as error:
         raise RecordingError(f"the step that waits is not whole: {error}") from None
     since = min(found.since, time())
