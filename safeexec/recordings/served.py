@@ -125,7 +125,8 @@ class ServedTools:
         answer = exchange.answer
         assert answer is not None
         exchange.served = True
-        session.tool_records.append(ToolCallRecord(call.tool, session.step, _outcome(answer), answer.error))
+        outcome: Any = "ok" if answer.outcome == "deferred" else answer.outcome
+        session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, answer.error))
         try:
             if answer.value is not None:
                 value_of(answer.value)
@@ -257,10 +258,6 @@ def signatures_of(shapes: Iterable[ToolShape]) -> tuple[m.ToolSignature, ...]:
         return tuple(map(signature_of, shapes))
     except ValueError as error:
         raise RecordingError(f"in the recording {error}") from None
-
-
-def _outcome(answer: Answered) -> Any:
-    return "ok" if answer.outcome == "deferred" else answer.outcome
 
 
 def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:
