@@ -351,8 +351,7 @@ class Replay:
         elif found is not None:
             self._differ(recorded, *found, result=result)
         elif left := self._tools.left():
-            call = f"{left[0].call.tool}({left[0].call.arguments.text})"
-            self._differ(recorded, "tool call", call, "not made")
+            self._differ(recorded, "tool call", left[0].call.text, "not made")
 
     def _replaced(self, begun: form.Begun) -> bool:
         return (begun.session, begun.step) in self._sources

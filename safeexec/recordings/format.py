@@ -295,6 +295,11 @@ class Called(OfSession, frozen=True, kw_only=True, tag="tool-call"):
     key: str = ""
     """A key that is equal whenever the call is made once more: for an idempotent tool, the same effect."""
 
+    @property
+    def text(self) -> str:
+        """Return it as it would be written."""
+        return f"{self.tool}({self.arguments.text})"
+
 
 class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
     """What guest code got for it: a value, or an exception of that type."""

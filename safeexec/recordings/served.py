@@ -111,12 +111,9 @@ class ServedTools:
             refused = f"{call.tool[:100]}(): more than {limit} tool calls in one step (tools.max_calls)"
             return m.ToolReply(call.call, error_type="PermissionError", error=refused)
         if not self.mismatch:
-            expected = next(
-                (f"{one.call.tool}({one.call.arguments.text})" for one in self._script if not one.served), ""
-            )
-            self.mismatch = f"the step called {text}" + (
-                f", where {expected} was recorded" if expected else ", which was not recorded"
-            )
+            expected = next((one.call.text for one in self._script if not one.served), "")
+            instead = f"where {expected} was recorded" if expected else "which was not recorded"
+            self.mismatch = f"the step called {text}, {instead}"
         session.tool_records.append(ToolCallRecord(call.tool[:200], session.step, "error", "not in the recording"))
         return m.ToolReply(call.call, error_type="ToolError", error=f"{text}: the recording has no answer to this call")
 

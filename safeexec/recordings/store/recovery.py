@@ -346,7 +346,7 @@ def cannot_be_read(parts: list[int], became: str) -> str:
 
 
 def _shown(called: form.Called) -> str:
-    return f"{called.tool}({called.arguments.text})"[:300] + f" of step {called.step}"
+    return f"{called.text[:300]} of step {called.step}"
 
 
 def steps(first: int, last: int) -> str:
