@@ -134,7 +134,8 @@ class RecordWriter:
             raise RecordingError(full)
         self._disk = place or Disk(options.path)
         self._until_look = LOOK_BYTES
-        self._left = (options.max_mb << 20) - size
+        self.size = size
+        """How many bytes there are."""
         self._lines = lines
         self._batch: list[bytes] = []
         """Lines that are made and not written: those that come together are one write."""
@@ -227,17 +228,12 @@ class RecordWriter:
                 failed.append(error)
             else:
                 self._disk.close()
-                self._disk, self._lines, self._left = place, lines, (self.options.max_mb << 20) - size
+                self._disk, self._lines, self.size = place, lines, size
                 self._began, self._unsynced = monotonic(), 0.0
 
         # By the thread that writes: it may be about to wait for the disk, and no line comes in between.
         if self._between(go_over, 2 * PATIENCE_SECONDS) and failed:
             raise failed[0]
-
-    @property
-    def size(self) -> int:
-        """Return how many bytes there are."""
-        return (self.options.max_mb << 20) - self._left
 
     def close(self) -> None:
         """Write what is left, and the last line. Harmless when closed already."""
@@ -301,7 +297,7 @@ class RecordWriter:
             line = line_of(self.hidden.of(replace(make, **known) if isinstance(make, Record) else make(**known)))
             if len(line) > LINE_BYTES:
                 self._stop(f"one line would have taken {len(line)} bytes, and {LINE_BYTES} are allowed")
-            elif len(line) + LAST_LINE > self._left:
+            elif self.size + len(line) + LAST_LINE > self.options.max_mb << 20:
                 self._stop("it has reached its size (`max_mb`)")
             elif (full := self._look(len(line))) is not None:
                 self._stop(full)
@@ -332,7 +328,7 @@ class RecordWriter:
     def _put(self, line: bytes) -> None:
         self._batch.append(line)
         self._lines += 1
-        self._left -= len(line)
+        self.size += len(line)
         if len(line) >= LARGE:
             self._put_all()
 
