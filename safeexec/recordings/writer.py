@@ -133,7 +133,6 @@ class RecordWriter:
         if (full := _full(options)) is not None:
             raise RecordingError(full)
         self._disk = place or Disk(options.path)
-        self._until_look = LOOK_BYTES
         self.size = size
         """How many bytes there are."""
         self._lines = lines
@@ -299,7 +298,7 @@ class RecordWriter:
                 self._stop(f"one line would have taken {len(line)} bytes, and {LINE_BYTES} are allowed")
             elif self.size + len(line) + LAST_LINE > self.options.max_mb << 20:
                 self._stop("it has reached its size (`max_mb`)")
-            elif (full := self._look(len(line))) is not None:
+            elif (self.size + len(line)) // LOOK_BYTES > self.size // LOOK_BYTES and (full := _full(self.options)):
                 self._stop(full)
             else:
                 self._put(line)
@@ -307,14 +306,6 @@ class RecordWriter:
             # Whatever it is: the session goes on, and says that its recording does not.
             self._put_all()
             self.problem = f"{type(error).__name__} while a record was made"
-
-    def _look(self, size: int) -> str | None:
-        """Return why a line of that size has no room in the directory; None where it has."""
-        self._until_look -= size
-        if self._until_look > 0:
-            return None
-        self._until_look = LOOK_BYTES
-        return _full(self.options)
 
     def _stop(self, why: str) -> None:
         if not self._stored:
