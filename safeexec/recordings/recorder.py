@@ -45,9 +45,10 @@ class TemplateRecord(NamedTuple):
     """What a template's recording says of how it was prepared."""
 
     name: str
-    heading: form.Heading
-    records: list[form.Record]
-    """All that followed."""
+    problem: str
+    """Why it stopped before, if it did."""
+    records: list[Any]
+    """All that there is, the heading first."""
 
 
 def record(
@@ -57,6 +58,9 @@ def record(
     `prepared`. `options`: a path, True (in memory), `RecordOptions`, or a function that returns what keeps the session
     in a store. Raises `RecordingError`.
     """
+    if prepared is not None and prepared.problem:
+        told = f"how the template {prepared.name!r} was prepared could not be recorded: {prepared.problem}"
+        raise RecordingError(told)
     if callable(options):
         recording: SessionRecording = options(session)
     else:
@@ -70,7 +74,7 @@ def record(
             files = {name: session.read_file(name) for name in session.list_files()}
 
     def heading(n: int, at: float) -> form.Heading:
-        held = forms.contents(files) if prepared is None else prepared.heading.files
+        held = forms.contents(files) if prepared is None else prepared.records[0].files
         saved = None if state is None else forms.content(state)
         recording.heading = made = _heading(session, recording, started, held, saved)
         return made
@@ -84,17 +88,12 @@ def record(
 
 
 def preparation(session: RecordedSession, recording: SessionRecording, name: str) -> TemplateRecord:
-    """Return what was recorded of a session that has prepared a template; nothing more is. Raises `RecordingError`
-    where the recording stopped before.
-    """
+    """Return what was recorded of a session that has prepared a template; nothing more is."""
     session.recorder, session.toolbox = None, session.sandbox.toolbox
     writer = recording.writer
     writer.flush()
     try:
-        if writer.problem:
-            raise RecordingError(f"how the template {name!r} was prepared could not be recorded: {writer.problem}")
-        found = Recording(writer.path)
-        return TemplateRecord(name, found.heading, list(found)[1:])
+        return TemplateRecord(name, writer.problem, [] if writer.problem else list(Recording(writer.path)))
     finally:
         writer.close()
 
@@ -197,7 +196,7 @@ class SessionRecording:
     def begin_with(self, prepared: TemplateRecord, session: RecordedSession) -> None:
         """Begin with how the template of a session was prepared. Its number is the session's, too."""
         calls, sessions = 0, 1
-        for one in prepared.records:
+        for one in prepared.records[1:]:
             self.writer.add(one)
             if isinstance(one, form.Called):
                 calls = one.call

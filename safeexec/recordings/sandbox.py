@@ -81,24 +81,13 @@ class RecordedSandbox(SandboxCore):
         from safeexec.recordings import recorder
 
         assert isinstance(session, RecordedSession)
-        prepared = None if origin is None else origin.recorded
-        if isinstance(prepared, RecordingError):
-            raise prepared
-        recorder.record(session, record, state, prepared)
+        recorder.record(session, record, state, None if origin is None else origin.recorded)
 
     def preparing(self, session: SessionCore, name: str) -> Callable[[], Any]:
         from safeexec.recordings import recorder
 
         assert isinstance(session, RecordedSession)
-        recording = recorder.record(session, True)
-
-        def written() -> recorder.TemplateRecord | RecordingError:
-            try:
-                return recorder.preparation(session, recording, name)
-            except RecordingError as error:
-                return error
-
-        return written
+        return partial(recorder.preparation, session, recorder.record(session, True), name)
 
     # Steps that wait
 
