@@ -126,26 +126,26 @@ class Durable(SessionRecording):
 
     # What the recorder asks
 
-    def opened(self, session: RecordedSession) -> Durable:
-        """Return this, to record a session of which nothing is stored yet."""
+    def opened(self, session: RecordedSession, *, saved: bool) -> Durable:
+        """Return this, to record a session of which nothing is stored yet. `saved`: the heading will hold the state
+        that it is in.
+        """
         session.durable, session.identity, self.entropy = self, self.identity, session.processes.entropy
         assert self._held is not None
         self._part = next(iter(recovery.names(self._held)), 0) + 1
         self._write_to(StorePlace(self._store, self._held, recovery.part_of(self._part), 0))
-        return self
-
-    def _write_to(self, place: StorePlace, **there: Any) -> None:
-        options = RecordOptions(max_mb=self._store.options.session_mb, durable=self.mode == "step")
-        later = LATE_SECONDS if self.mode == "second" else None
-        self.writer = RecordWriter(options, place, sync_seconds=later, **there)
-
-    def begun(self, session: RecordedSession, *, saved: bool) -> None:
         memory = session.processes.history.current.memory
         if memory is not FRESH and saved:
             memory.number, self._ways = self._number(), {}
         # Nothing in the store leads to a template; the files of every session, the next host may have otherwise.
         if memory is not FRESH or session.sandbox.files:
             self._since = monotonic()
+        return self
+
+    def _write_to(self, place: StorePlace, **there: Any) -> None:
+        options = RecordOptions(max_mb=self._store.options.session_mb, durable=self.mode == "step")
+        later = LATE_SECONDS if self.mode == "second" else None
+        self.writer = RecordWriter(options, place, sync_seconds=later, **there)
 
     def _number(self) -> int:
         self._moments += 1

@@ -62,7 +62,7 @@ def record(
         told = f"how the template {prepared.name!r} was prepared could not be recorded: {prepared.problem}"
         raise RecordingError(told)
     if callable(options):
-        recording: SessionRecording = options(session)
+        recording: SessionRecording = options(session, saved=state is not None)
     else:
         given = RecordOptions() if options is True else options
         given = given if isinstance(given, RecordOptions) else RecordOptions(path=given)
@@ -83,7 +83,6 @@ def record(
     if prepared is not None:
         recording.begin_with(prepared, session)
     recording.follow(session)
-    recording.begun(session, saved=state is not None)
     return recording
 
 
@@ -147,16 +146,14 @@ class SessionRecording:
             self.writer = writer
         self.calls = count(1)
         self._numbers: Iterator[int] = count(1)
-        self._open = 0
+        self.sessions = 0
+        """How many are open: with the last one it ends."""
         self.earlier = EarlierSteps()
         """Answers the calls of steps that were undone and run again."""
         self.variables = self.size = 0
         """How many variables were set before the step that runs, and the bytes of its source."""
 
     # What a stored session does otherwise
-
-    def begun(self, session: RecordedSession, *, saved: bool) -> None:
-        """Note that its recording has begun. `saved`: the heading holds the state that the session is in."""
 
     def records(self) -> Recording:
         """Return what is written."""
@@ -188,11 +185,6 @@ class SessionRecording:
 
     # Its sessions
 
-    @property
-    def over(self) -> bool:
-        """Whether its sessions are closed, and it has ended."""
-        return not self._open
-
     def begin_with(self, prepared: TemplateRecord, session: RecordedSession) -> None:
         """Begin with how the template of a session was prepared. Its number is the session's, too."""
         calls, sessions = 0, 1
@@ -223,14 +215,8 @@ class SessionRecording:
         """Record this session, too. Returns its number."""
         number = next(self._numbers)
         session.recorder = Recorder(self, number)
-        self._open += 1
+        self.sessions += 1
         return number
-
-    def leave(self) -> None:
-        """Count one session less; with the last one the recording ends."""
-        self._open -= 1
-        if self.stored or not self._open:
-            self.closed()
 
 
 class Recorder:
@@ -264,7 +250,9 @@ class Recorder:
         """Write that the session is over."""
         if not self.recording.stored:
             self.tell(form.Closed(session=self.number, step=session.step))
-        self.recording.leave()
+        self.recording.sessions -= 1
+        if self.recording.stored or not self.recording.sessions:
+            self.recording.closed()
 
     def left(self, session: RecordedSession, name: str) -> None:
         """Write that the session has gone back to a checkpoint, in a process that is to come."""
