@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 
 from safeexec.engine.host.sandbox import AT_THE_BEGINNING, SandboxCore
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.waiting import Core, Work
-from safeexec.errors import RecordingError, SandboxError, SessionClosed
+from safeexec.errors import RecordingError, SandboxError, SessionClosed, StoreError
 from safeexec.recordings.session import RecordedSession
 from safeexec.results import Rows
 
@@ -160,13 +161,17 @@ class RecordedSandbox(SandboxCore):
         return (yield Work(lambda: list(store.list())))  # type: ignore[no-any-return]
 
     def tidy(self) -> None:
-        """Now and then, from the thread for idle sessions: what the store need not keep any more goes."""
-        if self.store is None or self.store.options.keep_days is None or monotonic() < self._tidy_next:
+        """Now and then, from the thread for idle sessions: remove what nobody has used for as long as the store keeps
+        it, but for sessions that are open.
+        """
+        store = self.store
+        if store is None or (days := store.options.keep_days) is None or monotonic() < self._tidy_next:
             return
-        from safeexec.recordings.store.interface import expire
-
-        self._tidy_next = monotonic() + TIDY_SECONDS
-        expire(self.store)
+        self._tidy_next, before = monotonic() + TIDY_SECONDS, time() - days * 86400
+        for row in list(store.list()):
+            if row.used < before:
+                with suppress(StoreError):  # it is open, or somebody was faster
+                    store.remove(store.claim(row.label))
 
     def _has_store(self) -> Store:
         if self.store is None:

@@ -200,7 +200,7 @@ class EarlierSteps:
     def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, None]:
         """Return what the earlier run got for this call. None: it is made."""
         made, self._made, self.unsure = self._made, None, False
-        rule = getattr(session.sandbox.toolbox.tools[call.tool], "effect", None)
+        rule = getattr(session.sandbox.toolbox.tools.get(call.tool), "effect", None)
         reply = None if made is None else earlier_reply(made, call, rule)
         if made is not None and reply is not None:
             self.unsure = made.unknown and bool(reply.error_type)

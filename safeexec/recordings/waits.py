@@ -222,7 +222,6 @@ class Again(ServedTools):
                 exchanges.append(Exchange(one))
             elif exchanges:
                 exchanges[-1].answer = one
-        self.begin(exchanges)
         self._next = iter([*exchanges, Exchange(waiting.call)])
         self._expected = next(self._next)
 

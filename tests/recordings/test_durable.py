@@ -322,6 +322,20 @@ def test_what_is_in_the_store_is_listed_and_removed(tmp_path: Path) -> None:
         sandbox.forget("ada")
 
 
+def test_what_nobody_uses_is_kept_so_long(tmp_path: Path) -> None:
+    options = StoreOptions(at=tmp_path / "store", keep_days=1.0)
+    with Sandbox("standard", store=options.at) as sandbox:
+        for label in ("old", "open", "young"):
+            sandbox.session_for(label).run("x = 1").check()
+    for file in (*tmp_path.glob("store/default/old/*"), *tmp_path.glob("store/default/open/*")):
+        os.utime(file, (0, 0))
+    with stored(tmp_path) as other, Sandbox("standard", store=options) as sandbox:
+        session = other.session_for("open")
+        sandbox.session_for("young").run("x").check()
+        until(lambda: sorted(row.label for row in sandbox.stored()) == ["open", "young"])
+        assert session.run("x").value == 1
+
+
 def test_a_tenant_has_no_more_room_than_it_is_given(tmp_path: Path) -> None:
     options = StoreOptions(at=tmp_path / "store", session_mb=1, tenant_mb=3)
     with Sandbox("standard", store=options, durable="step") as sandbox:
