@@ -136,24 +136,19 @@ def state_of(store: Store, held: Held, left: Left) -> Iterator[bytes]:
         raise StoreError(f"the saved state of the session {held.label!r} is damaged: {error}") from None
 
 
-class _Operation(NamedTuple):
-    moment: int | None
-    now: int
-    step: int
-    ended: bool
-    changed: str = ""
-    """What the host changed, between steps."""
-
-
 class _PartReading:
     """The lines of one part, in turn."""
 
     def __init__(self, part: int, heading: form.Heading) -> None:
         self.heading = heading
-        self._left = Left(part, heading, step=heading.step, moments=heading.moment)
+        self._left = Left(part, heading, step=heading.step, now=heading.now, moments=heading.moment)
+        self._newest: int | None = heading.moment
+        """The last state that can be had."""
+        self._after: list[int] = []
+        """The steps that ended after it, and what the host changed after it."""
+        self._unset: dict[str, None] = {}
         self._since: dict[int, tuple[int, Doing]] = {}
         """How the states that can be had come from one before, which can be had."""
-        self._operations = [_Operation(heading.moment, heading.now, heading.step, False)]
         self._begun: form.Run | None = None
         self._ended: dict[int, form.Run | None] = {}
         """The steps that ended since the last owner came."""
@@ -176,11 +171,10 @@ class _PartReading:
     def all(self, recording: Recording) -> Left:
         for record in recording:
             self._take(record)
-        left = self._left
-        reached, lost, left.unset = self._newest()
-        left.lines, left.size, left.now = recording.lines, recording.size, reached.now
-        left.lost = [*self._untold, *lost]
-        moment = reached.moment
+        left, moment = self._left, self._newest
+        lost = [step for step in self._after if step in self._ended]
+        left.lines, left.size = recording.lines, recording.size
+        left.lost, left.unset = [*self._untold, *lost], [*self._unset]
         while moment is not None and moment != self.heading.moment:
             moment, doing = self._since[moment]
             left.doings.append(doing)
@@ -195,21 +189,6 @@ class _PartReading:
         left.waiting = [one for one in calls if one.effect == "deferred" and one.key not in self._effects]
         left.unsure = [one for one in calls if one.key in self._effects and self._effects[one.key].became in OPEN]
         return left
-
-    def _newest(self) -> tuple[_Operation, list[int], list[str]]:
-        """Return the last operation whose state can be had, the steps that ended after it, and what the host changed
-        after it.
-        """
-        lost: list[int] = []
-        unset: dict[str, None] = {}
-        for one in reversed(self._operations):
-            if self._can_be_had(one.moment):
-                return one, lost[::-1], [*unset][::-1]
-            if one.changed:
-                unset[one.changed] = None
-            if one.ended and one.step in self._ended:
-                lost.append(one.step)
-        raise RecordingError("no state can be had")  # the first one always can
 
     def _earlier(self) -> list[Undone]:
         return [Undone(run, made or self._made_by(run.step)) for run, made in self._undone]
@@ -296,8 +275,15 @@ class _PartReading:
             if done is not None and since is not None and self._can_be_had(since) and not self._can_be_had(moment):
                 spent = record.usage.cpu_ms if isinstance(record, form.Ended) else 0.0
                 self._since[moment] = since, Doing(done, record.did, record.step, moment, spent)
-        changed = record.name if isinstance(record, form.Set | form.Deleted | form.Written) else ""
-        self._operations.append(_Operation(moment, record.now, record.step, isinstance(record, form.Ended), changed))
+        if self._can_be_had(moment):
+            self._newest, self._left.now = moment, record.now
+            self._after.clear()
+            self._unset.clear()
+        elif isinstance(record, form.Ended):
+            self._after.append(record.step)
+        elif isinstance(record, form.Set | form.Deleted | form.Written):
+            self._unset.pop(record.name, None)
+            self._unset[record.name] = None
 
     def _no_part_after(self, now: int) -> list[Undone]:
         """Return the steps after that are no part of the session any more."""
