@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     )
     from safeexec.inline import compile_expression, evaluate
     from safeexec.playback.compare import Deviation
-    from safeexec.playback.policies import compare_policies
-    from safeexec.playback.replay import Replay, replay
+    from safeexec.playback.replay import Replay, compare_policies, replay
     from safeexec.protocol.confinement import Mechanism
     from safeexec.protocol.values import Formula, Opaque
     from safeexec.recordings.effects import tool
@@ -85,8 +84,7 @@ _HOME = {
     "safeexec.api.plugins.aio": "AsyncPlugin",
     "safeexec.api.plugins.plugin": "Handle Plugin",
     "safeexec.api.plugins.source": "Manifest plugin_manifest",
-    "safeexec.playback.policies": "compare_policies",
-    "safeexec.playback.replay": "Replay replay",
+    "safeexec.playback.replay": "Replay compare_policies replay",
     "safeexec.results.stats": "SandboxStats SessionCounts",
     "safeexec.engine.approvals": "Allow Deny Later",
     "safeexec.recordings.effects": "tool",

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from msgspec import Struct
 from msgspec.structs import replace as copied
 
 from safeexec.api.blocking import Sandbox, Session
@@ -27,8 +28,7 @@ from safeexec.errors import PolicyError, RecordingError, SandboxError, StateFile
 from safeexec.playback.compare import Deviation, differing
 from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
-from safeexec.recordings.forms import Redaction, bytes_of, encoded, ended, line_of, value_of
-from safeexec.recordings.libraries import libraries
+from safeexec.recordings.forms import Redaction, bytes_of, encoded, ended, libraries, line_of, value_of
 from safeexec.recordings.reader import Recording, parse
 from safeexec.recordings.served import Exchange, ServedTools, signatures_of
 
@@ -351,8 +351,7 @@ class Replay:
         elif found is not None:
             self._differ(recorded, *found, result=result)
         elif left := self._tools.left():
-            call = f"{left[0].call.tool}({left[0].call.arguments.text})"
-            self._differ(recorded, "tool call", call, "not made")
+            self._differ(recorded, "tool call", left[0].call.text, "not made")
 
     def _replaced(self, begun: form.Begun) -> bool:
         return (begun.session, begun.step) in self._sources
@@ -533,8 +532,49 @@ class Replay:
             had, have = (", ".join(f"{name} {of.get(name, 'none')}" for name in names) for of in (moved, here))
             return f"it was recorded with {had}, and here is {have}"
         other = f"because of the policy {self.policy.name!r}" if self._other else ""
-        if chance:
-            return f"{other}, or by chance: {chance}" if other else chance
-        if other:
-            return other
-        return f"the cause is not known: somebody changed {OWN}"
+        return (
+            ", or by chance: ".join(filter(None, (other, chance))) or f"the cause is not known: somebody changed {OWN}"
+        )
+
+
+# Two policies
+
+
+class Otherwise(Struct, frozen=True):
+    """A step that ends otherwise under the second of two policies."""
+
+    recording: str
+    session: int
+    step: int
+    before: str
+    """``ok``, ``error: KeyError``."""
+    after: str
+    rule: str
+    """The line of the policy that decides, where one does."""
+
+    def __str__(self) -> str:
+        of = "" if self.session == 1 else f" of session {self.session}"
+        rule = f"   ({self.rule})" if self.rule else ""
+        return f"{self.recording}, step {self.step}{of}: {self.before} → {self.after}{rule}"
+
+
+def compare_policies(before: Policy, after: Policy, recordings: Iterable[str | os.PathLike[str]]) -> list[Otherwise]:
+    """Return the steps of some recordings that end otherwise under `after` than under `before`. Each recording is run
+    under both; steps that were stopped are no part of it.
+    """
+    found = []
+    for path in recordings:
+        results = []
+        for policy in (before, after):
+            with replay(path, policy=policy, on_difference="go on") as replayed:
+                results.append(replayed.results)
+        for place in sorted(results[0].keys() & results[1].keys()):
+            was, now = results[0][place], results[1][place]
+            if _ends(was) != _ends(now):
+                rules = (one.error.rule for one in (now, was) if one.error is not None and one.error.rule)
+                found.append(Otherwise(os.fspath(path), *place, _ends(was), _ends(now), next(rules, "")))
+    return found
+
+
+def _ends(result: Result) -> str:
+    return result.outcome if result.error is None else f"{result.outcome}: {result.error.type}"

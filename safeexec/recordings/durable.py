@@ -36,10 +36,11 @@ from safeexec.recordings import format as form
 from safeexec.recordings import waits
 from safeexec.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
 from safeexec.recordings.reader import Recording
-from safeexec.recordings.served import EarlierSteps
+from safeexec.recordings.recorder import SessionRecording
+from safeexec.recordings.served import EarlierSteps, Undone
 from safeexec.recordings.store import recovery
 from safeexec.recordings.store.interface import WAITS, Held, Store
-from safeexec.recordings.writer import NewPlace, RecordOptions, RecordWriter
+from safeexec.recordings.writer import Disk, RecordOptions, RecordWriter
 from safeexec.results import ErrorInfo, Result
 from safeexec.results.outcomes import NEWEST_LEFT, STARTS_EMPTY, Changes
 
@@ -53,28 +54,23 @@ REPEAT_CPU_MS = 150.0
 """What the steps since a saved state may take to be repeated before the next one is saved."""
 MOST_STEPS, MOST_BYTES = 300, 1 << 20
 """How many they may be, and how long their sources."""
-NEVER = 1 << 30
-"""Stands for how many variables are set before a step whose values have no room in a line."""
 OTHERWISE = "a step came out otherwise when it was repeated"
 BATCH = 100
 """Steps that are repeated by one message."""
 
 
-class StorePlace:
+class StorePlace(Disk):
     """A part of a stored session, as a writer writes to it."""
 
     def __init__(self, store: Store, held: Held, part: str, at: int) -> None:
         self._store, self._held, self._part, self._at = store, held, part, at
         self.path = f"{store.options.tenant}/{held.label}/{part}"
-        self.problem: StoreError | None = None
-        """What the store said to the append that failed."""
 
     def write(self, lines: bytes, *, sync: bool = False) -> None:
         """Append lines. Raises OSError with what the store says."""
         try:
             self._store.append(self._held, self._part, self._at, lines, sync=sync)
         except StoreError as error:
-            self.problem = error
             raise OSError(0, str(error)) from error
         self._at += len(lines)
 
@@ -86,41 +82,41 @@ class StorePlace:
         """Do nothing: the store knows what it has open."""
 
 
-class Durable:
+class Durable(SessionRecording):
     """What keeps one session in a store."""
 
-    def __init__(self, store: Store, held: Held, mode: Mode) -> None:
+    stored = True
+
+    def __init__(
+        self,
+        store: Store,
+        held: Held,
+        mode: Mode,
+        left: recovery.Left | None = None,
+        queue_seconds: float | None = None,
+    ) -> None:
+        """`left`: how the session was left, where it is there already. It comes back with its first use."""
+        super().__init__()
         self._store = store
         self._held: Held | None = held
         self._label = held.label
         self.mode = mode
-        self.identity = secrets.token_hex(8)
-        self.entropy = b""
-        """What the random numbers of its first process came from."""
-        self.suspended = False
+        self.identity = (left and left.heading.identity) or secrets.token_hex(8)
+        self.suspended = left is not None
         """Whether the session is left to the store, until it is used again."""
-        self._writer: RecordWriter | None = None
-        self._place: StorePlace | None = None
-        """Where it writes to."""
         self._part = 1
-        self._heading: form.Heading | None = None
         self._moments = 0
         self._ways: dict[int, tuple[int, float, int]] = {0: (0, 0.0, 0)}
         """The states that repeated steps lead to: how many, what they take, and the bytes of their sources."""
-        self._bytes = self._values = 0
-        """Bytes of the source of the step that runs, and how many variables are set first."""
         self._now = self._safe = 0
         """The number of the state, and the step whose state is the newest in the store."""
         self._since: float | None = None
         """Since when the state is one that nothing in the store leads to."""
         self._saving_seconds = 0.0
         """What the last saved state took."""
-        self._queue_seconds: float | None = None
-        self._left: recovery.Left | None = None
+        self._queue_seconds = queue_seconds
+        self._left = left
         """What was read already, for the next time it comes back."""
-        self.recorded: Any = None
-        """The recording that goes on with each new writer."""
-        self.earlier = EarlierSteps()
         self._listed: object = None
         """What its store lists it to wait for."""
         self._fell = False
@@ -130,41 +126,32 @@ class Durable:
 
     # What the recorder asks
 
-    def new_writer(self) -> RecordWriter:
-        """Return the writer of a session of which nothing is stored yet."""
-        held = self._held
-        assert held is not None
-        self._part = next(iter(recovery.names(held)), 0) + 1
-        return self._writer_for(StorePlace(self._store, held, recovery.part_of(self._part), 0))
+    def opened(self, session: RecordedSession, *, saved: bool) -> Durable:
+        """Return this, to record a session of which nothing is stored yet. `saved`: the heading will hold the state
+        that it is in.
+        """
+        session.durable, session.identity, self.entropy = self, self.identity, session.processes.entropy
+        assert self._held is not None
+        self._part = next(iter(recovery.names(self._held)), 0) + 1
+        self._write_to(StorePlace(self._store, self._held, recovery.part_of(self._part), 0))
+        memory = session.processes.history.current.memory
+        if memory is not FRESH and saved:
+            memory.number, self._ways = self._number(), {}
+        # Nothing in the store leads to a template; the files of every session, the next host may have otherwise.
+        if memory is not FRESH or session.sandbox.files:
+            self._since = monotonic()
+        return self
 
-    def _writer_for(self, place: StorePlace, **there: Any) -> RecordWriter:
+    def _write_to(self, place: StorePlace, **there: Any) -> None:
         options = RecordOptions(max_mb=self._store.options.session_mb, durable=self.mode == "step")
         later = LATE_SECONDS if self.mode == "second" else None
-        self._place = place
-        self._writer = RecordWriter(options, place, sync_seconds=later, **there)
-        return self._writer
-
-    def headed(self, heading: form.Heading) -> form.Heading:
-        """Return the heading of the first part, as it is written."""
-        self._heading = replace(heading, identity=self.identity, entropy=self.entropy.hex())
-        return self._heading
-
-    def begun(self, session: RecordedSession, *, saved: bool) -> None:
-        """Note that its recording has begun. `saved`: the heading holds the state that the session is in."""
-        memory = session.processes.history.current.memory
-        if memory is not FRESH and not saved:
-            self._since = monotonic()  # of a template: nothing in the store leads there
-        elif memory is not FRESH:
-            memory.number, self._ways = self._number(), {}
-            self._since = monotonic()
-        elif session.sandbox.files:
-            self._since = monotonic()  # what every session has of files, the next host may have otherwise
+        self.writer = RecordWriter(options, place, sync_seconds=later, **there)
 
     def _number(self) -> int:
         self._moments += 1
         return self._moments
 
-    def recording(self) -> Recording:
+    def records(self) -> Recording:
         """Return the lines since the newest saved state."""
         held = self._held
         if held is None:
@@ -172,22 +159,15 @@ class Durable:
         part = recovery.part_of(self._part)
         return Recording(f"{self._label}/{part}", partial(self._store.read, held, part))
 
-    def begin(self, source: str, values: int, size: int) -> None:
-        """Note that a step begins, after so many variables are set. `size`: bytes of its source."""
-        self._bytes, self._values = size, values
-        self.earlier.begin(source)
-
     def check(self) -> None:
-        """Raises `StoreError` where nothing more can be written."""
-        if self._writer is not None and self._writer.problem:
-            raise (self._place and self._place.problem) or StoreError(self._writer.problem)
+        if self.writer.problem:
+            raise self.writer.cause or StoreError(self.writer.problem)
 
     def moment(self, session: RecordedSession) -> dict[str, Any]:
-        """Return which state an operation has led to, and how: fields of its line. Nothing where only a saved state
-        leads there.
-        """
-        current, again, values = session.processes.history.current, session.again, self._values
-        memory, session.again, self._values = current.memory, None, 0
+        """Return which state an operation has led to, and how: nothing where only a saved state leads there."""
+        current, again, values = session.processes.history.current, session.again, self.variables
+        memory, session.again, self.variables = current.memory, None, 0
+        led: dict[str, Any] = {}
         if self.is_suspended(session):
             return {}
         self._fell = self._fell or session.processes.fell_back
@@ -210,22 +190,13 @@ class Durable:
                 origin, steps = origin.origin, steps + 1  # what was set before the step
             way = self._ways.get(origin.number) if origin is not None and steps == 1 + values else None
             if way is not None and origin is not None:
-                self._ways[memory.number] = way[0] + 1, way[1] + spent, way[2] + self._bytes
-                self._arrive(memory.number, current.step)
-                return {"moment": memory.number, "since": origin.number, "did": did}
-        self._arrive(memory.number, current.step)
-        return {"moment": memory.number} if memory.number in self._ways else {}
-
-    def _arrive(self, number: int, step: int) -> None:
-        self._now = number
-        if number in self._ways:
-            self._since, self._safe = None, step
-        else:
-            self._lose()
-
-    def _lose(self) -> None:
-        self._now = -1
-        self._since = self._since or monotonic()
+                self._ways[memory.number] = way[0] + 1, way[1] + spent, way[2] + self.size
+                led = {"since": origin.number, "did": did}
+        if memory.number in self._ways:
+            self._now, self._since, self._safe = memory.number, None, current.step
+            return {"moment": memory.number, **led}
+        self._now, self._since = -1, self._since or monotonic()
+        return {}
 
     def is_suspended(self, session: RecordedSession) -> bool:
         """Leave the session to the store if it has lost what the store has: no copy of its state was left, or only an
@@ -252,19 +223,16 @@ class Durable:
         return self._held is not None and not self.suspended and self.mode != "close" and self.due
 
     def after(self, session: RecordedSession, result: Result) -> Core[Result]:
-        """See to it that a step that has ended is kept. Returns its result, or that it was not."""
         if self.is_suspended(session):
             return (yield from self._recover(session, result))
-        writer = self._writer
-        assert writer is not None
         late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
         try:
             if self._since is not None and (self.mode == "step" or (self.mode == "second" and late)):
                 yield from self.save(session)
             elif self.mode == "step":
-                yield Work(writer.flush)
+                yield Work(self.writer.flush)
             if self._fell:
-                yield from self._find_undone(writer)
+                yield from self._find_undone()
             self.check()
             yield from self._list(session)
         except (SandboxError, OSError) as error:
@@ -284,12 +252,12 @@ class Durable:
             else:
                 yield Work(partial(self._store.append, held, WAITS, 0, waits.listed(waiting)))
 
-    def _find_undone(self, writer: RecordWriter) -> Core[None]:
+    def _find_undone(self) -> Core[None]:
         """Steps are no part of the session any more: if a source runs again, its calls are answered as they were."""
         held = self._held
         assert held is not None
-        yield Work(writer.flush)
-        held.parts[recovery.part_of(self._part)] = writer.size
+        yield Work(self.writer.flush)
+        held.parts[recovery.part_of(self._part)] = self.writer.size
         left = yield Work(partial(recovery.read, self._store, held))
         self.earlier, self._fell = EarlierSteps(() if left is None else left.again), False
 
@@ -327,8 +295,8 @@ class Durable:
         """Save the state, if that is due, and begin a new part with it. By whoever has the turn. Raises `StoreError`,
         `StateFileError`.
         """
-        held, writer, began = self._held, self._writer, monotonic()
-        if held is None or writer is None or self.is_suspended(session) or not self.due:
+        held, began = self._held, monotonic()
+        if held is None or self.is_suspended(session) or not self.due:
             return
         self.check()
         number = self._part + 1
@@ -337,25 +305,21 @@ class Durable:
         yield from session.saving(None).save(put, session.step, lasting=True)
         history = session.processes.history
         memory = history.current.memory
-        if memory is FRESH or not memory.number:
-            moment = self._number()
-            if memory is not FRESH:
-                memory.number = moment
-        else:
-            moment = memory.number
+        moment = self._number() if memory is FRESH else memory.number or self._number()
+        if memory is not FRESH:
+            memory.number = moment
         said: dict[str, Any] = {"step": session.step, "now": history.current.step, "moment": moment}
         carried = list(self._carried(session))
 
-        def begin(size: int) -> NewPlace:
-            assert self._heading is not None
+        def begin(size: int) -> tuple[Disk, int, int]:
             heading = replace(
-                self._heading,
+                self.heading,
                 **self._here(),
                 **said,
                 started=datetime.now(UTC).isoformat(),
                 files={},
                 state=state[0],
-                entropy="",
+                entropy=b"",
                 follows=size,
             )
             # In one: a host that is killed in between would lose what the lines before had of it.
@@ -364,11 +328,11 @@ class Durable:
             part = recovery.part_of(number)
             self._store.append(held, part, 0, lines, sync=True)
             held.parts[recovery.part_of(number - 1)] = size
-            self._heading, self._place = heading, StorePlace(self._store, held, part, len(lines))
-            return NewPlace(self._place, len(lines), len(records))
+            self.heading = heading
+            return StorePlace(self._store, held, part, len(lines)), len(lines), len(records)
 
         try:
-            yield Work(partial(writer.turn_over, begin))
+            yield Work(partial(self.writer.turn_over, begin))
         finally:
             self.check()  # the store's own words
         self._part, self._ways, self._since, self._now = number, {moment: (0, 0.0, 0)}, None, moment
@@ -445,14 +409,11 @@ class Durable:
             yield from ending(1 << 20, workspace.close)
         session.processes.close()
         session.sandbox.session_suspended(session)
-        if self._writer is not None:
-            yield Work(self._writer.close)
-        self.release()
+        yield Work(self.closed)
 
     def closed(self) -> None:
-        """End what writes it: the session is over here."""
-        if self._writer is not None:
-            self._writer.close()
+        if (writer := getattr(self, "writer", None)) is not None:  # it has none before it is used
+            writer.close()
         self.release()
 
     def release(self) -> None:
@@ -497,20 +458,11 @@ class Durable:
             raise
         self.suspended = False
 
-    def resume_later(self, left: recovery.Left, queue_seconds: float | None) -> None:
-        """Take the session for the one that was left so. It comes back with its first use."""
-        self.suspended, self._left, self._queue_seconds = True, left, queue_seconds
-        self.identity = left.heading.identity or self.identity
-
     def _restore(self, session: RecordedSession, left: recovery.Left, notes: list[str]) -> Core[None]:
         doings, size = left.doings, BATCH
-        try:
-            entropy = bytes.fromhex(left.heading.entropy)[: m.ENTROPY_BYTES]
-        except ValueError:
-            raise StoreError(f"the stored session {self._label!r} is damaged: its entropy is none") from None
         while True:
             yield from self._restore_state(session, left)
-            done = yield from self._repeat(session, doings, size, entropy)
+            done = yield from self._repeat(session, doings, size, left.heading.entropy)
             if done == len(doings):
                 break
             yield from wait_for(session.processes.end_processes())
@@ -519,7 +471,7 @@ class Durable:
                 # Up to the one that came out otherwise, and no further.
                 otherwise = [doing.record for doing in doings[done:] if isinstance(doing.record, form.Run)]
                 left.lost = sorted({*left.lost, *(run.step for run in otherwise)})
-                left.undone = [*(recovery.Undone(run, []) for run in otherwise), *left.undone]
+                left.undone = [*(Undone(run, []) for run in otherwise), *left.undone]
                 left.now = doings[done - 1].step if done else left.heading.now
                 notes = [*notes, OTHERWISE]
                 doings = doings[:done]
@@ -600,8 +552,8 @@ class Durable:
 
     def _go_on(self, session: RecordedSession, left: recovery.Left, doings: list[recovery.Doing]) -> None:
         """Go on writing: the session is in the newest state that can be had."""
-        held, recorded = self._held, self.recorded
-        assert held is not None and recorded is not None
+        held = self._held
+        assert held is not None
         if self._done > left.step:
             session.supervisor.notes_next.append(f"{recovery.steps(left.step + 1, self._done)} lost: not in the store")
         if self._refusal and left.now >= self._refusal:
@@ -609,7 +561,7 @@ class Durable:
         self._done = self._refusal = 0
         # Never a number that this process has given already: the keys of calls are made of them.
         session.step, session.identity = max(session.step, left.step), self.identity
-        self._heading, self._part, self._moments = left.heading, left.part, left.moments
+        self.heading, self._part, self._moments = left.heading, left.part, left.moments
         self._now, self._safe = left.heading.moment, left.now
         self._ways, way = {self._now: (0, 0.0, 0)}, (0, 0.0, 0)
         for doing in doings:
@@ -620,8 +572,12 @@ class Durable:
         self._since, session.again, session.files_changed = None, None, False
         self.earlier = EarlierSteps(left.undone)
         place = StorePlace(self._store, held, recovery.part_of(left.part), left.size)
-        writer = self._writer_for(place, lines=left.lines, size=left.size, began=_seconds_since(left.heading.started))
-        recorded.writer, recorded.calls = writer, count(left.calls + 1)
+        try:
+            began = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(left.heading.started)).total_seconds())
+        except (ValueError, TypeError):
+            began = 0.0
+        self._write_to(place, lines=left.lines, size=left.size, began=began)
+        self.calls = count(left.calls + 1)
         if (effects := session.effects) is not None:
             effects.come_back()
             left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
@@ -638,12 +594,4 @@ class Durable:
             **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,
             steps=len(left.lost),
         )  # fmt: skip
-        writer.add(resumed)
-
-
-def _seconds_since(started: str) -> float:
-    try:
-        began = datetime.fromisoformat(started)
-        return max(0.0, (datetime.now(UTC) - began).total_seconds())
-    except (ValueError, TypeError):
-        return 0.0
+        self.writer.add(resumed)

@@ -170,12 +170,13 @@ class Effects:
     def _at_once(self, tool: Tool, rule: EffectRule, /, *args: Any, **kwargs: Any) -> Any:
         entry = self._entry(tool, rule, args, kwargs, "done")
         value = self._function(entry)(*args, **kwargs)
-        if hasattr(type(value), "__await__"):
-            return self._when_done(entry, value)
-        return self._done(entry, value)
+        if not hasattr(type(value), "__await__"):
+            return self._done(entry, value)
 
-    async def _when_done(self, entry: _Entry, value: Any) -> Any:
-        return self._done(entry, await value)
+        async def when_done() -> Any:
+            return self._done(entry, await value)
+
+        return when_done()
 
     def _done(self, entry: _Entry, value: Any) -> Any:
         if isinstance(value, Later):
@@ -215,23 +216,22 @@ class Effects:
         """
         limits, found = self._session.policy.limits, []
         most = {"max_bytes": limits.value_kb << 10, "max_depth": limits.value_depth}
-        for entry in self._entries:
-            if entry.state == "pending":
-                data = encode_arguments(entry.args, entry.kwargs, **most).data
-                arguments = packed(data, call_text(data))
-                where = self._where(entry)
-                found.append(
-                    form.Called(tool=entry.tool.name, arguments=arguments, effect="deferred", key=entry.key, **where)
-                )
+        for entry in self._pending():
+            data = encode_arguments(entry.args, entry.kwargs, **most).data
+            found.append(form.Called(arguments=packed(data, call_text(data)), effect="deferred", **self._known(entry)))
         return found
 
-    def _where(self, entry: _Entry) -> dict[str, Any]:
-        return {"session": self._session.recorder.number, "step": entry.step, "call": entry.call}
+    def _known(self, entry: _Entry) -> dict[str, Any]:
+        """Return what each line about a call says."""
+        where = {"session": self._session.recorder.number, "step": entry.step, "call": entry.call}
+        return {**where, "tool": entry.tool.name, "key": entry.key}
+
+    def _pending(self) -> list[_Entry]:
+        return [entry for entry in self._entries if entry.state == "pending"]
 
     def pending(self) -> list[PendingCall]:
         """Return the deferred calls that wait, in order."""
-        waiting = [entry for entry in self._entries if entry.state == "pending"]
-        return [PendingCall(entry.tool.name, entry.arguments(), entry.step, entry.key) for entry in waiting]
+        return [PendingCall(one.tool.name, one.arguments(), one.step, one.key) for one in self._pending()]
 
     def follow(self, name: str, work: Core[Any]) -> Core[Any]:
         """Do an operation of the session, then what follows from where the session is."""
@@ -262,24 +262,19 @@ class Effects:
         elif isinstance(result, Result) and name != "check":
             if result.ok and not self._waits:
                 self._notes += yield from self.carry_out()
-            return self._noted(result)
+            notes, self._notes = self._notes, []
+            return replace(result, notes=(*result.notes, *notes)) if notes else result
         return result
 
     def closed(self) -> None:
         """Drop what waits: the session is over."""
-        for entry in self._entries:
-            if entry.state == "pending":
-                self._tell(entry, "dropped", "the session was closed")
+        for entry in self._pending():
+            self._tell(entry, "dropped", "the session was closed")
         self._entries.clear()
 
     def _tell(self, entry: _Entry, became: Any, message: str = "") -> None:
         if (recorder := self._session.recorder) is not None:
-            said: dict[str, Any] = {"tool": entry.tool.name, "key": entry.key, "message": message[:1000]}
-            recorder.tell(form.Effect(became=became, **said, **self._where(entry)))
-
-    def _noted(self, result: Result) -> Result:
-        notes, self._notes = self._notes, []
-        return replace(result, notes=(*result.notes, *notes)) if notes else result
+            recorder.tell(form.Effect(became=became, message=message[:1000], **self._known(entry)))
 
     # What follows
 
@@ -317,23 +312,20 @@ class Effects:
 
     def carry_out(self) -> Core[list[str]]:
         """Carry out what is pending, in order. Returns what went wrong, in words."""
-        waiting = [entry for entry in self._entries if entry.state == "pending"]
-        self._waits = False
+        waiting, self._waits = self._pending(), False
         if not waiting:
             return []
         try:
             refusal = yield from self._refusal(waiting)
         except Later as later:
             return [f"{len(waiting)} deferred calls wait for their approval ({later}); session.adopt() asks again"]
-        if refusal:
-            self._entries = [entry for entry in self._entries if entry.state != "pending"]
-            for entry in waiting:
+        problems = [f"{len(waiting)} deferred calls were not approved: {refusal}"] if refusal else []
+        for entry in waiting:
+            if refusal:
+                self._entries.remove(entry)
                 self._tell(entry, "dropped", refusal)
                 self._undone.add(entry.number)
-            problems = [f"{len(waiting)} deferred calls were not approved: {refusal}"]
-        else:
-            problems = []
-            for entry in waiting:
+            else:
                 problems += yield from self._carry_out(entry)
         return problems
 

@@ -22,6 +22,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from msgspec import Meta, Struct
 
+from safeexec.protocol.messages import ENTROPY_BYTES
 from safeexec.results.outcomes import Changes, ErrorInfo, FileChange, Outcome, State, ToolCallRecord, Usage
 
 FORMAT = 2
@@ -31,15 +32,13 @@ LINE_BYTES = 32 << 20
 
 Number = Annotated[int, Meta(ge=0, le=1 << 53)]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+Entropy = Annotated[bytes, Meta(max_length=ENTROPY_BYTES)]
 
 
-class Value(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One value that crossed the boundary. `data` is base64 of the format of `safeexec.protocol.values` (of
-    `safeexec.protocol.arguments` for the arguments of a tool): exact, for a replay. `text` is a short repr to show.
-    """
+class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The bytes of a file, or of a standard input; in a line as base64."""
 
-    text: str = ""
-    data: str | None = None
+    data: bytes | None = None
     left_out: Literal["large", "redacted"] | None = None
     """Why there is no `data`."""
     size: Number = 0
@@ -48,13 +47,12 @@ class Value(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     """The hash of data that is left out because it is large."""
 
 
-class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The bytes of a file, or of a standard input, as base64; left out as in `Value`."""
+class Value(Content, frozen=True):
+    """One value that crossed the boundary. `data` has the format of `safeexec.protocol.values` (of
+    `safeexec.protocol.arguments` for the arguments of a tool): exact, for a replay. `text` is a short repr to show.
+    """
 
-    data: str | None = None
-    left_out: Literal["large", "redacted"] | None = None
-    size: Number = 0
-    sha256: str = ""
+    text: str = ""
 
 
 class DisplayText(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -146,8 +144,8 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     """The step whose state it begins in."""
     moment: Number = 0
     """The number of that state."""
-    entropy: str = ""
-    """What the random numbers of its process came from, in hexadecimal digits; "" where the state has them."""
+    entropy: Entropy = b""
+    """What the random numbers of its process came from; nothing where the state has them."""
     follows: Number | None = None
     """How many bytes the part before had. Where it has more, its owner has gone on there, as he was not told that this
     one was written.
@@ -194,7 +192,14 @@ class Begun(OfSession, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """Return what is done, as text: a source, a call."""
-        raise NotImplementedError
+        match self:
+            case Run(source=text) | Queried(query=text) | Installed(modules=[(_, text), *_]):
+                return text
+            case Invoked():
+                return f"{self.path}({self.arguments.text})"
+            case Proceeded():
+                return "the generator is closed" if self.close else "the next item"
+        return ""
 
 
 class Run(Begun, frozen=True, kw_only=True, tag="run"):
@@ -212,20 +217,12 @@ class Run(Begun, frozen=True, kw_only=True, tag="run"):
     undone: bool = False
     """Whether it is no step here, but one that was undone before: its calls of tools follow, which were made."""
 
-    @property
-    def text(self) -> str:
-        return self.source
-
 
 class Queried(Begun, frozen=True, kw_only=True, tag="query"):
     """A step begins: what was given to `Session.sql`."""
 
     query: str
     name: str | None = None
-
-    @property
-    def text(self) -> str:
-        return self.query
 
 
 class Installed(Begun, frozen=True, kw_only=True, tag="plugin"):
@@ -238,10 +235,6 @@ class Installed(Begun, frozen=True, kw_only=True, tag="plugin"):
     tools: list[ToolShape] = []
     """Tools that this plugin alone has."""
     settings: Value | None = None
-
-    @property
-    def text(self) -> str:
-        return self.modules[0][1] if self.modules else ""
 
 
 class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
@@ -257,19 +250,11 @@ class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
     release: list[Number] = []
     objects: list[tuple[int | str, Number]] = []
 
-    @property
-    def text(self) -> str:
-        return f"{self.path}({self.arguments.text})"
-
 
 class Proceeded(Begun, frozen=True, kw_only=True, tag="item"):
     """A step begins: a plugin's generator goes on, or is closed."""
 
     close: bool = False
-
-    @property
-    def text(self) -> str:
-        return "the generator is closed" if self.close else "the next item"
 
 
 class Ended(Operation, frozen=True, kw_only=True, tag="result"):
@@ -310,6 +295,11 @@ class Called(OfSession, frozen=True, kw_only=True, tag="tool-call"):
     key: str = ""
     """A key that is equal whenever the call is made once more: for an idempotent tool, the same effect."""
 
+    @property
+    def text(self) -> str:
+        """Return it as it would be written."""
+        return f"{self.tool}({self.arguments.text})"
+
 
 class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
     """What guest code got for it: a value, or an exception of that type."""
@@ -333,8 +323,8 @@ class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):
     call: Called
     asked: Literal["approval", "tool"]
     note: str = ""
-    entropy: str = ""
-    """What the random numbers of the session come from, as hexadecimal digits."""
+    entropy: Entropy = b""
+    """What the random numbers of the session come from."""
     since: Seconds
     """Seconds of the epoch, as is `until`."""
     until: Seconds

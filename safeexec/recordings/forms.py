@@ -6,7 +6,6 @@ Everything is cut to what a line may hold, and what was redacted never gets here
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -40,6 +39,10 @@ CONTENTS_BYTES = 12 << 20
 """The most bytes of all files that a workspace begins with: with a state, base64 and quotes they fit into one line."""
 TEXT_CHARACTERS = 1 << 20
 """The most characters of one output, and of the text of one display."""
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "PyYAML", "bs4": "beautifulsoup4"}
+"""Libraries that are installed under another name."""
+USUAL = ("numpy", "pandas", "scipy", "sklearn", "matplotlib")
+"""What is looked for where a policy does not name its imports."""
 SHORT = 500
 SECRET = 4
 """Characters from which on a redacted text is looked for elsewhere: shorter ones stand in every line by chance."""
@@ -87,7 +90,7 @@ class Redaction:
     def _by_name(self, value: form.Value, read: Callable[[form.Value], Any] | None = None) -> form.Value:
         with suppress(ValueError):  # it was too large to be written
             self.learn((read or value_of)(value))
-        return form.Value(REDACTED, left_out="redacted")
+        return form.Value(text=REDACTED, left_out="redacted")
 
     def _by_text(self, held: Any) -> Any:
         """Take out the texts and the data in which a secret stands. Numbers, names of fields, and what has its words
@@ -101,11 +104,11 @@ class Redaction:
             return type(held)(map(self._by_text, held))
         if isinstance(held, Mapping):
             return {self._by_text(name): self._by_text(item) for name, item in held.items()}
-        if isinstance(held, form.Value | form.Content) and held.data is not None and self._shows(bytes_of(held)):
+        if isinstance(held, form.Content) and any(secret in (held.data or b"") for secret in self._secrets.values()):
             held = replace(held, data=None, left_out="redacted")
         if isinstance(held, form.DisplayText):
-            data = {mime: self._by_text(item) if is_text(mime) else item for mime, item in held.data.items()}
-            return replace(held, data=data)
+            shown = {mime: self._by_text(item) if is_text(mime) else item for mime, item in held.data.items()}
+            return replace(held, data=shown)
         if isinstance(held, Struct):
             return replace(held, **{name: self._by_text(getattr(held, name)) for name in _open_fields(type(held))})
         return held
@@ -124,15 +127,12 @@ class Redaction:
             for item in value.values():
                 self.learn(item, depth - 1)
 
-    def _shows(self, data: bytes) -> bool:
-        return any(secret in data for secret in self._secrets.values())
-
 
 @cache
 def _open_fields(kind: type[Struct]) -> tuple[str, ...]:
     """Return the fields that may hold any text: none whose words are a closed set, nor what was made from bytes."""
     hints = get_type_hints(kind)
-    made = ("data", "sha256") if issubclass(kind, form.Value | form.Content) else ()
+    made = ("data", "sha256") if issubclass(kind, form.Content) else ()
     return tuple(
         name
         for name in kind.__struct_fields__
@@ -143,8 +143,8 @@ def _open_fields(kind: type[Struct]) -> tuple[str, ...]:
 def packed(data: bytes, text: str = "") -> form.Value:
     """Return a value that is encoded already."""
     if len(data) > VALUE_BYTES:
-        return form.Value(text, left_out="large", size=len(data), sha256=sha256(data).hexdigest())
-    return form.Value(text, base64.b64encode(data).decode("ascii"), size=len(data))
+        return form.Value(text=text, left_out="large", size=len(data), sha256=sha256(data).hexdigest())
+    return form.Value(data, size=len(data), text=text)
 
 
 def encoded(value: Any) -> bytes:
@@ -156,27 +156,33 @@ def content(data: bytes, most: int = CONTENT_BYTES) -> form.Content:
     """Return the bytes of a file; of more than `most` the hash."""
     if len(data) > min(most, CONTENT_BYTES):
         return form.Content(left_out="large", size=len(data), sha256=sha256(data).hexdigest())
-    return form.Content(base64.b64encode(data).decode("ascii"), size=len(data))
+    return form.Content(data, size=len(data))
 
 
 def value_of(held: form.Value) -> Any:
     """Return the value in a record. Raises ValueError when there is none, or none that can be read."""
-    return _read(held, lambda data: decode(data, max_depth=MAX_DEPTH, arrays=_arrays()))
+    return _read(held, _decoded)
+
+
+def _decoded(data: bytes) -> Any:
+    return decode(data, max_depth=MAX_DEPTH, arrays="numpy" in sys.modules)
 
 
 def arguments_of(held: form.Value) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a recorded call. Raises ValueError."""
-
-    def read(data: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        args, kwargs, _ = decode_call(data, max_bytes=VALUE_BYTES, max_depth=MAX_DEPTH, arrays=_arrays())
-        return args, kwargs
-
-    return _read(held, read)  # type: ignore[no-any-return]
+    return _read(held, _arguments)  # type: ignore[no-any-return]
 
 
-def bytes_of(held: form.Value | form.Content) -> bytes:
+def _arguments(data: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    args, kwargs, _ = decode_call(data, max_bytes=len(data), max_depth=MAX_DEPTH, arrays="numpy" in sys.modules)
+    return args, kwargs
+
+
+def bytes_of(held: form.Content) -> bytes:
     """Return the bytes in a record. Raises ValueError."""
-    return _read(held, bytes)  # type: ignore[no-any-return]
+    if held.data is None:
+        raise ValueError(f"it was left out of the recording: it is {held.left_out or 'missing'}")
+    return held.data
 
 
 def contents(files: dict[str, bytes]) -> dict[str, form.Content]:
@@ -188,23 +194,17 @@ def contents(files: dict[str, bytes]) -> dict[str, form.Content]:
     return held
 
 
-def _read(held: form.Value | form.Content, read: Callable[[bytes], Any]) -> Any:
-    if held.data is None:
-        raise ValueError(f"it was left out of the recording: it is {held.left_out or 'missing'}")
+def _read(held: form.Value, read: Callable[[bytes], Any]) -> Any:
     try:
-        return read(base64.b64decode(held.data, validate=True))
-    except (binascii.Error, ProtocolError) as error:
+        return read(bytes_of(held))
+    except ProtocolError as error:
         raise ValueError(f"it cannot be read: {error}") from None
-
-
-def _arrays() -> bool:
-    return "numpy" in sys.modules
 
 
 def short_text(data: bytes) -> str:
     """Return a short repr of an encoded value."""
     try:
-        return short_repr(decode(data, max_depth=MAX_DEPTH, arrays=_arrays()), SHORT)
+        return short_repr(_decoded(data), SHORT)
     except ProtocolError:
         return ""
 
@@ -217,7 +217,7 @@ def shapes_of(tools: Iterable[ToolSignature]) -> list[form.ToolShape]:
 def call_text(data: bytes) -> str:
     """Return the arguments of a call as they would be written: ``'Rome', days=2``."""
     try:
-        args, kwargs, _ = decode_call(data, max_bytes=len(data), max_depth=MAX_DEPTH, arrays=_arrays())
+        args, kwargs = _arguments(data)
     except ProtocolError:
         return ""
     shown = [short_repr(item, SHORT) for item in args]
@@ -241,7 +241,7 @@ def answered(reply: ToolReply, outcome: Any, /, **where: Any) -> form.Answered:
 def ended(result: StepData, value: bytes, **where: Any) -> form.Ended:
     """Return a result as a record. `value`: its value, encoded."""
     same = {name: getattr(result, name) for name in ("outcome", "error", "changes", "usage", "state", "exit_status")}
-    texts = {name: _cut(getattr(result, name)) for name in ("text", "stdout", "stderr")}
+    texts = {name: head_and_tail(getattr(result, name), TEXT_CHARACTERS)[0] for name in ("text", "stdout", "stderr")}
     lists = {name: list(getattr(result, name)) for name in ("tool_calls", "files", "refusals", "notes", "remaining")}
     return form.Ended(
         value=packed(value) if result.value is not None else None,
@@ -265,9 +265,18 @@ def _display(display: Display) -> form.DisplayText:
     return form.DisplayText(data, display.truncated or cut, display.display_id, display.update)
 
 
-def _cut(text: str) -> str:
-    """Return a text within its bound; a cut says so."""
-    return text if len(text) <= TEXT_CHARACTERS else head_and_tail(text, TEXT_CHARACTERS)[0]
+def libraries(imports: Iterable[str]) -> dict[str, str]:
+    """Return the versions of the libraries among these modules that are installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    tops = {name.partition(".")[0] for name in imports} - sys.stdlib_module_names
+    found = {}
+    for name in sorted(tops or USUAL):
+        try:
+            found[name] = version(DISTRIBUTIONS.get(name, name))
+        except (PackageNotFoundError, ValueError):
+            continue
+    return found
 
 
 def line_of(record: form.Record | form.TranscriptEntry) -> bytes:

@@ -64,7 +64,8 @@ class Recording:
                     "lines are missing, or were added"
                 )
             if isinstance(record, form.Heading) != (number == 1):
-                raise RecordingError(f"{self.path}:{number}: {_WRONG_HEADING[number == 1]}")
+                wrong = "a recording begins with its heading" if number == 1 else "a recording has one heading"
+                raise RecordingError(f"{self.path}:{number}: {wrong}")
             read = number
             if isinstance(record, form.Branched) and (sessions := sessions + len(record.branches)) > MAX_SESSIONS:
                 raise RecordingError(f"{self.path}:{number}: there are more than {MAX_SESSIONS} branches")
@@ -93,9 +94,6 @@ class Recording:
                 yield piece
         finally:
             os.close(fd)
-
-
-_WRONG_HEADING = {True: "a recording begins with its heading", False: "a recording has one heading"}
 
 
 def _too_much(path: Path, number: int, line: bytes | None) -> RecordingError:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, count
@@ -26,13 +26,10 @@ from safeexec.errors import RecordingError, StoreError, WorkspaceError
 from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
 from safeexec.recordings import forms
-from safeexec.recordings.durable import NEVER, Durable
-from safeexec.recordings.libraries import libraries
 from safeexec.recordings.reader import Recording
-from safeexec.recordings.served import earlier_reply
+from safeexec.recordings.served import EarlierSteps
 from safeexec.recordings.timeline import Timeline
 from safeexec.recordings.writer import RecordOptions, RecordWriter
-from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.interfaces import ToolAnswers
@@ -40,129 +37,158 @@ if TYPE_CHECKING:
     from safeexec.results import Result
 
 Operation = Callable[..., Core[Any]]
+NEVER = 1 << 30
+"""Stands for how many variables are set before a step whose values have no room in a line."""
 
 
 class TemplateRecord(NamedTuple):
     """What a template's recording says of how it was prepared."""
 
     name: str
-    heading: form.Heading
-    records: list[form.Record]
-    """All that followed."""
+    problem: str
+    """Why it stopped before, if it did."""
+    records: list[Any]
+    """All that there is, the heading first."""
 
 
 def record(
     session: RecordedSession, options: Any, state: bytes | None = None, prepared: TemplateRecord | None = None
 ) -> SessionRecording:
     """Record a session that has just been opened, with the `state` that it goes on from, or how its template was
-    `prepared`. `options`: a path, True (in memory), or `RecordOptions`. Raises `RecordingError`.
+    `prepared`. `options`: a path, True (in memory), `RecordOptions`, or a function that returns what keeps the session
+    in a store. Raises `RecordingError`.
     """
-    durable = options if isinstance(options, Durable) else None
-    if durable is not None:
-        session.durable, session.identity, durable.entropy = durable, durable.identity, session.processes.entropy
-    if options is True:
-        options = RecordOptions()
-    if durable is None and not isinstance(options, RecordOptions):
-        options = RecordOptions(path=options)
-    recording = SessionRecording(RecordWriter(options) if durable is None else durable.new_writer(), durable)
-    redacted = sorted(recording.writer.options.redact)
+    if prepared is not None and prepared.problem:
+        told = f"how the template {prepared.name!r} was prepared could not be recorded: {prepared.problem}"
+        raise RecordingError(told)
+    if callable(options):
+        recording: SessionRecording = options(session, saved=state is not None)
+    else:
+        given = RecordOptions() if options is True else options
+        given = given if isinstance(given, RecordOptions) else RecordOptions(path=given)
+        recording = SessionRecording(RecordWriter(given))
     started = datetime.now(UTC).isoformat()
-    files = {} if state is not None or prepared is not None else _workspace_files(session)
-    shapes = session.sandbox.toolbox.signatures
+    files: dict[str, bytes] = {}
+    if state is None and prepared is None:
+        with suppress(WorkspaceError):  # its policy gives it no workspace
+            files = {name: session.read_file(name) for name in session.list_files()}
 
     def heading(n: int, at: float) -> form.Heading:
-        held = forms.contents(files) if prepared is None else prepared.heading.files
+        held = forms.contents(files) if prepared is None else prepared.records[0].files
         saved = None if state is None else forms.content(state)
-        made = _heading(session, shapes(), held, saved, redacted, started)
-        return made if durable is None else durable.headed(made)
+        recording.heading = made = _heading(session, recording, started, held, saved)
+        return made
 
     recording.writer.add(heading)
     if prepared is not None:
         recording.begin_with(prepared, session)
     recording.follow(session)
-    if durable is not None:
-        durable.begun(session, saved=state is not None)
     return recording
 
 
 def preparation(session: RecordedSession, recording: SessionRecording, name: str) -> TemplateRecord:
-    """Return what was recorded of a session that has prepared a template; nothing more is. Raises `RecordingError`
-    where the recording stopped before.
-    """
+    """Return what was recorded of a session that has prepared a template; nothing more is."""
     session.recorder, session.toolbox = None, session.sandbox.toolbox
     writer = recording.writer
     writer.flush()
     try:
-        if writer.problem:
-            raise RecordingError(f"how the template {name!r} was prepared could not be recorded: {writer.problem}")
-        found = Recording(writer.path)
-        return TemplateRecord(name, found.heading, list(found)[1:])
+        return TemplateRecord(name, writer.problem, [] if writer.problem else list(Recording(writer.path)))
     finally:
         writer.close()
 
 
-def _workspace_files(session: RecordedSession) -> dict[str, bytes]:
-    """Return the files of a session by name; none where its policy gives it no workspace."""
-    try:
-        return {name: session.read_file(name) for name in session.list_files()}
-    except WorkspaceError:
-        return {}
-
-
 def _heading(
     session: RecordedSession,
-    shapes: Iterable[m.ToolSignature],
+    recording: SessionRecording,
+    started: str,
     files: dict[str, form.Content],
     state: form.Content | None,
-    redacted: list[str],
-    started: str,
 ) -> form.Heading:
-    policy, stored = session.policy, session.durable is not None
+    policy = session.policy
     return form.Heading(
         format=form.FORMAT,
         safeexec=vars(sys.modules["safeexec"])["__version__"],
         python=platform.python_version(),
         machine=f"{platform.system()} {platform.release()} {platform.machine()}",
-        libraries=libraries(policy.imports),
-        environment={"TZ": "UTC"} | environment(policy, stored=stored),
+        libraries=forms.libraries(policy.imports),
+        environment={"TZ": "UTC"} | environment(policy, stored=recording.stored),
         started=started,
         policy=policy.name,
         digest=policy.digest,
         yaml=policy.to_yaml(),
         origins=dict(policy.origins),
         label=session.label,
-        tools=forms.shapes_of(shapes),
+        tools=forms.shapes_of(session.sandbox.toolbox.signatures()),
         files=files,
         state=state,
-        redacted=redacted,
+        redacted=sorted(recording.writer.options.redact),
+        identity=recording.identity,
+        entropy=recording.entropy,
     )
 
 
 class SessionRecording:
-    """One recording: a session and its branches."""
+    """One recording: a session and its branches. That of a stored session, `Durable`, does more at the moments that are
+    methods here.
+    """
 
     writer: RecordWriter
+    heading: form.Heading
+    stored = False
+    """Whether another process may go on with it. The branches of a stored session end with their host."""
+    identity = ""
+    entropy = b""
+    """What the random numbers of its first process came from, where that is to be written down."""
 
-    def __init__(self, writer: RecordWriter | None, durable: Durable | None = None) -> None:
-        """`durable`: what keeps it, in a store; then the `writer` may come later."""
+    def __init__(self, writer: RecordWriter | None = None) -> None:
+        """`writer`: None where there is none yet."""
         if writer is not None:
             self.writer = writer
-        self.durable = durable
-        if durable is not None:
-            durable.recorded = self
         self.calls = count(1)
         self._numbers: Iterator[int] = count(1)
-        self._open = 0
+        self.sessions = 0
+        """How many are open: with the last one it ends."""
+        self.earlier = EarlierSteps()
+        """Answers the calls of steps that were undone and run again."""
+        self.variables = self.size = 0
+        """How many variables were set before the step that runs, and the bytes of its source."""
 
-    @property
-    def over(self) -> bool:
-        """Whether its sessions are closed, and it has ended."""
-        return not self._open
+    # What a stored session does otherwise
+
+    def records(self) -> Recording:
+        """Return what is written."""
+        return Recording(self.writer.path)
+
+    def moment(self, session: RecordedSession) -> dict[str, Any]:
+        """Return which state an operation has led to, and how: fields of its line."""
+        return {}
+
+    def check(self) -> None:
+        """Raises `StoreError` where nothing more can be written."""
+
+    def after(self, session: Any, result: Result) -> Core[Result]:
+        """See to it that a step that has ended is kept. Returns its result. That the recording has stopped is said in
+        its notes, once.
+        """
+        writer = self.writer
+        if writer.options.durable:
+            yield Work(writer.flush)
+        if writer.problem and not session.recorder.stop_noted:
+            session.recorder.stop_noted = True
+            stopped = f"the recording of this session has stopped: {writer.problem}"
+            return replace(result, notes=(*result.notes, stopped))
+        return result
+
+    def closed(self) -> None:
+        """End it: its last session is over."""
+        self.writer.close()
+
+    # Its sessions
 
     def begin_with(self, prepared: TemplateRecord, session: RecordedSession) -> None:
         """Begin with how the template of a session was prepared. Its number is the session's, too."""
         calls, sessions = 0, 1
-        for one in prepared.records:
+        for one in prepared.records[1:]:
             self.writer.add(one)
             if isinstance(one, form.Called):
                 calls = one.call
@@ -189,29 +215,21 @@ class SessionRecording:
         """Record this session, too. Returns its number."""
         number = next(self._numbers)
         session.recorder = Recorder(self, number)
-        self._open += 1
+        self.sessions += 1
         return number
-
-    def leave(self) -> None:
-        """Count one session less; with the last one the recording ends."""
-        self._open -= 1
-        if self.durable is not None:
-            self.durable.closed()
-        elif not self._open:
-            self.writer.close()
 
 
 class Recorder:
     """What one session tells."""
 
-    __slots__ = ("_stop_noted", "call", "number", "recording")
+    __slots__ = ("call", "number", "recording", "stop_noted")
 
     def __init__(self, recording: SessionRecording, number: int) -> None:
         self.recording = recording
         self.number = number
         self.call = 0
         """The number of the tool call that is made."""
-        self._stop_noted = False
+        self.stop_noted = False
         """Whether the caller knows that the recording has stopped."""
 
     def follow(
@@ -225,15 +243,16 @@ class Recorder:
 
     def history(self) -> Timeline:
         """Return the history of this session and of those that it has branched into, or came from."""
-        writer, durable = self.recording.writer, self.recording.durable
-        writer.flush()
-        return Timeline(Recording(writer.path) if durable is None else durable.recording(), self.number)
+        self.recording.writer.flush()
+        return Timeline(self.recording.records(), self.number)
 
     def closed(self, session: RecordedSession) -> None:
         """Write that the session is over."""
-        if self.recording.durable is None:  # another process may go on with one of a store
+        if not self.recording.stored:
             self.tell(form.Closed(session=self.number, step=session.step))
-        self.recording.leave()
+        self.recording.sessions -= 1
+        if self.recording.stored or not self.recording.sessions:
+            self.recording.closed()
 
     def left(self, session: RecordedSession, name: str) -> None:
         """Write that the session has gone back to a checkpoint, in a process that is to come."""
@@ -247,11 +266,10 @@ class Recorder:
         """Wait until what was told is on the disk, where that is asked for: an `intent` of a stored session always is.
         `written`: at least until it outlives this process.
         """
-        writer, durable = self.recording.writer, self.recording.durable
-        if intent or written or writer.options.durable:
-            yield Work(partial(writer.flush, disk=intent and durable is not None))
-            if durable is not None:
-                durable.check()
+        recording = self.recording
+        if intent or written or recording.writer.options.durable:
+            yield Work(partial(recording.writer.flush, disk=intent and recording.stored))
+            recording.check()
 
     def tell(self, record: form.Record) -> None:
         self.recording.writer.add(record)
@@ -295,9 +313,9 @@ class Recorder:
 
         if not isinstance(source, str):
             return (yield from operation(session, *args, **kwargs))
-        if self.recording.durable is not None:
-            fits = all(len(data) <= forms.VALUE_BYTES for data in values.values())
-            self.recording.durable.begin(source, len(values) if fits else NEVER, len(source))
+        fits = all(len(data) <= forms.VALUE_BYTES for data in values.values())
+        self.recording.variables, self.recording.size = len(values) if fits else NEVER, len(source)
+        self.recording.earlier.begin(source)
         writer.add(begun, len(source) + len(whole or b"") + sum(map(len, values.values())))
         return (yield from self._to_its_end(operation(session, *args, **kwargs), session, heard))
 
@@ -313,14 +331,13 @@ class Recorder:
         return (yield from self._to_its_end(operation(session, making, **kwargs), session, None))
 
     def _to_its_end(self, work: Core[Result], session: RecordedSession, heard: list[bytes] | None) -> Core[Result]:
-        """Do a step and write down its end. That a recording has stopped is said in its notes, once."""
-        writer = self.recording.writer
+        """Do a step and write down its end."""
+        recording = self.recording
         try:
             result = yield from work
         except BaseException as error:
             self.tell(form.Ended(**self._where(session), problem=_problem_of(error)))
-            if self.recording.durable is not None:
-                self.recording.durable.earlier.ended(part=False)
+            recording.earlier.ended(part=False)
             raise
         where = self._where(session)
         if result.value is None:
@@ -334,51 +351,37 @@ class Recorder:
             stdin = None if heard is None else forms.content(b"".join(heard))
             return forms.ended(result, value, n=n, at=at, stdin=stdin, **where)
 
-        if self.recording.durable is not None:
-            self.recording.durable.earlier.ended(part=where["now"] == where["step"])
-        writer.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
+        recording.earlier.ended(part=where["now"] == where["step"])
+        shown = (item for display in result.displays for item in display.values())
+        held = (value, result.stdout, result.stderr, result.text, *shown, *(heard or ()))
+        recording.writer.add(ended, sum(map(len, held)))
         if session.waiting is not None and result.outcome == "waiting":
             self.tell(replace(session.waiting, session=self.number))
-        if self.recording.durable is not None:
-            return (yield from self.recording.durable.after(session, result))
-        if writer.options.durable:
-            yield from self.secured()
-        if writer.problem and not self._stop_noted:
-            self._stop_noted = True
-            return replace(
-                result, notes=(*result.notes, f"the recording of this session has stopped: {writer.problem}")
-            )
-        return result
+        return (yield from recording.after(session, result))
 
     def _where(self, session: RecordedSession) -> dict[str, Any]:
         where = {"session": self.number, "step": session.step, "now": session.processes.history.current.step}
-        if self.recording.durable is not None and self.number == 1:
-            where |= self.recording.durable.moment(session)
-        return where
+        return where if self.number != 1 else where | self.recording.moment(session)
 
-    # Other operations: one line each, when they are over
-
-    @contextmanager
-    def _line(
-        self, session: RecordedSession, make: Callable[..., form.Record], size: int = 0
-    ) -> Iterator[dict[str, Any]]:
-        """Write the line that `make` makes of what is known at the end; it holds `size` bytes till then."""
-        known: dict[str, Any] = {}
-        try:
-            yield known
-        except BaseException as error:
-            known["problem"] = _problem_of(error)
-            raise
-        finally:
-            where = self._where(session) | known
-            self.recording.writer.add(partial(make, **where), size)
+    # Other operations
 
     def _plain(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        make, size = LINES[operation.__name__](*args)
-        if self.recording.durable is not None and operation.__name__ == "_change" and size > forms.VALUE_BYTES:
-            self.recording.durable.begin("", NEVER, 0)
-        with self._line(session, make, size):
-            return (yield from operation(session, *args, **kwargs))
+        """Do an operation, and write the one line of it when it is over."""
+        name = operation.__name__
+        make, size = LINES[name](*args)
+        if name == "_change" and size > forms.VALUE_BYTES:
+            self.recording.variables = NEVER
+        known: dict[str, Any] = {}
+        try:
+            result = yield from operation(session, *args, **kwargs)
+            if name in CAME_OF:
+                known = CAME_OF[name](self, result)
+        except BaseException as error:
+            known = {"problem": _problem_of(error)}
+            raise
+        finally:
+            self.recording.writer.add(partial(make, **self._where(session), **known), size)
+        return result
 
     def _files(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         before = set(session.list_files())
@@ -389,41 +392,8 @@ class Recorder:
                 content = yield Work(lambda name=name: forms.content(session.read_file(name)))  # type: ignore[misc]
                 self.tell(form.Written(name=name, content=content, **self._where(session)))
 
-    def _save(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        with self._line(session, form.StateSaved) as known:
-            known["failed"] = yield from operation(session, *args, **kwargs)
-        return known["failed"]
-
-    def _command(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        argv, directory, timeout = args
-        with self._line(session, partial(form.Command, argv=list(argv), cwd=directory, timeout=timeout)) as known:
-            result = yield from operation(session, *args, **kwargs)
-            known |= {"status": result.returncode, "stdout": result.stdout, "stderr": result.stderr}
-        return result
-
-    def _branch(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        with self._line(session, form.Branched) as known:
-            branches = yield from operation(session, *args, **kwargs)
-            if self.recording.durable is None:  # those of a stored session end with their host
-                known["branches"] = [self.recording.join(branch) for branch in branches]
-        return branches
-
-
-Follow = Callable[[Recorder, Operation, "RecordedSession", Any, dict[str, Any]], Core[Any]]
-OPERATIONS: dict[str, Follow] = {
-    "run": Recorder._run,
-    "perform": Recorder._perform,
-    "_change": Recorder._plain,
-    "_write_file": Recorder._plain,
-    "put_files": Recorder._files,
-    "save": Recorder._save,
-    "command": Recorder._command,
-    "checkpoint": Recorder._plain,
-    "rollback": Recorder._plain,
-    "_drop": Recorder._plain,
-    "branch": Recorder._branch,
-}
-"""Operation of `SessionCore` → how it is written down."""
+    def _branched(self, branches: list[RecordedSession]) -> dict[str, Any]:
+        return {} if self.recording.stored else {"branches": [self.recording.join(branch) for branch in branches]}
 
 
 def _changed(request: m.Assign | m.Remove) -> RecordLine:
@@ -443,11 +413,28 @@ RecordLine = tuple[Callable[..., form.Record], int]
 LINES: dict[str, Callable[..., RecordLine]] = {
     "_change": _changed,
     "_write_file": _written,
+    "save": lambda *_: (form.StateSaved, 0),
+    "command": lambda argv, cwd, timeout: (partial(form.Command, argv=list(argv), cwd=cwd, timeout=timeout), 0),
     "checkpoint": lambda name: (partial(form.Named, name=name), 0),
-    "_drop": lambda name: (partial(form.Dropped, name=name), 0),
     "rollback": lambda name, steps: (partial(form.RolledBack, name=name, steps=steps), 0),
+    "_drop": lambda name: (partial(form.Dropped, name=name), 0),
+    "branch": lambda *_: (form.Branched, 0),
 }
 """Operation that is one line of the recording → that line, by its arguments."""
+CAME_OF: dict[str, Callable[[Recorder, Any], dict[str, Any]]] = {
+    "save": lambda _, failed: {"failed": failed},
+    "command": lambda _, done: {"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr},
+    "branch": Recorder._branched,
+}
+"""Operation → what its line says of what came of it."""
+Follow = Callable[[Recorder, Operation, "RecordedSession", Any, dict[str, Any]], Core[Any]]
+OPERATIONS: dict[str, Follow] = {
+    "run": Recorder._run,
+    "perform": Recorder._perform,
+    "put_files": Recorder._files,
+    **dict.fromkeys(LINES, Recorder._plain),
+}
+"""Operation of `SessionCore` → how it is written down."""
 
 
 def _begun(request: Any, where: dict[str, Any]) -> form.Begun:
@@ -478,14 +465,6 @@ def _problem_of(error: BaseException) -> str:
     return shorten(f"{type(error).__name__}: {error}", 1000)
 
 
-def _size(result: Result) -> int:
-    """Return about how many bytes it holds."""
-    size = len(result.stdout) + len(result.stderr) + len(result.text)
-    for display in result.displays:
-        size += sum(map(len, display.values()))
-    return size
-
-
 def _overheard(pieces: Iterator[bytes], heard: list[bytes]) -> Iterator[bytes]:
     """Yield the pieces of a standard input, as they are read; what a line can hold of them is kept."""
     room = forms.CONTENT_BYTES + 1
@@ -509,41 +488,30 @@ class RecordedTools:
         if session.calls_of_step > session.policy.tools.max_calls:
             # A guest may make a hundred thousand of them. The first one that was refused is in the recording.
             return (yield from self._tools.answer(call, session, deadline))
-        number, durable = next(recording.calls), recording.durable
+        number, calls, again = next(recording.calls), session.calls, None
+        if calls is not None:
+            calls.again = again = calls.again or recording.earlier
         where: dict[str, Any] = {"session": session.recorder.number, "step": session.step, "call": number}
-        shape = session.sandbox.toolbox.tools.get(call.tool)
-        rule = getattr(shape, "effect", None)
-        again = None if session.calls is None else session.calls.again
-        before = None if durable is None or again is not None else durable.earlier.same(call)
+        rule = getattr(session.sandbox.toolbox.tools.get(call.tool), "effect", None)
         session.recorder.call = number
-        key = before.called.key if before is not None else "" if again is None else again.key
-        session.call_key = key or session.next_key()
-        deferred = rule is not None and rule.deferred
-        effect = "deferred" if deferred else "at-once"
+        session.call_key = (again.key_of(call) if again is not None else "") or session.next_key()
+        effect = "deferred" if rule is not None and rule.deferred else "at-once"
         called = partial(forms.called, call, effect=effect, key=session.call_key, **where)
         recording.writer.add(called, len(call.arguments))
-        calls = len(session.tool_records)
-        outcome: Any
-        if before is not None and (reply := earlier_reply(before, call, rule)) is not None:
-            session.calls_of_step += 1
-            outcome = "error" if reply.error_type else "ok"
-            session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error, 0.0))
-            if session.calls is not None:
-                session.calls.note(call, reply, outcome, session.call_key, deferred=deferred)
-            if before.unknown and reply.error_type:
-                return reply  # it is as unknown as it was
-        else:
-            try:
-                yield from session.recorder.secured(intent=rule is not None, written=durable is not None)
-            except StoreError as error:
-                # What cannot be written down is not done.
-                return m.ToolReply(call.call, error_type="ToolError", error=f"{call.tool}(): {error}"[:2000])
-            reply = yield from self._tools.answer(call, session, deadline)
-        records = session.tool_records.since(calls)
-        outcome = records[-1].outcome if records else ("error" if reply.error_type else "ok")
+        before = len(session.tool_records)
+        try:
+            yield from session.recorder.secured(intent=rule is not None, written=recording.stored)
+        except StoreError as error:
+            # What cannot be written down is not done.
+            return m.ToolReply(call.call, error_type="ToolError", error=f"{call.tool}(): {error}"[:2000])
+        reply = yield from self._tools.answer(call, session, deadline)
+        if again is not None and again.unsure:
+            return reply  # it is as unknown as it was
+        records = session.tool_records.since(before)
+        outcome: Any = records[-1].outcome if records else ("error" if reply.error_type else "ok")
         spent = records[-1].wall_ms if records else 0.0
         recording.writer.add(partial(forms.answered, reply, outcome, wall_ms=spent, **where), len(reply.value or b""))
-        if durable is not None:
+        if recording.stored:
             with suppress(StoreError):  # the end of the step says so
-                yield from session.recorder.secured(written=durable.mode == "step")
+                yield from session.recorder.secured(written=recording.writer.options.durable)
         return reply

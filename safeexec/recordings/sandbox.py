@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 
 from safeexec.engine.host.sandbox import AT_THE_BEGINNING, SandboxCore
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.waiting import Core, Work
-from safeexec.errors import RecordingError, SandboxError, SessionClosed
+from safeexec.errors import RecordingError, SandboxError, SessionClosed, StoreError
 from safeexec.recordings.session import RecordedSession
 from safeexec.results import Rows
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.template import TemplateCore
     from safeexec.engine.policy.model import Policy
-    from safeexec.recordings.durable import Durable, Mode
+    from safeexec.recordings.durable import Mode
     from safeexec.recordings.store import Store, StoredSession, StoreOptions
     from safeexec.results import WaitingCall
 
@@ -81,24 +82,13 @@ class RecordedSandbox(SandboxCore):
         from safeexec.recordings import recorder
 
         assert isinstance(session, RecordedSession)
-        prepared = None if origin is None else origin.recorded
-        if isinstance(prepared, RecordingError):
-            raise prepared
-        recorder.record(session, record, state, prepared)
+        recorder.record(session, record, state, None if origin is None else origin.recorded)
 
     def preparing(self, session: SessionCore, name: str) -> Callable[[], Any]:
         from safeexec.recordings import recorder
 
         assert isinstance(session, RecordedSession)
-        recording = recorder.record(session, True)
-
-        def written() -> recorder.TemplateRecord | RecordingError:
-            try:
-                return recorder.preparation(session, recording, name)
-            except RecordingError as error:
-                return error
-
-        return written
+        return partial(recorder.preparation, session, recorder.record(session, True), name)
 
     # Steps that wait
 
@@ -121,55 +111,41 @@ class RecordedSandbox(SandboxCore):
     def _labelled(
         self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool
     ) -> Core[SessionCore]:
-        if self.store is None:
-            return super()._labelled(label, state, keywords, new)
-        return self._stored(label, state, keywords, new)
-
-    def _stored(
-        self, label: str, state: str | os.PathLike[str] | None, keywords: dict[str, Any], new: bool
-    ) -> Core[SessionCore]:
-        """Return a session that the store may have, as `session_for` does."""
+        if (store := self.store) is None:
+            return (yield from super()._labelled(label, state, keywords, new))
         from safeexec.recordings.durable import Durable  # with the modules of recordings
-        from safeexec.recordings.recorder import SessionRecording
         from safeexec.recordings.store import recovery
 
         self.check_usable()
-        store, tightened = self.store, dict(keywords)
-        assert store is not None
+        tightened = dict(keywords)
         if tightened.get("record"):
             raise RecordingError("a stored session is recorded in its store: leave out `record`")
         held = yield Work(partial(store.claim, label))
         try:
             left = yield Work(partial(recovery.read, store, held))
-            durable = Durable(store, held, self._durable)
             if left is None and not new:
                 yield Work(partial(store.remove, held))
                 raise SessionClosed(f"there is no session of {label!r} in the store; it may have been removed")
             if left is None:
-                session = yield from self._begin_stored(label, state, tightened, durable)
+                begin = partial(self.new_session, label=label, record=Durable(store, held, self._durable).opened)
+                if state is not None and os.path.exists(state):
+                    begin = partial(self.restore, state, None, **begin.keywords)
+                session = yield from begin(**tightened)
                 if unread := recovery.names(held):
                     session.supervisor.notes_next.append(recovery.cannot_be_read(unread, "begins anew"))
                 return session
             given = {name: tightened.pop(name) for name in AT_THE_BEGINNING if name in tightened}
             session = RecordedSession(self, self._tightened.of(tightened))
             session.processes.close()
-            session.label, session.durable = label, durable
+            session.label = label
+            session.durable = durable = Durable(store, held, self._durable, left, given.get("queue_seconds"))
             self.follow(session)
-            durable.resume_later(left, given.get("queue_seconds"))
-            SessionRecording(None, durable).follow(session)
+            durable.follow(session)
             yield from session.arouse()
             return session
         except BaseException:
             store.release(held)
             raise
-
-    def _begin_stored(
-        self, label: str, state: str | os.PathLike[str] | None, tightened: dict[str, Any], durable: Durable
-    ) -> Core[SessionCore]:
-        """Return a session of which nothing is in the store yet."""
-        if state is not None and os.path.exists(state):
-            return self.restore(state, None, label=label, record=durable, **tightened)
-        return self.new_session(label=label, record=durable, **tightened)
 
     def remove_stored(self, label: str) -> Core[None]:
         """Close the session of a label, and remove it from the store."""
@@ -185,13 +161,17 @@ class RecordedSandbox(SandboxCore):
         return (yield Work(lambda: list(store.list())))  # type: ignore[no-any-return]
 
     def tidy(self) -> None:
-        """Now and then, from the thread for idle sessions: what the store need not keep any more goes."""
-        if self.store is None or self.store.options.keep_days is None or monotonic() < self._tidy_next:
+        """Now and then, from the thread for idle sessions: remove what nobody has used for as long as the store keeps
+        it, but for sessions that are open.
+        """
+        store = self.store
+        if store is None or (days := store.options.keep_days) is None or monotonic() < self._tidy_next:
             return
-        from safeexec.recordings.store.interface import expire
-
-        self._tidy_next = monotonic() + TIDY_SECONDS
-        expire(self.store)
+        self._tidy_next, before = monotonic() + TIDY_SECONDS, time() - days * 86400
+        for row in list(store.list()):
+            if row.used < before:
+                with suppress(StoreError):  # it is open, or somebody was faster
+                    store.remove(store.claim(row.label))
 
     def _has_store(self) -> Store:
         if self.store is None:

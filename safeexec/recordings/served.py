@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,21 +17,41 @@ from safeexec.engine.host.waiting import Core
 from safeexec.errors import RecordingError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
-from safeexec.recordings.format import Answered, Called, Record, ToolShape
+from safeexec.recordings.format import Answered, Called, Effect, Record, Run, ToolShape
 from safeexec.recordings.forms import arguments_of, bytes_of, call_text, packed, value_of
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.engine.host.tools.toolbox import Toolbox
-    from safeexec.recordings.store.recovery import MadeCall, Undone
+
+
+OPEN = ("begun", "undoing", "unknown")
+"""The states of an effect that was begun, and of which nobody knows whether it has happened."""
 
 
 class Exchange(Struct):
-    """A recorded call, and its answer if there was one."""
+    """A recorded call of a host tool, and what came of it."""
 
     call: Called
     answer: Answered | None = None
+    """None: nobody knows what came of it, if it was made at once."""
+    effect: Effect | None = None
+    """What became of it last, where it is a deferred call, or one that can be undone."""
     served: bool = False
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody knows if it was made."""
+        if self.call.effect == "deferred":
+            return self.effect is not None and self.effect.became in OPEN
+        return self.answer is None
+
+
+class Undone(NamedTuple):
+    """A step that is no part of the state, and the calls that it made."""
+
+    run: Run
+    made: list[Exchange]
 
 
 class ServedTools:
@@ -91,12 +111,9 @@ class ServedTools:
             refused = f"{call.tool[:100]}(): more than {limit} tool calls in one step (tools.max_calls)"
             return m.ToolReply(call.call, error_type="PermissionError", error=refused)
         if not self.mismatch:
-            expected = next(
-                (f"{one.call.tool}({one.call.arguments.text})" for one in self._script if not one.served), ""
-            )
-            self.mismatch = f"the step called {text}" + (
-                f", where {expected} was recorded" if expected else ", which was not recorded"
-            )
+            expected = next((one.call.text for one in self._script if not one.served), "")
+            instead = f"where {expected} was recorded" if expected else "which was not recorded"
+            self.mismatch = f"the step called {text}, {instead}"
         session.tool_records.append(ToolCallRecord(call.tool[:200], session.step, "error", "not in the recording"))
         return m.ToolReply(call.call, error_type="ToolError", error=f"{text}: the recording has no answer to this call")
 
@@ -105,7 +122,8 @@ class ServedTools:
         answer = exchange.answer
         assert answer is not None
         exchange.served = True
-        session.tool_records.append(ToolCallRecord(call.tool, session.step, _outcome(answer), answer.error))
+        outcome: Any = "ok" if answer.outcome == "deferred" else answer.outcome
+        session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, answer.error))
         try:
             if answer.value is not None:
                 value_of(answer.value)
@@ -116,12 +134,12 @@ class ServedTools:
             return m.ToolReply(call.call, error_type="ToolError", error=text)
 
 
-def earlier_reply(made: MadeCall, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
+def earlier_reply(made: Exchange, call: m.ToolRequest, rule: Any) -> m.ToolReply | None:
     """Return what a call got that an earlier run of the same step has made. None where it is to be made now, with the
     same key.
     """
     answer, again = made.answer, rule is not None and rule.idempotent
-    if made.called.effect == "deferred":
+    if made.call.effect == "deferred":
         if made.effect is None or made.effect.became == "dropped" or (made.unknown and again):
             return None
         return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
@@ -146,12 +164,17 @@ class EarlierSteps:
         self._undone = deque(undone)
         self._repeats = False
         """Whether the running step is the first of them once more."""
-        self._before: deque[MadeCall] = deque()
+        self._before: deque[Exchange] = deque()
         """The calls that it is to make."""
+        self._made: Exchange | None = None
+        """The call that is made, as it was made before."""
+        self.unsure = False
+        """Whether nobody knows what came of that, and it is not made again."""
 
     def begin(self, source: str) -> None:
         """Note that a step begins."""
         self._before.clear()
+        self._made = None
         self._repeats = bool(self._undone) and self._undone[0].run.source == source
         if self._repeats:
             self._before.extend(self._undone[0].made)
@@ -164,25 +187,38 @@ class EarlierSteps:
             self._undone.popleft()
         self._repeats = False
 
-    def same(self, call: m.ToolRequest) -> MadeCall | None:
-        """Return this call, where an earlier run of the step has made it."""
-        if not self._before:
-            return None
-        made = self._before.popleft()
-        try:
-            if made.called.tool == call.tool and bytes_of(made.called.arguments) == call.arguments:
-                return made
-        except ValueError:
-            pass  # too large to be kept: nobody knows whether it is the same
-        self._before.clear()
-        return None
+    def key_of(self, call: m.ToolRequest) -> str:
+        """Return the key that this call had in an earlier run of the step; "" where that has not made it. Arguments
+        that were too large to be kept are not known to be the same.
+        """
+        self._made = self._before.popleft() if self._before else None
+        if self._made is not None and recorded_key(self._made.call) != key_of(call.tool, call.arguments):
+            self._made = None
+            self._before.clear()
+        return "" if self._made is None else self._made.call.key
+
+    def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, None]:
+        """Return what the earlier run got for this call. None: it is made."""
+        made, self._made, self.unsure = self._made, None, False
+        rule = getattr(session.sandbox.toolbox.tools.get(call.tool), "effect", None)
+        reply = None if made is None else earlier_reply(made, call, rule)
+        if made is not None and reply is not None:
+            self.unsure = made.unknown and bool(reply.error_type)
+            session.calls_of_step += 1
+            outcome: Any = "error" if reply.error_type else "ok"
+            session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error))
+            session.calls.note(call, reply, outcome, session.call_key, deferred=made.call.effect == "deferred")
+        return reply, None
+
+    def unmade(self) -> None:
+        """Say that a step may end without a call that it made before."""
 
     def records(self) -> Iterator[Record]:
         """Yield what a part of a store that begins anew is to say of them."""
         for run, made in self._undone:
             yield replace(run, undone=True)
             for one in made:
-                yield from (record for record in one if isinstance(record, Record))
+                yield from filter(None, (one.call, one.answer, one.effect))
 
 
 def reply_of(call: m.ToolRequest, answer: Answered) -> m.ToolReply:
@@ -219,10 +255,6 @@ def signatures_of(shapes: Iterable[ToolShape]) -> tuple[m.ToolSignature, ...]:
         return tuple(map(signature_of, shapes))
     except ValueError as error:
         raise RecordingError(f"in the recording {error}") from None
-
-
-def _outcome(answer: Answered) -> Any:
-    return "ok" if answer.outcome == "deferred" else answer.outcome
 
 
 def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:

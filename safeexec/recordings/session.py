@@ -15,9 +15,6 @@ from safeexec.errors import StateFileError, StepWaiting
 from safeexec.results import Result, ToolCallRecord
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
-    from safeexec.engine.host.session.interfaces import HasEffects
     from safeexec.engine.host.session.listeners import Callbacks
     from safeexec.engine.host.session.step import Step
     from safeexec.engine.host.session.tool_calls import AnswersAgain
@@ -27,18 +24,6 @@ if TYPE_CHECKING:
     from safeexec.protocol import messages as m
     from safeexec.recordings.format import Waiting
     from safeexec.results.outcomes import WaitingCall
-
-    class StoredEffects(HasEffects, Protocol):
-        """What else a store is told of the calls that have effects: `effects.Effects`."""
-
-        def come_back(self) -> None:
-            """The session is what its store has."""
-
-        def resume(self, called: Any, *, again: bool = False) -> bool:
-            """A deferred call of an earlier process waits to be carried out."""
-
-        def unfinished(self) -> list[Any]:
-            """Return the deferred calls that wait, as they were written down."""
 
 
 def _waits() -> Any:
@@ -52,7 +37,8 @@ class RecordedSession(SessionCore):
 
     waiting: Waiting | None
     """The step that waits, until it has its answer or the time for that is over: ask `still_waiting`."""
-    effects: StoredEffects | None
+    effects: Any
+    """`effects.Effects`, or None."""
     _shown: tuple[Waiting, WaitingCall] | None = None
     """The step that waits, for people."""
 
@@ -135,12 +121,12 @@ class RecordedSession(SessionCore):
     def written_wait(self) -> Core[bytes]:
         if (waiting := self.still_waiting()) is None:
             return b""
-        written: bytes = yield from apart(_waits().size_of(waiting), partial(_waits().written, waiting))
+        written: bytes = yield from apart(_waits().size_of(waiting), partial(_waits().line_of, waiting))
         return written
 
     def wait_again(self, written: bytes) -> Core[None]:
         waiting = yield Work(partial(_waits().read, written))
         self.waiting = waiting
-        entropy = bytes.fromhex(waiting.entropy) if self.policy.determinism is None else b""
+        entropy = waiting.entropy if self.policy.determinism is None else b""
         if entropy and not (yield from self.processes.repeat([], entropy)):
             raise StateFileError("the process died before it restored the state")

@@ -126,20 +126,18 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
         ):
             if words:
                 lines.append(f"{title}: {shorten(words, 1000)}")
-        if self.ended is not None:
-            lines += _lines_of_end(self.ended)
+        if (ended := self.ended) is not None:
+            error = ended.error
+            for title, said in (
+                ("printed", ended.stdout),
+                ("value", ended.text),
+                ("error", error and f"{error.type}: {error.message}"),
+                ("rule", error and error.rule),
+            ):
+                if said:
+                    lines.append(f"{title}: {one_line(said, 300)}")
         lines += ["variables:"] + [f"    {name} = {one_line(words, 100)}" for name, words in self.variables().items()]
         return "\n".join(lines)
-
-
-def _lines_of_end(ended: form.Ended) -> list[str]:
-    lines = [f"printed: {one_line(ended.stdout, 300)}"] if ended.stdout else []
-    if ended.text:
-        lines.append(f"value: {one_line(ended.text, 300)}")
-    if ended.error is not None:
-        lines.append(f"error: {one_line(f'{ended.error.type}: {ended.error.message}', 300)}")
-        lines += [f"rule: {ended.error.rule}"] if ended.error.rule else []
-    return lines
 
 
 class UnknownEffect(Struct, frozen=True):
@@ -169,7 +167,7 @@ class SessionStates(Generic[T]):
         self.origin = origin
         """The states of the session that it has branched from."""
         self.names: dict[str, T] = {}
-        self._states: dict[int, T] = {}
+        self._states: dict[int, T] = {} if origin is not None else {0: now}
         """Step → the state after it, as the host has changed it."""
 
     def go_to(self, step: int, state: T) -> None:
@@ -198,13 +196,6 @@ class _Reading(Struct):
     calls: list[tuple[str, str]] = field(default_factory=list)
 
 
-def _anew(session: int) -> _Reading:
-    begins = Moment(session=session, step=0)
-    reading = _Reading(SessionStates(begins))
-    reading.at.go_to(0, begins)
-    return reading
-
-
 class Timeline:
     """The moments of a recording. Iterate for the steps in the order in which they ended."""
 
@@ -214,7 +205,7 @@ class Timeline:
         self.steps: list[Moment] = []
         self._arguments: dict[int, str] = {}
         self._unknown: dict[int, UnknownEffect] = {}
-        self._lines: dict[int, _Reading] = {1: _anew(1)}
+        self._lines = {1: _Reading(SessionStates(Moment(session=1, step=0)))}
         for record in records:
             if isinstance(record, form.OfSession):
                 self._take(record)
@@ -270,7 +261,7 @@ class Timeline:
 
     def _take(self, record: form.OfSession) -> None:
         if isinstance(record, form.Opened):
-            self._lines[record.session] = _anew(record.session)
+            self._lines[record.session] = _Reading(SessionStates(Moment(session=record.session, step=0)))
         line = self._lines.get(record.session)
         if line is None:
             raise RecordingError(f"line {record.n}: there is no session {record.session}")
@@ -280,25 +271,23 @@ class Timeline:
             line.calls.append((record.tool, record.arguments.text))
             self._arguments[record.call] = record.arguments.text
             if record.effect == "at-once":
-                self._begins(record, record.call)
+                self._begins(record)
         elif isinstance(record, form.Answered):
             self._unknown.pop(record.call, None)
         elif isinstance(record, form.Effect):
-            self._follow(record)
+            if record.became in ("begun", "undoing"):
+                self._begins(record, undoing=record.became == "undoing")
+            elif record.became != "unknown":
+                self._unknown.pop(record.call, None)
         elif isinstance(record, form.Ended):
             self._end(line, record)
         elif isinstance(record, form.Operation) and not record.problem:
             self._operate(line, record)
 
-    def _begins(self, record: form.Called | form.Effect, call: int, undoing: bool = False) -> None:
-        where = (record.session, record.step, record.tool, self._arguments.get(call, ""), record.key, undoing)
-        self._unknown[call] = UnknownEffect(*where)
-
-    def _follow(self, effect: form.Effect) -> None:
-        if effect.became in ("begun", "undoing"):
-            self._begins(effect, effect.call, effect.became == "undoing")
-        elif effect.became != "unknown":
-            self._unknown.pop(effect.call, None)
+    def _begins(self, record: form.Called | form.Effect, *, undoing: bool = False) -> None:
+        arguments = self._arguments.get(record.call, "")
+        where = (record.session, record.step, record.tool, arguments, record.key, undoing)
+        self._unknown[record.call] = UnknownEffect(*where)
 
     def _end(self, line: _Reading, ended: form.Ended) -> None:
         undone = bool(ended.problem) or ended.state != "kept"

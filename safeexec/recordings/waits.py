@@ -29,6 +29,7 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.recordings import format as form
 from safeexec.recordings import forms
+from safeexec.recordings.forms import line_of
 from safeexec.recordings.reader import parse
 from safeexec.recordings.served import Exchange, ServedTools, key_of, recorded_key
 from safeexec.recordings.store.interface import WAITS_BYTES
@@ -78,24 +79,26 @@ def _record(session: Any, calls: StepCalls, call: m.ToolRequest, later: PutOff, 
     for number, (one, reply, outcome, more) in enumerate(calls.made, 1):
         made.append(forms.called(one, call=number, **more, **where))
         made.append(forms.answered(reply, outcome, call=number, **where))
+    given: Any = calls.stdin.encode() if isinstance(calls.stdin, str) else calls.stdin
+    run = form.Run(
+        source=calls.source,
+        timeout=calls.timeout,
+        atomic=calls.atomic,
+        argv=None if calls.argv is None else list(calls.argv),
+        stdin=None if given is None else forms.content(bytes(given)),
+        **where,
+    )
     return form.Waiting(
-        run=_run_of(calls, session.step),
+        run=run,
         calls=made,
         call=forms.called(call, call=len(calls.made) + 1, key=session.call_key, **where),
         asked=later.asked,
         note=shorten(later.answer.note, NOTE),
-        entropy=session.processes.entropy.hex(),
+        entropy=session.processes.entropy,
         since=now,
         until=now + seconds,
         **where,
     )
-
-
-def _run_of(calls: StepCalls, step: int) -> form.Run:
-    given: Any = calls.stdin.encode() if isinstance(calls.stdin, str) else calls.stdin
-    stdin = None if given is None else forms.content(bytes(given))
-    source, argv = calls.source, None if calls.argv is None else list(calls.argv)
-    return form.Run(step=step, source=source, timeout=calls.timeout, atomic=calls.atomic, argv=argv, stdin=stdin)
 
 
 def _left_out(waiting: form.Waiting) -> str:
@@ -152,10 +155,10 @@ def listed(waiting: form.Waiting) -> bytes:
     """Return what a list is to tell of it, as a line that `read` takes: the call alone, without its arguments if they
     are large.
     """
-    shown = replace(waiting, calls=[], run=form.Run(step=waiting.step, source=""), entropy="")
-    if len(line := forms.line_of(shown)) > WAITS_BYTES:
+    shown = replace(waiting, calls=[], run=form.Run(step=waiting.step, source=""), entropy=b"")
+    if len(line := line_of(shown)) > WAITS_BYTES:
         none = forms.packed(encode_arguments((), {}, max_bytes=64, max_depth=1).data)
-        line = forms.line_of(replace(shown, call=replace(shown.call, arguments=none)))
+        line = line_of(replace(shown, call=replace(shown.call, arguments=none)))
     return line
 
 
@@ -219,13 +222,13 @@ class Again(ServedTools):
                 exchanges.append(Exchange(one))
             elif exchanges:
                 exchanges[-1].answer = one
-        self.begin(exchanges)
         self._next = iter([*exchanges, Exchange(waiting.call)])
         self._expected = next(self._next)
 
-    @property
-    def key(self) -> str:
-        """That of the call which is expected next, where it had one."""
+    unsure = False
+
+    def key_of(self, call: m.ToolRequest) -> str:
+        """Return the key of the call which is expected next, where it had one."""
         return "" if self.reached else self._expected.call.key
 
     def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Allow | Deny | Given | None]:
@@ -293,11 +296,6 @@ def _decided(waiting: form.Waiting, answer: object, toolbox: Toolbox) -> Allow |
     )
 
 
-def written(waiting: form.Waiting) -> bytes:
-    """Return the record as one line."""
-    return forms.line_of(waiting)
-
-
 def read(line: bytes) -> form.Waiting:
     """Return a record that a stranger may have written. Raises `RecordingError`."""
     found = parse(line, "the step that waits")
@@ -308,8 +306,6 @@ def read(line: bytes) -> form.Waiting:
 
 def checked(found: form.Waiting) -> form.Waiting:
     """Return a record that was parsed already, once its parts are checked. Raises `RecordingError`."""
-    if large := _left_out(found):
-        raise RecordingError(f"the step that waits is not whole: {large} not in it")
     try:
         for one in (*found.calls, found.call):
             if isinstance(one, form.Called):
@@ -317,8 +313,6 @@ def checked(found: form.Waiting) -> form.Waiting:
             elif one.value is not None:
                 forms.value_of(one.value)
         stdin_of(found.run)
-        if len(bytes.fromhex(found.entropy)) > m.ENTROPY_BYTES:
-            raise ValueError("its entropy is too long")
     except ValueError as error:
         raise RecordingError(f"the step that waits is not whole: {error}") from None
     since = min(found.since, time())

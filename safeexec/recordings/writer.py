@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -61,7 +61,10 @@ class RecordOptions(Struct, frozen=True, kw_only=True):
 
 
 class Disk:
-    """A new file that only its owner reads."""
+    """Where lines go: a new file that only its owner reads."""
+
+    path: str
+    """Where it can be read."""
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         """Raises `RecordingError` where there is such a file already, or none can be made."""
@@ -99,37 +102,13 @@ class Disk:
         os.close(self._fd)
 
 
-class RecordPlace(Protocol):
-    """Where lines go: a file, a part of a store."""
-
-    path: str
-    """Where it can be read; for messages where it is no file."""
-
-    def write(self, lines: bytes) -> None:
-        """Append lines, whole or not at all. Raises OSError."""
-
-    def sync(self) -> None:
-        """Wait until all is on the disk. Raises OSError."""
-
-    def close(self) -> None:
-        """Write no more."""
-
-
-class NewPlace(NamedTuple):
-    """A place that holds its first lines already."""
-
-    place: RecordPlace
-    size: int
-    lines: int
-
-
 class RecordWriter:
     """One recording that is being written. Any thread may add to it."""
 
     def __init__(
         self,
         options: RecordOptions,
-        place: RecordPlace | None = None,
+        place: Disk | None = None,
         *,
         lines: int = 0,
         size: int = 0,
@@ -149,11 +128,13 @@ class RecordWriter:
         self.hidden = Redaction(frozenset(options.redact))
         self.problem = ""
         """Why nothing more is recorded, once that is so."""
+        self.cause: BaseException | None = None
+        """What a store said then."""
         if (full := _full(options)) is not None:
             raise RecordingError(full)
-        self._disk: RecordPlace = place or Disk(options.path)
-        self._until_look = LOOK_BYTES
-        self._left = (options.max_mb << 20) - size
+        self._disk = place or Disk(options.path)
+        self.size = size
+        """How many bytes there are."""
         self._lines = lines
         self._batch: list[bytes] = []
         """Lines that are made and not written: those that come together are one write."""
@@ -229,11 +210,11 @@ class RecordWriter:
             try:
                 self._disk.sync()
             except OSError as error:
-                self.problem = f"it is not on the disk: {error.strerror}"
+                self.problem, self.cause = f"it is not on the disk: {error.strerror}", error.__cause__
 
-    def turn_over(self, begin: Callable[[int], NewPlace]) -> None:
-        """Go on at another place, which `begin` makes of how many bytes there are here. Raises what it raises: then the
-        recording goes on here.
+    def turn_over(self, begin: Callable[[int], tuple[Disk, int, int]]) -> None:
+        """Go on at another place, which `begin` makes of how many bytes there are here, with the bytes and lines that
+        it holds already. Raises what it raises: then the recording goes on here.
         """
         failed: list[Exception] = []
 
@@ -246,17 +227,12 @@ class RecordWriter:
                 failed.append(error)
             else:
                 self._disk.close()
-                self._disk, self._lines, self._left = place, lines, (self.options.max_mb << 20) - size
+                self._disk, self._lines, self.size = place, lines, size
                 self._began, self._unsynced = monotonic(), 0.0
 
         # By the thread that writes: it may be about to wait for the disk, and no line comes in between.
         if self._between(go_over, 2 * PATIENCE_SECONDS) and failed:
             raise failed[0]
-
-    @property
-    def size(self) -> int:
-        """Return how many bytes there are."""
-        return (self.options.max_mb << 20) - self._left
 
     def close(self) -> None:
         """Write what is left, and the last line. Harmless when closed already."""
@@ -284,8 +260,11 @@ class RecordWriter:
 
     def _write_what_came(self) -> bool:
         """Write what comes in a moment. False: it was the end."""
+        due = None
+        if self._unsynced and self._sync_seconds is not None:
+            due = max(0.0, self._unsynced + self._sync_seconds - monotonic())
         try:
-            item = self._waiting.get(timeout=self._sync_due())
+            item = self._waiting.get(timeout=due)
         except Empty:
             self._sync()
             return True
@@ -311,21 +290,15 @@ class RecordWriter:
         if size >= LARGE:
             self._weigh(-size)
 
-    def _sync_due(self) -> float | None:
-        """Return the seconds until what was written is to be on the disk; None if nothing waits for that."""
-        if not self._unsynced or self._sync_seconds is None:
-            return None
-        return max(0.0, self._unsynced + self._sync_seconds - monotonic())
-
     def _write(self, at: float, make: Make) -> None:
         try:
             known = {"n": self._lines, "at": round(at, 6)}
             line = line_of(self.hidden.of(replace(make, **known) if isinstance(make, Record) else make(**known)))
             if len(line) > LINE_BYTES:
                 self._stop(f"one line would have taken {len(line)} bytes, and {LINE_BYTES} are allowed")
-            elif len(line) + LAST_LINE > self._left:
+            elif self.size + len(line) + LAST_LINE > self.options.max_mb << 20:
                 self._stop("it has reached its size (`max_mb`)")
-            elif (full := self._look(len(line))) is not None:
+            elif (self.size + len(line)) // LOOK_BYTES > self.size // LOOK_BYTES and (full := _full(self.options)):
                 self._stop(full)
             else:
                 self._put(line)
@@ -333,14 +306,6 @@ class RecordWriter:
             # Whatever it is: the session goes on, and says that its recording does not.
             self._put_all()
             self.problem = f"{type(error).__name__} while a record was made"
-
-    def _look(self, size: int) -> str | None:
-        """Return why a line of that size has no room in the directory; None where it has."""
-        self._until_look -= size
-        if self._until_look > 0:
-            return None
-        self._until_look = LOOK_BYTES
-        return _full(self.options)
 
     def _stop(self, why: str) -> None:
         if not self._stored:
@@ -354,7 +319,7 @@ class RecordWriter:
     def _put(self, line: bytes) -> None:
         self._batch.append(line)
         self._lines += 1
-        self._left -= len(line)
+        self.size += len(line)
         if len(line) >= LARGE:
             self._put_all()
 
@@ -365,7 +330,7 @@ class RecordWriter:
         try:
             self._disk.write(b"".join(batch))
         except OSError as error:
-            self.problem = error.strerror or str(error)
+            self.problem, self.cause = error.strerror or str(error), error.__cause__
         if self._sync_seconds is not None:
             self._unsynced = self._unsynced or monotonic()
 

@@ -5,6 +5,7 @@ What guest code names (a URL, a path) is hostile input: it is judged before anyt
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import os
@@ -103,17 +104,13 @@ class _Hosts:
     """The hosts that may be reached."""
 
     def __init__(self, allow: Iterable[str]) -> None:
-        self._exact: set[tuple[str, int | None]] = set()
-        self._below: set[tuple[str, int | None]] = set()
+        self._rules: set[tuple[str, int | None]] = set()
+        """Names, some for all below them (``*.example.com``), and ports; None: that of the scheme."""
         for entry in allow:
             parts = urlsplit(f"//{entry}")
             if not parts.hostname or parts.path or parts.query or "@" in entry:
                 raise ToolError(f"http_get(allow=…): {entry!r} is not a host, nor host:port")
-            name = parts.hostname
-            if name.startswith("*."):
-                self._below.add((name[1:], parts.port))
-            else:
-                self._exact.add((name, parts.port))
+            self._rules.add((parts.hostname, parts.port))
 
     def check(self, url: str) -> _Target:
         """Return the parts of an allowed URL. Raises ValueError for an invalid URL, PermissionError for another
@@ -134,19 +131,16 @@ class _Hosts:
             raise ValueError(f"not a host name: {host[:200]!r}") from None
         usual = 443 if parts.scheme == "https" else 80
         port = parts.port or usual
-        if not self._allows(host, port, usual):
+        if not any(
+            (host == name or (name.startswith("*.") and host.endswith(name[1:])))
+            and port == (usual if allowed is None else allowed)
+            for name, allowed in self._rules
+        ):
             raise PermissionError(f"{host}:{port} may not be reached from here; allowed: {self}")
         return _Target(url, parts.scheme, host, port)
 
-    def _allows(self, host: str, port: int, usual: int) -> bool:
-        ports = {port, None} if port == usual else {port}
-        below = ((end, allowed) for end, allowed in self._below if host.endswith(end))
-        return any((host, allowed) in self._exact for allowed in ports) or any(allowed in ports for _, allowed in below)
-
     def __str__(self) -> str:
-        names = [name if port is None else f"{name}:{port}" for name, port in self._exact]
-        names += [f"*{end}" if port is None else f"*{end}:{port}" for end, port in self._below]
-        return ", ".join(sorted(names))
+        return ", ".join(sorted(name if port is None else f"{name}:{port}" for name, port in self._rules))
 
 
 def _check_length(url: str) -> None:
@@ -320,16 +314,10 @@ def ask_human(*, input: Callable[[str], str] | None = None, timeout: float = 600
 
     def ask_human(question: str) -> str:
         """Ask the person at the keyboard a question and wait for the answer."""
-        ask = _ask_at_terminal if input is None else input
-        return ask(printable(question)[:2000])
+        shown = printable(question)[:2000]
+        return builtins.input(f"The program asks: {shown}\n> ") if input is None else input(shown)
 
     return limited(ask_human, timeout=timeout)
-
-
-def _ask_at_terminal(question: str) -> str:
-    import builtins
-
-    return builtins.input(f"The program asks: {question}\n> ")
 
 
 # Files

@@ -54,18 +54,7 @@ def killed_children(random: Random, zygote: int) -> Iterator[None]:
 
 
 @contextmanager
-def stopped_children(random: Random, zygote: int) -> Iterator[None]:
-    chosen = some(random, children_of(zygote))
-    send(chosen, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        send(chosen, signal.SIGCONT)
-
-
-@contextmanager
-def stopped_zygote(random: Random, zygote: int) -> Iterator[None]:
-    chosen = [zygote]
+def stopped(chosen: list[int]) -> Iterator[None]:
     send(chosen, signal.SIGSTOP)
     try:
         yield
@@ -126,8 +115,8 @@ def other_time(random: Random, zygote: int) -> Iterator[None]:
 Fault = Callable[[Random, int], "contextlib.AbstractContextManager[None]"]
 FAULTS: dict[str, Fault] = {
     "killed children": killed_children,
-    "stopped children": stopped_children,
-    "stopped zygote": stopped_zygote,
+    "stopped children": lambda random, zygote: stopped(some(random, children_of(zygote))),
+    "stopped zygote": lambda random, zygote: stopped([zygote]),
     "no descriptors": no_descriptors,
     "no memory": no_memory,
     "full disk": full_disk,

@@ -6,12 +6,10 @@ acts does the same each time but for timing, and a part of it is a list of acts,
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import faulthandler
 import os
 import signal
-import sys
 import tempfile
 import threading
 import traceback
@@ -22,9 +20,7 @@ from random import Random
 from time import monotonic
 from typing import Any, NamedTuple
 
-import psutil
-
-from safeexec import AsyncSandbox, CheckpointError, Recording, Sandbox, SandboxClosed, SandboxError, Session, connect
+from safeexec import CheckpointError, Recording, Sandbox, SandboxError, Session
 from safeexec.engine.host.waiting import Wait, wait
 from tests.chaos.faults import FAULTS, send, zygote_of
 from tests.chaos.model import Model, State, statements
@@ -77,7 +73,6 @@ class Chaos:
         self.sandbox = Sandbox(PROFILE, tools=[self.double]).open()
         self.zygote = zygote_of(self.sandbox)
         self.lines: list[Line] = []
-        self.remote: Any = None
         self.done: Counter[str] = Counter()
         self.lost = 0
         self.shaken = False
@@ -92,9 +87,6 @@ class Chaos:
     def close(self) -> None:
         for line in self.lines:
             self._close(line)
-        if self.remote is not None:
-            with contextlib.suppress(SandboxError):
-                self.remote.close()
         self.sandbox.close()
 
     def act(self, act: Act) -> None:
@@ -145,15 +137,15 @@ class Chaos:
         self.sandbox = Sandbox(PROFILE, tools=[self.double]).open()
         self.zygote = zygote_of(self.sandbox)
 
-    def _done(self, do: Callable[[Chaos, Line, Random], bool], line: Line, random: Random) -> None:
+    def _done(self, do: Callable[[Chaos, Line, Random], bool | None], line: Line, random: Random) -> None:
         """An act, and what came of it."""
         self._look(line, told=self._tried(do, line, random))
 
-    def _tried(self, do: Callable[[Chaos, Line, Random], bool], line: Line, random: Random) -> bool:
+    def _tried(self, do: Callable[[Chaos, Line, Random], bool | None], line: Line, random: Random) -> bool:
         """Whether it said that a state was lost."""
         before = line.model.now
         try:
-            return do(self, line, random)
+            return bool(do(self, line, random))
         except TOLD as error:
             if not line.shaken:
                 raise Wrong(f"{type(error).__name__}: {error}") from error
@@ -323,11 +315,10 @@ def _ended(result: Any, line: Line, after: State, *outcomes: str) -> bool:
     return told
 
 
-def _checkpoint(chaos: Chaos, line: Line, random: Random) -> bool:
+def _checkpoint(chaos: Chaos, line: Line, random: Random) -> None:
     name = random.choice("pq")
     line.session.checkpoint(name)
     line.model.checkpoint(name)
-    return False
 
 
 def _rollback(chaos: Chaos, line: Line, random: Random) -> bool:
@@ -344,31 +335,27 @@ def _rollback(chaos: Chaos, line: Line, random: Random) -> bool:
     return line.shaken
 
 
-def _rollback_named(chaos: Chaos, line: Line, random: Random) -> bool:
-    if not line.model.named:
-        return False
-    name = random.choice(sorted(line.model.named))
-    line.session.rollback(name)
-    line.model.go_to(name)
-    return False
+def _rollback_named(chaos: Chaos, line: Line, random: Random) -> None:
+    if line.model.named:
+        name = random.choice(sorted(line.model.named))
+        line.session.rollback(name)
+        line.model.go_to(name)
 
 
-def _set(chaos: Chaos, line: Line, random: Random) -> bool:
+def _set(chaos: Chaos, line: Line, random: Random) -> None:
     name, number = random.choice("ab"), random.randrange(1000)
     after = line.model.now | {name: number}
     line.model.ever.append(after)
     line.session.set(name, number)
     line.model.change(after)
-    return False
 
 
-def _write(chaos: Chaos, line: Line, random: Random) -> bool:
+def _write(chaos: Chaos, line: Line, random: Random) -> None:
     data = os.urandom(4) * random.choice((1, 3000))
     after = line.model.now | {"file:one.txt": data}
     line.model.ever.append(after)
     line.session.write_file("one.txt", data)
     line.model.change(after)
-    return False
 
 
 def _tool(chaos: Chaos, line: Line, random: Random) -> bool:
@@ -402,17 +389,16 @@ def _printed(chaos: Chaos, line: Line, random: Random) -> bool:
     return lost(result, line, "ok")
 
 
-def _branch(chaos: Chaos, line: Line, random: Random) -> bool:
+def _branch(chaos: Chaos, line: Line, random: Random) -> None:
     (session,) = line.session.branch()
     branch = Line(session, line.model.branch())
     branch.shaken = line.shaken
     chaos.lines.append(branch)
     if len(chaos.lines) > MOST_SESSIONS:
         chaos._close(chaos.lines.pop(0))
-    return False
 
 
-def _saved(chaos: Chaos, line: Line, random: Random) -> bool:
+def _saved(chaos: Chaos, line: Line, random: Random) -> None:
     """Saved, and brought back as another session; it is closed again."""
     path = Path(tempfile.gettempdir(), "state")
     try:
@@ -422,19 +408,16 @@ def _saved(chaos: Chaos, line: Line, random: Random) -> bool:
                 raise Wrong(f"a saved state came back as {found}; it was {line.model.now}")
     finally:
         path.unlink(missing_ok=True)
-    return False
 
 
-def _another(chaos: Chaos, line: Line, random: Random) -> bool:
+def _another(chaos: Chaos, line: Line, random: Random) -> None:
     chaos._open()
     if len(chaos.lines) > MOST_SESSIONS:
         chaos._close(chaos.lines.pop(0))
-    return False
 
 
-def _rest(chaos: Chaos, line: Line, random: Random) -> bool:
+def _rest(chaos: Chaos, line: Line, random: Random) -> None:
     wait(Wait((), monotonic() + random.choice((0.05, 0.4))))
-    return False
 
 
 def _mapped(chaos: Chaos, random: Random) -> None:
@@ -464,56 +447,7 @@ def _threads(chaos: Chaos, random: Random) -> None:
         raise problems[0]
 
 
-def _asynchronous(chaos: Chaos, random: Random) -> None:
-    """Sessions on an event loop: one goes on, one is cancelled and has its state from before."""
-
-    async def scene() -> None:
-        async with (
-            AsyncSandbox("calculator", spare=0) as sandbox,
-            await sandbox.session() as one,
-            await sandbox.session() as other,
-        ):
-            (await other.run("kept = 1")).check()
-            step = asyncio.create_task(other.run("kept = 2\nwhile True: pass", timeout=PATIENCE))
-            result = await one.run("2 + 3")
-            step.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await step
-            if result.value != 5 or await other.get("kept") != 1:
-                raise Wrong(f"{result} beside a step that was cancelled; its session: {await other.get('kept')}")
-
-    asyncio.run(scene())
-
-
-def _door(chaos: Chaos, random: Random) -> None:
-    """A server at the other end of a pipe, which is killed now and then."""
-    if chaos.remote is None:
-        command = [sys.executable, "-m", "safeexec", "serve", "--stdio", "--policy", "calculator"]
-        chaos.remote = connect(command=command)
-    number = random.randrange(1000)
-    with chaos.remote.session() as session:
-        session.set("a", number)
-        result = session.run("a + 1", timeout=PATIENCE)
-        if result.value != number + 1:
-            raise Wrong(f"{number} + 1 is {result.value} over a pipe")
-        if random.random() < 0.3:
-            server = chaos.remote._core._wire._process
-            family = psutil.Process(server.pid).children(recursive=True)
-            server.kill()
-            try:
-                answer = session.run("a + 1", timeout=PATIENCE)
-            except SandboxClosed:
-                pass
-            else:
-                raise Wrong(f"a server that was killed answers {answer}")
-            _, left = psutil.wait_procs(family, PATIENCE)
-            if left:
-                raise Wrong(f"a server was killed, and {left} went on")
-            remote, chaos.remote = chaos.remote, None
-            remote.close()
-
-
-ACTS: dict[str, Callable[[Chaos, Line, Random], bool]] = {
+ACTS: dict[str, Callable[[Chaos, Line, Random], bool | None]] = {
     "step": _step,
     "error": _error,
     "stopped": _stopped,
@@ -533,8 +467,6 @@ ACTS: dict[str, Callable[[Chaos, Line, Random], bool]] = {
 ELSEWHERE: dict[str, Callable[[Chaos, Random], None]] = {
     "map": _mapped,
     "threads": _threads,
-    "async": _asynchronous,
-    "door": _door,
 }
 WEIGHTS = {
     **dict.fromkeys(ACTS, 4),

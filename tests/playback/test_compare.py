@@ -69,7 +69,7 @@ def step(number: int) -> Ended:
         ({"tool_calls": [ToolCallRecord("price", 2, "ok")]}, ("tool_calls", "[]", "[('price', 'ok')]")),
         ({"value": packed(encoded(11.0))}, ("value", None, None)),
         ({"value": None}, ("value", None, "None")),
-        ({"value": Value("10.8", left_out="large", size=9 << 20)}, ("value", None, None)),
+        ({"value": Value(text="10.8", left_out="large", size=9 << 20)}, ("value", None, None)),
         ({"displays": [DisplayText({"text/plain": "x"})]}, ("displays", "[]", "[{'text/plain': 'x'}]")),
         ({"changes": Changes(deleted=("total",))}, ("changes", None, "deleted total")),
         ({"exit_status": 3}, ("exit_status", "None", "3")),
@@ -85,7 +85,7 @@ def test_times_notes_addresses_and_the_order_of_sets_are_no_difference() -> None
     recorded = replace(step(2), stderr="<object at 0x7f0000001230>", value=packed(encoded({1, 8})))
     again = replace(recorded, stderr="<object at 0x7f0000009990>", value=packed(encoded({8, 1})), at=9.0, notes=["new"])
     assert differing(recorded, again) is None
-    unreadable = replace(recorded, value=Value("{1, 8}", "//8="))
+    unreadable = replace(recorded, value=Value("//8=", text="{1, 8}"))
     assert (differing(recorded, unreadable) or [""])[0] == "value"
 
 

@@ -445,6 +445,13 @@ def test_random_analyses_replay_without_a_difference(tmp_path: Path) -> None:
             replays_alike(sandbox, tmp_path / f"{seed}.jsonl", seed, 60, ANALYSIS)
 
 
+def edited(path: Path, kind: str, **changes: object) -> None:
+    """Change the first record of a kind, as somebody who edits a recording."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    next(line for line in lines if line["kind"] == kind).update(changes)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
 def counting(session: Session) -> None:
     session.set("n", 1)
     for _ in range(4):
@@ -495,7 +502,7 @@ def test_what_to_do_at_a_difference_is_one_of_two(tmp_path: Path) -> None:
 def test_an_edited_source_is_a_difference(record: Record, changes: dict[str, str], cause: str) -> None:
     path = record(counting)
     path.write_text(path.read_text().replace("n += 1", "n += 2", 1))
-    heading_with(path, **changes)
+    edited(path, "recording", **changes)
     with replay(path, trust=True) as replayed:
         assert replayed.difference is not None and replayed.difference.cause.startswith(cause)
 
@@ -598,11 +605,6 @@ def test_a_cut_recording_replays_to_its_last_whole_step(record: Record) -> None:
         assert (replayed.steps, replayed.session.get("n")) == (2, 3)
 
 
-def heading_with(path: Path, **changes: object) -> None:
-    first, rest = path.read_bytes().split(b"\n", 1)
-    path.write_bytes(json.dumps(json.loads(first) | changes).encode() + b"\n" + rest)
-
-
 def test_the_policy_of_a_stranger_is_not_simply_taken(record: Record) -> None:
     path = record(counting)
     harm = Policy.load("standard").replace(filesystem={"read": ["/etc"]})
@@ -610,11 +612,11 @@ def test_the_policy_of_a_stranger_is_not_simply_taken(record: Record) -> None:
         (harm, "it opens files of the host: give a policy of yours"),
         (Policy.load("standard").replace(memory_mb=4096), "it allows more of limits.memory_mb"),
     ):
-        heading_with(path, yaml=policy.to_yaml(), digest=policy.replace(name="standard").digest)
+        edited(path, "recording", yaml=policy.to_yaml(), digest=policy.replace(name="standard").digest)
         with pytest.raises(RecordingError, match=told):
             replay(path)
         assert recorded_policy(Recording(path), trust=True).digest == policy.digest
-    heading_with(path, yaml="- no policy")
+    edited(path, "recording", yaml="- no policy")
     with pytest.raises(RecordingError, match="its policy cannot be read"):
         replay(path, trust=True)
 
@@ -622,7 +624,7 @@ def test_the_policy_of_a_stranger_is_not_simply_taken(record: Record) -> None:
 def test_tools_that_are_none_are_refused(record: Record) -> None:
     path = record(counting)
     for shape in ({"name": "a b"}, {"name": "a", "parameters": [["x", "odd", "", ""]]}):
-        heading_with(path, tools=[shape])
+        edited(path, "recording", tools=[shape])
         with pytest.raises(RecordingError, match="invalid tool"):
             replay(path, trust=True)
 
@@ -650,7 +652,7 @@ def test_a_session_that_was_restored_goes_on_from_the_recorded_state(fixed: Sand
         session.set("x", "double")  # a text that is in the state
     heading = Recording(path).heading
     assert heading.state is not None and heading.state.size == state.stat().st_size and not heading.files
-    heading_with(without, state={"left_out": "redacted", "size": 5})
+    edited(without, "recording", state={"left_out": "redacted", "size": 5})
     with pytest.raises(RecordingError, match=r"the state that the session goes on from is needed: .*--state"):
         replay(without, trust=True)
     with replay(without, trust=True, state=state, set={"x": "double"}) as replayed:
@@ -700,20 +702,13 @@ def test_a_policy_of_an_unknown_name_asks_no_less_of_the_kernel(tmp_path: Path) 
     assert recorded_policy(recording, trust=True).require == ("seccomp",)
 
 
-def edited(path: Path, kind: str, **changes: object) -> None:
-    """Change the first record of a kind, as somebody who edits a recording."""
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    next(line for line in lines if line["kind"] == kind).update(changes)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-
 LEFT_OUT = {"left_out": "redacted", "size": 5}
 
 
 def test_what_was_left_out_of_a_recording_is_asked_for(record: Record, tmp_path: Path) -> None:
     path = record(lambda session: session.run("input(), open('start.txt').read()", stdin="typed"))
     whole = path.read_text()
-    heading_with(path, files={"start.txt": LEFT_OUT})
+    edited(path, "recording", files={"start.txt": LEFT_OUT})
     with pytest.raises(RecordingError, match=r"the file 'start\.txt' is needed: .*--file NAME=PATH"):
         replay(path, trust=True)
     with pytest.raises(RecordingError, match=r"no file 'other\.txt' is in the recording"):

@@ -20,6 +20,7 @@ from safeexec.recordings import format as form
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.store import StoreOptions, directory
 from tests.footprint import until
+from tests.recordings.store.kills import below
 
 PRELUDE = """
 import os, signal, sys
@@ -105,14 +106,6 @@ def test_a_session_goes_on_where_it_was_closed(tmp_path: Path) -> None:
         assert session.run("f(1), y is x, rate").value == (2, True, 0.5)
         session.rollback(steps=2)
         assert session.run("y").value == [1]  # to undo a step of the process before
-
-
-def test_after_a_kill_nothing_is_lost_that_was_said_to_be_done(hosts: Hosts) -> None:
-    first = hosts.run("show(session.run('import random\\nx = random.random()\\nx'))\nshow(session.run('y = 2'))\ndie()")
-    value = first[0].split("|")[2]
-    for _ in range(2):
-        shown = hosts.run("show(session.run('x, y'))\ndie()")
-        assert shown[0].split("|")[1:] == ["ok", f"({value}, 2)"]
 
 
 def test_random_numbers_go_on(tmp_path: Path, hosts: Hosts) -> None:
@@ -329,6 +322,20 @@ def test_what_is_in_the_store_is_listed_and_removed(tmp_path: Path) -> None:
         sandbox.forget("ada")
 
 
+def test_what_nobody_uses_is_kept_so_long(tmp_path: Path) -> None:
+    options = StoreOptions(at=tmp_path / "store", keep_days=1.0)
+    with Sandbox("standard", store=options.at) as sandbox:
+        for label in ("old", "open", "young"):
+            sandbox.session_for(label).run("x = 1").check()
+    for file in (*tmp_path.glob("store/default/old/*"), *tmp_path.glob("store/default/open/*")):
+        os.utime(file, (0, 0))
+    with stored(tmp_path) as other, Sandbox("standard", store=options) as sandbox:
+        session = other.session_for("open")
+        sandbox.session_for("young").run("x").check()
+        until(lambda: sorted(row.label for row in sandbox.stored()) == ["open", "young"])
+        assert session.run("x").value == 1
+
+
 def test_a_tenant_has_no_more_room_than_it_is_given(tmp_path: Path) -> None:
     options = StoreOptions(at=tmp_path / "store", session_mb=1, tenant_mb=3)
     with Sandbox("standard", store=options, durable="step") as sandbox:
@@ -450,13 +457,7 @@ def test_what_dies_while_it_rests_comes_back_from_the_store(tmp_path: Path) -> N
 
 def end_processes() -> None:
     """End all processes of the sessions of this host: those below its zygotes."""
-    levels = [[os.getpid()]]
-    while levels[-1]:
-        levels.append([])
-        for pid in levels[-2]:
-            with suppress(FileNotFoundError):  # it has ended meanwhile
-                levels[-1] += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-    for pid in (one for level in levels[3:] for one in level):
+    for pid in (one for level in below(os.getpid())[2:] for one in level):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 

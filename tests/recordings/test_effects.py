@@ -127,23 +127,6 @@ def test_compensations_run_in_reverse_order_and_a_failure_is_told(session: Sessi
     assert "book(13) could not be undone: OSError: the line is dead" in session.run("x").notes
 
 
-def test_in_a_branch_deferred_calls_wait_until_it_is_adopted(session: Session, told: Told) -> None:
-    session.run("x = 1")
-    one, other = session.branch(2)
-    one.run("send('one')")
-    other.run("send('other')\nbook(5)")
-    assert told == [("book", 5)] and [call.arguments["to"] for call in one.pending()] == ["one"]
-    assert one.adopt() == []
-    assert told[-1] == ("send", "one", "")
-    one.run("send('again')")
-    assert told[-1] == ("send", "again", ""), "it is no branch any more"
-    other.rollback()
-    assert told[-1] == ("cancel", "seat 5") and other.pending() == []
-    one.close()
-    other.close()
-    assert ("send", "other", "") not in told
-
-
 def test_an_approval_sees_all_of_them_at_once(told: Told) -> None:
     asked: list[tuple[str, dict[str, Any]]] = []
 

@@ -49,8 +49,8 @@ def test_each_call_gets_its_own_answer_in_turn() -> None:
 
 def test_an_answer_that_cannot_be_given_is_named() -> None:
     for value, why in (
-        (form.Value(data="!!", size=2), "cannot be read"),
-        (form.Value(data="AAAA", size=3), "cannot be read"),
+        (form.Value(data=b"!!", size=2), "cannot be read"),
+        (form.Value(data=bytes(3), size=3), "cannot be read"),
         (form.Value(left_out="redacted"), "left out of the recording: it is redacted"),
     ):
         tools = ServedTools([], None)
@@ -95,7 +95,7 @@ def test_calls_beyond_the_limit_are_refused_and_the_first_that_is_unknown_is_the
 def test_arguments_that_cannot_be_read_are_equal_by_their_bytes_alone() -> None:
     """Of a call, and of a recording that somebody has edited."""
     tools = ServedTools([], None)
-    odd = form.Value(data="!!", size=2)
+    odd = form.Value(data=b"!!", size=2)
     tools.begin([Exchange(form.Called(call=1, tool="f", arguments=odd), form.Answered(call=1)), exchange(2, 20, "a")])
     assert call(tools, raw=b"\xc1").error_type == "ToolError"
     assert call(tools, "a").value == encoded(20)

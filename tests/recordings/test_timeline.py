@@ -109,7 +109,7 @@ def test_a_session_has_its_history_in_memory() -> None:
             session.history()
 
 
-VALUE = form.Value("1")
+VALUE = form.Value(text="1")
 
 
 def far_back(back: form.RolledBack) -> Callable[[int], list[form.Record]]:

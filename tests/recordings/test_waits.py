@@ -371,10 +371,10 @@ def test_a_strangers_state_is_read_as_one(
             return wrong
         called, answered = waiting.calls
         assert isinstance(called, form.Called)
-        value = form.Value(data="AAAA") if wrong == "data" else form.Value(left_out="large")
+        value = form.Value(data=bytes(3)) if wrong == "data" else form.Value(left_out="large")
         return line_of(replace(waiting, calls=[replace(called, arguments=value), answered]))
 
-    monkeypatch.setattr("safeexec.recordings.waits.written", line)
+    monkeypatch.setattr("safeexec.recordings.waits.line_of", line)
     session.save(tmp_path / "state")
     with pytest.raises(StateFileError, match="is damaged"):
         sandbox.restore(tmp_path / "state")
@@ -384,7 +384,7 @@ def test_a_time_that_is_none_is_bounded(
     sandbox: Sandbox, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session.run("pay(1)")
-    far = "safeexec.recordings.waits.written"
+    far = "safeexec.recordings.waits.line_of"
     monkeypatch.setattr(far, lambda waiting: line_of(replace(waiting, since=1e12, until=1e12, note="n" * 1_000_000)))
     session.save(tmp_path / "state")
     with sandbox.restore(tmp_path / "state") as restored:

@@ -115,7 +115,7 @@ BOUND = {
     "protocol/values/frames.py": "a frequency of few characters",
     "protocol/values/reader.py": "lengths of four bytes; imports numpy, pandas and pyarrow by names of its own",
     "protocol/values/tables.py": "digits of a dtype, which a pattern has bounded",
-    "playback/page/of_transcript.py": "a reply that its reader has bounded, line by line in one pass",
+    "playback/page/of_file.py": "a reply that its reader has bounded, line by line in one pass",
     "playback/compare.py": "addresses of bounded length, in one pass",
     "recordings/store/directory.py": "names that it checks, in directories of its own; a mark of few digits",
     "recordings/store/recovery.py": "a number before a dot in the name of a part, of a few characters",

@@ -179,7 +179,7 @@ class PluginCore:
             from safeexec.recordings import recorder  # with the modules of recordings
 
             self._recording = recorder.record(core, self._options.record)
-        elif self._recording.over:
+        elif not self._recording.sessions:
             raise RecordingError(
                 f"the session of {self.definition.name} was closed, and its recording ended with that: load it anew, "
                 "into another file"

@@ -79,8 +79,6 @@ class RunPage(Struct, kw_only=True):
     title: str
     facts: list[tuple[str, str]]
     nodes: list[Node]
-    chains: list[tuple[int, int, int, int]] = []
-    """See `chains_of`."""
 
 
 def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from safeexec.common.text import head_and_tail, one_line
-from safeexec.playback.page.nodes import TEXT_CHARACTERS, Kind, Node, RunPage, ToolUse, chains_of, title_of
+from safeexec.playback.page.nodes import TEXT_CHARACTERS, Kind, Node, RunPage, ToolUse, title_of
 from safeexec.recordings import format as f
 from safeexec.recordings.timeline import SessionStates
 from safeexec.results.mimebundle import in_page, of_display
@@ -28,8 +28,7 @@ def of_recording(records: Iterable[f.Record]) -> RunPage:
             break
         rows.take(record)
     rows.mark_undone()
-    chains = chains_of([node.parent for node in rows.nodes])
-    return RunPage(title=rows.title, facts=rows.facts, nodes=rows.nodes, chains=chains)
+    return RunPage(title=rows.title, facts=rows.facts, nodes=rows.nodes)
 
 
 class _Rows:
@@ -107,7 +106,6 @@ class _Rows:
 
     def _start(self, number: int, title: str, **more: Any) -> None:
         self._sessions[number] = SessionStates(len(self.nodes))
-        self._sessions[number].go_to(0, len(self.nodes))
         self.nodes.append(Node(kind="start", title=title, session=number, **more))
 
     def _begin(self, heading: f.Heading) -> None:
@@ -163,65 +161,49 @@ class _Rows:
 
     def _operate(self, record: f.Operation) -> None:
         """Add a row for what the host did. The session goes on from there."""
-        session, kind, title = self._session(record.session), *_told(record)
-        if not title:
-            return
+        session = self._session(record.session)
         if isinstance(record, f.RolledBack) and not record.problem:
             known = session.names.get(record.name) if record.name is not None else None
             session.now = known if known is not None else session.state(record.now)
-        node = self._add(record, kind, title)
+        match record:
+            case f.Set(name=name, value=value):
+                node = self._add(record, "change", f"set {name} = {value.text}")
+                node.changed, node.described = [name], {name: value.text[:200]}
+            case f.Deleted(name=name):
+                node = self._add(record, "change", f"delete {name}")
+                node.deleted = [name]
+            case f.Written(name=name, content=content):
+                node = self._add(record, "change", f"write {name}")
+                node.files = [f"{name} ({content.size} bytes)"]
+            case f.Command():
+                node = self._add(record, "command", " ".join(record.argv))
+                node.stdout, node.stderr = cut(record.stdout), cut(record.stderr)
+                node.outcome, node.text = "ok" if record.status == 0 else "error", f"exit status {record.status}"
+            case f.StateSaved(failed=failed):
+                node = self._add(record, "words", "the session is saved to a file")
+                node.notes = [f"{name} is not in it: {why}" for name, why in failed.items()]
+            case f.Named(name=name) | f.FromTemplate(name=name):
+                of_template = f"the template {name} is prepared: the session begins here"
+                title = f"checkpoint {name}" if isinstance(record, f.Named) else of_template
+                node = self._add(record, "checkpoint", title)
+                node.labels = [name]
+                if not record.problem:
+                    session.names[name] = len(self.nodes) - 1
+            case f.Dropped(name=name):
+                node = self._add(record, "checkpoint", f"drop {name}")
+            case f.RolledBack(name=name, now=now):
+                title = f"roll back to the state after step {now}" if name is None else f"roll back to {name}"
+                node = self._add(record, "rollback", title)
+            case f.Branched(branches=branches):
+                numbers = ", ".join(map(str, branches[:20]))
+                node = self._add(record, "branch", f"branch: session{'s'[: len(branches) > 1]} {numbers}")
+            case _:
+                return
         if record.problem:
             node.outcome, node.text = "error", record.problem
         session.go_to(record.now, len(self.nodes) - 1)
-        match record:
-            case f.Set():
-                node.changed, node.described = [record.name], {record.name: record.value.text[:200]}
-            case f.Deleted():
-                node.deleted = [record.name]
-            case f.Written():
-                node.files = [f"{record.name} ({record.content.size} bytes)"]
-            case f.Command():
-                node.stdout, node.stderr = cut(record.stdout), cut(record.stderr)
-                if not record.problem:
-                    node.outcome = "ok" if record.status == 0 else "error"
-                    node.text = f"exit status {record.status}"
-            case f.StateSaved():
-                node.notes = [f"{name} is not in it: {why}" for name, why in record.failed.items()]
-            case f.Named() | f.FromTemplate():
-                node.labels = [record.name]
-                if not record.problem:
-                    session.names[record.name] = session.now
-            case f.Branched() if not record.problem:
-                self._sessions.update((number, SessionStates(session.now, session)) for number in record.branches)
-
-
-def _told(record: f.Operation) -> tuple[Kind, str]:
-    """Return the kind and the title of the row for what the host did; no title where it has none."""
-    match record:
-        case f.Set():
-            return "change", f"set {record.name} = {record.value.text}"
-        case f.Deleted():
-            return "change", f"delete {record.name}"
-        case f.Written():
-            return "change", f"write {record.name}"
-        case f.Command():
-            return "command", " ".join(record.argv)
-        case f.StateSaved():
-            return "words", "the session is saved to a file"
-        case f.Named():
-            return "checkpoint", f"checkpoint {record.name}"
-        case f.Dropped():
-            return "checkpoint", f"drop {record.name}"
-        case f.FromTemplate():
-            return "checkpoint", f"the template {record.name} is prepared: the session begins here"
-        case f.RolledBack(name=None):
-            return "rollback", f"roll back to the state after step {record.now}"
-        case f.RolledBack():
-            return "rollback", f"roll back to {record.name}"
-        case f.Branched():
-            numbers = ", ".join(map(str, record.branches[:20]))
-            return "branch", f"branch: session{'s'[: len(record.branches) > 1]} {numbers}"
-    return "words", ""
+        if isinstance(record, f.Branched) and not record.problem:
+            self._sessions.update((number, SessionStates(session.now, session)) for number in record.branches)
 
 
 def cut(text: str) -> str:

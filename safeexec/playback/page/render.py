@@ -11,7 +11,7 @@ from importlib.resources import files
 import msgspec
 
 from safeexec.common.text import printable
-from safeexec.playback.page.nodes import RunPage
+from safeexec.playback.page.nodes import RunPage, chains_of
 
 _PAGE = """\
 <!doctype html>
@@ -54,7 +54,8 @@ def render(page: RunPage) -> str:
 
 def _data(page: RunPage) -> str:
     """Return JSON that ends no script element, whatever its texts say."""
-    text = msgspec.json.encode(_plain(msgspec.to_builtins(page))).decode()
+    shown = {**msgspec.to_builtins(page), "chains": chains_of([node.parent for node in page.nodes])}
+    text = msgspec.json.encode(_plain(shown)).decode()
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e").replace("\u2028", "\\u2028")
 
 

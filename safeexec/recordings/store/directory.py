@@ -220,8 +220,12 @@ class DirectoryStore:
             # The lock goes last, and with it the last name that leads here: whoever waits for it begins anew.
             name = _name_of(held.label)
             for one in os.listdir(handle.directory):
-                if one != "lock":
-                    _remove(one, handle.directory)
+                if one == "lock":
+                    continue
+                if stat.S_ISDIR(os.lstat(one, dir_fd=handle.directory).st_mode):
+                    shutil.rmtree(one, dir_fd=handle.directory)
+                else:
+                    os.unlink(one, dir_fd=handle.directory)
             os.unlink("lock", dir_fd=handle.directory)
             with suppress(OSError):  # somebody has begun anew in it already
                 os.rmdir(name, dir_fd=self._top)
@@ -260,13 +264,6 @@ def _close(handle: _Handle) -> None:
     for fd in fds:
         if fd >= 0:
             os.close(fd)
-
-
-def _remove(name: str, directory: int) -> None:
-    if stat.S_ISDIR(os.lstat(name, dir_fd=directory).st_mode):
-        shutil.rmtree(name, dir_fd=directory)
-    else:
-        os.unlink(name, dir_fd=directory)
 
 
 def _name_of(label: str) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
-from time import monotonic, time
+from time import monotonic
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -103,17 +102,6 @@ def check_label(label: str, what: str = "label") -> None:
         size = 0
     if not 0 < size <= LABEL_BYTES or "\0" in label:
         raise ValueError(f"{what}={label[:40]!r}: in a store it is a text of 1 to {LABEL_BYTES} bytes of UTF-8")
-
-
-def expire(store: Store) -> None:
-    """Remove the sessions that nobody has used for as long as they are kept, but for those that are open."""
-    if (days := store.options.keep_days) is None:
-        return
-    before = time() - days * 86400
-    for row in list(store.list()):
-        if row.used < before:
-            with suppress(StoreError):  # it is open, or somebody was faster
-                store.remove(store.claim(row.label))
 
 
 class TenantRoom:

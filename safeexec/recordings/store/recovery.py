@@ -13,45 +13,19 @@ from functools import partial
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from safeexec.common.text import short_repr
 from safeexec.errors import RecordingError, StoreError
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import bytes_of
 from safeexec.recordings.reader import Recording
+from safeexec.recordings.served import OPEN, Exchange, Undone
 from safeexec.recordings.store.interface import Held, Store
 
 LINES, STATE = ".jsonl", ".state"
 NAMED = 20
 """Steps and calls that are told one by one."""
-
-
-_OPEN = ("begun", "undoing", "unknown")
-"""The states of an effect that was begun, and of which nobody knows whether it has happened."""
-
-
-class MadeCall(NamedTuple):
-    """A call of a host tool by a step that is no part of the state."""
-
-    called: form.Called
-    answer: form.Answered | None
-    """None: nobody knows what came of it, if it was made at once."""
-    effect: form.Effect | None = None
-    """What became of it last, where it is a deferred call, or one that can be undone."""
-
-    @property
-    def unknown(self) -> bool:
-        """Whether nobody knows if it was made."""
-        if self.called.effect == "deferred":
-            return self.effect is not None and self.effect.became in _OPEN
-        return self.answer is None
-
-
-class Undone(NamedTuple):
-    """A step that is no part of the state, and the calls that it made."""
-
-    run: form.Run
-    made: list[MadeCall]
 
 
 class Doing(NamedTuple):
@@ -131,7 +105,7 @@ def read(store: Store, held: Held) -> Left | None:
         try:
             recording = Recording(told, partial(store.read, held, part))
         except RecordingError as error:
-            if not _ends_in_its_heading(store, held, part):
+            if any(b"\n" in piece for piece in store.read(held, part)):  # its heading is whole
                 raise StoreError(f"the stored session cannot be read: {error}") from None
             unread.append(number)  # its owner ended as it was made, or the machine lost its power
             continue
@@ -145,10 +119,6 @@ def read(store: Store, held: Held) -> Left | None:
         except RecordingError as error:
             raise StoreError(f"the stored session cannot be read: {error}") from None
     return None
-
-
-def _ends_in_its_heading(store: Store, held: Held, part: str) -> bool:
-    return not any(b"\n" in piece for piece in store.read(held, part))
 
 
 def state_of(store: Store, held: Held, left: Left) -> Iterator[bytes]:
@@ -166,24 +136,19 @@ def state_of(store: Store, held: Held, left: Left) -> Iterator[bytes]:
         raise StoreError(f"the saved state of the session {held.label!r} is damaged: {error}") from None
 
 
-class _Operation(NamedTuple):
-    moment: int | None
-    now: int
-    step: int
-    ended: bool
-    changed: str = ""
-    """What the host changed, between steps."""
-
-
 class _PartReading:
     """The lines of one part, in turn."""
 
     def __init__(self, part: int, heading: form.Heading) -> None:
         self.heading = heading
-        self._left = Left(part, heading, step=heading.step, moments=heading.moment)
+        self._left = Left(part, heading, step=heading.step, now=heading.now, moments=heading.moment)
+        self._newest: int | None = heading.moment
+        """The last state that can be had."""
+        self._after: list[int] = []
+        """The steps that ended after it, and what the host changed after it."""
+        self._unset: dict[str, None] = {}
         self._since: dict[int, tuple[int, Doing]] = {}
         """How the states that can be had come from one before, which can be had."""
-        self._operations = [_Operation(heading.moment, heading.now, heading.step, False)]
         self._begun: form.Run | None = None
         self._ended: dict[int, form.Run | None] = {}
         """The steps that ended since the last owner came."""
@@ -191,9 +156,9 @@ class _PartReading:
         """Steps that an earlier owner has undone."""
         self._again = False
         """Whether the last step to begin does an undone one once more."""
-        self._before: dict[int, list[MadeCall]] = {}
+        self._before: dict[int, list[Exchange]] = {}
         """By step, the calls of the one that it does once more."""
-        self._calls: dict[int, MadeCall] = {}
+        self._calls: dict[int, Exchange] = {}
         self._effects: dict[str, form.Effect] = {}
         self._named: dict[str, None] = {}
         self._gone: set[int] = set()
@@ -206,50 +171,37 @@ class _PartReading:
     def all(self, recording: Recording) -> Left:
         for record in recording:
             self._take(record)
-        left = self._left
-        reached, lost, left.unset = self._newest()
-        left.lines, left.size, left.now = recording.lines, recording.size, reached.now
-        left.doings, left.lost = self._doings(reached.moment), [*self._untold, *lost]
+        left, moment = self._left, self._newest
+        lost = [step for step in self._after if step in self._ended]
+        left.lines, left.size = recording.lines, recording.size
+        left.lost, left.unset = [*self._untold, *lost], [*self._unset]
+        while moment is not None and moment != self.heading.moment:
+            moment, doing = self._since[moment]
+            left.doings.append(doing)
+        left.doings.reverse()
         left.begun = self._unended if self._begun is None else self._begun.step
-        left.undone, left.again, left.dropped = self._all_undone(lost), self._earlier(), list(self._named)
+        left.again, left.dropped = self._earlier(), list(self._named)
+        runs = (run for run in (*(self._ended[step] for step in lost), self._begun) if run is not None)
+        left.undone = [*(Undone(run, self._made_by(run.step)) for run in runs), *left.again]
         gone = {*self._gone, *lost, *(one.run.step for one in left.undone)}
-        of_each_key = {one.called.key: one.called for one in self._calls.values()}  # the last one
+        of_each_key = {one.call.key: one.call for one in self._calls.values()}  # the last one
         calls = [one for one in of_each_key.values() if one.step not in gone]
         left.waiting = [one for one in calls if one.effect == "deferred" and one.key not in self._effects]
-        left.unsure = [one for one in calls if one.key in self._effects and self._effects[one.key].became in _OPEN]
+        left.unsure = [one for one in calls if one.key in self._effects and self._effects[one.key].became in OPEN]
         return left
-
-    def _newest(self) -> tuple[_Operation, list[int], list[str]]:
-        """Return the last operation whose state can be had, the steps that ended after it, and what the host changed
-        after it.
-        """
-        lost: list[int] = []
-        unset: dict[str, None] = {}
-        for one in reversed(self._operations):
-            if self._can_be_had(one.moment):
-                return one, lost[::-1], [*unset][::-1]
-            if one.changed:
-                unset[one.changed] = None
-            if one.ended and one.step in self._ended:
-                lost.append(one.step)
-        raise RecordingError("no state can be had")  # the first one always can
-
-    def _all_undone(self, lost: list[int]) -> list[Undone]:
-        runs = [self._ended[step] for step in lost] + [self._begun]
-        return [*(Undone(run, self._made_by(run.step)) for run in runs if run is not None), *self._earlier()]
 
     def _earlier(self) -> list[Undone]:
         return [Undone(run, made or self._made_by(run.step)) for run, made in self._undone]
 
-    def _made_by(self, step: int) -> list[MadeCall]:
+    def _made_by(self, step: int) -> list[Exchange]:
         """Return the calls of a step, and those of the one that it does once more to which it has not come."""
         own = [
-            one._replace(effect=self._effects.get(one.called.key))
+            replace(one, effect=self._effects.get(one.call.key))
             for one in self._calls.values()
-            if one.called.step == step
+            if one.call.step == step
         ]
         before = self._before.get(step, [])
-        same = all(one.called.key == other.called.key for one, other in zip(own, before, strict=False))
+        same = all(one.call.key == other.call.key for one, other in zip(own, before, strict=False))
         return own + (before[len(own) :] if same else [])
 
     def _take(self, record: form.Record) -> None:
@@ -270,11 +222,11 @@ class _PartReading:
                 self._again = False
                 self._undone.clear()
         elif isinstance(record, form.Called):
-            self._calls[record.call] = MadeCall(record, None)
+            self._calls[record.call] = Exchange(record)
             left.calls = max(left.calls, record.call)
         elif isinstance(record, form.Answered):
             if (call := self._calls.get(record.call)) is not None:
-                self._calls[record.call] = call._replace(answer=record)
+                call.answer = record
         elif isinstance(record, form.Waiting | form.WaitOver):
             left.waits = record if isinstance(record, form.Waiting) else None
         elif isinstance(record, form.Effect):
@@ -323,8 +275,15 @@ class _PartReading:
             if done is not None and since is not None and self._can_be_had(since) and not self._can_be_had(moment):
                 spent = record.usage.cpu_ms if isinstance(record, form.Ended) else 0.0
                 self._since[moment] = since, Doing(done, record.did, record.step, moment, spent)
-        changed = record.name if isinstance(record, form.Set | form.Deleted | form.Written) else ""
-        self._operations.append(_Operation(moment, record.now, record.step, isinstance(record, form.Ended), changed))
+        if self._can_be_had(moment):
+            self._newest, self._left.now = moment, record.now
+            self._after.clear()
+            self._unset.clear()
+        elif isinstance(record, form.Ended):
+            self._after.append(record.step)
+        elif isinstance(record, form.Set | form.Deleted | form.Written):
+            self._unset.pop(record.name, None)
+            self._unset[record.name] = None
 
     def _no_part_after(self, now: int) -> list[Undone]:
         """Return the steps after that are no part of the session any more."""
@@ -334,13 +293,6 @@ class _PartReading:
 
     def _can_be_had(self, moment: int | None) -> bool:
         return moment == self.heading.moment or moment in self._since
-
-    def _doings(self, moment: int | None) -> list[Doing]:
-        way: list[Doing] = []
-        while moment is not None and moment != self.heading.moment:
-            moment, doing = self._since[moment]
-            way.append(doing)
-        return way[::-1]
 
 
 def told(left: Left) -> list[str]:
@@ -357,12 +309,12 @@ def told(left: Left) -> list[str]:
     made = [call for one in left.undone for call in one.made]
     for call in made[:NAMED]:
         if call.unknown:
-            notes.append(f"{_shown(call.called)} was begun: nobody knows what became of it")
-        elif call.called.effect == "deferred":
+            notes.append(f"{_shown(call.call)} was begun: nobody knows what became of it")
+        elif call.call.effect == "deferred":
             if call.effect is not None:
-                notes.append(f"{_shown(call.called)} was carried out: {call.effect.became}")
+                notes.append(f"{_shown(call.call)} was carried out: {call.effect.became}")
         elif call.answer is not None:
-            notes.append(f"{_shown(call.called)} was made, with the outcome {call.answer.outcome}")
+            notes.append(f"{_shown(call.call)} was made, with the outcome {call.answer.outcome}")
     if len(made) > NAMED:
         notes.append(f"{len(made) - NAMED} more calls were made by these steps")
     notes += [f"{_shown(one)}, a call with an effect: nobody knows what became of it" for one in left.unsure[:NAMED]]
@@ -380,7 +332,7 @@ def cannot_be_read(parts: list[int], became: str) -> str:
 
 
 def _shown(called: form.Called) -> str:
-    return f"{called.tool}({called.arguments.text})"[:300] + f" of step {called.step}"
+    return f"{called.text[:300]} of step {called.step}"
 
 
 def steps(first: int, last: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from safeexec.playback.page.nodes import Node, RunPage, chains_of
+from safeexec.playback.page.nodes import Node, RunPage
 from safeexec.playback.page.of_file import page_of
 from safeexec.playback.page.render import render
 from safeexec.untrusted.markup import frame, picture
@@ -100,9 +100,7 @@ def test_nothing_of_a_guest_runs(tmp_path: Path) -> None:
         displays=[display],
     )
     with listening, browser() as page:
-        page.goto(
-            written(tmp_path, RunPage(title="kept", facts=[(evil, evil)], nodes=[node], chains=[(0, 0, 0, 0)])) + "#0"
-        )
+        page.goto(written(tmp_path, RunPage(title="kept", facts=[(evil, evil)], nodes=[node])) + "#0")
         page.get_by_role("heading", name="Shown").wait_for()
         page.wait_for_timeout(300)
         assert page.title() == "kept"
@@ -154,7 +152,7 @@ def test_what_was_not_undone_is_shown_alone(tmp_path: Path) -> None:
     nodes = [
         Node(kind="step", title=f"x = {n}", parent=min(n - 1, 0), step=n, source="x", undone=n > 1) for n in range(4)
     ]
-    run = RunPage(title="t", facts=[], nodes=nodes, chains=chains_of([node.parent for node in nodes]))
+    run = RunPage(title="t", facts=[], nodes=nodes)
     with browser() as page:
         page.goto(written(tmp_path, run))
         page.get_by_text("○ 2 undone").wait_for()
@@ -168,7 +166,7 @@ def test_of_ten_thousand_steps_those_are_drawn_that_are_seen(tmp_path: Path) -> 
         Node(kind="step", title=f"x = {n}", parent=n - 1, step=n, source=f"x = {n}\n" * 20, created=["x"])
         for n in range(count)
     ]
-    many = RunPage(title="many", facts=[], nodes=nodes, chains=chains_of([node.parent for node in nodes]))
+    many = RunPage(title="many", facts=[], nodes=nodes)
     with browser() as page:
         page.goto(written(tmp_path, many))
         page.get_by_role("listbox").focus()

@@ -149,7 +149,7 @@ def test_a_display_is_made_harmless() -> None:
 def calls_of_one_step(n: int) -> list[f.Record]:
     calls: list[f.Record] = [f.Run(source="1")]
     for call in range(1, n):
-        calls += [f.Called(call=call, tool="t", arguments=f.Value()), f.Answered(call=call, value=f.Value("1"))]
+        calls += [f.Called(call=call, tool="t", arguments=f.Value()), f.Answered(call=call, value=f.Value(text="1"))]
     return [*calls, f.Ended(outcome="ok")]
 
 

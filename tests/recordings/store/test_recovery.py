@@ -56,12 +56,6 @@ def test_what_the_host_set_is_told_where_it_is_lost(tmp_path: Path) -> None:
     assert recovery.told(left(tmp_path / "kept", p000001=lines(*step(1, 0), kept))) == []
 
 
-def test_a_rollback_leads_to_a_state_that_was(tmp_path: Path) -> None:
-    back = {"kind": "rollback", "session": 1, "step": 2, "now": 1, "moment": 1}
-    found = left(tmp_path, p000001=lines(*step(1, 0), *step(2, 1), back, *step(3, 1)))
-    assert ([doing.step for doing in found.doings], found.lost) == ([1, 3], [])
-
-
 def test_a_deferred_call_of_a_step_that_waits_does_not_wait_beside_it(tmp_path: Path) -> None:
     call = {"kind": "tool-call", "session": 1, "step": 2, "call": 1, "tool": "send", "arguments": {}}
     run, ended = step(2, None, now=1, outcome="waiting")
@@ -162,6 +156,7 @@ def test_what_a_stranger_writes_is_read_or_refused(stored: bytes, data: st.DataO
         (lines()[:-2] + b', "format": 3}\n', "reads 2 at most"),
         (lines({"kind": "recording"}), "cannot be read"),
         (lines({"kind": "stop", "reason": "none"}), "not a line of kind 'stop'"),
+        (lines()[:-2] + b', "state": {"data": "?"}}\n', "000001.jsonl:1: not a line of kind 'recording'"),
         (b"x" * (17 << 20), "17 MiB of lines, and session_mb allows 8"),
     ],
 )
@@ -170,7 +165,7 @@ def test_what_cannot_be_read_is_told(written: bytes, told: str, tmp_path: Path) 
         left(tmp_path, p000001=written)
 
 
-@pytest.mark.parametrize("state", ["{}", '{"data": "AAAA"}', '{"data": "?"}', '{"left_out": "large", "size": 7}'])
+@pytest.mark.parametrize("state", ["{}", '{"data": "AAAA"}', '{"left_out": "large", "size": 7}'])
 def test_a_state_that_is_none_is_told_and_nothing_is_overwritten(state: str, tmp_path: Path) -> None:
     written = lines()[:-2] + f', "state": {state}}}\n'.encode()
     left(tmp_path, p000001=written)

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
         waiting: Any
 
-        @property
-        def key(self) -> str:
-            """That of the call which is expected next, where it had one."""
+        unsure: bool
+        """Whether nobody knows what came of the call that was answered last."""
+
+        def key_of(self, call: m.ToolRequest) -> str:
+            """Return the key that this call had before; "" where it had none."""
 
         def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Any]:
             """Return the answer that this call got before, or what is decided about it; neither: it is made."""
