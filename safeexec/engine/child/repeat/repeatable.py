@@ -41,9 +41,7 @@ from safeexec.engine.child.repeat.code import (
     STORE,
     all_names,
     named,
-    passes_class_on,
     passes_view_on,
-    texts_in,
     with_inner,
 )
 from safeexec.engine.child.repeat.objects import (
@@ -102,12 +100,6 @@ class Seen(Struct):
     """A set that exists was filled: what is read from then on is looked at."""
     unseen_sets: bool = False
     """A set may have been made that was not shown."""
-    computed: bool = False
-    """An attribute was named by a computed string."""
-    listed: bool = False
-    """The names of an object's attributes were listed."""
-    spelt: bool = False
-    """A string is the name of something that is not known to compute."""
     classes: bool = False
     """A function has a class inside, which no variable need hold."""
     random: bool = False
@@ -218,7 +210,7 @@ class Repeatable:
 
     def _taint(self) -> None:
         self.seen.tainted = True
-        self._judged.clear()  # code that computes names, or lists them, is judged otherwise now
+        self._judged.clear()
 
     def refused(self, done: StepDone) -> StepDone:
         """Conclude a step that has run nothing. Returns it."""
@@ -303,15 +295,12 @@ class Repeatable:
             seen.sorts = not tables.DIGESTS.isdisjoint(names) or (
                 not tables.SORTS.isdisjoint(names) and not tables.TEXTS.isdisjoint(names)
             )
-        makes_sets = (
-            not tables.SET_CODES.isdisjoint(codes)
-            or not tables.SET_NAMES.isdisjoint(names)
-            or (not tables.CLASS_NAMES.isdisjoint(names) and passes_class_on(code))
-        )
+        makes_sets = not tables.SET_CODES.isdisjoint(codes) or not tables.SET_NAMES.isdisjoint(names)
         seen.makes_sets |= makes_sets
         seen.fills_sets |= not tables.FILLING.isdisjoint(names)
         self._makes_sets |= (
             makes_sets
+            or not tables.CLASS_NAMES.isdisjoint(names)
             or (seen.fills_sets and self._reads(code, codes))
             or (not tables.VIEW_NAMES.isdisjoint(names) and passes_view_on(code))
         )
@@ -323,7 +312,7 @@ class Repeatable:
         return ITERATE in codes or not tables.VIEW_USERS.isdisjoint(code.co_names)
 
     def _judge_constants(self, code: CodeType) -> bool:
-        """Tell whether the names in constants compute: keywords of patterns, fields of templates, computed names."""
+        """Tell whether the names in constants compute: keywords of patterns, fields of templates."""
         seen = self.seen
         for constant in code.co_consts:
             if type(constant) is CodeType:
@@ -333,22 +322,13 @@ class Repeatable:
                     return False
                 if not tables.RANDOM.isdisjoint(constant):
                     self._meet_random()
-                if any(map(self._spells, texts_in(constant))):
-                    return False
             elif type(constant) is str:
                 seen.texts |= "%s" in constant or "%r" in constant
-                if constant in self._words or self._spells(constant):
+                if constant in self._words:
                     return False
                 if "{" in constant and not self._attributes.isdisjoint(_FIELD.findall(constant)):
                     return False
         return True
-
-    def _spells(self, text: str) -> bool:
-        """Tell whether a string may be used as the name of what is not known to compute."""
-        if self._is_doubtful_attribute(text):
-            self.seen.spelt = True
-            return self.seen.computed
-        return False
 
     def _judge_names(self, code: CodeType, source: str | None) -> bool:
         for name in code.co_names:
@@ -392,7 +372,7 @@ class Repeatable:
             elif does != "IMPORT_NAME":
                 fine = fine and name not in self._attributes
             if name[:2] == "__" and name[-2:] == "__" and name not in tables.DUNDERS and does != "IMPORT_NAME":
-                fine = fine and name == "__dict__" and self._computes_own_names(name)
+                fine = False
         return fine
 
     def _is_pure_global(self, name: str, code: CodeType) -> bool:
@@ -400,33 +380,15 @@ class Repeatable:
         return (
             name not in self._impure
             or (name in self._namespace and name not in self._outer)
-            or (name in ("getattr", "vars") and self._computes_own_names(name))
-            or (name == "dir" and self._lists_own_names())
             # What a class gives as its hash ends in the order of a set, which is looked at by what it is made of. Where
             # the method keeps it, it may end anywhere.
             or (name == "hash" and code.co_name == "__hash__" and STORE not in code.co_code[::2])
         )
 
-    def _computes_own_names(self, name: str) -> bool:
-        """Tell whether a computed name can only be that of something of the program's."""
-        seen = self.seen
-        seen.computed = True
-        return (
-            not seen.spelt
-            and not seen.listed
-            and not (seen.tainted and name == "vars")
-            and tables.OUTWARD.keys().isdisjoint(self._learnt)
-        )
-
-    def _lists_own_names(self) -> bool:
-        """Tell whether a list of names leads nowhere, as no computed name is looked up."""
-        self.seen.listed = True
-        return not self.seen.computed and not self.seen.tainted
-
     def _meet_random(self) -> None:
         if not self.seen.random:
             self.seen.random = True
-            self._plain -= tables.SEEDED
+            self._lead_out(tables.SEEDED)
 
     # Modules
 
@@ -448,11 +410,15 @@ class Repeatable:
         self._learnt[name], attributes, others = look_at(name, module)
         self._attributes |= attributes
         self._words |= tables.OUTWARD_WORDS.get(name, frozenset())
-        self._plain -= attributes
-        if name in tables.OUTWARD and self.seen.computed:
-            self._taint()
+        self._lead_out(attributes)
         for other in others:
             self._learn(other)
+
+    def _lead_out(self, names: frozenset[str]) -> None:
+        """Note that these names lead out from now on. Code that names one may have been judged before."""
+        if not self._plain.isdisjoint(names):
+            self._plain -= names
+            self._taint()
 
     # What code can reach
 
