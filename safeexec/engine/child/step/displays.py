@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from safeexec.common.text import short_repr, type_name
-from safeexec.engine.child.process.on_import import after_import
+from safeexec.engine.child.process.on_import import after_import, replace_after_import
 from safeexec.engine.child.step import rich
 from safeexec.protocol.messages import DisplayData
 
@@ -118,22 +118,18 @@ class Displays:
 
     def prepare(self) -> None:
         """Take over what libraries show with, now or when the guest loads them. Once: a fork inherits it."""
-        after_import("matplotlib.backend_bases", self._take_over_show)
-        after_import("plotly.io", lambda: vars(sys.modules["plotly.io"]).update(show=self._show_chart))
-        after_import(
-            "altair",
-            lambda: setattr(
-                sys.modules["altair"].TopLevelMixin, "show", lambda chart, *_, **__: self._show_chart(chart)
-            ),
-        )
-        # `from IPython.display import display` else prints the repr.
-        after_import(
-            "IPython.core.display_functions",
-            lambda: vars(sys.modules["IPython.core.display_functions"]).update(display=self._display_as_ipython),
-        )
+        # Both `plt.show()` and `figure.show()` end in `show` of the figure's manager: `plt.show()` by `_Backend.show`
+        # (Agg, PDF, SVG; matplotlib 3.11).
+        after_import("matplotlib.backend_bases", lambda: setattr(self, "in_use", True))
+        replace_after_import("matplotlib.backend_bases", {"FigureManagerBase.show": lambda _: self._show_figures()})
+        replace_after_import("plotly.io", {"show": self._show_chart})
+        replace_after_import("altair", {"TopLevelMixin.show": lambda chart, *_, **__: self._show_chart(chart)})
 
-    def _display_as_ipython(self, *values: Any, display_id: Any = None, raw: bool = False, **options: Any) -> Any:
-        return self.display(*values, display_id=display_id, raw=raw)
+        def display(*values: Any, display_id: Any = None, raw: bool = False, **options: Any) -> Any:
+            return self.display(*values, display_id=display_id, raw=raw)
+
+        # `from IPython.display import display`, where the library is installed, else prints the repr.
+        replace_after_import("IPython.core.display_functions", {"display": display})
 
     def _show_chart(self, chart: Any, *arguments: Any, **options: Any) -> None:
         """Show plotly's figures and altair's charts, whose `show` else looks for a browser or a notebook."""
@@ -143,14 +139,10 @@ class Displays:
 
     # matplotlib: the figures that a step leaves open, and those that it shows
 
-    def _take_over_show(self) -> None:
-        """Have `plt.show()` and `figure.show()` show all that is new, and close it. Both end in `show` of the figure's
-        manager: `plt.show()` by `_Backend.show` (Agg, PDF, SVG; matplotlib 3.11).
-        """
-        self.in_use = True
-        sys.modules["matplotlib.backend_bases"].FigureManagerBase.show = lambda _: [
-            *map(self._close, self._draw_news())
-        ]
+    def _show_figures(self) -> None:
+        """Draw all figures that have something new, and close them: `plt.show()`."""
+        for figure in self._draw_news():
+            self._close(figure)
 
     def _draw_news(self) -> list[Any]:
         """Draw the figures that have something new, of those that are open, and those that were shown and are held.
