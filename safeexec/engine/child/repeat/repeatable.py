@@ -158,7 +158,8 @@ class Repeatable:
                 self._taint()
         if seen.tainted and fine:
             try:
-                fine = not self._reaches_impure(codes)
+                things = walk(self._namespace, [*self._bound(*codes), builtins_of(self._namespace).get("_")])
+                fine = not any(thing is None or self._is_impure(thing) for thing in things)
             except BaseException:  # raised by the program's own code, which a look at its objects may run
                 fine = False
         self.deterministic = fine and not seen.unpredictable
@@ -355,7 +356,10 @@ class Repeatable:
         fine = True
         for name, does in named(code):
             if does == "IMPORT_NAME":
-                fine = self._imported(name) and fine
+                if computes(name):
+                    self._learn(name)
+                else:
+                    fine = False
             # `copy` gives a `__deepcopy__` the identities of what it has copied.
             if name in ("__del__", "__deepcopy__") or (does == "IMPORT_NAME" and name in tables.LASTING):
                 self.seen.unpredictable = True
@@ -392,13 +396,6 @@ class Repeatable:
 
     # Modules
 
-    def _imported(self, name: str) -> bool:
-        """Tell whether a module of that name only computes."""
-        if not computes(name):
-            return False
-        self._learn(name)
-        return True
-
     def _learn(self, name: str) -> None:
         """Note which attributes of a module, and of those in it, lead out."""
         if name in self._learnt:
@@ -422,13 +419,6 @@ class Repeatable:
 
     # What code can reach
 
-    def _reaches_impure(self, codes: Iterable[CodeType]) -> bool:
-        """Tell whether these codes, whose names all compute, can reach something that does not."""
-        namespace = self._namespace
-        roots = [namespace[name] for code in codes for name in all_names(code) if name in namespace]
-        roots.append(builtins_of(namespace).get("_"))
-        return any(thing is None or self._is_impure(thing) for thing in walk(namespace, roots))
-
     def _is_impure(self, thing: Any) -> bool:
         kind = type(thing)
         if issubclass(kind, ModuleType):
@@ -449,7 +439,8 @@ class Repeatable:
         """Tell whether a string shows where an object of the program's lies, or the order of a set depends on it: also
         of a set that the step made and dropped. `changes` are those of the step.
         """
-        seen, namespace, values = self.seen, self._namespace, self._values()
+        seen, namespace = self.seen, self._namespace
+        values = [*namespace.values(), builtins_of(namespace).get("_")]
         own_classes = [*filter(_is_of_program, values)]
         if seen.unseen_sets and (seen.classes or any(kind.__hash__ is object.__hash__ for kind in own_classes)):
             return True
@@ -458,8 +449,8 @@ class Repeatable:
             return True
         walked: set[int] = set()
         if seen.texts and not texts and changes is not None:  # of a function, an iterator, a class that is held nowhere
-            names = {*changes.created, *changes.changed}.union(*map(all_names, self._codes))
-            for thing in walk(namespace, [namespace.get(name) for name in names], walked):
+            roots = [*self._bound(*self._codes), *map(namespace.get, (*changes.created, *changes.changed))]
+            for thing in walk(namespace, roots, walked):
                 if thing is None or any(map(has_address, gc.get_referents(thing))):
                     return True
                 if seen.makes_sets and is_ordered_by_address(thing):
@@ -469,8 +460,9 @@ class Repeatable:
             for thing in walk(namespace, [values], walked)
         )
 
-    def _values(self) -> list[Any]:
-        return [*self._namespace.values(), builtins_of(self._namespace).get("_")]
+    def _bound(self, *codes: CodeType) -> list[Any]:
+        """Return what the names that the codes use are bound to."""
+        return [self._namespace[name] for code in codes for name in all_names(code) if name in self._namespace]
 
 
 def _is_of_program(kind: Any) -> bool:

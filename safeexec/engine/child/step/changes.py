@@ -112,18 +112,14 @@ def after_step(namespace: dict[str, Any], before: Before) -> ChangesReport | Non
     else:
         was = dict(zip(before.names, before.identities, strict=True))
         now = dict(zip(names, identities, strict=True))
-        created = [name for name in names if name not in was and not _is_of_python(name)]
+        # Not what Python itself adds (``__warningregistry__``), nor a key that is no name.
+        created = [n for n in names if n not in was and type(n) is str and not (n[:2] == "__" and n[-2:] == "__")]
         deleted = [name for name in before.names if name not in now]
         changed = [name for name in names if was.get(name, now[name]) != now[name]]
     for name, found in before.fingerprints.items():
         if name in namespace and name not in changed and fingerprint(namespace[name]) != found:
             changed.append(name)
     return _report(namespace, created, changed, deleted) if created or changed or deleted else None
-
-
-def _is_of_python(name: Any) -> bool:
-    """Tell whether Python itself adds a name to a namespace (``__warningregistry__``), or a key is no name."""
-    return type(name) is not str or (name.startswith("__") and name.endswith("__"))
 
 
 def _mention_functions(namespace: dict[str, Any], names: set[str]) -> None:

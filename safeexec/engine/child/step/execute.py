@@ -17,8 +17,8 @@ from safeexec.engine.child.process.on_import import after_import
 from safeexec.engine.child.repeat.code import CO_COROUTINE
 from safeexec.engine.child.repeat.repeatable import Repeatable, external_events, warm_up
 from safeexec.engine.child.step.changes import after_step, before_step, variables
-from safeexec.engine.child.step.modules import CompiledStep
 from safeexec.engine.child.step.program import (
+    CompiledStep,
     Diagnostic,
     Language,
     Rejection,

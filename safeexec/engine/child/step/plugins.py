@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.engine.child.step.modules import ModuleSource, ProgramModules, is_library
+from safeexec.engine.child.step.program import ModuleSource, ProgramModules, is_library
 from safeexec.engine.policy.access import module_access, parents
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_arguments
