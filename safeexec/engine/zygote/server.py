@@ -56,26 +56,16 @@ class Zygote:
     """Everything a child is made of, and the socket on which the host asks for one."""
 
     def __init__(
-        self,
-        link: Link,
-        server: Server,
-        lockdown: Lockdown,
-        command_lockdown: Lockdown | None,
-        seed: int | None,
-        packages: str | None,
+        self, link: Link, configure: m.Configure, server: Server, lockdown: Lockdown, command_lockdown: Lockdown | None
     ) -> None:
-        self.link = link
-        self.server = server
-        self.lockdown = lockdown
-        self.command_lockdown = command_lockdown
-        self.seed = seed
-        self.packages = packages
+        self.link, self.server = link, server
+        self.lockdown, self.command_lockdown = lockdown, command_lockdown
+        self.seed, self.packages = configure.seed, configure.packages
+        late = [(name, partial(importlib.import_module, name)) for name in preload.LATE] + advice.late_imports()
         self._late: list[tuple[str, Callable[[], object]]] = [("look at modules", look_at_modules)]
         """What no first result waits for, and is left to prepare in pauses, each with a name."""
-        late = [(name, partial(importlib.import_module, name)) for name in preload.LATE] + advice.late_imports()
         self._late += [(f"import of {name}", work) for name, work in late]
-        self._late_begun = False
-        self._warmed = False
+        self._late_begun = self._warmed = False
         self._forked = 0
 
     def serve(self) -> NoReturn:
@@ -274,5 +264,4 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     if not configure.limits.processes:
         refuse_programs()
     preload.finish(server)
-    zygote = Zygote(link, server, lockdown, command, configure.seed, configure.packages)
-    return zygote, [*mechanisms, *lockdown.mechanisms]
+    return Zygote(link, configure, server, lockdown, command), [*mechanisms, *lockdown.mechanisms]
