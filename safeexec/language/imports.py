@@ -14,8 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from safeexec.engine.child.step.modules import CompiledStep, Find, ModuleSource, ProgramModules, is_library
-from safeexec.engine.child.step.program import Rejection
+from safeexec.engine.child.step.program import CompiledStep, Find, ModuleSource, ProgramModules, Rejection, is_library
 from safeexec.engine.policy.access import module_access, name_access
 from safeexec.engine.policy.refusals import canonical
 from safeexec.language.rules import Rules

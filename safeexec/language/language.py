@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from safeexec.engine.child.step.modules import Find, ModuleSource, ProgramModules
-from safeexec.engine.child.step.program import Language
+from safeexec.engine.child.step.program import Find, Language, ModuleSource, ProgramModules
 from safeexec.engine.policy.access import module_access
 from safeexec.language.builtins import make_builtins, unseen, watch_builtins
 from safeexec.language.imports import Importer

@@ -18,9 +18,9 @@ from types import CodeType, ModuleType
 from typing import Final
 
 from safeexec.common.own import ast
-from safeexec.engine.child.step.modules import CompiledStep
 from safeexec.engine.child.step.program import (
     TOO_DEEP,
+    CompiledStep,
     Rejection,
     compile_code,
     compile_program,

@@ -10,7 +10,7 @@ import sys
 from importlib.machinery import PathFinder
 
 from safeexec.common.own import os
-from safeexec.engine.child.step.modules import ModuleSource
+from safeexec.engine.child.step.program import ModuleSource
 from safeexec.engine.policy.access import module_access
 from safeexec.protocol.plan import LanguagePlan
 

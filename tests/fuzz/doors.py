@@ -21,64 +21,21 @@ from tests.servers.test_jsonrpc import Served
 SESSION = "(session)"
 """Stands for the id of an open session."""
 WORDS = [
-    "",
-    "x",
-    "y",
-    "1 + 1",
-    "x = 1\nx",
-    "print('a')",
-    "while True: pass",
-    "raise ValueError(1)",
-    "\ud800",
-    "é",
-    "a" * 3000,
-    "../x",
-    "/etc/passwd",
-    "\0",
-]
+    "", "x", "y", "1 + 1", "x = 1\nx", "print('a')", "while True: pass", "raise ValueError(1)", "\ud800", "é",
+    "a" * 3000, "../x", "/etc/passwd", "\0",
+]  # fmt: skip
 NUMBERS = [0, 1, -1, 0.01, 1e308, float("inf"), float("nan"), 2**63, 10**400, True, None, 3]
 OBJECTS: list[Any] = [
-    *(
-        [],
-        {},
-        [1, "a"],
-        {"a": 1},
-        {"type": "bytes", "base64": "AAE="},
-        {"type": "bytes", "base64": "%"},
-        {"x": "1"},
-        [[]] * 3,
-    ),
-    *(
-        {"type": "bytes"},
-        {"type": "encoded", "base64": "AA=="},
-        {"a.py": "x = 1"},
-        {"../a": "b"},
-        {"": ""},
-        ["a", "b"],
-        "signed",
-        "idle",
-    ),
-]
+    [], {}, [1, "a"], {"a": 1}, {"type": "bytes", "base64": "AAE="}, {"type": "bytes", "base64": "%"}, {"x": "1"},
+    [[]] * 3, {"type": "bytes"}, {"type": "encoded", "base64": "AA=="}, {"a.py": "x = 1"}, {"../a": "b"}, {"": ""},
+    ["a", "b"], "signed", "idle",
+]  # fmt: skip
 SLOW = {"timeout": 0.05}
 """What no program may take longer than: seconds."""
 SIGNS = [
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b'"',
-    b",",
-    b":",
-    b"null",
-    b"1e999",
-    b"\xff",
-    b"\\ud800",
-    b"\0",
-    b" ",
-    b'"id":',
-    b'"method":',
-    b"[[[[" * 99,
-]
+    b"{", b"}", b"[", b"]", b'"', b",", b":", b"null", b"1e999", b"\xff", b"\\ud800", b"\0", b" ", b'"id":',
+    b'"method":', b"[[[[" * 99,
+]  # fmt: skip
 
 
 def _value(random: Random) -> Any:

@@ -27,32 +27,11 @@ from tests.untrusted.hostile import NAMES
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings" / "data"
 NUMBERS = [b"\xff" * 8, b"\0" * 8, b"\xff\xff\xff\xff", b"\x91" * 200, b"\xc1", b"\xcf", b"\xd9\xff", b"\x80"]
 WORDS = [
-    *(
-        b"-1",
-        b"0",
-        b"1",
-        b"99999999999999999999",
-        b"1e999",
-        b"NaN",
-        b"null",
-        b"true",
-        b"[]",
-        b"{}",
-        b'""',
-        b'"\\ud800"',
-    ),
-    *(
-        b'"n":',
-        b'"session":1',
-        b'"session":7',
-        b'"step":0',
-        b'"kind":"branch"',
-        b'"kind":"stop"',
-        b'"base64":"AA=="',
-        b"\n",
-    ),
-    *(b'"kind":"rollback"', b'"name":"x"', b",", b'"outcome":"ok"', b"[" * 300, b"\xff", b'"source":"', b'"value":{}'),
-]
+    b"-1", b"0", b"1", b"99999999999999999999", b"1e999", b"NaN", b"null", b"true", b"[]", b"{}", b'""', b'"\\ud800"',
+    b'"n":', b'"session":1', b'"session":7', b'"step":0', b'"kind":"branch"', b'"kind":"stop"', b'"base64":"AA=="',
+    b"\n", b'"kind":"rollback"', b'"name":"x"', b",", b'"outcome":"ok"', b"[" * 300, b"\xff", b'"source":"',
+    b'"value":{}',
+]  # fmt: skip
 
 
 def _state(names: list[str], modes: list[int], directories: list[str], payload: bytes = b"pickle") -> bytes:

@@ -20,40 +20,13 @@ from tests.fuzz.target import Holds, Target
 SECRET = "{secret}"
 """Stands for the path of a file of the host."""
 TEXTS = [
-    "/",
-    "/proc/self/mem",
-    "/proc/1/environ",
-    "..",
-    "x",
-    "",
-    "/etc/passwd",
-    "/dev/mem",
-    "/sys/kernel",
-    "\0abstract",
+    "/", "/proc/self/mem", "/proc/1/environ", "..", "x", "", "/etc/passwd", "/dev/mem", "/sys/kernel", "\0abstract",
     SECRET,
-]
+]  # fmt: skip
 INTEGERS = [
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    7,
-    16,
-    64,
-    -1,
-    -100,
-    255,
-    4096,
-    0x7FFFFFFF,
-    0x80000000,
-    2**32,
-    2**63 - 1,
-    -(2**63),
-    0o777,
+    0, 1, 2, 3, 4, 5, 7, 16, 64, -1, -100, 255, 4096, 0x7FFFFFFF, 0x80000000, 2**32, 2**63 - 1, -(2**63), 0o777,
     0x1000000,
-]
+]  # fmt: skip
 CALLS = """
 import ctypes
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -63,11 +63,9 @@ def plain(holds: Holds) -> Callable[[], AbstractContextManager[Holds]]:
     return opened
 
 
-def prepared(target: Target, holds: Holds, examples: int, number: int | None = None) -> tuple[Any, list[Any]]:
-    """A test of hypothesis that gives `holds` so many inputs, always the same ones for a `number` (and for None); and a
-    list that has the one under test (None: the strategy itself failed).
-    """
-    last: list[Any] = [None]
+def run(target: Target, holds: Holds, examples: int, number: int | None = None) -> Finding | None:
+    """Give `holds` the corpus, then so many inputs, always the same ones for a `number` (and for None)."""
+    last: list[Any] = [None]  # the one under test; None: the strategy itself failed
 
     def tried(value: Any) -> None:
         last[0] = value
@@ -86,17 +84,10 @@ def prepared(target: Target, holds: Holds, examples: int, number: int | None = N
         phases=[Phase.generate, Phase.shrink],
     )
     test = wanted(given(target.inputs())(tried))
-    return (test if number is None else seed(number)(test)), last
-
-
-def run(target: Target, holds: Holds, examples: int, number: int | None = None) -> Finding | None:
-    """Give `holds` the corpus, then so many inputs, as `prepared` has them."""
-    test, last = prepared(target, holds, examples, number)
     try:
-        for last[0] in target.corpus():
-            holds(last[0])
-        last[0] = None
-        test()
+        for value in target.corpus():
+            tried(value)
+        (test if number is None else seed(number)(test))()
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -94,28 +94,11 @@ def policy(text: str) -> None:
 def _documents() -> st.SearchStrategy[str]:
     """Documents of the right keys with values of any kind."""
     values: list[Any] = [
-        *(
-            None,
-            True,
-            0,
-            1,
-            -1,
-            2**70,
-            1.5,
-            float("nan"),
-            "",
-            "x",
-            "math",
-            "standard",
-            [],
-            {},
-            ["math", "json"],
-            ["", 1],
-        ),
-        *({"add": ["json"]}, {"remove": ["json"]}, {"add": [], "remove": []}, {"except": ["print"]}, {"a": {"b": []}}),
-        *({"math": ["pi"]}, {"math": {"except": ["pi"]}}, {"mode": "python"}, {"refuse": ["decorator"]}, {"seed": 1}),
-        *({"memory_mb": 1}, {"wall_seconds": 1e308}, {"threads": -1}, {"workspace": "read"}, {"json": {"add": ["x"]}}),
-    ]
+        None, True, 0, 1, -1, 2**70, 1.5, float("nan"), "", "x", "math", "standard", [], {}, ["math", "json"], ["", 1],
+        {"add": ["json"]}, {"remove": ["json"]}, {"add": [], "remove": []}, {"except": ["print"]}, {"a": {"b": []}},
+        {"math": ["pi"]}, {"math": {"except": ["pi"]}}, {"mode": "python"}, {"refuse": ["decorator"]}, {"seed": 1},
+        {"memory_mb": 1}, {"wall_seconds": 1e308}, {"threads": -1}, {"workspace": "read"}, {"json": {"add": ["x"]}},
+    ]  # fmt: skip
     keys = [*Document.__struct_fields__, "unheard", ""]
 
     def make(random: Random) -> str:

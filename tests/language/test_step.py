@@ -8,8 +8,7 @@ from types import CodeType
 
 import pytest
 
-from safeexec.engine.child.step.modules import CompiledStep
-from safeexec.engine.child.step.program import TOO_DEEP
+from safeexec.engine.child.step.program import TOO_DEEP, CompiledStep
 from safeexec.language.step import compile_step
 from safeexec.protocol.plan import LanguagePlan
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from safeexec.engine import advice
-from safeexec.engine.child.process import checkpoints, fetching, substitutes
+from safeexec.engine.child.process import fetching, substitutes
 from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.process.serve import Server
 from safeexec.engine.child.process.threads import Threads
@@ -141,7 +141,6 @@ def finish(server: Server) -> None:
     server.guest.progress.prepare()
     server.guest.loop.prepare()
     server.guest.streams.warnings.install()
-    checkpoints.prepare()
     # On this signal a child writes where it is to its standard error, from C, whatever it is busy with.
     faulthandler.register(signal.SIGUSR1, file=2, all_threads=False)
     server.warm_up()

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import importlib
 import os
+import resource
 import signal
 import socket
 import sys
@@ -15,12 +16,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 import msgspec
+from msgspec.structs import replace
 
 from safeexec.engine import advice
 from safeexec.engine.child.process import determinism
 from safeexec.engine.child.process.link import Link
-from safeexec.engine.child.process.lockdown import Lockdown
-from safeexec.engine.child.process.main import become_child, run_command
+from safeexec.engine.child.process.lockdown import PROGRAM_STACK, STACK, Lockdown
 from safeexec.engine.child.repeat.objects import look_at_modules
 from safeexec.engine.child.step import refusals
 from safeexec.engine.child.step.violations import refuse_programs
@@ -34,6 +35,7 @@ from safeexec.protocol.confinement import Mechanism
 if TYPE_CHECKING:
     from safeexec.engine.child.process.serve import Server
 
+CANNOT_EXECUTE = 126
 COMMAND_FDS = 3
 """Control socket, stdout, stderr."""
 SPAWN_FDS = 4
@@ -54,26 +56,16 @@ class Zygote:
     """Everything a child is made of, and the socket on which the host asks for one."""
 
     def __init__(
-        self,
-        link: Link,
-        server: Server,
-        lockdown: Lockdown,
-        command_lockdown: Lockdown | None,
-        seed: int | None,
-        packages: str | None,
+        self, link: Link, configure: m.Configure, server: Server, lockdown: Lockdown, command_lockdown: Lockdown | None
     ) -> None:
-        self.link = link
-        self.server = server
-        self.lockdown = lockdown
-        self.command_lockdown = command_lockdown
-        self.seed = seed
-        self.packages = packages
+        self.link, self.server = link, server
+        self.lockdown, self.command_lockdown = lockdown, command_lockdown
+        self.seed, self.packages = configure.seed, configure.packages
+        late = [(name, partial(importlib.import_module, name)) for name in preload.LATE] + advice.late_imports()
         self._late: list[tuple[str, Callable[[], object]]] = [("look at modules", look_at_modules)]
         """What no first result waits for, and is left to prepare in pauses, each with a name."""
-        late = [(name, partial(importlib.import_module, name)) for name in preload.LATE] + advice.late_imports()
         self._late += [(f"import of {name}", work) for name, work in late]
-        self._late_begun = False
-        self._warmed = False
+        self._late_begun = self._warmed = False
         self._forked = 0
 
     def serve(self) -> NoReturn:
@@ -132,22 +124,84 @@ class Zygote:
             if problem not in self.server.unprepared:
                 self.server.unprepared.append(problem)
 
-    def _become(
-        self, request: m.Spawn | m.RunCommand, control: int, stdout: int, stderr: int, shared: int = -1
-    ) -> NoReturn:
+    def _become(self, request: m.Spawn | m.RunCommand, *fds: int) -> NoReturn:
+        """Be what a fork of the zygote becomes: a child, or the process that runs one program of the policy's list.
+
+        Both take their descriptors, lock down, and say Ready before anything of the guest is read. A lockdown that
+        fails ends the process: the host sees the end of the socket, and the reason on the zygote's.
+        """
         host = self.link.fileno()
         try:
             # The descriptor of this link becomes that of the child's own; a copy of it lives until the lockdown.
             host = os.dup(host)
+            os.setsid()
             if isinstance(request, m.RunCommand):
-                assert self.command_lockdown is not None
-                link = self.server.link
-                run_command(request, control, stdout, stderr, link.fileno(), self.command_lockdown, link.token)
-            become_child(request, control, stdout, stderr, shared, self.server, self.lockdown, self.seed, self.packages)
+                self._run_command(request, *fds)
+            else:
+                self._serve_guest(request, *fds)
         except BaseException as error:
             _report(host, request.number, error)
         finally:
             os._exit(70)
+
+    def _serve_guest(self, spawn: m.Spawn, control: int, stdout: int, stderr: int, shared: int) -> None:
+        """Turn this fresh fork into a locked-down child, and serve until the host closes the socket.
+
+        The zygote has made the parts of a child (`zygote.preload`) and run a few steps with them; here the child gets
+        what is its own. Every page that this code writes is copied and stays with the session: a server that each child
+        made for itself cost another 130 pages of 4 KiB.
+        """
+        guest, link = self.server.guest, self.server.link
+        os.dup2(shared, 1)
+        guest.streams.log.share()
+        os.dup2(stdout, 1)
+        os.dup2(stderr, 2)
+        os.dup2(control, link.fileno(), inheritable=False)
+        # A library that is imported late must not try to leave its byte code beside itself: the kernel would refuse it.
+        sys.dont_write_bytecode = True
+        entropy = determinism.begin(self.seed)
+        if spawn.workspace is not None:
+            os.chdir(spawn.workspace)
+            os.environ["HOME"] = os.environ["TMPDIR"] = spawn.workspace
+        self.lockdown.apply(workspace=spawn.home, lowered=spawn.lowered)
+        if self.packages is not None:
+            sys.path.append(self.packages)  # what Python and the host have installed comes first
+        if spawn.workspace is not None and guest.language.plan.mode == "python":
+            sys.path.insert(0, "")  # as `python` does: modules of the directory that a program stands in
+        if guest.threads is not None and spawn.threads is not None:
+            guest.threads.limit = spawn.threads
+        if spawn.value is not None:
+            size, depth = spawn.value
+            guest.limits = self.server.tools.limits = replace(guest.limits, value_bytes=size, value_depth=depth)
+        guest.streams.log.attach()
+        self.server.serve(spawn, entropy)
+
+    def _run_command(self, request: m.RunCommand, control: int, stdout: int, stderr: int) -> None:
+        """Lock this fork down as a child is, but for the start of one program; run that beside it, report how it ended,
+        so that the host learns it without being its parent, and end with everything that it left running.
+        """
+        assert self.command_lockdown is not None
+        kept = self.server.link.fileno()
+        os.dup2(stdout, 1)
+        os.dup2(stderr, 2)
+        os.dup2(control, kept, inheritable=False)
+        link = Link(kept, token=self.server.link.token)
+        os.chdir(request.directory)
+        self.command_lockdown.apply(workspace=request.home, lowered=[(resource.RLIMIT_STACK, STACK - PROGRAM_STACK)])
+        # Ignored signals stay ignored across an exec, and a program that cannot wait for its children is broken.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        link.send(m.Ready())
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.execve(request.program, request.argv, request.environment)
+            except OSError as error:
+                os.write(2, f"{request.argv[0]}: cannot be executed: {error.strerror}\n".encode())
+            finally:
+                os._exit(CANNOT_EXECUTE)
+        _, status = os.waitpid(pid, 0)
+        link.send(m.Exited(os.waitstatus_to_exitcode(status)))
+        os._exit(0)
 
 
 def _report(host: int, number: int, error: BaseException) -> None:
@@ -210,5 +264,4 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     if not configure.limits.processes:
         refuse_programs()
     preload.finish(server)
-    zygote = Zygote(link, server, lockdown, command, configure.seed, configure.packages)
-    return zygote, [*mechanisms, *lockdown.mechanisms]
+    return Zygote(link, configure, server, lockdown, command), [*mechanisms, *lockdown.mechanisms]

@@ -109,19 +109,6 @@ class Checkpoints:
         gc.freeze()
 
 
-def prepare() -> None:
-    """Call, in the zygote, what checkpoints call: the dynamic linker looks a function up once and not in every copy."""
-    read, write = os.pipe()
-    poller = select.poll()
-    poller.register(read, select.POLLIN)
-    poller.poll(0)
-    os.write(write, FROZEN)
-    select.select([read], [], [], 0)
-    os.read(read, 1)
-    for fd in (read, write):
-        os.close(fd)
-
-
 def _wait(poller: select.poll, link: Link) -> m.Wake:
     """Stay frozen. Returns only in a freshly forked runner; the checkpoint itself never leaves."""
     while True:

@@ -133,7 +133,7 @@ def _install_clock(instant: str) -> None:
     vars(real).update(vars(time))
     waiters = [import_module(name) for name in _WAITERS]
     clock = _Clock(instant)
-    _replace(time, *_clock_functions(clock, real), *_counter_functions(clock))
+    _replace(time, *_clock_functions(clock, real))
     for module in waiters:
         if vars(module).get("time") is time:
             vars(module)["time"] = real
@@ -162,7 +162,7 @@ class _Clock:
 
 
 def _clock_functions(clock: _Clock, real: Any) -> list[Callable[..., Any]]:
-    """Return `time.time` and its relatives, and those that take the current time where they are given none."""
+    """Return `time.time` and its relatives, what takes the current time where it is given none, and the counters."""
     wall = {real.CLOCK_REALTIME, getattr(real, "CLOCK_TAI", real.CLOCK_REALTIME)}
 
     def now() -> float:
@@ -195,19 +195,14 @@ def _clock_functions(clock: _Clock, real: Any) -> list[Callable[..., Any]]:
         real.sleep(seconds)
         clock.advance(seconds)
 
-    now.__name__ = "time"
-    return [now, time_ns, clock_gettime, clock_gettime_ns, sleep, *converters]
-
-
-def _counter_functions(clock: _Clock) -> list[Callable[..., Any]]:
-    def counter(name: str, unit: float) -> Callable[[], float]:
-        def read() -> float:
-            return clock.count_ns() / unit if unit != 1 else clock.count_ns()
-
+    def counter(name: str, read: Callable[[], float]) -> Callable[[], float]:
         read.__name__ = name
         return read
 
-    return [counter(name + end, unit) for name in _COUNTERS for end, unit in (("", 1e9), ("_ns", 1))]
+    counters = [counter(name, lambda: clock.count_ns() / 1e9) for name in _COUNTERS]
+    counters += [counter(f"{name}_ns", lambda: clock.count_ns()) for name in _COUNTERS]
+    now.__name__ = "time"
+    return [now, time_ns, clock_gettime, clock_gettime_ns, sleep, *converters, *counters]
 
 
 def _install_dates(clock: _Clock) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from safeexec.engine.child.process.on_import import after_import
+from safeexec.engine.child.process.on_import import replace_after_import
 from safeexec.engine.policy.refusals import FETCHES
 from safeexec.protocol import messages as m
 
@@ -38,9 +38,9 @@ def install(call: Callable[[str, tuple[Any, ...], dict[str, Any]], Any], tools: 
             raise PermissionError(f"{method} {url} is refused: the host's {FETCHES}() fetches with GET alone")
         return _answer(call(FETCHES, (url,), options))
 
-    after_import("urllib.request", lambda: _by_urllib(fetch))
-    after_import("requests.adapters", lambda: _by_requests(fetch))
-    after_import("httpx", lambda: _by_httpx(fetch))
+    replace_after_import("urllib.request", _by_urllib(fetch))
+    replace_after_import("requests.adapters", _by_requests(fetch))
+    replace_after_import("httpx", _by_httpx(fetch))
 
 
 def _answer(given: Any) -> HttpAnswer:
@@ -56,9 +56,7 @@ def _answer(given: Any) -> HttpAnswer:
     return HttpAnswer(int(found.get("status", 200)), headers, content)
 
 
-def _by_urllib(fetch: Fetch) -> None:
-    module: Any = sys.modules["urllib.request"]
-
+def _by_urllib(fetch: Fetch) -> dict[str, Any]:
     def opened(_handler: Any, request: Any) -> Any:
         from email.message import Message
         from http.client import responses
@@ -76,11 +74,10 @@ def _by_urllib(fetch: Fetch) -> None:
         response.msg = response.reason = responses.get(answer.status, "")
         return response
 
-    module.HTTPHandler.http_open = opened
-    module.HTTPSHandler.https_open = opened
+    return {"HTTPHandler.http_open": opened, "HTTPSHandler.https_open": opened}
 
 
-def _by_requests(fetch: Fetch) -> None:
+def _by_requests(fetch: Fetch) -> dict[str, Any]:
     def send(adapter: Any, request: Any, *_: Any, **__: Any) -> Any:
         requests: Any = sys.modules["requests"]
         try:
@@ -94,14 +91,12 @@ def _by_requests(fetch: Fetch) -> None:
         )
         return adapter.build_response(request, raw)
 
-    module: Any = sys.modules["requests.adapters"]
-    module.HTTPAdapter.send = send
+    return {"HTTPAdapter.send": send}
 
 
-def _by_httpx(fetch: Fetch) -> None:
-    module: Any = sys.modules["httpx"]
-
+def _by_httpx(fetch: Fetch) -> dict[str, Any]:
     def handle_request(_transport: Any, request: Any) -> Any:
+        module: Any = sys.modules["httpx"]
         try:
             answer = fetch(request.method, str(request.url))
         except TimeoutError as error:
@@ -113,5 +108,7 @@ def _by_httpx(fetch: Fetch) -> None:
     async def handle_async_request(transport: Any, request: Any) -> Any:
         return handle_request(transport, request)
 
-    module.HTTPTransport.handle_request = handle_request
-    module.AsyncHTTPTransport.handle_async_request = handle_async_request
+    return {
+        "HTTPTransport.handle_request": handle_request,
+        "AsyncHTTPTransport.handle_async_request": handle_async_request,
+    }

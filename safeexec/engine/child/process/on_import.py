@@ -6,9 +6,11 @@ Works below every way to import: the guest's, a library's own, `importlib`. Cost
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 Action = Callable[[], object]
 
@@ -23,6 +25,17 @@ def after_import(name: str, action: Action) -> None:
     if not _actions:
         sys.meta_path.insert(0, _Finder())
     _actions.setdefault(name, []).append(action)
+
+
+def replace_after_import(name: str, replacements: Mapping[str, Any]) -> None:
+    """Put each value in the place of what the module `name` has there (``HTTPAdapter.send``), once it is loaded."""
+
+    def replace() -> None:
+        for path, value in replacements.items():
+            *owners, attribute = path.split(".")
+            setattr(reduce(getattr, owners, sys.modules[name]), attribute, value)
+
+    after_import(name, replace)
 
 
 class _Finder:

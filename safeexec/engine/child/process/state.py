@@ -16,7 +16,6 @@ import random
 import reprlib
 import sys
 from collections.abc import Mapping
-from functools import partial
 from importlib import import_module
 from types import CellType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -289,9 +288,15 @@ def undump(
     say: only ever in a locked-down child. Raises what the last one raised if none can be restored. `foreign`: what
     holds code is not restored.
     """
-    start = file.tell()
+    start, find = file.tell(), _StateUnpickler(io.BytesIO(), namespace, own).find_class
+
+    def find_no_code(module: str, name: str) -> Any:
+        if module.startswith("cloudpickle") or name in ("CodeType", "restore_function", "restore_function_elsewhere"):
+            raise pickle.UnpicklingError("it is code, and another minor version of Python has saved it")
+        return find(module, name)
+
     if foreign:
-        return _salvaged(file, partial(_without_code, _StateUnpickler(io.BytesIO(), namespace, own).find_class))
+        return _salvaged(file, find_no_code)
     try:
         unpickler = _StateUnpickler(file, namespace, own)
         first = unpickler.load()
@@ -300,14 +305,7 @@ def undump(
         return {name: unpickler.load() for name in variables(first)}, {}
     except Exception:
         file.seek(start)
-    return _salvaged(file, _StateUnpickler(io.BytesIO(), namespace, own).find_class)
-
-
-def _without_code(find: Any, module: str, name: str) -> Any:
-    """Find what a pickle names, but for what makes code and classes of the program's."""
-    if module.startswith("cloudpickle") or name in ("CodeType", "restore_function", "restore_function_elsewhere"):
-        raise pickle.UnpicklingError("it is code, and another minor version of Python has saved it")
-    return find(module, name)
+    return _salvaged(file, find)
 
 
 def _salvaged(file: Any, find_class: Any) -> tuple[dict[str, Any], dict[str, str]]:

@@ -11,7 +11,7 @@ import resource
 import sys
 from typing import Any
 
-from safeexec.engine.child.process.on_import import after_import
+from safeexec.engine.child.process.on_import import after_import, replace_after_import
 
 _OPTIONS = ("flags", "prot", "access", "offset")
 """The arguments of `mmap.mmap` after file and length."""
@@ -32,7 +32,8 @@ def install() -> None:
     _limit_recursion()
     after_import("mmap", _map_privately)
     after_import("sqlite3", _index_in_memory)
-    after_import("asyncio.selector_events", _send_without_descriptors)
+    # Several buffers are sent one by one: 3.12 and later use sendmsg for it, which can carry descriptors, too.
+    replace_after_import("asyncio.selector_events", {"_HAS_SENDMSG": False})
 
 
 def _limit_recursion() -> None:
@@ -90,8 +91,3 @@ def _index_in_memory() -> None:
         find.restype = ctypes.c_void_p
         if (alone := find(b"unix-excl")) is not None:
             library.sqlite3_vfs_register(ctypes.c_void_p(alone), 1)
-
-
-def _send_without_descriptors() -> None:
-    """Send several buffers one by one: 3.12 and later use sendmsg for it, which can carry descriptors, too."""
-    vars(sys.modules["asyncio.selector_events"])["_HAS_SENDMSG"] = False

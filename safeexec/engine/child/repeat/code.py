@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from opcode import EXTENDED_ARG, hasname, opmap, opname
 from types import CodeType
-from typing import Any, Final
+from typing import Final
 
 from safeexec.engine.child.repeat.tables import VIEW_NAMES, VIEW_USERS
 
@@ -39,23 +39,6 @@ def named(code: CodeType) -> Iterator[tuple[str, str]]:
     return ((name, does) for does, name in _instructions(code) if name)
 
 
-def passes_class_on(code: CodeType) -> bool:
-    """Tell whether the code may do more with `type(x)` or `x.__class__` than to take the name of the class."""
-    steps = [*_instructions(code)]
-    for index, (does, name) in enumerate(steps):
-        if name == "__class__" and does == "LOAD_ATTR":
-            after = steps[index + 1 : index + 2]
-        elif name == "type" and does.startswith(GLOBAL):
-            after = steps[index + 1 : index + 4]
-            if len(after) < 3 or not after[0][0].startswith("LOAD_") or not after[1][0].startswith("CALL"):
-                return True
-        else:
-            continue
-        if not after or after[-1] not in _TAKES_NAME:
-            return True
-    return False
-
-
 def passes_view_on(code: CodeType) -> bool:
     """Tell whether the code may do more with a view of a dict than to take what is in it, at once."""
     steps = [*_instructions(code)]
@@ -83,7 +66,6 @@ def _instructions(code: CodeType) -> Iterator[tuple[str, str]]:
 _IDLE: Final = frozenset(opmap.get(name, 0) for name in ("CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG", "NOP"))
 _TAKES_ITEMS: Final = ("GET_ITER", "LOAD_FAST_AND_CLEAR", "CONTAINS_OP", "POP_TOP")
 """Instructions after a call that use up what it gave; the second one is of a comprehension (CPython 3.15)."""
-_TAKES_NAME: Final = (("LOAD_ATTR", "__name__"), ("LOAD_ATTR", "__qualname__"))
 
 
 def with_inner(code: CodeType) -> Iterator[CodeType]:
@@ -102,12 +84,3 @@ def all_names(code: CodeType) -> set[str]:
         if type(constant) is CodeType:
             names |= all_names(constant)
     return names
-
-
-def texts_in(constant: tuple[Any, ...] | frozenset[Any]) -> Iterator[str]:
-    """Yield the strings in a constant."""
-    for item in constant:
-        if type(item) is str:
-            yield item
-        elif type(item) in (tuple, frozenset):
-            yield from texts_in(item)

@@ -41,9 +41,7 @@ from safeexec.engine.child.repeat.code import (
     STORE,
     all_names,
     named,
-    passes_class_on,
     passes_view_on,
-    texts_in,
     with_inner,
 )
 from safeexec.engine.child.repeat.objects import (
@@ -102,12 +100,6 @@ class Seen(Struct):
     """A set that exists was filled: what is read from then on is looked at."""
     unseen_sets: bool = False
     """A set may have been made that was not shown."""
-    computed: bool = False
-    """An attribute was named by a computed string."""
-    listed: bool = False
-    """The names of an object's attributes were listed."""
-    spelt: bool = False
-    """A string is the name of something that is not known to compute."""
     classes: bool = False
     """A function has a class inside, which no variable need hold."""
     random: bool = False
@@ -166,7 +158,8 @@ class Repeatable:
                 self._taint()
         if seen.tainted and fine:
             try:
-                fine = not self._reaches_impure(codes)
+                things = walk(self._namespace, [*self._bound(*codes), builtins_of(self._namespace).get("_")])
+                fine = not any(thing is None or self._is_impure(thing) for thing in things)
             except BaseException:  # raised by the program's own code, which a look at its objects may run
                 fine = False
         self.deterministic = fine and not seen.unpredictable
@@ -218,7 +211,7 @@ class Repeatable:
 
     def _taint(self) -> None:
         self.seen.tainted = True
-        self._judged.clear()  # code that computes names, or lists them, is judged otherwise now
+        self._judged.clear()
 
     def refused(self, done: StepDone) -> StepDone:
         """Conclude a step that has run nothing. Returns it."""
@@ -303,15 +296,12 @@ class Repeatable:
             seen.sorts = not tables.DIGESTS.isdisjoint(names) or (
                 not tables.SORTS.isdisjoint(names) and not tables.TEXTS.isdisjoint(names)
             )
-        makes_sets = (
-            not tables.SET_CODES.isdisjoint(codes)
-            or not tables.SET_NAMES.isdisjoint(names)
-            or (not tables.CLASS_NAMES.isdisjoint(names) and passes_class_on(code))
-        )
+        makes_sets = not tables.SET_CODES.isdisjoint(codes) or not tables.SET_NAMES.isdisjoint(names)
         seen.makes_sets |= makes_sets
         seen.fills_sets |= not tables.FILLING.isdisjoint(names)
         self._makes_sets |= (
             makes_sets
+            or not tables.CLASS_NAMES.isdisjoint(names)
             or (seen.fills_sets and self._reads(code, codes))
             or (not tables.VIEW_NAMES.isdisjoint(names) and passes_view_on(code))
         )
@@ -323,7 +313,7 @@ class Repeatable:
         return ITERATE in codes or not tables.VIEW_USERS.isdisjoint(code.co_names)
 
     def _judge_constants(self, code: CodeType) -> bool:
-        """Tell whether the names in constants compute: keywords of patterns, fields of templates, computed names."""
+        """Tell whether the names in constants compute: keywords of patterns, fields of templates."""
         seen = self.seen
         for constant in code.co_consts:
             if type(constant) is CodeType:
@@ -333,22 +323,13 @@ class Repeatable:
                     return False
                 if not tables.RANDOM.isdisjoint(constant):
                     self._meet_random()
-                if any(map(self._spells, texts_in(constant))):
-                    return False
             elif type(constant) is str:
                 seen.texts |= "%s" in constant or "%r" in constant
-                if constant in self._words or self._spells(constant):
+                if constant in self._words:
                     return False
                 if "{" in constant and not self._attributes.isdisjoint(_FIELD.findall(constant)):
                     return False
         return True
-
-    def _spells(self, text: str) -> bool:
-        """Tell whether a string may be used as the name of what is not known to compute."""
-        if self._is_doubtful_attribute(text):
-            self.seen.spelt = True
-            return self.seen.computed
-        return False
 
     def _judge_names(self, code: CodeType, source: str | None) -> bool:
         for name in code.co_names:
@@ -375,7 +356,10 @@ class Repeatable:
         fine = True
         for name, does in named(code):
             if does == "IMPORT_NAME":
-                fine = self._imported(name) and fine
+                if computes(name):
+                    self._learn(name)
+                else:
+                    fine = False
             # `copy` gives a `__deepcopy__` the identities of what it has copied.
             if name in ("__del__", "__deepcopy__") or (does == "IMPORT_NAME" and name in tables.LASTING):
                 self.seen.unpredictable = True
@@ -392,7 +376,7 @@ class Repeatable:
             elif does != "IMPORT_NAME":
                 fine = fine and name not in self._attributes
             if name[:2] == "__" and name[-2:] == "__" and name not in tables.DUNDERS and does != "IMPORT_NAME":
-                fine = fine and name == "__dict__" and self._computes_own_names(name)
+                fine = False
         return fine
 
     def _is_pure_global(self, name: str, code: CodeType) -> bool:
@@ -400,42 +384,17 @@ class Repeatable:
         return (
             name not in self._impure
             or (name in self._namespace and name not in self._outer)
-            or (name in ("getattr", "vars") and self._computes_own_names(name))
-            or (name == "dir" and self._lists_own_names())
             # What a class gives as its hash ends in the order of a set, which is looked at by what it is made of. Where
             # the method keeps it, it may end anywhere.
             or (name == "hash" and code.co_name == "__hash__" and STORE not in code.co_code[::2])
         )
 
-    def _computes_own_names(self, name: str) -> bool:
-        """Tell whether a computed name can only be that of something of the program's."""
-        seen = self.seen
-        seen.computed = True
-        return (
-            not seen.spelt
-            and not seen.listed
-            and not (seen.tainted and name == "vars")
-            and tables.OUTWARD.keys().isdisjoint(self._learnt)
-        )
-
-    def _lists_own_names(self) -> bool:
-        """Tell whether a list of names leads nowhere, as no computed name is looked up."""
-        self.seen.listed = True
-        return not self.seen.computed and not self.seen.tainted
-
     def _meet_random(self) -> None:
         if not self.seen.random:
             self.seen.random = True
-            self._plain -= tables.SEEDED
+            self._lead_out(tables.SEEDED)
 
     # Modules
-
-    def _imported(self, name: str) -> bool:
-        """Tell whether a module of that name only computes."""
-        if not computes(name):
-            return False
-        self._learn(name)
-        return True
 
     def _learn(self, name: str) -> None:
         """Note which attributes of a module, and of those in it, lead out."""
@@ -448,20 +407,17 @@ class Repeatable:
         self._learnt[name], attributes, others = look_at(name, module)
         self._attributes |= attributes
         self._words |= tables.OUTWARD_WORDS.get(name, frozenset())
-        self._plain -= attributes
-        if name in tables.OUTWARD and self.seen.computed:
-            self._taint()
+        self._lead_out(attributes)
         for other in others:
             self._learn(other)
 
-    # What code can reach
+    def _lead_out(self, names: frozenset[str]) -> None:
+        """Note that these names lead out from now on. Code that names one may have been judged before."""
+        if not self._plain.isdisjoint(names):
+            self._plain -= names
+            self._taint()
 
-    def _reaches_impure(self, codes: Iterable[CodeType]) -> bool:
-        """Tell whether these codes, whose names all compute, can reach something that does not."""
-        namespace = self._namespace
-        roots = [namespace[name] for code in codes for name in all_names(code) if name in namespace]
-        roots.append(builtins_of(namespace).get("_"))
-        return any(thing is None or self._is_impure(thing) for thing in walk(namespace, roots))
+    # What code can reach
 
     def _is_impure(self, thing: Any) -> bool:
         kind = type(thing)
@@ -483,7 +439,8 @@ class Repeatable:
         """Tell whether a string shows where an object of the program's lies, or the order of a set depends on it: also
         of a set that the step made and dropped. `changes` are those of the step.
         """
-        seen, namespace, values = self.seen, self._namespace, self._values()
+        seen, namespace = self.seen, self._namespace
+        values = [*namespace.values(), builtins_of(namespace).get("_")]
         own_classes = [*filter(_is_of_program, values)]
         if seen.unseen_sets and (seen.classes or any(kind.__hash__ is object.__hash__ for kind in own_classes)):
             return True
@@ -492,8 +449,8 @@ class Repeatable:
             return True
         walked: set[int] = set()
         if seen.texts and not texts and changes is not None:  # of a function, an iterator, a class that is held nowhere
-            names = {*changes.created, *changes.changed}.union(*map(all_names, self._codes))
-            for thing in walk(namespace, [namespace.get(name) for name in names], walked):
+            roots = [*self._bound(*self._codes), *map(namespace.get, (*changes.created, *changes.changed))]
+            for thing in walk(namespace, roots, walked):
                 if thing is None or any(map(has_address, gc.get_referents(thing))):
                     return True
                 if seen.makes_sets and is_ordered_by_address(thing):
@@ -503,8 +460,9 @@ class Repeatable:
             for thing in walk(namespace, [values], walked)
         )
 
-    def _values(self) -> list[Any]:
-        return [*self._namespace.values(), builtins_of(self._namespace).get("_")]
+    def _bound(self, *codes: CodeType) -> list[Any]:
+        """Return what the names that the codes use are bound to."""
+        return [self._namespace[name] for code in codes for name in all_names(code) if name in self._namespace]
 
 
 def _is_of_program(kind: Any) -> bool:

@@ -26,8 +26,6 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 from zlib import crc32
 
-from msgspec import Struct
-
 from safeexec.common.identity import class_name, identity, instance_dict, module_of
 from safeexec.common.text import short_repr, type_name
 from safeexec.engine.child.repeat.code import all_names
@@ -60,16 +58,9 @@ _LONG = 10**39
 _SEQUENCES = (list, tuple)
 
 
-class Before(Struct, eq=False):
-    """A namespace before a step: names, identities of their values, and fingerprints of those that the step
-    mentions."""
-
-    names: list[str]
-    identities: list[int]
-    fingerprints: dict[str, Any]
-    size: int
-    watched: bool
-    """Whether `names` are some of many, and not all there are."""
+Before = tuple[list[str], list[int], dict[str, Any], int, bool]
+"""A namespace before a step: names, identities of their values, fingerprints of those that the step mentions, how many
+names there are, and whether the names are only those of many that are watched."""
 
 
 def before_step(namespace: dict[str, Any], body: CodeType | None, tail: CodeType | None) -> Before:
@@ -96,34 +87,31 @@ def before_step(namespace: dict[str, Any], body: CodeType | None, tail: CodeType
             found = fingerprint(namespace[name])
             if found is not None:
                 fingerprints[name] = found
-    return Before(names, identities, fingerprints, size, watched)
+    return names, identities, fingerprints, size, watched
 
 
 def after_step(namespace: dict[str, Any], before: Before) -> ChangesReport | None:
     """Return what is different now, or None where nothing is."""
-    if before.watched:
-        names, identities = _watched(namespace, before)
+    old_names, old_identities, fingerprints, size, watched = before
+    if watched:
+        names, identities = _watched(namespace, old_names, size)
     else:
         names, identities = list(namespace), list(map(identity, namespace.values()))
     created: list[str] = []
     deleted: list[str] = []
-    if names == before.names:
-        changed = list(compress(names, map(ne, before.identities, identities)))
+    if names == old_names:
+        changed = list(compress(names, map(ne, old_identities, identities)))
     else:
-        was = dict(zip(before.names, before.identities, strict=True))
+        was = dict(zip(old_names, old_identities, strict=True))
         now = dict(zip(names, identities, strict=True))
-        created = [name for name in names if name not in was and not _is_of_python(name)]
-        deleted = [name for name in before.names if name not in now]
+        # Not what Python itself adds (``__warningregistry__``), nor a key that is no name.
+        created = [n for n in names if n not in was and type(n) is str and not (n[:2] == "__" and n[-2:] == "__")]
+        deleted = [name for name in old_names if name not in now]
         changed = [name for name in names if was.get(name, now[name]) != now[name]]
-    for name, found in before.fingerprints.items():
+    for name, found in fingerprints.items():
         if name in namespace and name not in changed and fingerprint(namespace[name]) != found:
             changed.append(name)
     return _report(namespace, created, changed, deleted) if created or changed or deleted else None
-
-
-def _is_of_python(name: Any) -> bool:
-    """Tell whether Python itself adds a name to a namespace (``__warningregistry__``), or a key is no name."""
-    return type(name) is not str or (name.startswith("__") and name.endswith("__"))
 
 
 def _mention_functions(namespace: dict[str, Any], names: set[str]) -> None:
@@ -137,10 +125,10 @@ def _mention_functions(namespace: dict[str, Any], names: set[str]) -> None:
             names |= found
 
 
-def _watched(namespace: dict[str, Any], before: Before) -> tuple[list[str], list[int]]:
+def _watched(namespace: dict[str, Any], watched: list[str], size: int) -> tuple[list[str], list[int]]:
     """Return names and identities in a large namespace: those watched, and those that were added at its end."""
-    names = [name for name in before.names if name in namespace]
-    added = len(namespace) - before.size + len(before.names) - len(names)
+    names = [name for name in watched if name in namespace]
+    added = len(namespace) - size + len(watched) - len(names)
     if added > 0:
         known = set(names)
         names += [name for name in islice(reversed(namespace), added) if name not in known][::-1]

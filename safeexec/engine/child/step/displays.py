@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from safeexec.common.text import short_repr, type_name
-from safeexec.engine.child.process.on_import import after_import
+from safeexec.engine.child.process.on_import import after_import, replace_after_import
 from safeexec.engine.child.step import rich
 from safeexec.protocol.messages import DisplayData
 
@@ -118,21 +118,18 @@ class Displays:
 
     def prepare(self) -> None:
         """Take over what libraries show with, now or when the guest loads them. Once: a fork inherits it."""
-        after_import("matplotlib.backend_bases", self._take_over_show)
-        after_import("plotly.io", lambda: vars(sys.modules["plotly.io"]).update(show=self._show_chart))
-        after_import("altair", self._take_over_altair)
-        after_import("IPython.core.display_functions", self._take_over_ipython)
-
-    def _take_over_ipython(self) -> None:
-        """Take over `from IPython.display import display`, where the library is installed: else it prints the repr."""
+        # Both `plt.show()` and `figure.show()` end in `show` of the figure's manager: `plt.show()` by `_Backend.show`
+        # (Agg, PDF, SVG; matplotlib 3.11).
+        after_import("matplotlib.backend_bases", lambda: setattr(self, "in_use", True))
+        replace_after_import("matplotlib.backend_bases", {"FigureManagerBase.show": lambda _: self._show_figures()})
+        replace_after_import("plotly.io", {"show": self._show_chart})
+        replace_after_import("altair", {"TopLevelMixin.show": lambda chart, *_, **__: self._show_chart(chart)})
 
         def display(*values: Any, display_id: Any = None, raw: bool = False, **options: Any) -> Any:
             return self.display(*values, display_id=display_id, raw=raw)
 
-        vars(sys.modules["IPython.core.display_functions"])["display"] = display
-
-    def _take_over_altair(self) -> None:
-        sys.modules["altair"].TopLevelMixin.show = lambda chart, *arguments, **options: self._show_chart(chart)
+        # `from IPython.display import display`, where the library is installed, else prints the repr.
+        replace_after_import("IPython.core.display_functions", {"display": display})
 
     def _show_chart(self, chart: Any, *arguments: Any, **options: Any) -> None:
         """Show plotly's figures and altair's charts, whose `show` else looks for a browser or a notebook."""
@@ -142,14 +139,7 @@ class Displays:
 
     # matplotlib: the figures that a step leaves open, and those that it shows
 
-    def _take_over_show(self) -> None:
-        """Have `plt.show()` and `figure.show()` show all that is new. Both end in `show` of the figure's manager:
-        `plt.show()` by `_Backend.show` (Agg, PDF, SVG; matplotlib 3.11).
-        """
-        self.in_use = True
-        sys.modules["matplotlib.backend_bases"].FigureManagerBase.show = lambda manager: self.show_figures()
-
-    def show_figures(self) -> None:
+    def _show_figures(self) -> None:
         """Draw all figures that have something new, and close them: `plt.show()`."""
         for figure in self._draw_news():
             self._close(figure)

@@ -31,29 +31,6 @@ PLUGIN = "<plugin "
 """How the names begin that a plugin's modules have in tracebacks."""
 
 
-Running = tuple[str, str, int, dict[str, Any]]
-"""A function that was running: its name, its file, the line that it is in, and its variables."""
-
-
-def running(exc: BaseException, sources: Mapping[str, str]) -> list[Running]:
-    """Return the functions that were running."""
-    return [
-        (
-            one.code.co_name,
-            one.filename,
-            one.line,
-            {k: v for k, v in one.frame.f_locals.items() if k not in GUARD_NAMES},
-        )
-        for one in tracebacks.guest_frames(exc, sources)[-FRAMES:]
-        if one.code.co_flags & FUNCTION
-    ]
-
-
-def described(found: list[Running]) -> list[FrameData]:
-    """Return what `running` gave, as the host is told it. Asks the guest's `__repr__`."""
-    return [FrameData(name, file, line, variables(kept)[:FRAME_VARIABLES]) for name, file, line, kept in found]
-
-
 def report(
     exc: BaseException,
     *,
@@ -72,8 +49,7 @@ def report(
     shadowed         hints at a library's module whose name a file has
 
     `line` and the columns are those of the innermost frame in the step that was running. A refusal by the kernel is
-    shown as what it is, with its rule. Never raises: what cannot be said is left empty. The local variables of the
-    frames in the traceback are dropped.
+    shown as what it is, with its rule. Never raises: what cannot be said is left empty.
     """
     left_out = tracebacks.cut(exc)
     lines = tracebacks.SourceLines(sources)
@@ -100,8 +76,6 @@ def report(
         if text.endswith(last_line):
             text = f"{text.removesuffix(last_line)}{kind}: {message}\n"
     source_line = lines.line(filename, position.line) if position else ""
-    frames.clear()
-    tracebacks.release_frames(exc)
     return ErrorReport(
         type=kind,
         message=_encode(message),
@@ -115,6 +89,20 @@ def report(
         hint=_encode(tracebacks.without_middle(hint, MAX_HINT)) if hint else None,
         file=filename,
     )
+
+
+def running_functions(exc: BaseException, sources: Mapping[str, str]) -> list[FrameData]:
+    """Return the functions that were running, with their variables. Asks the guest's `__repr__`."""
+    return [
+        FrameData(
+            one.code.co_name,
+            one.filename,
+            one.line,
+            variables({k: v for k, v in one.frame.f_locals.items() if k not in GUARD_NAMES})[:FRAME_VARIABLES],
+        )
+        for one in tracebacks.guest_frames(exc, sources)[-FRAMES:]
+        if one.code.co_flags & FUNCTION
+    ]
 
 
 def _not_imported(exc: BaseException) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import linecache
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from types import CodeType, CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,12 @@ from safeexec.common.identity import args_of, class_name, entries_of
 from safeexec.common.own import contextlib, gc, os, resource
 from safeexec.common.text import short_repr
 from safeexec.engine import advice
+from safeexec.engine.child.process.on_import import after_import
 from safeexec.engine.child.repeat.code import CO_COROUTINE
 from safeexec.engine.child.repeat.repeatable import Repeatable, external_events, warm_up
-from safeexec.engine.child.step.awaiting import StepLoop
 from safeexec.engine.child.step.changes import after_step, before_step, variables
-from safeexec.engine.child.step.modules import CompiledStep
 from safeexec.engine.child.step.program import (
+    CompiledStep,
     Diagnostic,
     Language,
     Rejection,
@@ -339,13 +339,10 @@ class Guest:
 
     def failed(self, error: BaseException) -> m.StepDone:
         """Return the answer of a step that raised."""
-        displays = self.displays.collect(None)
-        running = []
+        displays, frames = self.displays.collect(None), []
         try:
-            from safeexec.engine.child.step import errors  # the zygote imports it late
+            from safeexec.engine.child.step import errors, tracebacks  # the zygote imports them late
 
-            if self.tells_frames:
-                running = errors.running(error, self.sources)
             report = errors.report(
                 error,
                 sources=self.sources,
@@ -355,11 +352,14 @@ class Guest:
                 workspace_files=_workspace_files if self.language.plan.workspace != "none" else None,
                 shadowed=self.language.shadowed,
             )
+            self.streams.end()
+            if self.tells_frames:  # what a `__repr__` prints by now is not the step's
+                frames = errors.running_functions(error, self.sources)
+            tracebacks.release_frames(error)
         except BaseException:
             # The step has left no descriptor to read `errors` with, or code of the guest's raised in what is reported.
             report = _brief_report(error)
-        self.streams.end()
-        frames = errors.described(running) if running else []  # what a `__repr__` prints is not the step's
+            self.streams.end()
         # Its message is output too, and Python would have printed it.
         printed = sum(len(part) for part in args_of(error) if type(part) in (str, bytes))
         outcome: Any = "output" if printed > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error)
@@ -388,6 +388,53 @@ class Guest:
             self._source_bytes -= len(self.sources.pop(oldest))
             _lines.pop(oldest, None)
         _lines[filename] = (len(source), None, source.splitlines(True), filename)
+
+
+class StepLoop:
+    """The event loop of a session's steps, made when a first one awaits at its top level, as cells of a notebook do.
+
+    It stands still between steps: a task that is not done goes on with the next step that awaits, and a queue or a lock
+    can be used in several. At rest it has neither a descriptor nor a thread, which no copy of the process could have
+    for itself.
+    """
+
+    def __init__(self) -> None:
+        self._loop: Any = None
+
+    def prepare(self) -> None:
+        """Be the loop on which tasks are made where none runs, as in a notebook; once asyncio is there."""
+        after_import("asyncio", self._adopt)
+
+    def _adopt(self) -> None:
+        import asyncio
+
+        self._loop = self._make()
+        self._loop._close_self_pipe()
+        asyncio.set_event_loop(self._loop)
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a step's coroutine to its end; it raises what that raises, and RuntimeError where a loop runs."""
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            loop = self._loop = self._make()
+        else:
+            loop._make_self_pipe()
+        try:
+            return loop.run_until_complete(coroutine)
+        finally:
+            if not loop.is_closed():
+                if (executor := loop._default_executor) is not None:
+                    loop._default_executor = None
+                    executor.shutdown()
+                loop._close_self_pipe()
+
+    @staticmethod
+    def _make() -> Any:
+        import asyncio  # for steps that await, as below
+        import selectors
+
+        # No epoll: its descriptor would be one object for all copies of the process.
+        return asyncio.SelectorEventLoop(selectors.PollSelector())
 
 
 async def _on_the_loop(code: CodeType, namespace: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.engine.child.step.modules import ModuleSource, ProgramModules, is_library
+from safeexec.engine.child.step.program import ModuleSource, ProgramModules, is_library
 from safeexec.engine.policy.access import module_access, parents
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_arguments
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 WARM_UP = ""
 """The path of a call that calls nothing: in think time it touches what the next call will (`Server.warm_up`)."""
-_ENDED = object()
 _PUBLIC = 100
 """Exports that are found without being named, and parameters of each that are described."""
 _GUARD = {"__name__", "'__main__'"}
@@ -127,6 +126,7 @@ class LoadedPlugin:
             namespace["__package__"] = main if source.is_package else main.rpartition(".")[0]
             importer.run(main, source, namespace)
             names = request.exports if request.exports is not None else self._public()
+            self._by_fields = False
             done = self._done([self._describe(name) for name in names])
             self._exports = names
         except BaseException as error:
@@ -190,10 +190,16 @@ class LoadedPlugin:
             self._held.pop(number, None)
         guest.streams.begin()
         try:
-            try:
-                target = self._target(request)
-            except KeyError:
-                raise NameError(f"name {request.path!r} is not defined") from None
+            if request.held:
+                target = self._kept(request.held)
+                target = self._getattr(target, request.path) if request.path else target
+            elif request.path == WARM_UP:
+                target = _warm_up_target
+            else:
+                try:
+                    target = self._find(request.path)
+                except KeyError:
+                    raise NameError(f"name {request.path!r} is not defined") from None
             limits = guest.limits
             args, kwargs = decode_arguments(
                 request.arguments, max_bytes=limits.value_bytes, max_depth=limits.value_depth
@@ -212,19 +218,10 @@ class LoadedPlugin:
                 value = self._collected(value)
             if hasattr(type(value), "__next__"):
                 self._items = value
-                done = self._done(None)
-                done.more = True
-                return done
-            return self._done(ByFields(value) if self._by_fields else value)
+                return self._done(None, more=True)
+            return self._done(value)
         except BaseException as error:
             return guest.failed(error)
-
-    def _target(self, request: m.Invoke) -> Any:
-        """Return what is to be called. Raises KeyError for a name that there is not."""
-        if not request.held:
-            return self._find(request.path) if request.path != WARM_UP else _warm_up_target
-        value = self._kept(request.held)
-        return self._getattr(value, request.path) if request.path else value
 
     def _kept(self, number: int) -> Any:
         if number not in self._held:
@@ -240,30 +237,25 @@ class LoadedPlugin:
         try:
             if items is None:
                 raise RuntimeError("the generator has ended")
-            if request.close:
-                self._items = None
-                close = getattr(items, "close", None)
-                if close is not None:
-                    close()
-                return self._done(None)
-            value = next(items, _ENDED)
-            if value is _ENDED:
-                self._items = None
-                return self._done(None)
-            done = self._done(ByFields(value) if self._by_fields else value)
-            done.more = True
-            return done
+            if not request.close:
+                for value in items:
+                    return self._done(value, more=True)
+            self._items = None
+            if request.close and hasattr(items, "close"):
+                items.close()
+            return self._done(None)
         except BaseException as error:
             self._items = None
             return guest.failed(error)
 
-    def _done(self, value: Any) -> m.StepDone:
+    def _done(self, value: Any, *, more: bool = False) -> m.StepDone:
         """Return the answer that carries a value; its repr is of no use to the host, who called a function."""
-        guest = self._guest
-        encoded = encode(value, max_bytes=guest.limits.value_bytes, max_depth=guest.limits.value_depth, arrays=True)
-        done = m.StepDone("ok", truncated=encoded.truncated)
+        guest, limits = self._guest, self._guest.limits
+        sent = ByFields(value) if self._by_fields else value
+        encoded = encode(sent, max_bytes=limits.value_bytes, max_depth=limits.value_depth, arrays=True)
+        done = m.StepDone("ok", truncated=encoded.truncated, more=more)
         if self._hold and encoded.opaque and not encoded.truncated and encoded.data[:1] == OPAQUE:
-            self._held[self._hold] = value.value if type(value) is ByFields else value
+            self._held[self._hold] = value
             done.held = True
         done.value, done.pending = guest.hold(encoded.data)
         guest.streams.end()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from io import StringIO
 from time import monotonic
 from typing import Any
 
@@ -44,7 +45,7 @@ class ProgressBars:
         def closed(bar: Any) -> None:
             if not getattr(bar, "disable", True):
                 self._emit(bar, last=True)
-            bar.fp = _Nowhere()  # the original ends the bar's line in the bar's file
+            bar.fp = StringIO()  # the original ends the bar's line in the bar's file
             close(bar)
 
         kind.display, kind.close = display, closed
@@ -71,15 +72,3 @@ def _take_over_notebook() -> None:
     """Make bars of `tqdm.notebook`, which are widgets and raise where ipywidgets is missing, bars like any other."""
     module, std = sys.modules["tqdm.notebook"], sys.modules["tqdm.std"]
     vars(module).update(tqdm=std.tqdm, tqdm_notebook=std.tqdm, trange=std.trange, tnrange=std.trange)
-
-
-class _Nowhere:
-    """A file that takes everything and keeps nothing."""
-
-    encoding = "utf-8"
-
-    def write(self, text: str) -> int:
-        return len(text)
-
-    def flush(self) -> None:
-        return None

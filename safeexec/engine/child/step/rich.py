@@ -66,12 +66,10 @@ def of_bundle(bundle: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _by_methods(value: Any, kind: type) -> dict[str, Any]:
-    data: dict[str, Any] = {}
     bundle = _called(value, kind, "_repr_mimebundle_")
     if type(bundle) is tuple and bundle:
         bundle = bundle[0]
-    if type(bundle) is dict:
-        data.update(of_bundle(bundle))
+    data = of_bundle(bundle) if type(bundle) is dict else {}
     for name, mime in _METHODS:
         if mime not in data:
             data[mime] = _as_data(_called(value, kind, name))
@@ -181,25 +179,13 @@ def _of_pillow(value: Any) -> dict[str, Any] | None:
     picture = value
     if value.mode not in ("1", "L", "LA", "P", "RGB", "RGBA", "I;16"):
         picture = value.convert("RGB")
-    for edge in (4096, 1024, 256):
-        if picture.width * picture.height > PIXELS:
-            picture = _smaller(picture, edge)
+    while True:
         buffer = BytesIO()
-        picture.save(buffer, "PNG")
-        if buffer.tell() <= PICTURE_BYTES:
-            break
-        picture = _smaller(picture, edge // 2)
-    return {"image/png": buffer.getvalue()}
-
-
-def _smaller(picture: Any, edge: int) -> Any:
-    picture = picture.copy()
-    picture.thumbnail((edge, edge))
-    return picture
-
-
-def _of_sympy(value: Any) -> dict[str, Any] | None:
-    return _of_formulas(value, [value]) or None
+        if picture.width * picture.height <= PIXELS:
+            picture.save(buffer, "PNG")
+            if buffer.tell() <= PICTURE_BYTES:
+                return {"image/png": buffer.getvalue()}
+        picture = picture.resize((picture.width // 2 or 1, picture.height // 2 or 1))
 
 
 def _of_formulas(value: Any, items: Collection[Any]) -> dict[str, Any]:
@@ -210,10 +196,6 @@ def _of_formulas(value: Any, items: Collection[Any]) -> dict[str, Any]:
     if not all(isinstance(one, (sympy.Basic, sympy.MatrixBase)) for one in items):
         return {}
     return {"text/latex": f"$${sympy.latex(value)}$$"}
-
-
-def _of_plotly(value: Any) -> dict[str, Any] | None:
-    return {"application/vnd.plotly.v1+json": value.to_json()} if hasattr(type(value), "to_plotly_json") else None
 
 
 def _of_altair(value: Any) -> dict[str, Any] | None:
@@ -228,7 +210,9 @@ _SPECIAL: dict[str, Callable[[Any], dict[str, Any] | None]] = {
     "pandas": _of_pandas,
     "matplotlib": _of_matplotlib,
     "PIL": _of_pillow,
-    "sympy": _of_sympy,
-    "plotly": _of_plotly,
+    "sympy": lambda value: _of_formulas(value, [value]) or None,
+    "plotly": lambda value: (
+        {"application/vnd.plotly.v1+json": value.to_json()} if hasattr(type(value), "to_plotly_json") else None
+    ),
     "altair": _of_altair,
 }

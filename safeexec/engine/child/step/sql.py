@@ -1,9 +1,10 @@
 """SQL over a session: its DataFrames, and the CSV and Parquet files of its workspace, are the tables.
 
-Every query has a database of its own, in memory, which ends with it: nothing of an engine is open between two steps, so
-a fork copies none of it and a saved state needs none of it. The tables that the query names are put in first; then the
-database is locked (`duck`). What the query made or changed comes out again as DataFrames, variables of the
-session: they stay, and are undone, as all variables do. A query does all that it says or, where it fails, nothing.
+Every query has a database of DuckDB of its own, in memory, which ends with it: nothing of it is open between two steps,
+so a fork copies none of it and a saved state needs none of it. The tables that the query names are put in first; then
+the database is locked: no file, no extension, no other database, no setting, and only statements about tables run. What
+the query made or changed comes out again as DataFrames, variables of the session: they stay, and are undone, as all
+variables do. A query does all that it says or, where it fails, nothing.
 """
 
 from __future__ import annotations
@@ -13,15 +14,35 @@ import os
 import re
 import sys
 from collections.abc import Container, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from contextlib import closing
+from typing import Any, Final
 
 from safeexec.common.matching import nearest
-from safeexec.engine.child.step.duck import Database, QueryFailed, open_duckdb
 from safeexec.engine.policy.names import GUARD_NAMES
 
 MAX_FILES: Final = 1000
 MAX_DEPTH: Final = 3
 SUFFIXES: Final = (".csv", ".tsv", ".csv.gz", ".parquet")
+_CONFIG: Final = {
+    "threads": "1",  # a pool of threads does not survive the fork of a checkpoint
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",  # or `from x` finds the variables of our own frames
+    "temp_directory": "",
+}
+_LEAST_MEMORY: Final = 32 << 20
+_LOCK: Final = "SET enable_external_access = false; SET lock_configuration = true"
+_CHANGE_ROWS: Final = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO"})
+_CHANGE_TABLES: Final = frozenset({"CREATE", "ALTER", "DROP"})
+_READ: Final = frozenset({"SELECT", "EXPLAIN", "MULTI", "PRAGMA"})
+"""Kinds of statements that run. MULTI is a PIVOT; a PRAGMA only where it has a result."""
+_NO_SUCH_STATEMENT: Final = (
+    "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER and DROP run here. Nothing is attached, copied, loaded or set; a "
+    "query is a transaction by itself."
+)
+_TABLES: Final = "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY table_oid"
+_EXACT: Final = 1 << 53
+"""Sums of integers are HUGEINT, which DuckDB hands to pandas as floats: exact up to here."""
 _NAME: Final = r'(?:(?:"(?:[^"]|"")+"|\w+)\s*\.\s*)*("(?:[^"]|"")+"|\w+)'
 _WRITTEN: Final = re.compile(
     r"\b(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|update(?:\s+or\s+\w+)?|delete\s+from|truncate(?:\s+table)?"
@@ -66,13 +87,6 @@ class SqlError(Exception):
         self.hint = hint
 
 
-class QueryAnswer(NamedTuple):
-    """What came of a query: its result, or in a line what it did to which tables."""
-
-    frame: Any
-    said: str = ""
-
-
 def sql(
     query: str,
     namespace: dict[str, Any],
@@ -81,8 +95,9 @@ def sql(
     given: Mapping[str, Any] | None = None,
     reserved: Container[str] = (),
     memory_bytes: int | None = None,
-) -> QueryAnswer:
-    """Run `query`, and bind the tables that it makes or changes in `namespace`.
+) -> tuple[Any, str]:
+    """Run `query`, and bind the tables that it makes or changes in `namespace`. Returns the result of its last
+    statement, or None and in a line what it did to which tables.
 
     Tables are the frames of `given`, those of `namespace` by their names, and the files below `workspace` by path
     (``'data/sales.csv'``) or, where no frame has that name, by stem (``sales``). No table may be called like a name of
@@ -96,33 +111,83 @@ def sql(
     given = given or {}
     frames = _frames(namespace) | {name: _table(name, value) for name, value in given.items()}
     files = dict(_files(workspace)) if workspace is not None else {}
+    config = dict(_CONFIG)
+    if memory_bytes is not None:
+        config["memory_limit"] = f"{max(memory_bytes, _LEAST_MEMORY) >> 10}KiB"
     unread: dict[str, SqlError] = {}
+    frame, rows, writes, start, tables = None, None, False, 0, {}
     try:
-        with open_duckdb(duckdb, memory_bytes) as engine:
-            written = _load(engine, query, namespace, given, frames)
+        with closing(duckdb.connect(":memory:", config=config)) as connection:
+            connection.execute("SET enable_progress_bar = false")  # before a file is read: that draws one, too
+            written = _load(connection, query, namespace, given, frames)
             stays = {name.lower() for name in frames} | _targets(query)
-            unread = _load_files(engine, query, files, stays)
-            done = engine.run(query)
-            tables = engine.tables() if done.writes else {}
-    except QueryFailed as failure:
+            unread = _load_files(connection, query, files, stays)
+            connection.execute(_LOCK)
+            for statement in connection.extract_statements(query):
+                start = max(query.find(statement.query, start), 0)
+                frame, changed, wrote = _run(connection, statement)
+                rows, writes = rows if changed is None else (rows or 0) + changed, writes or wrote
+                start += len(statement.query)
+            tables = _tables(connection, files) if writes or rows else {}
+    except duckdb.OutOfMemoryException:
+        raise MemoryError("the query needs more memory than the session has left") from None
+    except (duckdb.Error, UnicodeError) as failure:
         missing = _MISSING_TABLE.search(str(failure)) or _MISSING_FILE.search(str(failure))
         wanted = missing[1].strip('"').lower() if missing is not None else ""
-        raise unread.get(wanted) or _explained(failure, query, frames, files) from None
-    dropped = [name for name in written if done.writes and name not in tables]
+        raise unread.get(wanted) or _explained(str(failure), start, query, frames, files) from None
+    dropped = [name for name in written if (writes or rows) and name not in tables]
     for name in tables.keys() - written:
         _check_name(name, namespace, reserved)
-    if done.frame is None and done.rows is None and not tables and not dropped:
+    if frame is None and rows is None and not tables and not dropped:
         raise SqlError("the query has no result and leaves nothing behind", hint=_NO_EFFECT)
     for name in dropped:
         del namespace[name]
     namespace.update(tables)
-    return QueryAnswer(done.frame, "" if done.frame is not None else _said(done.rows, tables, dropped))
+    if frame is not None:
+        return frame, ""
+    said = [] if rows is None else [f"{rows} row{'' if rows == 1 else 's'} changed"]
+    said += [f"{name} has {len(frame)} rows and {frame.shape[1]} columns" for name, frame in tables.items()]
+    return None, "; ".join([*said, *(f"{name} is dropped" for name in dropped)])
 
 
-def _said(rows: int | None, tables: Mapping[str, Any], dropped: list[str]) -> str:
-    parts = [] if rows is None else [f"{rows} row{'' if rows == 1 else 's'} changed"]
-    parts += [f"{name} has {len(frame)} rows and {frame.shape[1]} columns" for name, frame in tables.items()]
-    return "; ".join([*parts, *(f"{name} is dropped" for name in dropped)])
+def _run(connection: Any, statement: Any) -> tuple[Any, int | None, bool]:
+    """Run one statement. Returns its result, how many rows it changed, and whether it may have changed tables."""
+    kind = statement.type.name
+    allowed = kind in _CHANGE_ROWS | _CHANGE_TABLES | _READ
+    if kind == "PRAGMA":
+        allowed = {result.name for result in statement.expected_result_type} == {"QUERY_RESULT"}
+    if not allowed:
+        raise SqlError(f"{kind.replace('_', ' ')} is not a statement of this SQL", hint=_NO_SUCH_STATEMENT)
+    answer = connection.execute(statement.query)
+    names = [column[0] for column in answer.description or ()]
+    if kind in _CHANGE_ROWS and names == ["Count"]:
+        return None, int(answer.fetchone()[0]), False
+    return _frame(answer) if names and kind not in _CHANGE_TABLES else None, None, kind not in _READ
+
+
+def _tables(connection: Any, files: Container[str]) -> dict[str, Any]:
+    """Return the tables that can be changed, as they are now."""
+    found = connection.execute(_TABLES).fetchall()
+    elsewhere = next((f"{schema}.{name}" for schema, name in found if schema != "main"), None)
+    if elsewhere is not None:
+        raise SqlError(f"{elsewhere} would be lost", hint="Tables are made without a schema: CREATE TABLE name …")
+    names = [name for _, name in found if name not in files]
+    return {name: _frame(connection.execute(f"SELECT * FROM {_quoted(name)}")) for name in names}
+
+
+def _frame(answer: Any) -> Any:
+    huge = [str(column[1]) in ("HUGEINT", "UHUGEINT") for column in answer.description]
+    frame = answer.df()
+    for position, is_huge in enumerate(huge):
+        column = frame.iloc[:, position]
+        if is_huge and column.dtype.kind == "f" and column.notna().all() and (column.abs() < _EXACT).all():
+            frame.isetitem(position, column.astype("int64"))
+    return frame
+
+
+def _quoted(name: str) -> str:
+    """Return `name` as an identifier of SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _check_name(name: str, namespace: Mapping[str, Any], reserved: Container[str]) -> None:
@@ -160,9 +225,9 @@ def _targets(query: str) -> set[str]:
 
 
 def _load(
-    engine: Database, query: str, namespace: Mapping[str, Any], given: Mapping[str, Any], frames: Mapping[str, Any]
+    connection: Any, query: str, namespace: Mapping[str, Any], given: Mapping[str, Any], frames: Mapping[str, Any]
 ) -> set[str]:
-    """Put in the frames that the query names; the names of those that it may write."""
+    """Put in the frames that the query names, copies of those that it may write. Returns the names of these."""
     text, targets = query.lower(), _targets(query)
     known: dict[str, str] = {}
     for name in frames:
@@ -170,10 +235,13 @@ def _load(
             known[name.lower()] = name
     written = set()
     for lower, name in known.items():
-        may_write = lower in targets and name not in given and namespace[name] is frames[name]
-        engine.add(name, frames[name], written=may_write)
-        if may_write:
-            written.add(name)
+        if lower not in targets or name in given or namespace[name] is not frames[name]:
+            connection.register(name, frames[name])
+            continue
+        connection.register("the frame", frames[name])
+        connection.execute(f'CREATE TABLE {_quoted(name)} AS SELECT * FROM "the frame"')
+        connection.unregister("the frame")
+        written.add(name)
     return written
 
 
@@ -190,10 +258,11 @@ def _files(workspace: str) -> Iterator[tuple[str, str]]:
                 yield (name if relative == "." else os.path.join(relative, name)), os.path.join(directory, name)
 
 
-def _load_files(engine: Database, query: str, files: Mapping[str, str], taken: set[str]) -> dict[str, SqlError]:
+def _load_files(connection: Any, query: str, files: Mapping[str, str], taken: set[str]) -> dict[str, SqlError]:
     """Read the files that the query names into tables, each by its path and, where that is free, by its stem. Under
     the same names in lower case, why those are none that cannot be read: the query may mean a column with the word.
     """
+    duckdb: Any = sys.modules["duckdb"]
     text = query.lower()
     unread: dict[str, SqlError] = {}
     for path, whole in files.items():
@@ -201,9 +270,14 @@ def _load_files(engine: Database, query: str, files: Mapping[str, str], taken: s
         by_stem = stem.lower() not in taken and re.search(rf"(?<![\w./]){re.escape(stem.lower())}(?![\w./])", text)
         if path.lower() not in text and not by_stem:
             continue
+        reader = "read_parquet" if whole.lower().endswith(".parquet") else "read_csv"
         try:
-            engine.add_file(path, whole, stem if by_stem else None)
-        except QueryFailed as failure:
+            connection.execute(f"CREATE TABLE {_quoted(path)} AS SELECT * FROM {reader}(?)", [whole])
+            if by_stem:
+                connection.execute(f"CREATE VIEW {_quoted(stem)} AS SELECT * FROM {_quoted(path)}")
+        except duckdb.OutOfMemoryException:
+            raise
+        except (duckdb.Error, UnicodeError) as failure:
             hint = _OTHER_TEXT.format(path) if _NOT_UTF_8.search(str(failure)) else None
             error = SqlError(f"{path} cannot be read: {str(failure).splitlines()[0]}", hint=hint)
             unread |= {path.lower(): error, **({stem.lower(): error} if by_stem else {})}
@@ -213,10 +287,11 @@ def _load_files(engine: Database, query: str, files: Mapping[str, str], taken: s
     return unread
 
 
-def _explained(failure: QueryFailed, query: str, frames: Mapping[str, Any], files: Mapping[str, str]) -> SqlError:
-    """Return the engine's message without its drawing, with the place in the query, and what to do instead."""
-    message = str(failure)
-    statement = query[failure.start :]
+def _explained(message: str, start: int, query: str, frames: Mapping[str, Any], files: Mapping[str, str]) -> SqlError:
+    """Return the engine's message without its drawing, with the place in the query, and what to do instead. The
+    statement that failed starts at the character `start` of the query.
+    """
+    statement = query[start:]
     place = _PLACE.search(message)
     at: int | None = None
     if place is not None:
@@ -228,12 +303,12 @@ def _explained(failure: QueryFailed, query: str, frames: Mapping[str, Any], file
         at = None if at < 0 else at
     candidates = _CANDIDATES.search(message)
     message = _CANDIDATES.sub("", message).strip().replace(os.getcwd() + "/", "")
-    hint = failure.hint or _hint(message, frames, files)
+    hint = _hint(message, frames, files)
     if hint is None and candidates is not None:
         hint = f"Did you mean {candidates[1].rstrip('?')}?"
     if at is None:
         return SqlError(message, hint=hint)
-    at += failure.start
+    at += start
     return SqlError(message, line=query.count("\n", 0, at) + 1, column=at - query.rfind("\n", 0, at), hint=hint)
 
 

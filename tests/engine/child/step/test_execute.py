@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from safeexec import Result, Session
+from safeexec import Result, Sandbox, Session
 
 Run = Callable[..., Result]
 
@@ -130,3 +130,36 @@ def test_display_of_ipython_shows_what_it_shows_there(run: Run) -> None:
     pytest.importorskip("IPython")
     result = run("from IPython.display import HTML, display\ndisplay(HTML('<b>x</b>'))").check()
     assert result.displays[0].html == "<b>x</b>" and result.stdout == ""
+
+
+KEPT = """
+import gc, weakref
+gc.disable()
+class Big: pass
+refs, kept = [], []
+def f():
+    big = Big()
+    refs.append(weakref.ref(big))
+    try:
+        1 / 0
+    except ZeroDivisionError as e:
+        kept = e
+        raise
+def numbers():
+    try:
+        1 / 0
+    except ZeroDivisionError as e:
+        kept.append(e)
+    yield 1
+    yield 2
+"""
+
+
+def test_variables_die_with_the_functions_that_raised_and_generators_go_on() -> None:
+    """Also where the program kept the exception in a cycle."""
+    with Sandbox("confined-python") as sandbox, sandbox.session(checkpoints="off") as session:
+        session.run(KEPT).check()
+        assert session.run("f()").outcome == "error"
+        assert session.run("refs[0]() is None").value is True
+        assert session.run("it = numbers()\nnext(it)\nraise kept[0]").outcome == "error"
+        assert session.run("next(it)").value == 2

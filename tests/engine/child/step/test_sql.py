@@ -11,7 +11,7 @@ import pytest
 pd = pytest.importorskip("pandas")
 pytest.importorskip("duckdb")
 
-from safeexec.engine.child.step.sql import QueryAnswer, SqlError, sql  # noqa: E402
+from safeexec.engine.child.step.sql import SqlError, sql  # noqa: E402
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def frames() -> dict[str, Any]:
 
 
 def rows(query: str, workspace: str | None = None, **tables: Any) -> list[tuple[Any, ...]]:
-    found = sql(query, frames(), workspace, given=tables).frame
+    found = sql(query, frames(), workspace, given=tables)[0]
     return [tuple(row) for row in found.itertuples(index=False)]
 
 
@@ -40,7 +40,7 @@ def test_frames_and_files_join(workspace: str) -> None:
         select region, count(*) as n, sum(amount) as total
         from sales join people using (region) group by region order by region
     """
-    found = sql(query, frames(), workspace).frame
+    found = sql(query, frames(), workspace)[0]
     assert list(found.columns) == ["region", "n", "total"]
     assert [tuple(row) for row in found.itertuples(index=False)] == [("north", 2, 4), ("south", 1, 2)]
     assert found["total"].dtype == "int64"
@@ -49,7 +49,7 @@ def test_frames_and_files_join(workspace: str) -> None:
 def test_files_by_path_and_frames_before_files(workspace: str) -> None:
     assert rows("select cost from 'data/costs.csv'", workspace) == [(10,)]
     assert rows("select sum(value) from ages", workspace) == [(3,)]
-    found = sql("select * from sales", {"sales": pd.DataFrame({"x": [9]})}, workspace).frame
+    found = sql("select * from sales", {"sales": pd.DataFrame({"x": [9]})}, workspace)[0]
     assert list(found.columns) == ["x"]
 
 
@@ -66,13 +66,13 @@ def test_a_table_that_is_given_comes_before_a_variable() -> None:
 def test_a_table_that_is_created_is_a_variable_and_stays(workspace: str) -> None:
     namespace = frames()
     answer = sql("create table totals as select region, amount from sales where amount > 1", namespace, workspace)
-    assert answer == QueryAnswer(None, "totals has 2 rows and 2 columns")
+    assert answer == (None, "totals has 2 rows and 2 columns")
     assert list(namespace["totals"]["amount"]) == [2, 3]
-    assert list(sql("select sum(amount) as s from totals", namespace, workspace).frame["s"]) == [5]
-    assert sql("drop table totals", namespace, workspace).said == "totals is dropped"
+    assert list(sql("select sum(amount) as s from totals", namespace, workspace)[0]["s"]) == [5]
+    assert sql("drop table totals", namespace, workspace)[1] == "totals is dropped"
     assert "totals" not in namespace
     made = "create temp table t (a integer); insert into t values (1), (2); select count(*) as n from t"
-    assert list(sql(made, namespace, None).frame["n"]) == [2]
+    assert list(sql(made, namespace, None)[0]["n"]) == [2]
     assert list(namespace["t"]["a"]) == [1, 2]
 
 
@@ -80,14 +80,14 @@ def test_a_frame_is_changed_where_the_query_says_so() -> None:
     days = pd.to_datetime(["2024-01-02", "2024-01-03"])
     namespace = {"df": pd.DataFrame({"a": [1, 2], "day": days, "ok": [True, False]}), "other": pd.DataFrame({"b": [1]})}
     other = namespace["other"]
-    said = sql("update df set a = a + 10 where a = 1", namespace, None).said
+    said = sql("update df set a = a + 10 where a = 1", namespace, None)[1]
     assert said == "1 row changed; df has 2 rows and 3 columns"
     assert list(namespace["df"]["a"]) == [11, 2] and list(namespace["df"]["day"]) == list(days)
     assert namespace["df"]["ok"].dtype == bool
     sql("insert into df select b, null, true from other; alter table df add column c integer", namespace, None)
     assert namespace["df"].shape == (3, 4) and namespace["other"] is other
     kept = namespace["df"]
-    assert sql("delete from df where a = 99", namespace, None).said == "0 rows changed"
+    assert sql("delete from df where a = 99", namespace, None)[1] == "0 rows changed"
     assert namespace["df"] is kept
 
 

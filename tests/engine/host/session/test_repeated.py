@@ -203,15 +203,6 @@ DIRECTED = {
         "m = Matrix([[1, 2], [3, 4]])",
         "seen = {str(n) for row in m.rows for n in row}\norder = list(seen)",
     ],
-    "computed names": [
-        "class A:\n    def go_north(self):\n        return 'n'\na = A()",
-        "x = [getattr(a, 'go_' + way)() for way in ('north',)]",
-        "d = {**vars(a), **a.__dict__}\na.y = 1\ndelattr(a, 'y')",
-    ],
-    "names of an object": [
-        "class A:\n    def do(self):\n        return 1\na = A()",
-        "n = [x for x in dir(a) if x < '_']",
-    ],
     "a seed and a comment": ["import random\n# a fixed seed\nr = random.Random(42)  # the seed", "x = r.random()"],
     "random numbers of a new child": ["import random", "x = [random.random() for _ in range(700)]"],
     "decimal": ["from decimal import Decimal, getcontext", "getcontext().prec = 50", "x = Decimal(1) / 7", "x = x * x"],
@@ -356,6 +347,12 @@ COPIED = {
         "class A: pass\nthings = [A() for n in range(20)]",
         "order = [things.index(a) for a in frozenset().union(things)]",
     ],
+    "a clock and a function that is older": [
+        "def call(d):\n    return d.now()",
+        "import datetime as d",
+        "t = call(d.datetime)",
+    ],
+    "a seed and a function that is older": ["def call(r):\n    r.seed()", "import random", "call(random)"],
     "a clock by a text and a function that is older": [
         "def call(thing, name):\n    return getattr(thing, name)()",
         "import datetime as d",
