@@ -175,18 +175,8 @@ def test_nothing_is_applied_where_one_file_cannot_be(project: Path) -> None:
 
 
 def contents(choice: random.Random) -> Iterator[tuple[bytes | None, bytes | None]]:
-    lines = [
-        b"a\n",
-        b"b\n",
-        b"\r\n",
-        b"c\r\n",
-        b"\x0c\n",
-        b"x\x85y\n",
-        b"\xe2\x80\xa8\n",
-        b"\xff\n",
-        b"-- x\n",
-        b"++ y\n",
-    ]
+    lines = [b"a\n", b"b\n", b"\r\n", b"c\r\n", b"\x0c\n", b"x\x85y\n", b"\xe2\x80\xa8\n", b"\xff\n"]
+    lines += [b"-- x\n", b"++ y\n"]
     while True:
         before = b"".join(choice.choices(lines, k=choice.randrange(30)))
         after = b"".join(line for line in before.splitlines(keepends=True) if choice.random() < 0.9)
