@@ -140,14 +140,14 @@ Start = Callable[[RunCalls], Coroutine[Any, Any, T]]
 """Begins a run."""
 
 
-def drive(agent: Driven, start: Start[T], aparts: bool, hold: Transcript | None = None) -> T:
+def drive(agent: Driven, start: Start[T], aparts: bool, hold: Transcript) -> T:
     """Carry out a run in this thread. `aparts`: it may have programs run apart. `hold` keeps the session of a run that
     ends to wait, open for the one that goes on.
     """
     return _run_blocking(_drive(agent, start, aparts, hold, blocking=True))
 
 
-async def drive_async(agent: Driven, start: Start[T], aparts: bool, hold: Transcript | None = None) -> T:
+async def drive_async(agent: Driven, start: Start[T], aparts: bool, hold: Transcript) -> T:
     """As `drive`, in this task."""
     return await _drive(agent, start, aparts, hold, blocking=False)
 
@@ -156,22 +156,21 @@ def _run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     return at_once(coroutine, AgentError("something is awaited: use run_async() or resume_async(), or ask_async()"))
 
 
-async def _drive(agent: Driven, start: Start[T], aparts: bool, hold: Transcript | None, *, blocking: bool) -> T:
+async def _drive(agent: Driven, start: Start[T], aparts: bool, hold: Transcript, *, blocking: bool) -> T:
     async with AsyncExitStack() as stack:
-        held = None if hold is None else hold.held
-        if hold is None or held is None:
+        held, hold.held = hold.held, None
+        waits = held is not None
+        if held is None:
             calls = await _open(agent, aparts, stack, blocking)
         else:
-            hold.held = None
             closing, calls = held
             await stack.enter_async_context(closing)
-        waits = held is not None
         try:
             result = await start(calls.serve(agent, blocking))
             waits = getattr(result, "stop", "") == "waiting"
             return result
         finally:
-            if hold is not None and waits:
+            if waits:
                 hold.held = stack.pop_all(), calls
 
 

@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import asdict, dataclass
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
@@ -73,12 +73,8 @@ Review = Callable[[Any, tuple[AgentStep, ...]], str | None]
 """Judges an answer, given with the steps so far: an objection in words for the model; None: it is taken."""
 
 
-class AnswerJudge(Protocol):
-    """Judges answers with the help of programs that are run apart."""
-
-    async def review(self, answer: Any, steps: tuple[AgentStep, ...], calls: RunCalls) -> str | None:
-        """As a `Review`."""
-        ...
+AnswerJudge = Callable[[Any, tuple[AgentStep, ...], RunCalls], Awaitable[str | None]]
+"""Judges answers as a `Review` does, with the help of programs that are run apart."""
 
 
 def ignore_event(event: Event) -> None:
@@ -473,7 +469,7 @@ class _Work:
     async def _answer(self, answer: Any, stop: Stop) -> AgentResult | None:
         agent, steps = self._agent, tuple(self._steps)
         if agent.judge is not None:
-            objection = await agent.judge.review(answer, steps, self._calls)
+            objection = await agent.judge(answer, steps, self._calls)
         else:
             objection = None if agent.review is None else agent.review(answer, steps)
         if objection is None or len(self._steps) >= self._limits.max_steps:
@@ -533,7 +529,7 @@ class _Work:
         given = await self._calls.do(self._session.get, _ANSWER_NAME) if self._watched else None
         if given is not None:
             await self._calls.do(self._session.set, _ANSWER_NAME, None)
-            if result.ok and is_answer(given):
+            if result.ok and type(given) is list and len(given) == 1:  # guest code may bind anything to the name
                 return await self._answer(given[0], "final_answer")
         return self._judge(result, source)
 
@@ -568,11 +564,6 @@ class _Work:
         result = AgentResult(answer, tuple(self._steps), self._usage, stop, reason, self._transcript, error)
         self._agent.emit(EndEvent(result))
         return result
-
-
-def is_answer(given: Any) -> bool:
-    """Return True if final_answer() left this. Guest code may have bound anything to the name."""
-    return type(given) is list and len(given) == 1
 
 
 def _pictures(result: Result) -> tuple[str, ...]:

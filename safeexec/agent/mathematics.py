@@ -139,7 +139,7 @@ class MathAssistant:
 
     def _agent(self, proof: _Proof) -> CodeAgent:
         proof.timeout = self._assistant.limits.step_timeout
-        return self._assistant.judged(proof)
+        return self._assistant.judged(proof.review)
 
 
 @dataclass(frozen=True, slots=True)

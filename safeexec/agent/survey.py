@@ -15,12 +15,11 @@ from msgspec import Meta
 if TYPE_CHECKING:
     from safeexec.results import Result
 
-_MAX_COLUMNS = 60
+_MAX_COLUMNS = 200
+_MAX_SHOWN = 60
 _MAX_CELL = 40
-_MAX_SURVEYED = 200
 _MAX_TEXT = 200
-_MAX_PARTS = 20
-_MAX_NOTES = 10
+_MAX_TEXTS = 200
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 _TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
 _PACKED = tuple(text + packed for text in _TEXTS for packed in (".gz", ".bz2", ".xz"))
@@ -31,9 +30,7 @@ _PROGRAM = r"""
 import bz2, codecs, csv, gzip, lzma, re, sqlite3
 import pandas as pd
 
-PACKERS = {b"\x1f\x8b": ("gzip", gzip.open), b"BZh": ("bz2", bz2.open), b"\xfd7zXZ": ("xz", lzma.open)}
-PACKED = ("gz", "bz2", "xz")
-
+PACKERS = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 CHUNK_ROWS = 50_000
 MAX_ROWS = 5_000_000
 MAX_COLUMNS = 200
@@ -44,46 +41,25 @@ DOTTED = re.compile(r"(?![+-]?\d{1,3}(?:\.\d{3})+$)[+-]?\d+(?:\.\d+)+")
 PADDED = re.compile(r"0\d+")
 EIGHT_BIT = ("cp1252", "latin-1")  # the first has letters and signs where the other one has control characters
 MAX_TEXTS = 20
+TEXTS = (".csv", ".tsv", ".txt")
 MAX_TEXT = 200
-
-def packing_of(name):
-    # By what pandas calls it, and how it is opened: the first bytes say it, whatever the name says.
-    with open(name, "rb") as file:
-        start = file.read(6)
-    return next((packer for mark, packer in PACKERS.items() if start.startswith(mark)), ("", open))
-
-def opened(name):
-    return packing_of(name)[1](name, "rb")
 
 def kind_of(name):
     # Its last suffix; of one that is packed, the one before it.
     parts = name.lower().split(".")
-    return "." + parts[-2 if parts[-1] in PACKED and len(parts) > 2 else -1]
-
-def encoding_of(data):
-    # What the first bytes plainly say: a mark, or the zeros of letters that have two bytes or four.
-    for encoding, marks in ("utf-32", (b"\xff\xfe\0\0", b"\0\0\xfe\xff")), ("utf-16", (b"\xff\xfe", b"\xfe\xff")):
-        if data.startswith(marks):
-            return encoding
-    start = data[:400]
-    size = 4 if start.count(0) > 0.7 * len(start) else 2
-    for encoding, zeros, letters in (
-        (f"utf-{8 * size}-le", start[size - 1::size], start[::size]),
-        (f"utf-{8 * size}-be", start[::size], start[size - 1::size]),
-    ):
-        if len(zeros) > 3 and zeros.count(0) > 0.7 * len(zeros) and letters.count(0) < 0.1 * len(letters):
-            return encoding
-    return None
+    return "." + parts[-2 if parts[-1] in PACKERS and len(parts) > 2 else -1]
 
 def options_of(name, notes):
     # How a text table has to be read: what differs from the defaults of read_csv. What is odd goes into `notes`.
-    with opened(name) as file:
+    with PACKERS.get(name.lower().rpartition(".")[2], open)(name, "rb") as file:
         data = file.read(SAMPLE)
-    options = {"encoding": encoding} if (encoding := encoding_of(data)) else {}
-    if (packing := packing_of(name)[0]) and name.lower().rpartition(".")[2] not in PACKED:
-        options["compression"] = packing
+    options = {}
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        options["encoding"] = "utf-32"
+    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        options["encoding"] = "utf-16"
     try:
-        codecs.getincrementaldecoder(encoding or "utf-8")().decode(data)
+        codecs.getincrementaldecoder(options.get("encoding", "utf-8"))().decode(data)
     except UnicodeDecodeError:
         options["encoding"] = EIGHT_BIT[0]
     text = data.decode(options.get("encoding", "utf-8-sig"), "ignore")
@@ -177,22 +153,18 @@ def columns_with(pattern, rows):
     found = {at for row in rows[1:] for at, cell in enumerate(row) if pattern.fullmatch(cell.strip())}
     return [name for at, name in enumerate(rows[0]) if at in found and len(name) <= MAX_TEXT] if rows else []
 
-def parquet(name):
-    try:
-        return pd.read_parquet(name)
-    except ImportError:
-        return sql("select * from '" + name.replace("'", "''") + "'")
-
-def chunks_of(name, options):
-    kind = kind_of(name)
-    if kind in (".csv", ".tsv", ".txt"):
+def chunks_of(name, kind, options):
+    if kind in TEXTS:
         yield from pd.read_csv(name, chunksize=CHUNK_ROWS, low_memory=False, **options)
     elif kind in (".jsonl", ".ndjson"):
         yield from pd.read_json(name, lines=True, chunksize=CHUNK_ROWS)
     elif kind == ".json":
         yield pd.read_json(name)
     elif kind in (".parquet", ".pq"):
-        yield parquet(name)
+        try:
+            yield pd.read_parquet(name)
+        except ImportError:
+            yield sql("select * from '" + name.replace("'", "''") + "'")
     else:
         raise ValueError("not a table that pandas reads: .csv, .tsv, .txt, .json, .jsonl, .parquet, .xlsx, .sqlite")
 
@@ -212,9 +184,8 @@ def tables_of(name):
     names = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY rowid")
     frames = {}
     for (label,) in names.fetchmany(100):
-        rows = connection.execute('SELECT * FROM "' + label.replace('"', '""') + '"')
-        columns = [column[0] for column in rows.description]
-        frames[f"table {label!r}"] = pd.DataFrame(rows.fetchmany(CHUNK_ROWS), columns=columns)
+        query = 'SELECT * FROM "' + label.replace('"', '""') + f'" LIMIT {CHUNK_ROWS}'
+        frames[f"table {label!r}"] = pd.read_sql(query, connection)
     connection.close()
     if not frames:
         raise ValueError("the database has no tables")
@@ -232,31 +203,28 @@ def survey_parts(parts):
             found["parts"].append(said[:MAX_TEXT])
     return found | {"parts": found["parts"][:20]}
 
-def note_range(seen, low, high):
-    seen["low"] = low if seen["low"] is None else min(seen["low"], low)
-    seen["high"] = high if seen["high"] is None else max(seen["high"], high)
-
 def note_column(seen, column):
     values = column.dropna()
     seen["missing"] += len(column) - len(values)
     seen["types"].add(str(column.dtype))
     if not len(values):
         return
+    bounds = []
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         whole = pd.api.types.is_integer_dtype(column) and values.max() < 1 << 63
         plain = int if whole else float
-        note_range(seen, plain(values.min()), plain(values.max()))
+        bounds = [plain(values.min()), plain(values.max())]
     elif pd.api.types.is_datetime64_any_dtype(column):
-        note_range(seen, str(values.min()), str(values.max()))
+        bounds = [str(values.min()), str(values.max())]
     else:
         texts = values.astype(str)
         dates = seen["dates"] and ISO_DATE.fullmatch(texts.iloc[0])
         seen["dates"] = bool(dates and texts.str.fullmatch(ISO_DATE.pattern).all())
         if seen["dates"]:
-            note_range(seen, texts.min()[:40], texts.max()[:40])
+            bounds = [texts.min()[:40], texts.max()[:40]]
         if len(seen["distinct"]) <= 1000:
-            for value in texts.unique()[:1001]:
-                seen["distinct"].add(value[:80])
+            seen["distinct"].update(value[:80] for value in texts.unique()[:1001])
+    seen["bounds"] += bounds
 
 def survey(chunks, options, notes=()):
     rows, width, head, columns = 0, 0, [], {}
@@ -267,9 +235,7 @@ def survey(chunks, options, notes=()):
         width = len(chunk.columns)
         for label in list(chunk.columns)[:MAX_COLUMNS]:
             if label not in columns:
-                columns[label] = {
-                    "missing": rows, "types": set(), "low": None, "high": None, "distinct": set(), "dates": True,
-                }
+                columns[label] = {"missing": rows, "types": set(), "bounds": [], "distinct": set(), "dates": True}
             note_column(columns[label], chunk[label])
         rows += len(chunk)
         if rows >= MAX_ROWS:
@@ -277,10 +243,10 @@ def survey(chunks, options, notes=()):
     table = []
     for label, seen in columns.items():
         distinct = sorted(seen["distinct"])
-        ranged = seen["dates"] or not distinct
+        bounds = seen["bounds"] if seen["dates"] or not distinct else []
         table.append({
             "name": str(label)[:80], "type": "/".join(sorted(seen["types"])), "missing": int(seen["missing"]),
-            "low": seen["low"] if ranged else None, "high": seen["high"] if ranged else None,
+            "low": min(bounds, default=None), "high": max(bounds, default=None),
             "distinct": len(distinct), "examples": distinct[:5],
         })
     return {
@@ -295,13 +261,13 @@ def survey_any(name):
         return survey_parts({f"sheet {label!r}": frame for label, frame in sheets.items()})
     if kind in (".db", ".sqlite", ".sqlite3"):
         return survey_parts(tables_of(name))
-    if kind not in (".csv", ".tsv", ".txt"):
-        return survey(chunks_of(name, {}), {})
+    if kind not in TEXTS:
+        return survey(chunks_of(name, kind, {}), {})
     notes = []
     options = options_of(name, notes)
     for encoding in (*EIGHT_BIT, None):
         try:
-            return survey(chunks_of(name, options), options, notes)
+            return survey(chunks_of(name, kind, options), options, notes)
         except UnicodeDecodeError:
             options["encoding"] = encoding
 
@@ -311,10 +277,8 @@ def survey_any(name):
 Text = Annotated[str, Meta(max_length=_MAX_TEXT)]
 Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Bound = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | float | Text | None
-Texts = Annotated[tuple[Text, ...], Meta(max_length=_MAX_SURVEYED)]
-Option = Literal["skiprows", "sep", "decimal", "thousands", "dtype", "encoding", "compression"]
-Notes = Annotated[tuple[Text, ...], Meta(max_length=_MAX_NOTES)]
-Parts = Annotated[tuple[Text, ...], Meta(max_length=_MAX_PARTS)]
+Texts = Annotated[tuple[Text, ...], Meta(max_length=_MAX_TEXTS)]
+Option = Literal["skiprows", "sep", "decimal", "thousands", "dtype", "encoding"]
 
 
 class ColumnFacts(TypedDict):
@@ -334,17 +298,17 @@ class FileSurvey(msgspec.Struct, frozen=True):
 
     name: str
     rows: Count = 0
-    columns: Annotated[tuple[ColumnFacts, ...], Meta(max_length=_MAX_SURVEYED)] = ()
+    columns: Annotated[tuple[ColumnFacts, ...], Meta(max_length=_MAX_COLUMNS)] = ()
     head: Annotated[tuple[Texts, ...], Meta(max_length=3)] = ()
     complete: bool = True
     problem: str = ""
     width: Count = 0
-    """All columns; `columns` holds the first 200."""
-    options: dict[Option, Text | Count | Annotated[dict[Text, Text], Meta(max_length=_MAX_PARTS)]] = {}
+    """All columns; `columns` holds the first of them."""
+    options: dict[Option, Text | Count | Annotated[dict[Text, Text], Meta(max_length=_MAX_TEXTS)]] = {}
     """Options of pandas.read_csv that read it."""
-    notes: Notes = ()
+    notes: Texts = ()
     """Oddities: lines above the header, totals among the rows, dates in two forms, in words."""
-    parts: Parts = ()
+    parts: Texts = ()
     """The sheets of a workbook, the tables of a database, in words: the columns are those of the first."""
 
     def render(self) -> str:
@@ -361,9 +325,9 @@ class FileSurvey(msgspec.Struct, frozen=True):
             lines[0] += f", read by sqlite3.connect({self.name!r})"
         lines += [f"  {_printable(part)}" for part in self.parts]
         lines += [f"  note: {_printable(note)}" for note in self.notes]
-        lines += [f"  {_column(column)}" for column in self.columns[:_MAX_COLUMNS]]
-        if width > _MAX_COLUMNS:
-            lines.append(f"  … and {width - _MAX_COLUMNS} more columns")
+        lines += [f"  {_column(column)}" for column in self.columns[:_MAX_SHOWN]]
+        if width > _MAX_SHOWN:
+            lines.append(f"  … and {width - _MAX_SHOWN} more columns")
         lines += [
             f"  row {number}: " + " | ".join(_cell(cell) for cell in row) for number, row in enumerate(self.head, 1)
         ]

@@ -71,7 +71,9 @@ class View:
             case StepEvent(number, source):
                 self._line(f"--- step {number} ---\n{head_and_tail(source, _SOURCE_LIMIT)[0]}")
             case ObservationEvent(step):
-                self._line(f"--- {status(step)} ---\n{outcome_text(step)}".rstrip())
+                result, observed = step.result, step.observation.partition("\n")[2]
+                # The first line of the observation says the outcome, too.
+                self._line(f"--- {result.outcome}, {result.usage.wall_ms:.0f} ms ---\n{observed}".rstrip())
                 for line in self._pictures.save(step):
                     self._line(line)
             case NoticeEvent(text):
@@ -91,15 +93,6 @@ def prose_of(reply: Reply) -> str:
         return text.strip()[:_PROSE_LIMIT]
     blocks = read_blocks(text, Parser(len(text)))
     return text[: blocks[0].start].strip()[:_PROSE_LIMIT] if blocks else ""
-
-
-def status(step: AgentStep) -> str:
-    return f"{step.result.outcome}, {step.result.usage.wall_ms:.0f} ms"
-
-
-def outcome_text(step: AgentStep) -> str:
-    """Return the observation without its first line, which `status` says shorter."""
-    return step.observation.partition("\n")[2]
 
 
 def summary(result: AgentResult) -> str:

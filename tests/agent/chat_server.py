@@ -66,16 +66,8 @@ def tool_calls(say: Say) -> list[dict[str, Any]]:
 
 def chunk(delta: dict[str, Any], finish: str | None = None, usage: dict[str, int] | None = None) -> bytes:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    data: dict[str, Any] = {
-        "id": "c1",
-        "object": "chat.completion.chunk",
-        "created": 1,
-        "model": "m",
-        "choices": [choice],
-    }
-    if usage:
-        data["usage"] = usage
-    return b"data: " + json.dumps(data).encode() + b"\n\n"
+    body = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+    return b"data: " + json.dumps(body | ({"usage": usage} if usage else {})).encode() + b"\n\n"
 
 
 def stream(say: Say) -> bytes:
@@ -89,16 +81,8 @@ def stream(say: Say) -> bytes:
 def whole(say: Say) -> bytes:
     message: dict[str, Any] = {"role": "assistant", "content": say.text, "tool_calls": tool_calls(say) or None}
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if say.calls else say.finish}
-    return json.dumps(
-        {
-            "id": "c1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "m",
-            "choices": [choice],
-            "usage": say.usage or USAGE,
-        }
-    ).encode()
+    body = {"id": "c1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    return json.dumps(body | ({"usage": say.usage} if say.usage else {})).encode()
 
 
 class ChatServer:

@@ -28,7 +28,7 @@ from safeexec.agent import (
 )
 from safeexec.agent.models.attempts import RetryRules
 from safeexec.agent.models.base import ModelEvents
-from tests.agent.chat_server import ChatServer, Raw, Say, Status, chat_server, stream, tool_calls
+from tests.agent.chat_server import ChatServer, Raw, Say, Status, chat_server, stream, whole
 
 KINDS: dict[str, Any] = {"mistral": MistralModel, "openai": OpenAIModel, "anthropic": AnthropicModel}
 SDKS = {"mistral": "mistralai", "openai": "openai", "anthropic": "anthropic"}
@@ -82,14 +82,6 @@ def spoken(kind: str, say: Say) -> Raw | Say:
     reason = "tool_use" if say.calls else {"stop": "end_turn", "length": "max_tokens"}[say.finish]
     body += event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage={"output_tokens": 7})
     return Raw(body + event("message_stop"))
-
-
-def whole(say: Say) -> Raw:
-    """A chat completion in one piece."""
-    message = {"role": "assistant", "content": say.text, "tool_calls": tool_calls(say) or None}
-    choice = {"index": 0, "finish_reason": say.finish, "message": message}
-    body = {"id": "c1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-    return Raw(json.dumps(body | ({"usage": say.usage} if say.usage else {})).encode(), "application/json")
 
 
 ASK = [Message("system", "Be short."), Message("user", "hello")]
@@ -227,7 +219,8 @@ def test_a_missing_sdk_is_named_with_an_extra_that_exists(name: str, monkeypatch
 def test_a_server_that_does_not_stream_is_read_as_it_answers() -> None:
     pytest.importorskip("openai", reason="the package openai is not installed")
     call = ("run_python", '{"code": "1 + 1"}')
-    with chat_server(whole(Say("four", usage=None)), whole(Say(calls=(call,)))) as server:
+    answers = [Raw(whole(say), "application/json") for say in (Say("four", usage=None), Say(calls=(call,)))]
+    with chat_server(*answers) as server:
         asked = model("openai", server)
         assert (asked.complete(ASK).text, asked.complete(ASK).tool_calls) == ("four", (ToolCall("call00000", *call),))
     assert len(server.requests) == 2

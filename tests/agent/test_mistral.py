@@ -86,12 +86,16 @@ def test_the_caller_s_patience_ends_all_attempts() -> None:
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_response_without_end_is_cut(stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+UNSTREAMED = Raw(b"data: hello\n\n")
+"""A stream that cannot be read, behind which the whole reply is asked for."""
+
+
+@pytest.mark.parametrize("before", [(), (UNSTREAMED,)], ids=["stream", "whole"])
+def test_a_response_without_end_is_cut(before: tuple[Raw, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served, "MAX_RESPONSE_BYTES", 1 << 20)
     endless = Drip(STREAM + b"data: ", b"x" * 65536, pause=0.0)
-    with chat_server(endless) as server, pytest.raises(ModelUnavailable, match="more than 1 MB"):
-        model_at(server, stream=stream).complete(ASK)
+    with chat_server(*before, endless) as server, pytest.raises(ModelUnavailable, match="more than 1 MB"):
+        model_at(server).complete(ASK)
 
 
 def test_endless_tool_calls_are_cut() -> None:
@@ -131,9 +135,9 @@ def test_calls_of_one_id_are_told_apart() -> None:
 
 def test_a_reply_is_utf_8_whatever_codec_the_server_names() -> None:
     """A megabyte of punycode took half a minute, and its letters are others."""
-    with chat_server(Raw(whole(Say("four")), "application/json; charset=punycode")) as server:
-        assert model_at(server, stream=False).complete(ASK).text == "four"
-    assert len(server.requests) == 1
+    with chat_server(UNSTREAMED, Raw(whole(Say("four")), "application/json; charset=punycode")) as server:
+        assert model_at(server).complete(ASK).text == "four"
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("ending", ["/", "/v1", "/v1/"])

@@ -51,11 +51,10 @@ def survey() -> str:
         "windows.csv": "Preis (\u20ac),n\n3,\u201ea\u201c\n".encode("cp1252"),
         "control.csv": b"a,n\n\x81\xfc,1\n",
         "wide.csv": "a,b\n\u00fc,2\n".encode("utf-16"),
-        **{f"{e}.csv": "a,b\nx,2\ny,3\n".encode(e) for e in ("utf-16-be", "utf-16-le", "utf-32-be", "utf-32")},
+        "utf-32.csv": "a,b\nx,2\ny,3\n".encode("utf-32"),
         "packed.csv.gz": gzip.compress(b"a;b\n1;2,5\n"),
         "packed.tsv.bz2": bz2.compress(b"a\tb\n1\t2\n"),
         "packed.jsonl.xz": lzma.compress(b'{"a": 1}\n{"a": 2}\n'),
-        "said_to_be_plain.csv": gzip.compress(b"a,b\n1,2\n"),
         "commas.csv": "K\u00e4se;Preis\nBrie;1,20\n\u00c9mile;2,40\n".encode("cp1252"),
         "marked.csv": b"\xef\xbb\xbfa,b\n1,2\n",
         "dates.csv": b"day,id\n2024-03-04,9007199254740993\n2024-01-02,20240102\n",
@@ -101,15 +100,10 @@ def survey() -> str:
         "  Preis (\u20ac): int64; 3",
         "control.csv: 1 rows, 2 columns, read by pd.read_csv('control.csv', encoding='latin-1')",
         "wide.csv: 1 rows, 2 columns, read by pd.read_csv('wide.csv', encoding='utf-16')",
-        *(
-            f"{e}.csv: 2 rows, 2 columns, read by pd.read_csv('{e}.csv', encoding='{e}')\n  a: str; 2 values"
-            for e in ("utf-16-be", "utf-16-le", "utf-32-be")
-        ),
         "utf-32.csv: 2 rows, 2 columns, read by pd.read_csv('utf-32.csv', encoding='utf-32')\n  a: str; 2 values",
         "packed.csv.gz: 1 rows, 2 columns, read by pd.read_csv('packed.csv.gz', sep=';', decimal=',')\n",
         "packed.tsv.bz2: 1 rows, 2 columns, read by pd.read_csv('packed.tsv.bz2', sep='\\t')\n  a: int64; 1\n",
         "packed.jsonl.xz: 2 rows, 1 columns\n",
-        "said_to_be_plain.csv: 1 rows, 2 columns, read by pd.read_csv('said_to_be_plain.csv', compression='gzip')\n",
         "read by pd.read_csv('commas.csv', encoding='cp1252', sep=';', decimal=',')\n  K\u00e4se: str;",
         "marked.csv: 1 rows, 2 columns\n  a: int64; 1",
         "; 2024-01-02 to 2024-03-04",

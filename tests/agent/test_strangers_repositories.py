@@ -155,7 +155,8 @@ def test_a_model_gives_no_name_that_a_terminal_would_obey(repository: Path, name
 
 def mended(repository: Path) -> WorkingCopy:
     copy = WorkingCopy(repository, ["src"])
-    copy.write_all({"src/m.py": "def f():\n    return 2\n", "src/new/x.py": "x = 1\n"})
+    copy.write("src/m.py", "def f():\n    return 2\n")
+    copy.write("src/new/x.py", "x = 1\n")
     copy.accept()
     return copy
 
@@ -167,7 +168,7 @@ def test_a_link_that_was_planted_meanwhile_is_not_written_through(repository: Pa
     (repository / "src/m.py").unlink()
     (repository / "src/m.py").symlink_to(mine)
     with pytest.raises(RepairError, match="nothing was applied"):
-        copy.apply(copy.changed)
+        copy.apply()
     assert mine.read_text() == "def f():\n    return 1\n"
     assert not (repository / "src/new").exists()
 
@@ -177,7 +178,7 @@ def test_a_directory_that_became_a_link_is_not_written_through(repository: Path,
     (tmp_path / "mine").mkdir()
     (repository / "src/new").symlink_to(tmp_path / "mine")
     with pytest.raises(RepairError, match="nothing was applied"):
-        copy.apply(copy.changed)
+        copy.apply()
     assert list((tmp_path / "mine").iterdir()) == []
     assert (repository / "src/m.py").read_text() == "def f():\n    return 1\n"
 
@@ -185,7 +186,7 @@ def test_a_directory_that_became_a_link_is_not_written_through(repository: Path,
 def test_another_name_of_the_same_file_keeps_its_text(repository: Path, tmp_path: Path) -> None:
     copy = mended(repository)
     os.link(repository / "src/m.py", tmp_path / "mine")
-    copy.apply(copy.changed)
+    copy.apply()
     assert (repository / "src/new/x.py").exists()
     assert (tmp_path / "mine").read_text() == "def f():\n    return 1\n"
     assert (repository / "src/m.py").read_text() == "def f():\n    return 2\n"
@@ -194,7 +195,7 @@ def test_another_name_of_the_same_file_keeps_its_text(repository: Path, tmp_path
 def test_what_is_applied_runs_as_nobody_else(repository: Path) -> None:
     (repository / "src/m.py").chmod(0o4755)
     copy = mended(repository)
-    copy.apply(copy.changed)
+    copy.apply()
     assert (repository / "src/m.py").stat().st_mode & 0o7777 == 0o755
 
 

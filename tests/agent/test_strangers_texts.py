@@ -21,9 +21,8 @@ from safeexec.agent.mathematics import MathAnswer, is_same
 from safeexec.agent.models.attempts import retry_after_seconds
 from safeexec.agent.outcome import AgentResult, AgentUsage, as_text
 from safeexec.agent.repair.diffs import file_diff
-from safeexec.agent.repair.edits import replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_named, is_test
-from safeexec.agent.repair.texts import form_of
+from safeexec.agent.repair.texts import form_of, replace_passage
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
 from safeexec.agent.repair.verification import digest, read_log
@@ -59,9 +58,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "without thinking": lambda text: without_thinking(f"a</think>{text}"),
     "arguments of a call": lambda text: code_of(ToolCall("1", "run_python", text)),
     "the log of a verification": lambda text: read_log(["pytest"], 6000, 1, text, {}),
-    "a name in a log": lambda text: read_log(
-        ["pytest"], 6000, 1, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}
-    ),
     "the report of a verification": lambda text: read_report(text.encode("utf-8", "surrogatepass")),
     "the digest of a log": lambda text: digest(text, 1000),
     "a passage to replace": lambda text: replace_passage(text, text[: len(text) // 2] + "?", "x", "p"),
@@ -101,9 +97,6 @@ QUADRATIC = {
     "fence and a long label": ("extract", lambda n: f"x```python{'a' * n}!\n"),
     "orphans of thinking on one line": ("extract", lambda n: "</think>" * (n // 8) + "x"),
     "blanks in a printed call": ("extract", lambda n: f"<tool_call>{{{' ' * n}}}x"),
-    "a count of digits": ("the log of a verification", lambda n: "9" * n),
-    "a name of many parts": ("the log of a verification", lambda n: f"FAILED {'a.' * (n // 2)}x - y\n"),
-    "many names of many parts": ("the log of a verification", lambda n: f"FAILED {'a.' * 200}x - y\n" * (n // 412)),
     "an encoding": ("the form of a file", lambda n: f"# coding: {'a' * n}\n\udcff"),
 }
 
@@ -120,15 +113,9 @@ def test_nothing_but_an_error_of_safeexec_is_raised(text: str, reader: str) -> N
     tolerant(READERS[reader])(text)
 
 
-def test_digits_of_a_log_are_bounded() -> None:
-    for log in ("9" * 5000 + " passed", "1" * 64_000, "FAILED x\n" + "8" * 4301 + " failed, 3 passed in 1s"):
-        verdict = read_log(["pytest"], 6000, 1, log, {})
-        assert verdict.passed in (None, 3)
-
-
 def test_names_of_many_parts_are_compared_in_little_memory() -> None:
-    before = Verification(False, "", outcomes={f"{'a.' * 240}{n}": "passed" for n in range(5000)}, passed=5000)
-    after = Verification(False, "", frozenset(before.outcomes), 0, outcomes=dict.fromkeys(before.outcomes, "failed"))
+    before = Verification(False, "", outcomes={f"{'a.' * 240}{n}": "passed" for n in range(5000)})
+    after = Verification(False, "", outcomes=dict.fromkeys(before.outcomes, "failed"))
     assert "tests fail that did not before" in after.worse_than(before)
 
 
@@ -187,7 +174,7 @@ LONG_SURVEYS: list[dict[str, object]] = [
     *({**SURVEY, "columns": [{**COLUMN, **change}]} for change in (
         {"low": []}, {"low": 10**5000}, {"missing": "many"}, {"examples": None}, {"distinct": float("inf")},
     )),
-    {**SURVEY, "options": {"sep": "s" * 10**6}}, {**SURVEY, "options": {"evil": "s"}}, {**SURVEY, "parts": ["p"] * 99},
+    {**SURVEY, "options": {"sep": "s" * 10**6}}, {**SURVEY, "options": {"evil": "s"}}, {**SURVEY, "parts": ["p"] * 999},
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from safeexec.agent.repair.judges import held_out_paths, likely_code
 from safeexec.agent.repair.verdicts import Verification, together
 from safeexec.agent.repair.verification import PROGRAMS, Verifier, commands_of, read_log
 from safeexec.agent.repair.witness import read_report
+from tests.agent.test_repair import verify
 
 CHECK = "import m\nassert m.half(4) == 2, 'four'\n"
 HELD_OUT = "import m\nassert m.half(10) == 5, 'the secret is ten'\n"
@@ -59,7 +60,7 @@ def test_what_is_held_out_decides_and_is_never_shown(halves: Path) -> None:
 
 @pytest.mark.parametrize("path", ["held/secret.py", "held/more.py", "held"])
 def test_nothing_is_written_where_files_are_held_out(halves: Path, path: str) -> None:
-    copy = WorkingCopy(halves, ["."], hide=lambda paths, editable: ["held/secret.py"])
+    copy = WorkingCopy(halves, ["."], held_out=[["python", "held/secret.py"]])
     with pytest.raises(RepairError, match="may not be changed"):
         copy.write(path, "x = 1\n")
     assert copy.files() == ["check.py", "m.py"]
@@ -98,9 +99,9 @@ def test_one_command_or_a_list_of_them() -> None:
 
 
 def test_verdicts_together_are_judged_one_by_one() -> None:
-    good, bad = Verification(True, "fine", passed=2, outcomes={"a": "passed"}), Verification(False, "broken")
+    good, bad = Verification(True, "fine", outcomes={"a": "passed", "b": "passed"}), Verification(False, "broken")
     before, swapped = together([bad, good], ["x", "y"]), together([good, bad], ["x", "y"])
-    assert (before.ok, before.passed, before.outcomes) == (False, 2, {"2: a": "passed"})
+    assert (before.ok, before.passed, before.outcomes) == (False, 2, {"2: a": "passed", "2: b": "passed"})
     assert before.log == "$ x\nbroken\n\n$ y\nfine"
     assert swapped.better_than(before) and swapped.worse_than(before), "one is mended, and another broken"
     assert not together([good, good], ["x", "y"]).worse_than(before)
@@ -124,7 +125,8 @@ def test_a_prepared_copy_that_was_ended_is_made_anew(halves: Path) -> None:
     copy = WorkingCopy(halves, ["."])
     with Verifier(["python", "-c", "import m"]) as verifier:
         assert verifier.run(copy).ok
-        verifier.close()
+        assert verifier._prepared is not None
+        verifier._prepared.close()
         assert verifier.run(copy).ok
 
 
@@ -134,7 +136,7 @@ def test_tests_start_python_and_what_the_policy_lists(halves: Path) -> None:
         "    assert subprocess.check_output([sys.executable, '-c', 'print(6 * 7)'], text=True) == '42\\n'\n\n"
         "def test_other():\n    with pytest.raises(OSError):\n        subprocess.run(['/usr/bin/env'])\n"
     )
-    verdict = Verifier(["pytest", "-q"]).run(WorkingCopy(halves, ["."]))
+    verdict = verify(WorkingCopy(halves, ["."]), "pytest", "-q")
     assert verdict.ok, verdict.log
     assert verdict.outcomes == {"test_m.py::test_program": "passed", "test_m.py::test_other": "passed"}
 
@@ -142,14 +144,14 @@ def test_tests_start_python_and_what_the_policy_lists(halves: Path) -> None:
 def test_a_line_of_a_shell_starts_what_the_policy_lists(halves: Path) -> None:
     assert shutil.which("bash")
     line = ["bash", "-c", f"{sys.executable} -c 'import m' && {sys.executable} check.py"]
-    verdict = Verifier(line, policy=PYTHON).run(WorkingCopy(halves, ["."]))
+    verdict = verify(WorkingCopy(halves, ["."]), *line, policy=PYTHON)
     assert not verdict.ok and "four" in verdict.log
-    assert not Verifier(["bash", "-c", "env true"]).run(WorkingCopy(halves, ["."])).ok
+    assert not verify(WorkingCopy(halves, ["."]), "bash", "-c", "env true").ok
 
 
 def test_a_policy_for_guest_code_is_refused(halves: Path) -> None:
     with pytest.raises(RepairError, match=r"needs language\.mode: python"):
-        Verifier(["pytest"], policy="standard").run(WorkingCopy(halves, ["."]))
+        verify(WorkingCopy(halves, ["."]), "pytest", policy="standard")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,7 @@ def test_what_the_program_says_of_its_end_is_a_strangers_word(halves: Path) -> N
     }
     for program, said in forged.items():
         (halves / "check.py").write_text(program)
-        verdict = Verifier(["python", "check.py"]).run(WorkingCopy(halves, ["."]))
+        verdict = verify(WorkingCopy(halves, ["."]), "python", "check.py")
         assert not verdict.ok and said in verdict.log, program
         assert "\x1b" not in verdict.log and len(verdict.log) < 10_000
 

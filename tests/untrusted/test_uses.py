@@ -67,7 +67,7 @@ READS_NONE = {
         cli/replay.py remote/container.py remote/core.py remote/pipe.py reports/review.py
     """,
     "what its own program or library has made: times, numbers, hints": """
-        agent/models/mistral.py agent/repair/texts.py common/signatures.py engine/host/tools/type_hints.py
+        agent/models/mistral.py common/signatures.py engine/host/tools/type_hints.py
         engine/host/waiting.py inline/operators.py protocol/values/format.py servers/http/judge.py servers/service.py
     """,
 }
@@ -87,7 +87,7 @@ BOUND = {
     "agent/statements.py": "20,000 characters, each pattern in one pass; windows of 80 characters before a number",
     "agent/numerals.py": "20,000 characters; numbers of 2,000 digits and exponents of 2,000; windows of 90 characters",
     "agent/repair/diffs.py": "two alternatives that share no character: one pass",
-    "agent/repair/edits.py": "a hundred lines are compared, of a hundred characters each",
+    "agent/repair/texts.py": "a hundred lines are compared, of a hundred characters each",
     "agent/repair/judges.py": "names of files, each in one pass; nothing is imported",
     "agent/repair/verification.py": "a log that the output limit has cut; numbers of nine digits; reports line by line",
     "agent/snippets.py": "the code of one reply, within a budget of parsed characters; what CPython refuses is caught",

@@ -9,11 +9,7 @@ from typing import Protocol, runtime_checkable
 from safeexec.agent.messages import Message, Reply, ToolSpec
 
 
-def _ignore_text(text: str) -> None:
-    pass
-
-
-def _ignore_retry(reason: str, seconds: float) -> None:
+def _ignore(*_: object) -> None:
     pass
 
 
@@ -23,8 +19,8 @@ class ModelEvents:
     it is tried again: text that came before then counts no more. After `seconds` nobody waits for the reply any more.
     """
 
-    on_text: Callable[[str], None] = _ignore_text
-    on_retry: Callable[[str, float], None] = _ignore_retry
+    on_text: Callable[[str], None] = _ignore
+    on_retry: Callable[[str, float], None] = _ignore
     seconds: float | None = None
 
 

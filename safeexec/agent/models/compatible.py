@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from safeexec.agent.errors import AgentError, ModelError
 from safeexec.agent.messages import Message, ToolSpec
 from safeexec.agent.models.assembly import Assembly
-from safeexec.agent.models.attempts import DEFAULT_RULES, RetryRules, Transient
+from safeexec.agent.models.attempts import Transient
 from safeexec.agent.models.served import MAX_SAID, SHOWN, ServedModel, chat_message, chat_tools
 from safeexec.untrusted.json_text import loads
 
@@ -23,21 +23,6 @@ class SdkModel(ServedModel):
     """Base of the two: one SDK, one stream of events."""
 
     sdk: ClassVar[str]
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        api_key: str | None = None,
-        server_url: str | None = None,
-        timeout: float = 120.0,
-        retry: RetryRules = DEFAULT_RULES,
-        temperature: float | None = None,
-        max_reply_tokens: int = 4096,
-    ) -> None:
-        super().__init__(name, api_key=api_key, server_url=server_url, timeout=timeout, retry=retry)
-        self._temperature = temperature
-        self._max_tokens = max_reply_tokens
 
     def _sdk(self, key: str) -> tuple[Any, Any, Callable[[Any], Any]]:
         kind = type(self).__name__

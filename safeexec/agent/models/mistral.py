@@ -20,11 +20,8 @@ KEY_VARIABLE = "MISTRAL_API_KEY"
 
 
 class MistralModel(ServedModel):
-    """A chat model of Mistral's API, or of a server that speaks it.
-
-    `api_key` defaults to the variable MISTRAL_API_KEY; it is sent to the server and appears nowhere else. `timeout`
-    is in seconds, for one attempt from its start to the end of its reply. Raises ModelKeyMissing without a key and
-    without `server_url`.
+    """A chat model of Mistral's API, or of a server that speaks it. `api_key` defaults to the variable MISTRAL_API_KEY,
+    and is needed without `server_url` alone.
     """
 
     key_variable = KEY_VARIABLE
@@ -44,13 +41,14 @@ class MistralModel(ServedModel):
         retry: RetryRules = DEFAULT_RULES,
         temperature: float | None = 0.0,
         max_reply_tokens: int | None = 4096,
-        stream: bool = True,
     ) -> None:
         # An empty one counts as absent, or the SDK would take Mistral's; other SDKs want the /v1 that this one adds.
         server_url = (server_url or "").rstrip("/").removesuffix("/v1") or None
-        super().__init__(name, api_key=api_key, server_url=server_url, timeout=timeout, retry=retry)
-        self._stream = stream
-        self._options = {"temperature": temperature, "max_tokens": max_reply_tokens}
+        super().__init__(
+            name, api_key=api_key, server_url=server_url, timeout=timeout, retry=retry, temperature=temperature,
+            max_reply_tokens=max_reply_tokens,
+        )  # fmt: skip
+        self._stream = True
 
     def _sdk(self, key: str) -> tuple[Any, Any, Callable[[Any], Any]]:
         try:
@@ -102,9 +100,9 @@ class MistralModel(ServedModel):
             "model": self._name,
             "messages": [chat_message(message, str) for message in messages],
             "timeout_ms": max(1, int(self._timeout * 1000)),
-            **{name: value for name, value in self._options.items() if value is not None},
+            "temperature": self._temperature,
+            "max_tokens": self._max_tokens,
         }
         if tools:
-            request["tools"] = chat_tools(tools)
-            request["parallel_tool_calls"] = False
-        return request
+            request |= {"tools": chat_tools(tools), "parallel_tool_calls": False}
+        return {name: value for name, value in request.items() if value is not None}

@@ -18,7 +18,7 @@ from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefus
 from safeexec.agent.messages import Message, Reply, ToolSpec
 from safeexec.agent.models.asking import ask_in_thread, out_of_time
 from safeexec.agent.models.assembly import Assembly
-from safeexec.agent.models.attempts import TRANSIENT_STATUS, RetryRules, Transient, retry_after_seconds
+from safeexec.agent.models.attempts import DEFAULT_RULES, TRANSIENT_STATUS, RetryRules, Transient, retry_after_seconds
 from safeexec.agent.models.base import NO_EVENTS, ModelEvents
 from safeexec.common.text import printable
 
@@ -39,7 +39,15 @@ class ServedModel(ABC):
     keyless_advice: ClassVar[str] = "name a compatible server of your own, which needs no key, with server_url=…"
 
     def __init__(
-        self, name: str, *, api_key: str | None, server_url: str | None, timeout: float, retry: RetryRules
+        self,
+        name: str,
+        *,
+        api_key: str | None = None,
+        server_url: str | None = None,
+        timeout: float = 120.0,
+        retry: RetryRules = DEFAULT_RULES,
+        temperature: float | None = None,
+        max_reply_tokens: int | None = 4096,
     ) -> None:
         key = api_key if api_key is not None else os.environ.get(self.key_variable, "")
         if not key and server_url is None:
@@ -49,6 +57,8 @@ class ServedModel(ABC):
         self._server_url = server_url
         self._timeout = timeout
         self._retry = retry
+        self._temperature = temperature
+        self._max_tokens = max_reply_tokens
         self.__key = key
         # A key that is not empty keeps the SDK from looking for one in the environment.
         httpx, tls, self._client = self._sdk(key or "none")

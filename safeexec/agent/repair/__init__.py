@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from safeexec.agent.repair.agent import RepairAgent
-from safeexec.agent.repair.result import RepairResult
+from safeexec.agent.repair.agent import RepairAgent, RepairResult
 from safeexec.agent.repair.tools import RepairCommit, RepairWarning
 
 __all__ = ["RepairAgent", "RepairCommit", "RepairResult", "RepairWarning"]

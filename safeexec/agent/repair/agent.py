@@ -1,11 +1,13 @@
-"""`RepairAgent`: the loop of reading, patching and verifying, on a copy of a repository."""
+"""`RepairAgent`: the loop of reading, patching and verifying, on a copy of a repository; and what it came to."""
 
 from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,12 @@ from safeexec import Policy
 from safeexec.agent.errors import RepairError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
-from safeexec.agent.outcome import AgentResult, Event
+from safeexec.agent.outcome import AgentResult, Event, OfRun
 from safeexec.agent.repair.copies import WorkingCopy
-from safeexec.agent.repair.judges import held_out_paths, is_named, likely_code
-from safeexec.agent.repair.result import RepairResult
-from safeexec.agent.repair.tools import Approval, Bench
+from safeexec.agent.repair.tools import Approval, Bench, RepairCommit, RepairWarning
+from safeexec.agent.repair.verdicts import Verification
 from safeexec.agent.repair.verification import Command, Verifier
+from safeexec.common.text import printable
 
 _INSTRUCTIONS = """\
 You repair a Python repository. Your code calls these host tools and prints what they return; the sandbox itself has \
@@ -54,8 +56,8 @@ class RepairAgent:
 
     timeout     seconds of one verification, as `memory_mb` is its memory in MiB
 
-    Other keywords are those of `CodeAgent`. An agent does one repair at a time. Raises RepairError for a repository or
-    a command that cannot be worked with.
+    Other keywords are those of `CodeAgent`. Raises RepairError for a repository or a command that cannot be worked
+    with.
     """
 
     def __init__(
@@ -75,7 +77,10 @@ class RepairAgent:
     ) -> None:
         self._model = model
         self._repository = Path(repository)
-        self._verifier = Verifier(verify, held_out=held_out, policy=policy, timeout=timeout, memory_mb=memory_mb)
+        self._verifier = partial(
+            Verifier, verify, held_out=held_out, policy=policy, timeout=timeout, memory_mb=memory_mb
+        )
+        self._verifier()  # raises for commands that are none
         if isinstance(editable, str):
             raise RepairError("editable must be a list of paths")
         self._editable = None if editable is None else tuple(editable)
@@ -84,49 +89,27 @@ class RepairAgent:
         self._on_event = on_event
         self._options = {"max_steps": 30, **options}
 
-    def _copy(self) -> WorkingCopy:
-        return WorkingCopy(self._repository.resolve(), self._editable, guess=self._guess, hide=self._hide)
-
-    def _guess(self, paths: Collection[str]) -> list[str]:
-        """Return the code of the repository, without the files that decide about it."""
-        return [path for path in likely_code(paths) if not is_named(path, self._verifier.words)]
-
     def run(self, task: str = _TASK) -> RepairResult:
         """Work until the verification passes and the model says so, or a limit is reached."""
-        with self._verifier:
-            bench = self._bench()
-            return self._end(bench, self._agent(bench).run(self._task(task, bench)))
+        with self._verifier() as verifier:
+            bench = self._bench(verifier)
+            return _ended(bench, self._agent(bench).run(_told(task, bench, verifier)))
 
     async def run_async(self, task: str = _TASK) -> RepairResult:
         """As `run`; verifications get a thread."""
         async with AsyncExitStack() as stack:
             blocking = ExitStack()
             stack.push_async_callback(asyncio.to_thread, blocking.close)
-            await asyncio.to_thread(blocking.enter_context, self._verifier)
-            bench = await asyncio.to_thread(self._bench)
-            run = await self._agent(bench).run_async(self._task(task, bench))
-            return await asyncio.to_thread(self._end, bench, run)
+            verifier = blocking.enter_context(self._verifier())
+            bench = await asyncio.to_thread(self._bench, verifier)
+            run = await self._agent(bench).run_async(_told(task, bench, verifier))
+            return await asyncio.to_thread(_ended, bench, run)
 
-    def _bench(self) -> Bench:
+    def _bench(self, verifier: Verifier) -> Bench:
         """Return the copy of the repository, verified once."""
-        return Bench(self._copy(), self._verifier, self._approval)
-
-    def _end(self, bench: Bench, run: AgentResult) -> RepairResult:
-        bench.finish()
-        return RepairResult(bench, run)
-
-    def _hide(self, paths: Collection[str], editable: Sequence[str]) -> list[str]:
-        """Return the files of the held-out commands. Raises RepairError where a command has none to hold out."""
-        hidden: list[str] = []
-        for command in self._verifier.held_out:
-            files = held_out_paths(paths, editable, command, self._verifier.words)
-            if not files and "-c" not in command:
-                raise RepairError(
-                    f"held_out: {shlex.join(command)} names no file of the repository, so that there is nothing to "
-                    "hide from the model: name the tests that it must not see"
-                )
-            hidden += files
-        return hidden
+        root = self._repository.resolve()
+        copy = WorkingCopy(root, self._editable, shown=verifier.commands, held_out=verifier.held_out)
+        return Bench(copy, verifier, self._approval)
 
     def _agent(self, bench: Bench) -> CodeAgent:
         # A verification has its own limit, and a person takes the time that it takes.
@@ -140,9 +123,92 @@ class RepairAgent:
         agent.verdict = bench.verdict
         return agent
 
-    def _task(self, task: str, bench: Bench) -> str:
-        commands = " and ".join(map(shlex.join, self._verifier.commands))
-        return (
-            f"{task}\n\nEditable: {', '.join(bench.copy.editable)}. Verification: {commands}\n"
-            f"It {bench.first.summary()}. Its log:\n\n{bench.first.log}"
-        )
+
+def _told(task: str, bench: Bench, verifier: Verifier) -> str:
+    """Return the task as the model reads it."""
+    commands = " and ".join(map(shlex.join, verifier.commands))
+    return (
+        f"{task}\n\nEditable: {', '.join(bench.copy.editable)}. Verification: {commands}\n"
+        f"It {bench.first.summary()}. Its log:\n\n{bench.first.log}"
+    )
+
+
+def _ended(bench: Bench, run: AgentResult) -> RepairResult:
+    bench.finish()
+    return RepairResult(bench, run)
+
+
+class RepairResult(OfRun):
+    """The outcome of a repair. Truthy when its last commit passes. The original is untouched until `apply`."""
+
+    def __init__(self, bench: Bench, run: AgentResult) -> None:
+        self.run = run
+        self.before: Verification = bench.first
+        self.after: Verification = bench.last
+        self.held_out: Verification | None = bench.held_out
+        """The verdict of the held-out commands on the last commit; None without any. The model never sees it."""
+        self.editable: tuple[str, ...] = bench.copy.editable
+        self.commits: tuple[RepairCommit, ...] = tuple(bench.commits)
+        self.rolled_back: tuple[str, ...] = tuple(bench.rolled_back)
+        self.diff = bench.copy.diff()
+        self.files = tuple(bench.copy.changed)
+        self.warnings: tuple[RepairWarning, ...] = tuple(bench.warnings())
+        """Remarks for a person to read before `apply`: changed tests and configuration, a program that ended itself.
+        Nothing here reads the code: whether a patch serves the tests alone is for `held_out` to find. `str(warning)` is
+        a line for a person.
+        """
+
+        self._applied = False
+        self._copy = bench.copy
+
+    @property
+    def ok(self) -> bool:
+        """Return True if the verification passes, and the held-out one."""
+        held_out = self.held_out is None or self.held_out.ok
+        return self.after.ok and held_out
+
+    def __repr__(self) -> str:
+        held_out = "" if self.held_out is None else f", held out {self.held_out.summary()}"
+        files = f"{len(self.files)} files" if len(self.files) != 1 else "1 file"
+        verdict = "ok" if self.ok else "not ok"
+        text = f"{files} changed, {len(self.warnings)} warnings; {self.after.summary()}{held_out}"
+        return f"<RepairResult {verdict}: {text}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain data, which `json.dumps` takes."""
+        return {
+            "ok": self.ok,
+            "text": self.text,
+            "before": _as_dict(self.before),
+            "after": _as_dict(self.after),
+            "held_out": None if self.held_out is None else _as_dict(self.held_out),
+            "editable": list(self.editable),
+            "files": list(self.files),
+            "commits": [{"message": commit.message, "files": list(commit.files)} for commit in self.commits],
+            "rolled_back": list(self.rolled_back),
+            "warnings": [asdict(warning) for warning in self.warnings],
+            "diff": printable(self.diff),
+            "stopped": self.run.stop,
+        }
+
+    def apply(self) -> list[str]:
+        """Write the changed files to the original tree; their paths. Raises RepairError, and writes nothing, if one
+        was changed there meanwhile or cannot be written. Nothing is committed, and no program of the repository runs.
+        """
+        if self._applied:
+            raise RepairError("applied already")
+        if not self.files:
+            raise RepairError("nothing was changed, so there is nothing to apply")
+        self._copy.apply()
+        self._applied = True
+        return list(self.files)
+
+
+def _as_dict(verdict: Verification) -> dict[str, Any]:
+    return {
+        "ok": verdict.ok,
+        "ended": verdict.ended,
+        "passed": verdict.passed,
+        "failing": sorted(verdict.failing),
+        "log": verdict.log,
+    }

@@ -8,12 +8,13 @@ known exactly.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.diffs import file_diff
-from safeexec.agent.repair.judges import likely_code
+from safeexec.agent.repair.judges import held_out_paths, is_named, likely_code
 from safeexec.agent.repair.texts import TextForm, form_of
 from safeexec.agent.repair.tree import MAX_BYTES, plain_path, read_tree, with_links
 from safeexec.common.matching import nearest
@@ -25,9 +26,9 @@ MAX_WRITTEN_FILES = 1000
 
 
 class WorkingCopy:
-    """A copy of the directory `original`. `editable` is guessed where it is not given, by `guess`. `hide` is asked
-    which of the paths nobody may read or write here, given the editable ones. Raises RepairError for a directory that
-    cannot be worked with.
+    """A copy of the directory `original`. Without `editable`, what looks like its code is, but for the files that the
+    commands in `shown` name. The files that the commands in `held_out` name nobody may read or write here. Raises
+    RepairError for a directory that cannot be worked with, and a held-out command that names no file of it.
     """
 
     def __init__(
@@ -35,20 +36,23 @@ class WorkingCopy:
         original: Path,
         editable: Iterable[str] | None = None,
         *,
-        guess: Callable[[Collection[str]], Iterable[str]] = likely_code,
-        hide: Callable[[Collection[str], Sequence[str]], Collection[str]] = lambda paths, editable: (),
+        shown: Sequence[Sequence[str]] = (),
+        held_out: Sequence[Sequence[str]] = (),
     ) -> None:
         tree = read_tree(original)
         self.original = original
-        self.editable = tuple(map(plain_path, guess(tree.files) if editable is None else editable))
+        self._words = [word for command in shown for word in command]
+        if editable is None:
+            editable = [path for path in likely_code(tree.files) if not self.is_named(path)]
+            problem = f"{original} has no package and no module that looks like its code: name what may be changed, as "
+            problem += "editable=['lib/']"
+        else:
+            problem = "editable names no path: then nothing could be repaired"
+        self.editable = tuple(map(plain_path, editable))
         if not self.editable:
-            raise RepairError(
-                "editable names no path: then nothing could be repaired"
-                if editable is not None
-                else f"{original} has no package and no module that looks like its code: name what may be changed, as "
-                "editable=['lib/']"
-            )
-        self._hidden = {path: tree.files.pop(path) for path in hide(tree.files, self.editable)}
+            raise RepairError(problem)
+        hidden = [self._named_by(command, tree.files) for command in held_out]
+        self._hidden = {path: tree.files.pop(path) for path in set().union(*hidden)}
         self._links = tree.links
         self._modes = tree.modes
         self._closed = _parents(self._hidden) - _parents(tree.files)
@@ -62,7 +66,21 @@ class WorkingCopy:
             if path not in known:
                 raise RepairError(f"the editable path {path!r} is not in the repository {original}")
 
+    def _named_by(self, command: Sequence[str], paths: Collection[str]) -> list[str]:
+        """Return the files that a held-out command names. Raises RepairError where there is none to hold out."""
+        files = held_out_paths(paths, self.editable, command, self._words)
+        if not files and "-c" not in command:
+            raise RepairError(
+                f"held_out: {shlex.join(command)} names no file of the repository, so that there is nothing to "
+                "hide from the model: name the tests that it must not see"
+            )
+        return files
+
     # Reading
+
+    def is_named(self, path: str) -> bool:
+        """Return True if a command that is shown names the file, or its module."""
+        return is_named(path, self._words)
 
     def files(self) -> list[str]:
         """Return every regular file, in order."""
@@ -112,20 +130,18 @@ class WorkingCopy:
 
     # Writing
 
+    def preview(self, path: str, text: str | None) -> str:
+        """Return the diff that `write` would make. Raises RepairError for what may not be changed."""
+        plain = plain_path(path)
+        return file_diff(plain, self._now.get(plain), self._encoded(plain, text), executable=self.executable(plain))
+
     def write(self, path: str, text: str | None) -> None:
-        """Give a file new text, or remove it (None)."""
-        self.write_all({path: text})
-
-    def preview(self, changes: Mapping[str, str | None]) -> str:
-        """Return the diff that `write_all` would make. Raises RepairError for what may not be changed."""
-        new = self._encoded(changes)
-        return "".join(
-            file_diff(path, self._now.get(path), data, executable=self.executable(path)) for path, data in new.items()
-        )
-
-    def write_all(self, changes: Mapping[str, str | None]) -> None:
-        """Write or remove (None) several files, or none of them: raises RepairError where one may not be written."""
-        after = _changed(self._now, self._encoded(changes))
+        """Give a file new text, or remove it (None). Raises RepairError for what may not be changed."""
+        path = plain_path(path)
+        data = self._encoded(path, text)
+        after = {name: known for name, known in self._now.items() if name != path}
+        if data is not None:
+            after[path] = data
         written = {path for path in after if after[path] != self._base.get(path)}
         if len(written) > MAX_WRITTEN_FILES or sum(len(after[path]) for path in written) > MAX_WRITTEN_BYTES:
             raise RepairError(
@@ -133,22 +149,14 @@ class WorkingCopy:
             )
         self._now = after
 
-    def _encoded(self, changes: Mapping[str, str | None]) -> dict[str, bytes | None]:
-        if len(changes) > MAX_WRITTEN_FILES:
-            raise RepairError(f"{len(changes)} files are too many to change at once; {MAX_WRITTEN_FILES} are allowed")
-        directories = self._all_directories()
-        new = {plain_path(path): self._encode(path, text, directories) for path, text in changes.items()}
-        for path in new:
-            for above in map(str, PurePosixPath(path).parents):
-                if new.get(above, self._now.get(above)) is not None:
-                    raise RepairError(f"{path}: cannot be written: {above} is a file, not a directory")
-        return new
-
-    def _encode(self, path: str, text: str | None, directories: Collection[str]) -> bytes | None:
+    def _encoded(self, path: str, text: str | None) -> bytes | None:
         """Return new text in the form of the file that it goes to."""
         self.check_editable(path)
         before = self.read_bytes(path)
-        if plain_path(path) in directories:
+        for above in map(str, PurePosixPath(path).parents):
+            if above in self._now:
+                raise RepairError(f"{path}: cannot be written: {above} is a file, not a directory")
+        if path in self._all_directories():
             raise RepairError(f"{path}: is a directory")
         if text is None:
             return None
@@ -202,26 +210,25 @@ class WorkingCopy:
         """Return True for a file that can be executed: that stays as it was."""
         return bool(self._modes.get(path, 0) & 0o100)
 
-    def diff(self, paths: Iterable[str] | None = None, *, since_commit: bool = False) -> str:
+    def diff(self, *, since_commit: bool = False) -> str:
         """Return a unified diff against the original, or against the last commit."""
         before = self._accepted if since_commit else self._base
-        known = self.pending if since_commit else self.changed
-        wanted = known if paths is None else sorted(set(known).intersection(paths))
         return "".join(
-            file_diff(path, before.get(path), self._now.get(path), executable=self.executable(path)) for path in wanted
+            file_diff(path, before.get(path), self._now.get(path), executable=self.executable(path))
+            for path in _differing(before, self._now)
         )
 
     # Back to the original
 
-    def apply(self, paths: Iterable[str]) -> None:
-        """Write files as they were last committed to the original tree. Raises RepairError, and writes nothing, if one
-        of them was changed there meanwhile or cannot be written.
+    def apply(self) -> None:
+        """Write the files that changed, as they were last committed, to the original tree. Raises RepairError, and
+        writes nothing, if one of them was changed there meanwhile or cannot be written.
 
         A file is replaced and not written into: no link and no other name of it leads to what is written.
         """
         try:
             with opened(self.original) as top:
-                now = {path: self._original(top, path) for path in paths}
+                now = {path: self._original(top, path) for path in self.changed}
                 self._replace(top, {path: (before, self._accepted.get(path)) for path, before in now.items()})
         except OSError as error:
             raise RepairError(f"{self.original}: {error.strerror}; nothing was applied") from error
@@ -267,11 +274,6 @@ class WorkingCopy:
 
 def _parents(paths: Iterable[str]) -> set[str]:
     return {str(above) for path in paths for above in PurePosixPath(path).parents}
-
-
-def _changed(files: Mapping[str, bytes], new: Mapping[str, bytes | None]) -> dict[str, bytes]:
-    merged = {**files, **{path: data for path, data in new.items() if data is not None}}
-    return {path: data for path, data in merged.items() if new.get(path, data) is not None}
 
 
 def _differing(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str]:

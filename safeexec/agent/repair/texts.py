@@ -1,11 +1,17 @@
-"""A file's text as a model edits it, and its bytes again: encoding, byte order mark and line ends are kept. Pure."""
+"""A file's text as a model edits it, and its bytes again: encoding, byte order mark and line ends are kept. Errors say
+what stands there. Pure.
+"""
 
 from __future__ import annotations
 
 import codecs
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
+from safeexec.agent.errors import RepairError
 from safeexec.untrusted.source_text import encoding_of
+
+_COMPARED, _COMPARISONS = 100, 100  # of lines with the one that is searched for: 2 ms each at worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +52,54 @@ def _encoding(data: bytes) -> str:
         except UnicodeError:
             continue
     return "latin-1"
+
+
+def replace_passage(text: str, search: str, replacement: str, path: str) -> str:
+    """Return the text with the one occurrence of `search` replaced. Raises RepairError where there is not just one."""
+    if not search:
+        raise RepairError(f"{path}: the text to search for is empty")
+    count = text.count(search)
+    if count == 1:
+        return text.replace(search, replacement)
+    if count > 1:
+        lines: list[str] = []
+        position = -1
+        while len(lines) < 10 and (position := text.find(search, position + 1)) >= 0:
+            lines.append(str(text.count("\n", 0, position) + 1))
+        raise RepairError(
+            f"{path}: the text to search for stands there {count} times (lines {', '.join(lines)}); "
+            "take more lines around it"
+        )
+    raise RepairError(f"{path}: the text to search for does not stand there exactly.{_nearest(text, search)}")
+
+
+def _nearest(text: str, search: str) -> str:
+    """Return the lines of `text` that are most like the wanted ones, numbered, and what differs where that can
+    be said.
+    """
+    wanted, lines = search.strip("\n").split("\n"), text.split("\n")
+    anchor = max(wanted, key=lambda line: len(line.strip()))
+    matcher = SequenceMatcher(autojunk=False)
+    matcher.set_seq2(anchor.strip()[:_COMPARED])
+    best, place, compared = 0.0, 0, 0
+    for number, line in enumerate(lines[:20_000]):
+        matcher.set_seq1(line.strip()[:_COMPARED])
+        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and compared < _COMPARISONS:
+            compared += 1
+            if (ratio := matcher.ratio()) > best:
+                best, place = ratio, number
+    if best < 0.5:
+        return " Nothing in the file is like it; read the file again."
+    first = max(0, place - wanted.index(anchor))
+    wanted = wanted[:40]
+    shown = numbered(lines, first, first + len(wanted))
+    found = "\n".join(lines[first : first + len(wanted)])
+    only_blanks = " Only white space differs." if found.split() == search.split() else ""
+    return f"{only_blanks} The nearest lines are:\n{shown}"
+
+
+def numbered(lines: list[str], first: int, last: int) -> str:
+    """Return lines `first` to `last` (from 0, without the last) with the numbers a reader counts from 1."""
+    last = min(last, len(lines))
+    width = len(str(last))
+    return "\n".join(f"{number + 1:>{width}} | {lines[number]}" for number in range(first, last))

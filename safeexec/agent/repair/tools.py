@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from safeexec import Allow, Deny
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.copies import WorkingCopy
-from safeexec.agent.repair.edits import numbered, replace_passage
-from safeexec.agent.repair.judges import is_configuration, is_named, is_test
-from safeexec.agent.repair.texts import form_of
+from safeexec.agent.repair.judges import is_configuration, is_test
+from safeexec.agent.repair.texts import form_of, numbered, replace_passage
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verdicts import Verification
 from safeexec.agent.repair.verification import Verifier
@@ -54,12 +53,7 @@ class RepairWarning:
 class Bench:
     """The state of a repair: the copy, the last verdict, the commits."""
 
-    def __init__(
-        self,
-        working_copy: WorkingCopy,
-        verifier: Verifier,
-        approval: Approval | None,
-    ) -> None:
+    def __init__(self, working_copy: WorkingCopy, verifier: Verifier, approval: Approval | None) -> None:
         self.copy = working_copy
         self.rolled_back: list[str] = []
         """Reasons of the patches that were rolled back."""
@@ -141,18 +135,17 @@ class Bench:
 
     def replace_text(self, path: str, search: str, replacement: str) -> str:
         """Replace one exact passage of a file; it must stand there exactly once, white space included."""
-        changed = replace_passage(self.copy.read(path), search, replacement, path)
-        return self._change({path: changed})
+        return self._change(path, replace_passage(self.copy.read(path), search, replacement, path))
 
     def write_file(self, path: str, text: str) -> str:
         """Write a whole file. For a change of a few lines use replace_text."""
-        return self._change({path: text})
+        return self._change(path, text)
 
     def delete_file(self, path: str) -> str:
         """Delete a file. Has to be approved."""
-        if not self._exists(path):
+        if self.copy.read_bytes(path) is None:
             self.copy.read(path)  # says what is there instead
-        return self._change({path: None})
+        return self._change(path, None)
 
     def undo(self) -> str:
         """Drop all changes since the last commit."""
@@ -160,28 +153,20 @@ class Bench:
         self._verdict = "undone" if undone else None
         return f"undone: {', '.join(undone)}" if undone else "there was nothing to undo"
 
-    def _change(self, wanted: dict[str, str | None]) -> str:
-        changes = {plain_path(path): text for path, text in wanted.items()}  # one spelling: risks are judged by it
-        diff = self.copy.preview(changes)
-        for action in filter(None, map(self._risk, changes, changes.values())):
-            self._ask(action, diff)
-        self.copy.write_all(changes)
+    def _change(self, path: str, text: str | None) -> str:
+        """Write a file, or remove it. A person has to approve deleting, changing tests or their configuration."""
+        path = plain_path(path)  # one spelling: risks are judged by it
+        diff = self.copy.preview(path, text)
+        if text is None:
+            self._ask(f"delete {path}", diff)
+        elif is_test(path):
+            self._ask(f"change the test {path}", diff)
+        elif is_configuration(path):
+            self._ask(f"change {path}, which decides what is run", diff)
+        self.copy.write(path, text)
         if not diff:
             return "that is how it was already: nothing has changed"
         return f"changed; now call verify()\n{head_and_tail(diff, _MAX_SHOWN)[0]}".encode("utf-8", "replace").decode()
-
-    def _risk(self, path: str, text: str | None) -> str:
-        """Return the action that a person has to approve: deleting, changing tests or their configuration; else
-        empty.
-        """
-        if text is None:
-            return f"delete {path}"
-        if is_test(path):
-            return f"change the test {path}"
-        return f"change {path}, which decides what is run" if is_configuration(path) else ""
-
-    def _exists(self, path: str) -> bool:
-        return self.copy.read_bytes(path) is not None
 
     def _ask(self, action: str, diff: str) -> None:
         if self._approval is None:
@@ -200,12 +185,11 @@ class Bench:
         self._verifications += 1
         if self._verifications > _MAX_VERIFICATIONS:
             raise RepairError(f"{_MAX_VERIFICATIONS} verifications were run, and a repair has no more")
-        pending = self.copy.pending
         verdict = self._verifier.run(self.copy)
-        judged = self._judge(verdict, pending, message)
-        return f"{judged}\n\n{verdict.log}".strip()
+        return f"{self._judge(verdict, message)}\n\n{verdict.log}".strip()
 
-    def _judge(self, verdict: Verification, pending: list[str], message: str) -> str:
+    def _judge(self, verdict: Verification, message: str) -> str:
+        pending = self.copy.pending
         head = f"The verification {verdict.summary()}."
         if not pending:
             self.last = verdict
@@ -225,10 +209,13 @@ class Bench:
         diff = self.copy.diff(since_commit=True)
         if sum(len(commit.diff) for commit in self.commits) + len(diff) > MAX_CHARACTERS:
             raise RepairError("the patches of a repair are too large together; undo(), and make smaller changes")
-        commit = RepairCommit(str(len(self.commits) + 1), _subject(message, pending), tuple(pending), diff)
+        line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
+        subject = (line or f"Change {', '.join(pending)}")[:72]
+        commit = RepairCommit(str(len(self.commits) + 1), subject, tuple(pending), diff)
         self.commits.append(commit)
         if verdict.exit_at in pending:
-            self._notes.append(_exit_at(verdict.exit_at))
+            place = printable(verdict.exit_at)
+            self._notes.append(RepairWarning(place, "ends-program", "ended the verification by SystemExit"))
         self.copy.accept()
         self.last, self._verdict = verdict, "committed"
         return f"{head} COMMITTED: {commit.message}."
@@ -260,22 +247,13 @@ class Bench:
 
     def warnings(self) -> list[RepairWarning]:
         """Return the remarks for a person to read before the changes are applied."""
-        return [*(warning for path in self.copy.changed for warning in self._of_file(path)), *self._notes]
-
-    def _of_file(self, path: str) -> Iterator[RepairWarning]:
-        """Yield the remark about a changed file, whatever its text is."""
-        how = "added" if self.copy.was(path) is None else "edited" if self._exists(path) else "deleted"
-        if is_configuration(path) or is_named(path, self._verifier.words):
-            yield RepairWarning(printable(path), "judge-changed", f"{how}; it decides what is run")
-        elif is_test(path):
-            yield RepairWarning(printable(path), "test-changed", f"{how}; it is a test")
-
-
-def _exit_at(path: str) -> RepairWarning:
-    return RepairWarning(printable(path), "ends-program", "ended the verification by SystemExit")
-
-
-def _subject(message: str, files: list[str]) -> str:
-    """Return a message as the subject line of a commit."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in message).split())[:72]
-    return line or f"Change {', '.join(files)}"[:72]
+        found = []
+        for path in self.copy.changed:
+            how = "edited" if self.copy.read_bytes(path) is not None else "deleted"
+            if self.copy.was(path) is None:
+                how = "added"
+            if is_configuration(path) or self.copy.is_named(path):
+                found.append(RepairWarning(printable(path), "judge-changed", f"{how}; it decides what is run"))
+            elif is_test(path):
+                found.append(RepairWarning(printable(path), "test-changed", f"{how}; it is a test"))
+        return found + self._notes

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The verdict of one verification. `failing` names tests, `passed` counts them, None where the log does not say."""
+    """The verdict of one verification."""
 
     ok: bool
     log: str
-    failing: frozenset[str] = frozenset()
-    passed: int | None = None
     ended: str = "exit"
     """`exit`, or the outcome that ended it: `timeout`, `memory`, `crashed` …; `missing`: there is no such command."""
     outcomes: Mapping[str, str] = field(default_factory=dict)
@@ -23,6 +21,16 @@ class Verification:
     """The file that ended the program by SystemExit, if one did."""
     parts: tuple[Verification, ...] = ()
     """The verdicts of several commands, in their order; empty where there is one command."""
+
+    @property
+    def failing(self) -> frozenset[str]:
+        """The tests that failed."""
+        return frozenset(test for test, outcome in self.outcomes.items() if outcome == "failed")
+
+    @property
+    def passed(self) -> int | None:
+        """The number of tests that passed; None where no witness told of any test."""
+        return sum(outcome == "passed" for outcome in self.outcomes.values()) if self.outcomes else None
 
     def worse_than(self, before: Verification, *, may_lose_failing: bool = False) -> str:
         """Return the reason why this is worse than `before`, or empty. `may_lose_failing`: failed tests may be gone."""
@@ -36,25 +44,16 @@ class Verification:
             return f"the verification does not come to its end any more ({self.ended})"
         if before.outcomes and not self.outcomes:
             return "the verification does not say any more which tests ran"
-        if new := sorted(self._newly_failing(before)):
+        good = _Tests(test for test, outcome in before.outcomes.items() if outcome != "failed")
+        if new := sorted(test for test in self.failing - before.failing if good.hold(test)):
             return f"tests fail that did not before: {', '.join(new[:10])}"
         if self.ended != "exit":
             return ""  # neither came to its end: how far they came says nothing
         if lost := sorted(self._lost(before, may_lose_failing)):
             return f"tests that ran before do not run to their end any more: {', '.join(lost[:10])}"
-        if before.passed is not None and self.passed is None:
-            return "the verification does not say any more how many tests pass"
-        if before.passed is not None and self.passed is not None and self.passed < before.passed:
+        if (self.passed or 0) < (before.passed or 0):
             return f"{self.passed} tests pass, {before.passed} did before"
         return ""
-
-    def _newly_failing(self, before: Verification) -> set[str]:
-        if before.outcomes:
-            good = _Tests(test for test, outcome in before.outcomes.items() if outcome != "failed")
-            return {test for test in self.failing if test not in before.failing and good.hold(test)}
-        if before.passed is None and not before.failing:
-            return set()
-        return {test for test in self.failing if before.failing.isdisjoint(_wholes(test))}
 
     def _lost(self, before: Verification, may_lose_failing: bool) -> set[str]:
         """Return the tests that passed or failed before, and now are skipped, expected to fail, or gone."""
@@ -102,34 +101,19 @@ class _Tests:
         return place < len(self._names) and self._names[place].startswith(start)
 
 
-def _wholes(test: str) -> Iterator[str]:
-    """Yield a test, and what it is part of. The names of a log are cut at 500 characters."""
-    yield test
-    name = test.partition("[")[0]
-    separator = "::" if "::" in name else "."
-    while name and separator in name:
-        yield name
-        name = name.rpartition(separator)[0]
-    yield name
-
-
 def together(parts: Sequence[Verification], commands: Sequence[str]) -> Verification:
     """Return the verdicts of several commands as one. A test's name begins with the number of its command, from 1."""
     if len(parts) == 1:
         return parts[0]
-    named = [
-        (f"{number}: {test}", outcome)
-        for number, part in enumerate(parts, 1)
-        for test, outcome in part.outcomes.items()
-    ]
-    counted = [part.passed for part in parts if part.passed is not None]
     return Verification(
         ok=all(part.ok for part in parts),
         log="\n\n".join(f"$ {command}\n{part.log}" for command, part in zip(commands, parts, strict=True)),
-        failing=frozenset(f"{number}: {test}" for number, part in enumerate(parts, 1) for test in part.failing),
-        passed=sum(counted) if counted else None,
         ended=next((part.ended for part in parts if part.ended != "exit"), "exit"),
-        outcomes=dict(named),
+        outcomes={
+            f"{number}: {test}": outcome
+            for number, part in enumerate(parts, 1)
+            for test, outcome in part.outcomes.items()
+        },
         exit_at=next((part.exit_at for part in parts if part.exit_at), ""),
         parts=tuple(parts),
     )

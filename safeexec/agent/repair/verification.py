@@ -16,7 +16,7 @@ import sys
 import tarfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,8 +84,6 @@ _report.write(json.dumps({{"status": status if isinstance(status, str) else int(
 sys.exit(status if isinstance(status, int) else 1)
 """
 
-_FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S{1,500}+)(?: - .*)?$", re.MULTILINE)
-_UNITTEST = re.compile(r"^(?:FAIL|ERROR): (\S{1,300}+ \([^()\s]{1,300}+\))", re.MULTILINE)
 _REFUSED = "Operation not permitted"
 _NO_PROGRAM = re.compile(
     r"subprocess\.py(?::[0-9]{1,6}: |\", line (?:[^\n]{1,400}\n){2,3})(?:FileNotFound|Permission)Error"
@@ -95,7 +93,6 @@ PROGRAMS = (
     "A check may start Python, and the programs that the policy names: danger_allow_commands, --program of "
     "`safeexec repair` (for `bash -c`, each program that it calls)."
 )
-_COUNTS = re.compile(r"(?<![0-9])([0-9]{1,9}) (passed|failed|errors?|skipped|xfailed|xpassed)")
 MAX_LOG = 4 << 20
 """Characters of a log that are looked at: its end says how it went."""
 _MAX_LINE = 400
@@ -129,8 +126,8 @@ def commands_of(given: Command | Sequence[Command], name: str) -> list[list[str]
 
 class Verifier:
     """Runs commands on copies of a tree, each on its own. `timeout` in seconds and `memory_mb` in MiB hold for one
-    command. `policy` is what commands run under; programs that it lists may be started, by tests too. As a context
-    it prepares the tree once for all its runs.
+    command. `policy` is what commands run under; programs that it lists may be started, by tests too. The first run
+    prepares the tree for all; leaving the context ends the processes.
     """
 
     def __init__(
@@ -154,43 +151,23 @@ class Verifier:
             "max_wall_seconds": max(timeout, _PREPARE_SECONDS),
             "wall_seconds": timeout,
         }
-        self._kept = False
         self._sandbox: Sandbox | None = None
         self._prepared: Session | None = None
         self._tree: dict[str, tuple[bytes, int]] = {}
 
     def __enter__(self) -> Verifier:
-        if self._kept:
-            raise RepairError("a repair is under way here: for another at the same time, make another RepairAgent")
-        self._kept = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._kept = False
-        self.close()
-
-    def close(self) -> None:
-        """End the processes; a further run starts them again."""
-        sandbox, self._sandbox, self._prepared = self._sandbox, None, None
-        if sandbox is not None:
-            sandbox.close()
-
-    @property
-    def words(self) -> list[str]:
-        """The words of all commands that the model sees."""
-        return [word for command in self.commands for word in command]
+        if self._sandbox is not None:
+            self._sandbox.close()
 
     def run(self, copy: WorkingCopy, *, held_out: bool = False) -> Verification:
         """Run the commands, or those that are held out. What the code under test does wrong is in the verdict."""
         files = {path: (data, mode) for path, data, mode in copy.visible(hidden=held_out)}
         commands = self.held_out if held_out else self.commands
         room = _LOG_CHARACTERS // len(commands)
-        try:
-            parts = [self._verdict(argv, files, room) for argv in commands]
-        finally:
-            if not self._kept:
-                self.close()
-        return together(parts, [shlex.join(argv) for argv in commands])
+        return together([self._verdict(argv, files, room) for argv in commands], [*map(shlex.join, commands)])
 
     def _opened(self) -> Sandbox:
         if self._sandbox is not None:
@@ -214,28 +191,25 @@ class Verifier:
 
     @contextmanager
     def _attempt(self, files: dict[str, tuple[bytes, int]]) -> Iterator[Session]:
-        """Yield a branch of the prepared session, with the files of the attempt."""
-        try:
-            (session,) = self._ready(files).branch()
-        except SandboxError:  # what ran before may have ended it
-            self._prepared = None
-            (session,) = self._ready(files).branch()
+        """Yield a branch of the prepared session, with the files of the attempt. The first attempt prepares it, as does
+        one after a run that has ended it.
+        """
+        session = None
+        if self._prepared is not None:
+            with suppress(SandboxError):
+                (session,) = self._prepared.branch()
+        if session is None:
+            prepared = self._opened().session()
+            prepared.run(_BEGIN, timeout=_PREPARE_SECONDS).check()
+            _change(prepared, [], files)
+            self._prepared, self._tree = prepared, files
+            (session,) = prepared.branch()
         with session:
             gone = [path for path in self._tree if path not in files]
             changed = {path: entry for path, entry in files.items() if self._tree.get(path) != entry}
             if gone or changed:
                 _change(session, gone, changed)
             yield session
-
-    def _ready(self, files: dict[str, tuple[bytes, int]]) -> Session:
-        """Return the prepared session; made from the files of the first attempt."""
-        if self._prepared is not None:
-            return self._prepared
-        session = self._opened().session()
-        session.run(_BEGIN, timeout=_PREPARE_SECONDS).check()
-        _change(session, [], files)
-        self._prepared, self._tree = session, files
-        return session
 
     def _verdict(self, argv: list[str], files: dict[str, tuple[bytes, int]], room: int) -> Verification:
         with self._attempt(files) as session:
@@ -275,7 +249,7 @@ def read_log(
     ended: str = "exit",
     exit_at: str = "",
 ) -> Verification:
-    """Return the verdict of a run, from the reports of tests, else from the log. A `status` of text names what is
+    """Return the verdict of a run. The log is for readers: it decides nothing. A `status` of text names what is
     missing.
     """
     if isinstance(status, str):
@@ -289,18 +263,7 @@ def read_log(
     if ok and not outcomes and _runs_tests(argv):
         ok = False
         log += "\nNo test ran."
-    short = digest(log, room)
-    if outcomes:
-        failing = frozenset(test for test, outcome in outcomes.items() if outcome == "failed")
-        passed: int | None = sum(outcome == "passed" for outcome in outcomes.values())
-    elif ended == "exit":
-        failing = frozenset(_FAILED_TEST.findall(log)) | frozenset(_UNITTEST.findall(log))
-        last = next((line for line in reversed(log.splitlines()) if _COUNTS.search(line)), "")
-        counts = {word: int(number) for number, word in _COUNTS.findall(last)}
-        passed = counts.get("passed", 0) if counts else None
-    else:
-        failing, passed = frozenset(), None
-    return Verification(ok, short, failing, passed, ended, outcomes, exit_at)
+    return Verification(ok, digest(log, room), ended, outcomes, exit_at)
 
 
 def _python_command(argv: list[str]) -> list[str] | None:

@@ -149,7 +149,7 @@ class Plan:
         left = self._steps_left()
         made = self.tree.add(node, sources)
         sampled = self.method == "best-of-n" and self.width is not None
-        full = self.method != "beam" and self.width is not None and len(node.children) >= self.width
+        full = sampled and self.width is not None and len(node.children) >= self.width
         node.expanded = full or bool(problem) or not made or not (sampled or len(made) >= left)
         node.problem = node.problem or problem
         return made

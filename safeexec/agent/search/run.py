@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
 from time import monotonic
@@ -198,9 +198,10 @@ class Search:
     async def _search(self) -> None:
         plan = self.plan
         while (over := plan.over()) is None:
+            capacity = max(1, self._room - self._room // 2)  # sessions that may come to those that are kept
             if untried := plan.untried():
-                await self._try(untried[: self._capacity])
-            elif nodes := plan.select()[: self._capacity]:
+                await self._try(untried[:capacity])
+            elif nodes := plan.select()[:capacity]:
                 await self._ask(nodes)
             else:
                 return
@@ -211,11 +212,6 @@ class Search:
 
     def _clock(self) -> None:
         self.tree.spent.seconds = monotonic() - self._began
-
-    @property
-    def _capacity(self) -> int:
-        """The number of sessions that may come to those that are kept."""
-        return max(1, self._room - self._room // 2)
 
     async def _do(self, *work: Callable[[], Coroutine[Any, Any, Any]]) -> list[Job]:
         made = [*map(Job, work)]
@@ -266,7 +262,8 @@ class Search:
             return
         branching = await self._branch([(self._live[parent], len(group)) for parent, group in groups.items()], "off")
         if refusals := [job.error for job in branching if isinstance(job.error, CheckpointError)]:
-            await self._refused(refusals[0], branching)
+            await self._close([session for job in branching for session in job.value or ()])
+            await self._halve_room(refusals[0])
             return
         pairs = [
             (node, session)
@@ -275,13 +272,12 @@ class Search:
         ]
         await self._run(sorted(pairs, key=lambda pair: pair[0].id))
 
-    async def _refused(self, error: Exception, branching: list[Job]) -> None:
-        """Fewer at a time, then: others may have branches of the session, too."""
-        await self._close([session for job in branching for session in job.value or ()])
+    async def _halve_room(self, error: CheckpointError, keep: Iterable[SearchNode] = ()) -> None:
+        """Open fewer branches at a time, after a refusal: others may have branches of the session, too."""
         if self._room <= 1:
             raise error
         self._room //= 2
-        await self._close(self._trim())
+        await self._close(self._trim(keep))
 
     async def _run(self, pairs: list[tuple[SearchNode, Any]]) -> None:
         running = [Job(partial(self._trials.attempt, session, node.source)) for node, session in pairs]
@@ -329,9 +325,8 @@ class Search:
                 continue
             mode = root.policy.checkpoints
             (branching,) = await self._branch([(root, 1)], mode)
-            if isinstance(branching.error, CheckpointError) and self._room > 1:
-                self._room //= 2
-                await self._close(self._trim(nodes))
+            if isinstance(branching.error, CheckpointError):
+                await self._halve_room(branching.error, nodes)
                 (branching,) = await self._branch([(root, 1)], mode)
             (session,) = branching.result()
             self.tree.spent.replayed += node.depth
@@ -357,8 +352,7 @@ class Search:
 
         if sessions:
             await self._do(*(partial(closed, session) for session in sessions))
-            gone = {id(session) for session in sessions}
-            self.opened = [session for session in self.opened if id(session) not in gone]
+            self.opened = [session for session in self.opened if not any(session is one for one in sessions)]
 
     def _to_close(self) -> list[Any]:
         """Return the sessions to be closed at the end: all but the best one."""
@@ -471,17 +465,13 @@ async def _in_threads(pool: ThreadPoolExecutor | None, work: list[Job], search: 
             future.result()
     except BaseException:
         search.stopping = True
-        _stop(futures, search)
+        for future in futures:
+            future.cancel()
+        while running := [future for future in futures if not future.done()]:
+            for session in search.opened:
+                session.cancel()
+            wait(running, STOP_SECONDS)
         raise
-
-
-def _stop(futures: list[Future[Any]], search: Search) -> None:
-    for future in futures:
-        future.cancel()
-    while running := [future for future in futures if not future.done()]:
-        for session in search.opened:
-            session.cancel()
-        wait(running, STOP_SECONDS)
 
 
 def _checked(workers: int) -> int:
