@@ -2,16 +2,17 @@ r"""Formulas of one notation: closed forms (`\frac{-1 \pm \sqrt{5}}{2}`, `2**(1/
 worth, to 50 digits; formulas of variables (`3x²`, `\frac{x^3}{3} + C`, `2*x*exp(-x)`) and whether two of them are the
 same function.
 
-Pure. Both are read within bounds, as one tree. A closed form is a number exactly; a formula is evaluated at a few
-points. What cannot be read for certain is neither.
+Pure. Both are read within bounds, by one reader that evaluates the tokens as it reads them: a closed form once, as
+exact numbers; a formula with floats, at a few points. What cannot be read for certain is neither.
 """
 
 from __future__ import annotations
 
 import cmath
 import math
+import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -37,33 +38,33 @@ _FUNCTIONS: dict[str, Callable[[complex], complex]] = {
 }  # fmt: skip
 _GREEK_TEXT = "alpha beta gamma delta epsilon theta lambda mu nu rho sigma tau phi omega"
 _GREEK = _GREEK_TEXT.split()
-_SIGNS = dict(zip("αβγδεθλμνρστφωπ", [*_GREEK, "pi"], strict=True))
+_LETTERS = str.maketrans({sign: f" {name} " for sign, name in zip("αβγδεθλμνρστφωπ", [*_GREEK, "pi"], strict=True)})
 _CONSTANTS = {"pi": "pi", "E": "e", "e": "e", "I": "I"}
 TAKEN = frozenset(("pi", "E", "I", *_FUNCTIONS))
 """Names that stand for no variable in a formula that code wrote."""
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 VULGAR = {sign: Fraction(numeric(sign)).limit_denominator(10) for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
-_TOKENS = (
-    r"(?P<number>\d{1,30}+(?>(?:\.\d{1,30}+)?))|(?P<frac>\\[dt]?frac)|(?P<power>\*\*|\^)|(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})"
-    r"|(?P<times>[*·×]|\\cdot|\\times)|(?P<minus>[-−])"
+_TOKEN = (
+    r"\s*(?:(?P<number>\d{1,30}+(?>(?:\.\d{1,30}+)?))|(?P<frac>\\[dt]?frac)|(?P<power>\*\*|\^)"
+    r"|(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})|(?P<times>[*·×]|\\cdot|\\times)|(?P<minus>[-−])|(?P<root>√|\\sqrt)|(?P<word>WORD)"
+    r"|(?P<both>±|\\pm(?![A-Za-z]))|(?P<sign>[+/(){}\[\]|!]))"
 )
-_OF_NUMBERS = re.compile(
-    rf"\s*(?:{_TOKENS}|(?P<root>√|\\sqrt|sqrt(?=\s?\())|(?P<ln>\\?ln(?![A-Za-z])|log(?=\()|\\log(?![A-Za-z_]))"
-    r"|(?P<exp>exp(?=\())|(?P<e>(?:(?<!\d)[eE]|e(?=\^|\*\*))(?![A-Za-z]))|(?P<pi>π|\\pi(?![A-Za-z])|pi\b)"
-    r"|(?P<I>[iIj](?![A-Za-z]))|(?P<both>±|\\pm(?![A-Za-z]))|(?P<sign>[+/(){}\[\]]))"
-)
-_OF_NAMES = re.compile(
-    rf"\s*(?:{_TOKENS}|(?P<root>√|\\sqrt)|(?P<word>\\?[A-Za-z]+(?:_?\d{{1,3}})?)|(?P<sign>[+/(){{}}\[\]|!]))"
+_NAMES = re.compile(_TOKEN.replace("WORD", r"\\?[A-Za-z]+(?:_?\d{1,3})?"))
+_NUMBERS = re.compile(
+    _TOKEN.replace(
+        "WORD",
+        r"sqrt(?=\s?\()|\\?ln(?![A-Za-z])|(?:log|exp)(?=\()|\\log(?![A-Za-z_])|(?:(?<!\d)[eE]|e(?=\^|\*\*))(?![A-Za-z])"
+        r"|π|\\pi(?![A-Za-z])|pi\b|[iIj](?![A-Za-z])",
+    )
 )
 _CLOSER = {"(": ")", "{": "}", "[": "]", "|": "|"}
-_BEGINS = frozenset({"number", "frac", "root", "function", "constant", "name", "(", "{"})
-_GOES_ON = _BEGINS | {"times", "power", "raised", "minus", "both", "+", "/"}
+_FACTORS = frozenset({"frac", "root", "function", "constant", "name", "(", "{"})
+"""What may stand behind a factor without a sign between them."""
+_GOES_ON = _FACTORS | {"number", "times", "power", "raised", "minus", "both", "+", "/"}
 
-Place = dict[str, float]
-_Tree = tuple[Any, ...]
-"""An operation and its operands: ("over", ("number", "1"), ("name", "x"))."""
-_Token = tuple[str, str, int]
-"""Its kind, or the sign itself; its text; where it ends."""
+
+class _NoFormula(Exception):
+    """The text is no formula that can be read for certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +95,17 @@ class Exact:
         return self * Exact(other.real / size, -other.imaginary / size, other.rooted)
 
     def __pow__(self, other: Exact) -> Exact:
-        """Raise to a power. Raises ArithmeticError for what is not a bounded number."""
+        """Raise to a power: a whole one, or of a real number a root; the square root of a negative one is imaginary.
+        Raises ArithmeticError for what is not a bounded number.
+        """
         exponent = other.real
         if other.imaginary or abs(exponent) > _MAX_POWER:
             raise ArithmeticError("no exponent that is read")
-        if exponent.denominator > 1:
-            return self._root(exponent)
-        made = Exact(Fraction(1))
-        for _ in range(abs(exponent.numerator)):
-            made = _bounded(made * self)
-        return made if exponent >= 0 else Exact(Fraction(1)) / made
-
-    def _root(self, exponent: Fraction) -> Exact:
-        """Return a root of a real number; the square root of a negative one is imaginary."""
+        if exponent.denominator == 1:
+            made = Exact(Fraction(1))
+            for _ in range(abs(exponent.numerator)):
+                made = _bounded(operator.mul, made, self)
+            return made if exponent >= 0 else Exact(Fraction(1)) / made
         is_square = exponent == Fraction(1, 2)
         if self.imaginary or (self.real < 0 and not is_square):
             raise ArithmeticError("no root that is read")
@@ -122,56 +121,63 @@ class ClosedForm(NamedTuple):
     end: int
 
 
+class _Token(NamedTuple):
+    """`kind` is its group, what a word stands for, or the sign itself; `end` is where it ends in the text."""
+
+    kind: str
+    text: str
+    end: int
+
+
 class ReadFormula(NamedTuple):
-    """A formula that was read: the names in it, whether a number in it is a decimal, and its value at a place."""
+    """A formula that was read: its tokens, and the names in it."""
 
+    tokens: list[_Token]
     names: frozenset[str]
-    rounded: bool
-    bars: bool
-    """It has an absolute value in bars: `ln|x|` is the integral that others write as log(x)."""
-    value: Callable[[Place], complex]
 
-
-class _NoFormula(Exception):
-    """The text is no formula that can be read for certain."""
+    def value(self, place: Mapping[str, float]) -> complex:
+        """Return the value where its names have these values; nan where it has none."""
+        value: complex = _Reader(self.tokens, _FLOATS, place).total()
+        return value
 
 
 def closed(text: str, begin: int) -> ClosedForm:
     """Return the closed form that begins here: with a root, π, e, a logarithm or `i` in it, or with a ±. `log` is
     natural. One with decimals is a rounded number wherever no root makes it exact: it is none.
     """
-    reader = _Reader(_tokens_of_numbers(text, begin), begin)
+    reader = _Reader(_tokens(text, begin), _EXACTLY, {"±": Exact(Fraction(-1))})
     values: list[Exact] = []
     try:
-        tree = reader.total(0)
-        if reader.kind() not in _GOES_ON:
-            values = [_worth(tree, _EXACT, sign=sign) for sign in ((-1, 1) if reader.both else (1,))]
-        is_exact = not reader.rounded and (reader.both or reader.unreal)
-        if not (is_exact or any(value.rooted for value in values)):
-            values = []
+        value = reader.total()
+        both = any(token.kind == "both" for token in reader.taken)
+        is_exact = (both or any(token.text in ("i", "I", "j") for token in reader.taken)) and not _is_rounded(
+            reader.taken
+        )
+        if reader.kind not in _GOES_ON and (is_exact or value.rooted):
+            values = [value]
+            if both:
+                values.append(_Reader(reader.taken, _EXACTLY, {"±": Exact(Fraction(1))}).total())
     except (_NoFormula, ArithmeticError):
         values = []
-    return ClosedForm(tuple(values), reader.last)
+    return ClosedForm(tuple(values), reader.taken[-1].end if reader.taken else begin)
 
 
 def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
     """Return the formula that all of `text` is; None where it is none. `names`: those that are one name and no
     product.
     """
-    for sign, name in _SIGNS.items():
-        text = text.replace(sign, f" {name} ")
-    text = re.sub(rf"(?<!\d)[{''.join(VULGAR)}]", lambda found: f"({VULGAR[found[0]]})", text)
+    text = re.sub(rf"(?<!\d)[{''.join(VULGAR)}]", lambda found: f"({VULGAR[found[0]]})", text.translate(_LETTERS))
     text = re.sub(r"\\left|\\right|\\[,;! ]", " ", text).strip()
     if not 0 < len(text) <= _MAX_CHARACTERS:
         return None
+    tokens = list(_tokens(text, 0, names))
+    found = frozenset(token.text for token in tokens if token.kind == "name")
+    reader = _Reader(tokens, _FLOATS, dict.fromkeys(found, 1.0))
     try:
-        reader = _Reader(_tokens_of_names(text, names), 0)
-        tree = reader.total(0)
-        if reader.kind():
-            return None
+        reader.total()
     except _NoFormula:
         return None
-    return ReadFormula(frozenset(reader.names), reader.rounded, reader.bars, lambda place: _worth(tree, _FLOATS, place))
+    return ReadFormula(tokens, found) if not reader.kind and tokens[-1].end == len(text) else None
 
 
 def compare(said: ReadFormula, computed: ReadFormula) -> Literal["same", "other", "unknown"]:
@@ -180,172 +186,51 @@ def compare(said: ReadFormula, computed: ReadFormula) -> Literal["same", "other"
         return "unknown"
     compared, worst = 0, 0.0
     names = sorted(computed.names)
+    has_bars = any(token.kind == "|" for token in said.tokens)  # ln|x| is the integral that others write as log(x)
     for first in range(len(_POINTS)):
         place = {name: _POINTS[(first + 2 * position) % len(_POINTS)] for position, name in enumerate(names)}
-        if said.bars and min(place.values(), default=1.0) < 0:
+        if has_bars and min(place.values(), default=1.0) < 0:
             continue
-        here = place | dict.fromkeys(said.names - place.keys(), 0.0)
-        try:
-            one, other = said.value(here), computed.value(place)
-        except (ArithmeticError, ValueError, KeyError):
-            continue
+        one, other = said.value(place | dict.fromkeys(said.names - place.keys(), 0.0)), computed.value(place)
         size = max(abs(one), abs(other))
-        if not math.isfinite(size):
-            continue
-        compared += 1
-        worst = max(worst, abs(one - other) / size if size > _SAME else 0.0)
+        if math.isfinite(size):
+            compared += 1
+            worst = max(worst, abs(one - other) / size if size > _SAME else 0.0)
     if compared < 3:
         return "unknown"
     if worst <= _SAME:
         return "same"
-    return "unknown" if said.rounded and worst <= _ROUNDED else "other"
+    return "unknown" if _is_rounded(said.tokens) and worst <= _ROUNDED else "other"
+
+
+def _is_rounded(tokens: list[_Token]) -> bool:
+    return any(token.kind == "number" and "." in token.text for token in tokens)
 
 
 # How they are read
 
 
-def _tokens_of_numbers(text: str, begin: int) -> Iterator[_Token]:
-    """Yield the tokens from here on, up to what is none."""
-    stop, position = begin + _MAX_CHARACTERS, begin
-    while token := _OF_NUMBERS.match(text, position, stop):
+def _tokens(text: str, begin: int, names: frozenset[str] | None = None) -> Iterator[_Token]:
+    """Yield the tokens from here on, up to what is none. Without `names` letters are those of numbers alone; with them
+    a word that is no name and no function is a name for each letter.
+    """
+    pattern, position = _NUMBERS if names is None else _NAMES, begin
+    while token := pattern.match(text, position, begin + _MAX_CHARACTERS):
         position, kind = token.end(), str(token.lastgroup)
-        if kind in ("ln", "exp"):
-            yield "function", kind, position
-        elif kind in _EXACT.constants:
-            yield "constant", kind, position
-        else:
-            yield token["sign"] or kind, token.group().strip(), position
-
-
-def _tokens_of_names(text: str, known: frozenset[str]) -> Iterator[_Token]:
-    """Yield the tokens of all of the text. A word that is no name and no function is a name for each letter."""
-    position = 0
-    while position < len(text):
-        token = _OF_NAMES.match(text, position)
-        if token is None:
-            raise _NoFormula
-        position = token.end()
-        if token["word"] is None:
-            yield token["sign"] or str(token.lastgroup), token.group().strip(), position
+        if kind != "word":
+            yield _Token(token["sign"] or kind, token.group().strip(), position)
             continue
         word = token["word"]
         bare = word.removeprefix("\\")
-        whole = bare in _FUNCTIONS or bare in known or bare in _CONSTANTS or bare in _GREEK
+        whole = names is None or bare in names or bare in _FUNCTIONS or bare in _CONSTANTS or bare in _GREEK
         if not whole and (word.startswith("\\") or len(bare) > 4 or not bare.isalpha()):
-            raise _NoFormula
+            return
         for name in [bare] if whole else bare:
-            if name in known or not (name in _FUNCTIONS or name in _CONSTANTS):
-                yield "name", name, position
+            if name in _FUNCTIONS and name not in (names or ()):
+                yield _Token("function", name, position)
             else:
-                yield ("function", name, position) if name in _FUNCTIONS else ("constant", _CONSTANTS[name], position)
-
-
-class _Reader:
-    """Makes a tree of tokens, looking one ahead."""
-
-    def __init__(self, tokens: Iterator[_Token], begin: int) -> None:
-        self._tokens = tokens
-        self.last = begin
-        """The end of the last token."""
-        self.names: set[str] = set()
-        self.both = self.unreal = self.rounded = self.bars = False
-        self._token = next(tokens, None)
-
-    def kind(self) -> str:
-        """Return the kind of the next token; empty at the end."""
-        return self._token[0] if self._token else ""
-
-    def _take(self, wanted: str = "") -> str:
-        if self._token is None or (wanted and self.kind() != wanted):
-            raise _NoFormula
-        _, text, self.last = self._token
-        self._token = next(self._tokens, None)
-        return text
-
-    def total(self, depth: int) -> _Tree:
-        """Return a sum."""
-        parts: list[tuple[int, _Tree]] = []
-        while not parts or self.kind() in ("+", "minus", "both"):
-            sign = 1
-            if (kind := self.kind()) in ("+", "minus", "both"):
-                self._take()
-                self.both = self.both or kind == "both"
-                sign = {"+": 1, "minus": -1, "both": 0}[kind]
-            parts.append((sign, self._product(depth)))
-        return "sum", parts
-
-    def _product(self, depth: int) -> _Tree:
-        value = self._power(depth)
-        while (kind := self.kind()) in ("times", "/") or (kind in _BEGINS and kind != "number"):
-            if kind in ("times", "/"):
-                self._take()
-            value = "over" if kind == "/" else "times", value, self._power(depth)
-        return value
-
-    def _power(self, depth: int) -> _Tree:
-        if depth > _MAX_DEPTH:
-            raise _NoFormula
-        if self.kind() == "minus":  # of an exponent, or behind a sign
-            self._take()
-            return "sum", [(-1, self._power(depth + 1))]
-        base = self._atom(depth)
-        exponent = self._exponent(depth)
-        return base if exponent is None else ("power", base, exponent)
-
-    def _exponent(self, depth: int) -> _Tree | None:
-        if self.kind() == "raised":
-            return "number", self._take().translate(SUPERSCRIPTS)
-        if self.kind() != "power":
-            return None
-        self._take()
-        return self._power(depth + 1)
-
-    def _group(self, depth: int) -> _Tree:
-        closer = _CLOSER.get(self.kind())
-        if closer is None or depth >= _MAX_DEPTH:
-            raise _NoFormula
-        bars = self._take() == "|"
-        value = self.total(depth + 1)
-        self._take(closer)
-        self.bars = self.bars or bars
-        return ("call", "abs", value) if bars else value
-
-    def _atom(self, depth: int) -> _Tree:
-        kind = self.kind()
-        if kind in _CLOSER:
-            return self._group(depth)
-        text = self._take()
-        if kind == "number":
-            self.rounded = self.rounded or "." in text
-        elif kind == "frac":
-            return "over", self._group(depth), self._group(depth)
-        elif kind == "root":
-            degree = self._group(depth) if self.kind() == "[" else ("number", "2")
-            return "power", self._atom(depth), ("over", ("number", "1"), degree)
-        elif kind == "function":
-            return self._call(text, depth)
-        elif kind == "constant":
-            self.unreal = self.unreal or text == "I"
-        elif kind == "name":
-            self.names.add(text)
-        else:
-            raise _NoFormula
-        return kind, text
-
-    def _call(self, name: str, depth: int) -> _Tree:
-        exponent = self._exponent(depth)  # sin^2 x
-        value = self._group(depth) if self.kind() in _CLOSER else self._argument(depth + 1)
-        return ("call", name, value) if exponent is None else ("power", ("call", name, value), exponent)
-
-    def _argument(self, depth: int) -> _Tree:
-        """Return the argument of a function without brackets: `2x` of `sin 2x`."""
-        value = self._power(depth)
-        while self.kind() in ("name", "constant"):
-            value = "times", value, self._power(depth)
-        return value
-
-
-# Their values
+                is_constant = names is None or (name in _CONSTANTS and name not in names)
+                yield _Token("constant" if is_constant else "name", name, position)
 
 
 class _Arithmetic(NamedTuple):
@@ -353,62 +238,172 @@ class _Arithmetic(NamedTuple):
 
     number: Callable[[str], Any]
     constants: dict[str, Any]
-    call: Callable[[str, Any], Any]
-    bounded: Callable[[Any], Any] = complex
+    functions: Mapping[str, Callable[[Any], Any]]
+    apply: Callable[..., Any]
+    """Returns what an operation or a function gives for its operands, if that is a number within bounds."""
 
 
-def _function(name: str, value: Exact) -> Exact:
-    """Return the logarithm or the exponential of a real number."""
-    if value.imaginary or abs(value.real) > _MAX_POWER**4 or (name == "ln" and value.real <= 0):
-        raise _NoFormula
-    number = _decimal(value.real)
-    if name == "exp" and abs(number) > 10 * _MAX_POWER:
-        raise _NoFormula
-    return Exact(Fraction(_DIGITS.ln(number) if name == "ln" else _DIGITS.exp(number)), rooted=True)
+class _Reader:
+    """Evaluates tokens by their grammar, looking one ahead. `taken` are those that it has read."""
+
+    def __init__(self, tokens: Iterable[_Token], numbers: _Arithmetic, place: Mapping[str, Any]) -> None:
+        self.taken: list[_Token] = []
+        self._tokens = iter(tokens)
+        self._next = next(self._tokens, None)
+        self._numbers = numbers
+        self._apply = numbers.apply
+        self._place = place
+
+    @property
+    def kind(self) -> str:
+        """The kind of the next token; empty at the end."""
+        return self._next.kind if self._next else ""
+
+    def _take(self, wanted: str = "") -> str:
+        if self._next is None or (wanted and self.kind != wanted):
+            raise _NoFormula
+        self.taken.append(self._next)
+        self._next = next(self._tokens, None)
+        return self.taken[-1].text
+
+    def total(self, depth: int = 0) -> Any:
+        """Return the value of a sum."""
+        total = None
+        while total is None or self.kind in ("+", "minus", "both"):
+            sign = self.kind
+            if sign in ("+", "minus", "both"):
+                self._take()
+            if sign == "both" and "±" not in self._place:
+                raise _NoFormula
+            term = self._product(depth)
+            if sign == "minus":
+                term = -term
+            elif sign == "both":
+                term = self._apply(operator.mul, self._place["±"], term)
+            total = term if total is None else self._apply(operator.add, total, term)
+        return total
+
+    def _product(self, depth: int) -> Any:
+        value = self._power(depth)
+        while self.kind in ("times", "/") or self.kind in _FACTORS:
+            operation = operator.truediv if self.kind == "/" else operator.mul
+            if self.kind not in _FACTORS:
+                self._take()
+            value = self._apply(operation, value, self._power(depth))
+        return value
+
+    def _power(self, depth: int) -> Any:
+        if depth > _MAX_DEPTH:
+            raise _NoFormula
+        if self.kind == "minus":  # of an exponent, or behind a sign
+            self._take()
+            return -self._power(depth + 1)
+        return self._raised(self._atom(depth), self._exponent(depth))
+
+    def _raised(self, value: Any, exponent: Any) -> Any:
+        return value if exponent is None else self._apply(operator.pow, value, exponent)
+
+    def _exponent(self, depth: int) -> Any:
+        """Return the exponent that comes next; None where there is none."""
+        if self.kind == "raised":
+            return self._numbers.number(self._take().translate(SUPERSCRIPTS))
+        if self.kind != "power":
+            return None
+        self._take()
+        return self._power(depth + 1)
+
+    def _group(self, depth: int) -> Any:
+        closer = _CLOSER.get(self.kind)
+        if closer is None or depth >= _MAX_DEPTH:
+            raise _NoFormula
+        self._take()
+        value = self.total(depth + 1)
+        self._take(closer)
+        return self._call("abs", value) if closer == "|" else value
+
+    def _call(self, name: str, value: Any) -> Any:
+        if name not in self._numbers.functions:
+            raise _NoFormula
+        return self._apply(self._numbers.functions[name], value)
+
+    def _atom(self, depth: int) -> Any:
+        kind = self.kind
+        if kind in _CLOSER:
+            return self._group(depth)
+        text = self._take()
+        if kind == "number":
+            return self._numbers.number(text)
+        if kind == "constant":
+            return self._numbers.constants[text]
+        if kind == "name":
+            return complex(self._place[text])
+        if kind == "frac":
+            return self._apply(operator.truediv, self._group(depth), self._group(depth))
+        if kind == "root":
+            degree = self._group(depth) if self.kind == "[" else self._numbers.number("2")
+            exponent = self._apply(operator.truediv, self._numbers.number("1"), degree)
+            return self._apply(operator.pow, self._atom(depth), exponent)
+        if kind != "function":
+            raise _NoFormula
+        exponent = self._exponent(depth)  # sin^2 x
+        return self._raised(self._call(text, self._argument(depth)), exponent)
+
+    def _argument(self, depth: int) -> Any:
+        """Return the argument of a function, which may have no brackets: `2x` of `sin 2x`."""
+        if self.kind in _CLOSER:
+            return self._group(depth)
+        value = self._power(depth + 1)
+        while self.kind in ("name", "constant"):
+            value = self._apply(operator.mul, value, self._power(depth + 1))
+        return value
+
+
+# Their values
 
 
 def _decimal(value: Fraction) -> Decimal:
     return _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-def _bounded(value: Exact) -> Exact:
+def _logarithm(value: Exact) -> Exact:
+    if value.imaginary or not 0 < value.real <= _MAX_POWER**4:
+        raise _NoFormula
+    return Exact(Fraction(_DIGITS.ln(_decimal(value.real))), rooted=True)
+
+
+def _exponential(value: Exact) -> Exact:
+    if value.imaginary or abs(value.real) > 10 * _MAX_POWER:
+        raise _NoFormula
+    return Exact(Fraction(_DIGITS.exp(_decimal(value.real))), rooted=True)
+
+
+def _bounded(operation: Callable[..., Exact], *operands: Exact) -> Exact:
+    """Return an exact value. Raises _NoFormula for one that is too long."""
+    value = operation(*operands)
     if any(max(part.numerator.bit_length(), part.denominator.bit_length()) > _MAX_BITS for part in value.parts):
         raise _NoFormula
     return value
 
 
+def _defined(operation: Callable[..., complex], *operands: complex) -> complex:
+    """Return a value of floats; nan where there is none."""
+    try:
+        return complex(operation(*operands))
+    except (ArithmeticError, ValueError):
+        return complex(math.nan)
+
+
 _PI = Exact(Fraction("3.14159265358979323846264338327950288419716939937510"), rooted=True)
 _E = Exact(Fraction(_DIGITS.exp(1)), rooted=True)
-_EXACT = _Arithmetic(
-    lambda text: Exact(Fraction(text)), {"pi": _PI, "e": _E, "I": Exact(Fraction(0), Fraction(1))}, _function, _bounded
+_EXACTLY = _Arithmetic(
+    lambda text: Exact(Fraction(text)),
+    {"pi": _PI, "π": _PI, **dict.fromkeys("eE", _E), **dict.fromkeys("iIj", Exact(Fraction(0), Fraction(1)))},
+    {"ln": _logarithm, "log": _logarithm, "exp": _exponential, "sqrt": lambda value: value ** Exact(Fraction(1, 2))},
+    _bounded,
 )
 _FLOATS = _Arithmetic(
-    lambda text: complex(float(text)),
-    {"pi": cmath.pi, "e": cmath.e, "I": 1j},
-    lambda name, value: _FUNCTIONS[name](value),
+    lambda text: complex(float(text)), {"pi": cmath.pi, "e": cmath.e, "E": cmath.e, "I": 1j}, _FUNCTIONS, _defined
 )
-
-
-def _worth(tree: _Tree, kind: _Arithmetic, place: Place | None = None, *, sign: int = 1) -> Any:
-    """Return the value of a tree where its names have these values. `sign` is what ± stands for."""
-    what, *parts = tree
-    if what == "number":
-        return kind.number(parts[0])
-    if what == "constant":
-        return kind.constants[parts[0]]
-    if what == "name":
-        return complex((place or {})[parts[0]])
-    if what == "sum":
-        value = kind.number("0")
-        for one, part in parts[0]:
-            added = _worth(part, kind, place, sign=sign)
-            value += added if (one or sign) > 0 else -added
-    elif what == "call":
-        value = kind.call(parts[0], _worth(parts[1], kind, place, sign=sign))
-    else:
-        first, second = (_worth(part, kind, place, sign=sign) for part in parts)
-        value = first * second if what == "times" else first / second if what == "over" else first**second
-    return kind.bounded(value)
 
 
 # In the words of an answer

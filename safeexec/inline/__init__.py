@@ -65,7 +65,7 @@ def evaluate(
     a policy that allows more than expressions: such code belongs in a `Sandbox`.
     """
     if policy != "expression" or not (functions is None or type(functions) is str):
-        return _permitted(expression, functions, max_steps, policy)(names)
+        return compile_expression(expression, policy=policy, functions=functions, max_steps=max_steps)(names)
     key = expression, max_steps, functions
     known = _seen.get(key)
     if known is None:
@@ -97,10 +97,6 @@ def compile_expression(
     max_steps: int = MAX_STEPS,
 ) -> Expression:
     """Return the expression as a callable of the names: `compile_expression("2 * x")({"x": 4})`; else as `evaluate`."""
-    return _permitted(expression, functions, max_steps, policy)
-
-
-def _permitted(expression: str, functions: Functions | str | None, max_steps: int, policy: str | Policy) -> Expression:
     if policy == "expression":
         return Expression(expression, functions, max_steps)
     from safeexec.inline.permit import permitted  # loads the policy package, and with it YAML

@@ -17,7 +17,7 @@ from safeexec.common.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, NoReturn
+    from typing import Any
 
     Weigh = Callable[["Fuel", Any, int], int]
 
@@ -83,9 +83,13 @@ WEIGHTS: dict[type, Weigh] = {}
 
 def admit(value: Any) -> Any:
     """Return the value itself, if its exact type may take part in an expression."""
-    if type(value) not in WEIGHTS:
-        refuse_type(type(value))
-    return value
+    kind = type(value)
+    if kind in WEIGHTS:
+        return value
+    base = next((base.__name__ for base in kind.__mro__[1:] if base in WEIGHTS), None)
+    unbounded = "its operations cannot be bounded; convert it to a number or a text, or run the code in a Sandbox"
+    because = f"it is a subclass of {base}; convert it to {base} first" if base else unbounded
+    raise Refused(f"a value of type {kind.__qualname__} may not take part in an expression: {because}")
 
 
 def whole_number(value: Any) -> int:
@@ -93,13 +97,6 @@ def whole_number(value: Any) -> int:
     if type(value) not in INTEGERS:
         raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
     return value  # type: ignore[no-any-return]
-
-
-def refuse_type(kind: type) -> NoReturn:
-    base = next((base.__name__ for base in kind.__mro__[1:] if base in WEIGHTS), None)
-    unbounded = "its operations cannot be bounded; convert it to a number or a text, or run the code in a Sandbox"
-    because = f"it is a subclass of {base}; convert it to {base} first" if base else unbounded
-    raise Refused(f"a value of type {kind.__qualname__} may not take part in an expression: {because}")
 
 
 def measure(fuel: Fuel, value: Any, depth: int = 0) -> int:
@@ -114,16 +111,10 @@ def measure(fuel: Fuel, value: Any, depth: int = 0) -> int:
 PLAIN = frozenset({int, float, bool, str, type(None), complex})
 
 
-def leaves(fuel: Fuel, value: Any) -> Any:
+def leaves(fuel: Fuel, value: Any, depth: int = 0) -> Any:
     """Return the value of an expression, after it has been walked in full: whoever prints, compares or stores it visits
     each part as often as it is held. Raises `Refused` for one that costs more than is left.
     """
-    if type(value) not in PLAIN:
-        _walk(fuel, value, 0)
-    return value
-
-
-def _walk(fuel: Fuel, value: Any, depth: int) -> None:
     kind = type(value)
     if kind in PLAIN or kind not in WEIGHTS:
         spend(fuel, 1 + (len(value) >> 4) if kind is str else 1)
@@ -134,7 +125,8 @@ def _walk(fuel: Fuel, value: Any, depth: int) -> None:
         for part in (value, value.values()) if kind is dict else (value,):
             if not _FLAT.issuperset(map(type, part)):
                 for item in part:
-                    _walk(fuel, item, depth + 1)
+                    leaves(fuel, item, depth + 1)
+    return value
 
 
 _FLAT = frozenset({int, float, bool, type(None)})

@@ -167,14 +167,11 @@ class Builder:
             for node in nodes
         ]
 
-    def list_display(self, node: ast.List) -> ast.expr:
-        return ast.List(self.elements(node.elts), _LOAD, **_place(node))
-
-    def tuple_display(self, node: ast.Tuple) -> ast.expr:
-        return ast.Tuple(self.elements(node.elts), _LOAD, **_place(node))
-
-    def set_display(self, node: ast.Set) -> ast.expr:
-        return self.call(node, containers.to_set, ast.List(self.elements(node.elts), _LOAD, **_place(node)))
+    def display(self, node: ast.List | ast.Tuple | ast.Set) -> ast.expr:
+        if isinstance(node, ast.Tuple):
+            return ast.Tuple(self.elements(node.elts), _LOAD, **_place(node))
+        items = ast.List(self.elements(node.elts), _LOAD, **_place(node))
+        return items if isinstance(node, ast.List) else self.call(node, containers.to_set, items)
 
     def dict_display(self, node: ast.Dict) -> ast.expr:
         if all(isinstance(key, ast.Constant) and type(key.value) in (str, bool, type(None)) for key in node.keys):
@@ -202,9 +199,6 @@ class Builder:
 
     # operators
 
-    def binary(self, node: ast.BinOp) -> ast.expr:
-        return self.operation(node, type(node.op), node.left, node.right)
-
     def operation(self, node: ast.expr, operator: type[ast.AST], left: ast.expr, right: ast.expr) -> ast.expr:
         guard = QUICK.get(operator) or GUARDS.get(operator)
         if guard is None:
@@ -220,12 +214,6 @@ class Builder:
         if isinstance(node.op, ast.Not):
             return ast.UnaryOp(node.op, operand, **_place(node))
         return self.call(node, GUARDS[type(node.op)], operand)
-
-    def conjunction(self, node: ast.BoolOp) -> ast.expr:
-        return ast.BoolOp(node.op, [self.visit(value) for value in node.values], **_place(node))
-
-    def conditional(self, node: ast.IfExp) -> ast.expr:
-        return ast.IfExp(self.visit(node.test), self.visit(node.body), self.visit(node.orelse), **_place(node))
 
     def compare(self, node: ast.Compare) -> ast.expr:
         operands = [node.left, *node.comparators]
@@ -257,17 +245,13 @@ class Builder:
 
     # comprehensions
 
-    def list_comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> ast.expr:
-        return self.rounds(node, lambda: self.visit(node.elt), ast.ListComp)
+    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp) -> ast.expr:
+        rows = self.rounds(node)
+        if isinstance(node, ast.ListComp):
+            return rows
+        return self.call(node, containers.to_set if isinstance(node, ast.SetComp) else containers.to_dict, rows)
 
-    def set_comprehension(self, node: ast.SetComp) -> ast.expr:
-        return self.call(node, containers.to_set, self.rounds(node, lambda: self.visit(node.elt), ast.ListComp))
-
-    def dict_comprehension(self, node: ast.DictComp) -> ast.expr:
-        rows = self.rounds(node, lambda: self.pair(node.key, node.value), ast.ListComp)
-        return self.call(node, containers.to_dict, rows)
-
-    def rounds(self, node: Any, body: Callable[[], ast.expr], form: Callable[..., ast.expr]) -> ast.expr:
+    def rounds(self, node: Any, form: Callable[..., ast.expr] = ast.ListComp) -> ast.expr:
         """Visit the loops and then the body; each loop pays for its rounds times the nodes of all that it repeats."""
         loops: list[ast.comprehension] = node.generators
         targets = [self.targets(loop.target) for loop in loops]
@@ -285,7 +269,7 @@ class Builder:
                 self._scopes.append(bound)  # all but the first container sees what the loops bind
             tests = [self.visit(condition) for condition in loop.ifs]
             written.append(ast.comprehension(loop.target, rows, tests, 0))
-        element = body()
+        element = self.pair(node.key, node.value) if isinstance(node, ast.DictComp) else self.visit(node.elt)
         self._scopes.pop()
         for depth, (price, before) in enumerate(prices):
             price.value = 1 + self._nodes - before + depth  # an item passes through all loops around its own
@@ -303,24 +287,19 @@ class Builder:
 
     def calling(self, node: ast.Call) -> ast.expr:
         name, guard = self.callee(node.func)
-        self.check_allowed(name, node)
+        if name in self.withheld:
+            raise self.error(f"{name.rpartition('.')[2]} is not allowed by the policy", node)
         options: list[ast.keyword] = []
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.error("** is not available in the calls of an expression", keyword)
             options.append(ast.keyword(keyword.arg, self.visit(keyword.value), **_place(keyword)))
-        if len(node.args) == 1 and _is_generator(node.args[0]):
-            generator: Any = node.args[0]
+        if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
             lazy = guard in (functions.BUILTINS["any"], functions.BUILTINS["all"])
-            form = ast.GeneratorExp if lazy else ast.ListComp
-            arguments = [self.rounds(generator, lambda: self.visit(generator.elt), form)]
+            arguments = [self.rounds(node.args[0], ast.GeneratorExp if lazy else ast.ListComp)]
         else:
             arguments = self.elements(node.args)
         return self.call(node, guard, *arguments, options=options)
-
-    def check_allowed(self, name: str, node: ast.Call) -> None:
-        if name in self.withheld:
-            raise self.error(f"{name.rpartition('.')[2]} is not allowed by the policy", node)
 
     def callee(self, node: ast.expr) -> tuple[str, Guard]:
         """Return a function's guard, and the name by which a policy withholds it (empty for one of the host)."""
@@ -394,21 +373,23 @@ NODES: dict[type[ast.AST], Callable[[Builder, Any], ast.expr] | str] = {
     ast.Constant: Builder.constant,
     ast.Name: Builder.name,
     ast.Attribute: Builder.attribute,
-    ast.List: Builder.list_display,
-    ast.Tuple: Builder.tuple_display,
-    ast.Set: Builder.set_display,
+    ast.List: Builder.display,
+    ast.Tuple: Builder.display,
+    ast.Set: Builder.display,
     ast.Dict: Builder.dict_display,
     ast.JoinedStr: Builder.joined,
-    ast.BinOp: Builder.binary,
+    ast.BinOp: lambda builder, node: builder.operation(node, type(node.op), node.left, node.right),
     ast.UnaryOp: Builder.unary,
-    ast.BoolOp: Builder.conjunction,
-    ast.IfExp: Builder.conditional,
+    ast.BoolOp: lambda builder, node: ast.BoolOp(node.op, [*map(builder.visit, node.values)], **_place(node)),
+    ast.IfExp: lambda builder, node: ast.IfExp(
+        *map(builder.visit, (node.test, node.body, node.orelse)), **_place(node)
+    ),
     ast.Compare: Builder.compare,
     ast.Subscript: Builder.subscript,
     ast.Call: Builder.calling,
-    ast.ListComp: Builder.list_comprehension,
-    ast.SetComp: Builder.set_comprehension,
-    ast.DictComp: Builder.dict_comprehension,
+    ast.ListComp: Builder.comprehension,
+    ast.SetComp: Builder.comprehension,
+    ast.DictComp: Builder.comprehension,
     ast.Lambda: "lambda is not available in expressions; write a comprehension",
     ast.NamedExpr: "assignments are not available in expressions",
     ast.Await: "await is not available in expressions",
@@ -422,12 +403,7 @@ NODES: dict[type[ast.AST], Callable[[Builder, Any], ast.expr] | str] = {
 
 def _place(node: Any) -> Any:
     """Return where a node stands, as the keywords of another one."""
-    return {
-        "lineno": node.lineno,
-        "col_offset": node.col_offset,
-        "end_lineno": node.end_lineno,
-        "end_col_offset": node.end_col_offset,
-    }
+    return {name: getattr(node, name) for name in _ANYWHERE}
 
 
 def _constant(value: Any) -> ast.Constant:
@@ -443,10 +419,6 @@ def _is_exponent(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and (
         type(node.value) is float or (type(node.value) is int and node.value <= MAX_EXPONENT)
     )
-
-
-def _is_generator(node: ast.expr) -> bool:
-    return isinstance(node, ast.GeneratorExp)
 
 
 def _is_singleton(node: ast.expr) -> bool:

@@ -200,10 +200,6 @@ def equal(fuel: Fuel, left: Any, right: Any) -> Any:
     return left == right
 
 
-def unequal(fuel: Fuel, left: Any, right: Any) -> Any:
-    return not equal(fuel, left, right)
-
-
 def contains(fuel: Fuel, item: Any, container: Any) -> bool:
     """`in`. Text is searched in at most length * 128 steps; a range is walked for what is no integer."""
     kind = type(container)
@@ -224,10 +220,6 @@ def contains(fuel: Fuel, item: Any, container: Any) -> bool:
     else:
         raise TypeError(f"argument of type '{kind.__name__}' is not iterable")
     return item in container
-
-
-def lacks(fuel: Fuel, item: Any, container: Any) -> bool:
-    return not contains(fuel, item, container)
 
 
 def key(fuel: Fuel, item: Any, table: Any) -> None:
@@ -299,9 +291,9 @@ GUARDS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Is: lambda fuel, left, right: left is right,
     ast.IsNot: lambda fuel, left, right: left is not right,
     ast.Eq: equal,
-    ast.NotEq: unequal,
+    ast.NotEq: lambda fuel, left, right: not equal(fuel, left, right),
     ast.In: contains,
-    ast.NotIn: lacks,
+    ast.NotIn: lambda fuel, item, container: not contains(fuel, item, container),
     ast.USub: _unary("-", operator.neg, _SIGNED),
     ast.UAdd: _unary("+", operator.pos, _SIGNED),
     ast.Invert: _unary("~", _invert, ("int", "bool")),
@@ -330,7 +322,7 @@ QUICK: dict[type[ast.AST], Guard] = {
         kind: _quick(apply, GUARDS[kind]) for kind, (_, apply, _) in BINARY.items() if kind not in (ast.Pow, ast.LShift)
     },
     ast.Eq: _quick(operator.eq, equal),
-    ast.NotEq: _quick(operator.ne, unequal),
+    ast.NotEq: _quick(operator.ne, GUARDS[ast.NotEq]),
 }
 
 

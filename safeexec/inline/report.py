@@ -74,14 +74,9 @@ def at_node(message: str, source: str, node: ast.expr | ast.keyword | None) -> E
         return failure(message, source, 1, 0, len(source))
     end_line, end = node.end_lineno or node.lineno, node.end_col_offset or 0
     end = end if end_line == node.lineno else len(source.encode())
-    return at_bytes(message, source, node.lineno, node.col_offset, end)
-
-
-def at_bytes(message: str, source: str, line: int, start: int, end: int) -> ExpressionError:
-    """Positions of the parser and of the compiler count bytes of UTF-8."""
-    text = lines_of(source)[line - 1].encode()
-    first, last = (len(text[:offset].decode(errors="replace")) for offset in (start, end))
-    return failure(message, source, line, first, last)
+    text = lines_of(source)[node.lineno - 1].encode()  # places of the parser and of the compiler count bytes of UTF-8
+    first, last = (len(text[:offset].decode(errors="replace")) for offset in (node.col_offset, end))
+    return failure(message, source, node.lineno, first, last)
 
 
 def at_syntax_error(error: Exception, source: str, bare: bool) -> ExpressionError:

@@ -20,17 +20,6 @@ ESCAPED = 10
 """The most characters that repr() makes of one."""
 
 
-def numbers_in(spec: str) -> list[str]:
-    """Return the runs of digits in a format spec: its width and precision."""
-    return "".join(character if character.isdecimal() else " " for character in spec).split()
-
-
-def width(digits: str) -> None:
-    """Refuse a width or precision past the limit."""
-    if len(digits) > 9 or int(digits or 0) > MAX_WIDTH:
-        raise Refused(f"a width or precision in a format may be at most {MAX_WIDTH}")
-
-
 def _printed(fuel: Fuel, value: Any) -> int:
     return measure(fuel, value) * ESCAPED
 
@@ -64,8 +53,9 @@ def formatted(fuel: Fuel, value: Any, spec: str = "") -> str:
     spend(fuel, 1 + _printed(fuel, value) + len(spec))
     if not spec:
         return format(value)
-    for digits in numbers_in(spec):
-        width(digits)
+    for digits in "".join(character if character.isdecimal() else " " for character in spec).split():
+        if len(digits) > 9 or int(digits) > MAX_WIDTH:  # a width, or a precision
+            raise Refused(f"a width or precision in a format may be at most {MAX_WIDTH}")
     spend(fuel, MAX_WIDTH >> 4)
     return format(value, spec)
 
