@@ -24,15 +24,7 @@ from safeexec.common.text import as_bytes, spelt
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.checkpoints import Checkpoint, check_name, rows_of
-from safeexec.engine.host.session.decode import (
-    StepFacts,
-    build_killed,
-    build_result,
-    frames_of,
-    may_be_bound,
-    restored,
-    variables_of,
-)
+from safeexec.engine.host.session.decode import frames_of, may_be_bound, restored, variables_of
 from safeexec.engine.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.engine.host.session.listeners import NOBODY, Listeners, listening
 from safeexec.engine.host.session.processes import FREEZE_SECONDS, SessionProcesses, wait_for
@@ -65,7 +57,7 @@ from safeexec.engine.host.waiting import (
 from safeexec.engine.host.watch import accountant, lineage
 from safeexec.engine.host.watch.account import Period
 from safeexec.engine.host.watch.bill import Bill
-from safeexec.engine.host.watch.clock import Place, Watch
+from safeexec.engine.host.watch.clock import Place
 from safeexec.engine.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.engine.host.watch.watched import WatchedSession
 from safeexec.errors import (
@@ -645,13 +637,9 @@ class SessionCore:
             yield from self._own_files()
         copy_socket = processes.begin_state(number) if number else None
         supervisor.transition(STEPPING)
-        processes.out.begin()
-        processes.err.begin()
         self.calls_of_step, calls = 0, supervisor.tool_records.total
         room = None if processes.workspace is None else self.watched.room
-        watch = Watch(runner.channel, self.policy.limits, timeout, (processes.out, processes.err), room)
-        streams = () if listeners is NOBODY else listeners.of_streams(processes.out, processes.err)
-        step = supervisor.doing = Step(number, processes, runner, watch, self._answer_tool, listeners, streams, woke)
+        step = supervisor.begin_step(number, runner, timeout, room, self._answer_tool, listeners, woke)
         try:
             done = yield from step.run(request, copy_socket, given)
             over = done if isinstance(done, Verdict) else None
@@ -684,8 +672,7 @@ class SessionCore:
         if self.tells_frames:
             self.frames = frames_of(done.frames)
         self.again = (done.did, step.cpu * 1000) if done.again and not records else None
-        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, step.woke, *step.printed, records)
-        result = build_result(facts, done, step.value)
+        result = step.result(done, self.step, records)
         if number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
             again = request if self.policy.checkpoints == "idle" and not (done.due or records) else None
@@ -777,8 +764,7 @@ class SessionCore:
         """Return the result of a step that was killed or died, after the state before it has been brought back."""
         yield from self.supervisor.stop()
         records = self.supervisor.tool_records.since(calls)
-        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, step.woke, *step.watch.printed(), records)
-        result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.supervisor.sources, step.peak)
+        result = step.killed(verdict, place, self.supervisor.sources, self.step, records)
         notes = yield from self.supervisor.restore_after_step()
         return restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
 
@@ -1079,7 +1065,7 @@ class SessionCore:
         """Return what saves and loads its state, by whoever has a turn."""
         from safeexec.engine.host.session.saving import Saving  # with hashlib and its like 10 ms
 
-        return Saving(self.supervisor, self.policy, self._answer_tool, timeout_of(self.policy, timeout))
+        return Saving(self.supervisor, timeout_of(self.policy, timeout))
 
     # Files
 

@@ -12,12 +12,14 @@ from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.checkpoints import Checkpoint, check_depth
 from safeexec.engine.host.session.history import FRESH
+from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.processes import FREEZE_SECONDS, SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.states import ASKING, FOLLOWS, IDLE, LOST, NEW, RESTING, STEPPING
-from safeexec.engine.host.session.step import SECURE_SECONDS, Sources, Step
+from safeexec.engine.host.session.step import SECURE_SECONDS, AnswerTool, Sources, Step
 from safeexec.engine.host.session.tool_calls import ToolLog
 from safeexec.engine.host.waiting import Core
+from safeexec.engine.host.watch.clock import Watch
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.protocol import messages as m
@@ -25,6 +27,7 @@ from safeexec.protocol import messages as m
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace_files import Marks
     from safeexec.engine.host.session.interfaces import SandboxInterface
+    from safeexec.engine.host.watch.room import Room
 
 R = TypeVar("R")
 
@@ -61,6 +64,24 @@ class Supervisor:
         """Whether steps were lost as they came out otherwise, and no caller knows."""
         self.why_closed: str | None = None
         """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
+
+    def begin_step(
+        self,
+        number: int,
+        runner: Runner,
+        timeout: float,
+        room: Room | None = None,
+        answer_tool: AnswerTool | None = None,
+        listeners: Listeners = NOBODY,
+        woke: float = 0.0,
+    ) -> Step:
+        """Return the request that runs from now on, with its clock started and the output of the last one gone."""
+        out, err = self.processes.out, self.processes.err
+        out.begin()
+        err.begin()
+        watch = Watch(runner.channel, self.processes.policy.limits, timeout, (out, err), room)
+        self.doing = Step(number, self.processes, runner, watch, answer_tool, listeners, woke)
+        return self.doing
 
     # Asking the process
 
