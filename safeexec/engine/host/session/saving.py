@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from safeexec.common.text import one_line
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session.channel import Gone
+from safeexec.engine.host.session.decode import notes_of
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import Core, Work, ending
 from safeexec.engine.host.watch.verdict import Verdict
@@ -84,5 +84,5 @@ class Saving:
             raise StateFileError(f"the process died while it restored the state: {error}") from None
         if answer.problem:
             raise StateFileError(f"the state could not be restored: {answer.problem}")
-        self._supervisor.notes_next += [one_line(note, m.NOTE_CHARACTERS) for note in answer.notes]
+        self._supervisor.notes_next += notes_of(answer.notes)
         self._supervisor.refresh_file_baseline()

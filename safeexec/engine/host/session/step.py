@@ -219,7 +219,10 @@ class Step(Struct, eq=False):
 
     def __post_init__(self) -> None:
         if self._listeners is not NOBODY:
-            self._streams = self._listeners.of_streams(self._processes.out, self._processes.err)
+            output, stdout, stderr, *_ = self._listeners
+            heard = ((self._processes.out, (stdout, output)), (self._processes.err, (stderr, output)))
+            kept = ((file, tuple(hear for hear in ears if hear is not None)) for file, ears in heard)
+            self._streams = tuple((file, ears) for file, ears in kept if ears)
 
     def run(self, request: Struct, copy_socket: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
         """Send the request, with the socket of its next copy if the process has none, and wait for its end. A `Verdict`

@@ -15,9 +15,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from safeexec.engine.host.queue import Turnstile
+from safeexec.engine.host.session.checkpoints import Checkpoint, own_bytes
 from safeexec.engine.host.session.frozen import freeze
 from safeexec.engine.host.waiting import CallTool, Core
-from safeexec.engine.host.watch.memory import own_bytes
 from safeexec.errors import CheckpointError, SandboxBusy, SandboxError
 from safeexec.results import StepFailed, TemplateInfo
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import os
     from typing import Protocol
 
-    from safeexec.engine.host.session.checkpoints import Checkpoint
     from safeexec.engine.host.session.session import SessionCore
     from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.engine.policy.model import Policy
