@@ -167,13 +167,13 @@ FIRST_RUN = {
     "api": "audit blocking",
     "recordings": "sandbox session",
     "engine/host/session": (
-        "channel checkpoints decode history listeners output processes protection runner session spare "
-        "standard_input states step supervisor tightened tool_calls"
+        "channel checkpoints decode history listeners output processes runner session spare "
+        "standard_input step supervisor tightened tool_calls"
     ),
     "engine/host/startup": "configuration confinement launch launcher",
     "engine/host/tools": "answers toolbox",
     "engine/host/watch": (
-        "account accountant bill census clock gate groups idle lineage memory room rotation subject verdict watched"
+        "account accountant bill census clock gate groups idle lineage room rotation verdict watched"
     ),
     "engine/linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "engine/policy": "access kernel model places plans profiles refusals settings",

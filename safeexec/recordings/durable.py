@@ -26,9 +26,8 @@ from safeexec.common.text import one_line, spelt
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.processes import SessionProcesses, wait_for
-from safeexec.engine.host.session.states import CLOSED
 from safeexec.engine.host.session.step import checked_source
-from safeexec.engine.host.session.supervisor import Supervisor
+from safeexec.engine.host.session.supervisor import CLOSED, Supervisor
 from safeexec.engine.host.waiting import Core, Work, ending
 from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
 from safeexec.protocol import messages as m

@@ -23,9 +23,9 @@ from safeexec.engine.host.session.output import OutputFile
 from safeexec.engine.host.session.step import timeout_of
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch import lineage
+from safeexec.engine.host.watch.account import Subject
 from safeexec.engine.host.watch.accountant import accountant
 from safeexec.engine.host.watch.clock import Watch
-from safeexec.engine.host.watch.subject import Subject
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.errors import PolicyError, ProtectionError, ProtocolError

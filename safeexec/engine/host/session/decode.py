@@ -7,26 +7,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from safeexec.common.text import one_line, printable
 from safeexec.engine import advice
-from safeexec.engine.host.watch.clock import killed_error
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import decode
 from safeexec.protocol.values import format as form
-from safeexec.results import STARTS_EMPTY, Changes, Display, ErrorInfo, Result, State, ToolCallRecord, Usage
+from safeexec.results import STARTS_EMPTY, Changes, Display, ErrorInfo, Result, State
 from safeexec.results.outcomes import Frame, Variable
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.output import Printed
-    from safeexec.engine.host.watch.clock import Place
-    from safeexec.engine.host.watch.verdict import Verdict
     from safeexec.engine.policy.model import Limits
-    from safeexec.protocol.plan import LimitsPlan
 
 KEPT_BYTES = 4 << 20
 """Larger values are read into memory of their own. Of the memory that is kept, what is not written to is not there."""
@@ -38,7 +33,7 @@ NAMES = 1000
 """The most items of a list that a child sends: names, errors, displays."""
 LINE_CHARACTERS = 1000
 """The most characters of a rule of the policy, and of the source line of which a hint is made."""
-_NO_CHANGES = Changes()
+NO_CHANGES = Changes()
 
 
 def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
@@ -122,74 +117,13 @@ def error_info(report: m.Refusal) -> ErrorInfo:
     )
 
 
-class StepFacts(NamedTuple):
-    """What the host itself knows of a step: its limits and number, what it took, what it printed, its tool calls."""
-
-    limits: Limits
-    number: int
-    wall: float
-    """Seconds, as are `cpu` and `woke`."""
-    cpu: float
-    woke: float
-    printed: Printed
-    """Its standard output; `warned` is its standard error."""
-    warned: Printed
-    calls: tuple[ToolCallRecord, ...]
-
-
-def build_result(facts: StepFacts, done: m.StepDone, value: Any) -> Result:
-    """Return the result of a step that the child ended itself."""
-    limits, number, wall, cpu, woke, printed, warned, calls = facts
-    changes = done.changes
-    return Result(
-        outcome=done.outcome,
-        value=value,
-        text=text(done.text, MESSAGE_BYTES * 4) if done.text else "",
-        stdout=printed.text,
-        stderr=warned.text,
-        error=None if done.error is None else _error(done.error, done.outcome, limits),
-        changes=_NO_CHANGES if changes is None else changes_of(changes),
-        usage=Usage(wall * 1e3, cpu * 1e3, done.peak_kb / 1024, printed.size + warned.size, woke * 1e3),
-        step=number,
-        displays=displays(done.displays) if done.displays else (),
-        truncated=done.truncated or printed.left_out > 0 or warned.left_out > 0,
-        tool_calls=calls,
-        refusals=tuple(error_info(refusal) for refusal in done.refusals[:NAMES]) if done.refusals else (),
-        notes=tuple(notes_of(done.notes)) if done.notes else (),
-        exit_status=done.exit_status,
-    )
-
-
-def _error(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
+def error_of(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
+    """Return the error of a step with this outcome."""
     error = error_info(report)
     if outcome != "memory":
         return error
     message = f"the step needed more memory than it may have; limits.memory_mb is {limits.memory_mb}"
     return replace(error, message=error.message or message, hint=error.hint or advice.limit_hint("memory"))
-
-
-def build_killed(
-    facts: StepFacts, plan: LimitsPlan, verdict: Verdict, place: Place, sources: dict[str, str], peak: int
-) -> Result:
-    """Return the result of a step that the host ended, or whose process died; before its state is brought back. `peak`:
-    bytes that the process held at most, where that is known.
-    """
-    _, number, wall, cpu, woke, printed, warned, calls = facts
-    file = f"<step {number}>"
-    line = place.source_line(file, sources) or place.source_line(place.innermost, sources)
-    hint = advice.limit_hint(
-        verdict.rule or verdict.outcome, plan, wall_seconds=verdict.seconds, source_line=line[:LINE_CHARACTERS]
-    )
-    return Result(
-        outcome=verdict.outcome,
-        stdout=printed.text,
-        stderr=warned.text,
-        error=killed_error(verdict, place, file, sources, hint),
-        usage=Usage(wall * 1e3, cpu * 1e3, peak / (1 << 20), printed.size + warned.size, woke * 1e3),
-        step=number,
-        truncated=printed.left_out > 0 or warned.left_out > 0,
-        tool_calls=calls,
-    )
 
 
 def changes_of(report: m.ChangesReport) -> Changes:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from safeexec.engine.host.session.channel import Channel
-from safeexec.engine.host.session.states import LOST
+from safeexec.engine.host.session.supervisor import LOST
 from safeexec.engine.host.waiting import Core
 
 if TYPE_CHECKING:
@@ -15,16 +17,13 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.session import SessionCore
 
 
-class FrozenState:
+class FrozenState(Struct, eq=False):
     """A named state of `core`, and the `copy` from which processes go on in it."""
 
-    __slots__ = ("_core", "_name", "copy", "state")
-
-    def __init__(self, core: SessionCore, name: str, state: State, copy: Checkpoint) -> None:
-        self._core = core
-        self._name = name
-        self.state = state
-        self.copy = copy
+    _core: SessionCore
+    _name: str
+    state: State
+    copy: Checkpoint
 
     def leave(self) -> Channel | None:
         """Go back to this state, without a process. Returns the one that there was, for the caller to end."""

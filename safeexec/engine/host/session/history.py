@@ -227,16 +227,13 @@ class History(Generic[C]):
         # Each step is one call of C code: a thread that sweeps a branch of the session may ask at the same time.
         return list(dict.fromkeys((*self._copies, *self._names())))
 
-    def copies_of(self, state: State) -> list[C]:
-        """Return the copies of a state's memory: the surest first, and of these the ones with a name."""
-        return self._of(state.memory)
-
     def copies_below(self, state: State) -> list[C]:
         """Return the copies from which the state can be had, if need be by repeating the steps since."""
         base = self._base_of(state.memory)
-        return [] if base is None else self._of(base)
+        return [] if base is None else self.copies_of(base)
 
-    def _of(self, memory: Memory) -> list[C]:
+    def copies_of(self, memory: Memory) -> list[C]:
+        """Return the copies of a memory: the surest first, and of these the ones with a name."""
         found = [copy for copy, of in self._copies.items() if of.memory is memory]
         if len(found) < 2:
             return found
@@ -309,7 +306,7 @@ class History(Generic[C]):
             memory: Memory | None = state.memory
             entries: list[Any] = []
             while memory is not None:
-                for copy in self._of(memory):
+                for copy in self.copies_of(memory):
                     yield state, copy, entries[::-1]
                 if memory is FRESH and entries:
                     yield state, None, entries[::-1]

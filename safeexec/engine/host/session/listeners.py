@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from safeexec.results import Display
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.output import OnOutput, OutputFile
+    from safeexec.engine.host.session.output import OnOutput
 
 OnDisplay = Callable[[Display], object]
 OnProgress = Callable[[str, float, "float | None"], object]
@@ -23,12 +23,6 @@ class Listeners(NamedTuple):
     stderr: OnOutput | None = None
     display: OnDisplay | None = None
     progress: OnProgress | None = None
-
-    def of_streams(self, out: OutputFile, err: OutputFile) -> tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...]:
-        """Return each stream that has listeners, with them."""
-        heard = ((out, (self.stdout, self.output)), (err, (self.stderr, self.output)))
-        kept = ((file, tuple(hear for hear in ears if hear is not None)) for file, ears in heard)
-        return tuple((file, ears) for file, ears in kept if ears)
 
 
 NOBODY = Listeners()

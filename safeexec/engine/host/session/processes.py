@@ -20,6 +20,7 @@ from safeexec.engine.host.session.checkpoints import (
     Checkpoint,
     check_depth,
     living,
+    share_bytes,
     wait_ready,
 )
 from safeexec.engine.host.session.decode import notes_of
@@ -30,7 +31,6 @@ from safeexec.engine.host.waiting import Core, Wait, Work
 from safeexec.engine.host.watch import groups
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.host.watch.lineage import KILL_SECONDS, Lineage
-from safeexec.engine.host.watch.memory import share_bytes
 from safeexec.engine.linux import processes
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.protocol import messages as m
@@ -86,7 +86,10 @@ class SessionProcesses:
         """The variables of the state that was brought back last, as its process listed them."""
         self._oom_kills = 0
         self._lineages: list[Lineage] = []
-        self._memory_base: int | None = None
+        self.memory_base: int | None = None
+        """Bytes that its first process was born with, which no limit counts. Whatever else a resumed process begins
+        with is the session's own. None as long as there has been none.
+        """
         self.entropy = b""
         """What the random numbers of its first child come from, and so those of any other."""
         self._spare = spare
@@ -104,8 +107,6 @@ class SessionProcesses:
         """Whether the process was asked for what only code of the program may know how to show, which may change it."""
         self._change: m.Assign | m.Remove | None = None
         """The change that was begun last, if it can be repeated."""
-        self.names_lost: Callable[[], list[str]] = list
-        """Gives the names that the last step has bound, for a process that goes on from the state before it."""
         self._ending: list[int] = []
         """A pidfd of the runner that was stopped last, which may not be gone."""
         self._coming: Channel | None = None
@@ -147,7 +148,7 @@ class SessionProcesses:
         self._join(lineage)
         if self.policy.limits.processes:
             self.sandbox.gate.allow(lineage.leader, lineage.room_for(self.policy.limits.processes))
-        self._memory_base = None
+        self.memory_base = None
         self._run(channel, lineage, None)
         self._begin_group(channel, lineage)
 
@@ -185,8 +186,10 @@ class SessionProcesses:
         self._coming = None
         self._withdraw_next_copy()
         self._undiscovered, self.looked_at = True, False
-        self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base, self.bill)
-        self._memory_base = self.runner.memory_base
+        channel.bill = self.bill
+        self.runner = Runner(channel, lineage, origin, self.policy.limits)
+        if self.memory_base is None and channel.pid is not None:
+            self.memory_base = processes.private_memory(channel.pid)
 
     def adopt(self, channel: Channel, origin: Checkpoint, out: OutputFile, err: OutputFile) -> None:
         """Go on in a process that was resumed from `origin` and writes to `out` and `err`."""
@@ -430,9 +433,9 @@ class SessionProcesses:
 
     # Going back
 
-    def restore(self) -> Core[list[str]]:
-        """Bring back the state that the session is in, or the newest older one. Returns notes about what could not be
-        carried over.
+    def restore(self, lost: list[str]) -> Core[list[str]]:
+        """Bring back the state that the session is in, or the newest older one. `lost`: names that the last step has
+        bound, for a process that goes on from the state before it. Returns notes about what could not be carried over.
         """
         history, off = self.history, self.policy.checkpoints == "off"
         wanted, self.lost = history.current, []
@@ -440,10 +443,7 @@ class SessionProcesses:
         for state, copy, entries in list(history.ways_back()):
             if (now := monotonic()) >= deadline:
                 break
-            if copy is None:
-                carried = yield from self.start_over(state, entries)
-            else:
-                carried = yield from self.resume(state, copy, min(deadline, now + patient(RESUME_SECONDS)), entries)
+            carried = yield from self.resume(state, copy, min(deadline, now + patient(RESUME_SECONDS)), entries, lost)
             if carried is not None:
                 if state is not wanted:
                     self.fell_back = True
@@ -452,7 +452,7 @@ class SessionProcesses:
                 return carried
             if copy is not None and not self.lost:
                 self.lose(copy)
-        if (carried := (yield from self.start_over(history.last_resort(), []))) is None:
+        if (carried := (yield from self.resume(history.last_resort(), None, deadline, [], lost))) is None:
             raise SandboxError("the session's process died before it began")
         if wanted.memory is not FRESH:
             self.fell_back = True
@@ -468,34 +468,21 @@ class SessionProcesses:
         steps = f"step {first}" if first == last else f"steps {first} to {last}"
         return f"{steps} came out otherwise when repeated, and {'is' if first == last else 'are'} lost: {what}"
 
-    def start_over(self, state: State, entries: list[m.JournalEntry]) -> Core[list[str] | None]:
-        """Go on in a new child, in which `entries` are repeated. Returns notes about files that could not be
-        brought back; None if the entries come out otherwise.
+    def resume(
+        self, state: State, copy: Checkpoint | None, deadline: float, entries: list[m.JournalEntry], lost: list[str]
+    ) -> Core[list[str] | None]:
+        """Go on from `state`: in a process resumed from `copy`, or without one in a new child, with `entries` repeated.
+        `lost`: names that the step before has bound. Returns notes about what could not be brought back; None if the
+        copy is not there any more, or not in time, or the entries come out otherwise.
         """
         self.check_alive()
-        problems: list[str] = []
+        if copy is not None:
+            self._open_streams()
+            if (yield from self._resuming(copy, deadline)) is None:
+                return None
         yield from self._gone()
-        if self.workspace is not None and state.files is not None:
-            problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
-        yield from self._new_child()
-        self.remaining = []
-        if (entries or self.entropy) and not (yield from self._repeat_or_stop(state, entries, self.entropy)):
-            return None
-        self.release(self.history.arrive(state))
-        return problems
-
-    def resume(
-        self, state: State, copy: Checkpoint, deadline: float, entries: list[m.JournalEntry]
-    ) -> Core[list[str] | None]:
-        """Go on from `state`, which is that of `copy` with `entries` repeated. None if the copy is not there any
-        more, or not in time, or the entries come out otherwise.
-        """
-        self._open_streams()
-        if (channel := (yield from self._resuming(copy, deadline))) is None:
-            return None
         place: str | None = None
         problems: list[str] = []
-        yield from self._gone()
         if self.workspace is not None and state.files is not None:
             # Before it wakes, for then it opens its files again. The copy does not answer for what that takes.
             began = monotonic()
@@ -503,19 +490,33 @@ class SessionProcesses:
             deadline += monotonic() - began
             # What a branch goes back to may have been frozen in the directory of the session that it came from.
             place = self.workspace.path
-        yield from self._wake(channel, copy, place, self.names_lost())
+        self.remaining = []
+        if copy is None:
+            yield from self._new_child()
+        elif (ready := (yield from self._woken(copy, place, lost, deadline))) is not None:
+            self.remaining = ready.names
+            problems = [*problems, *notes_of(ready.notes)]
+        else:
+            return None
+        entropy = self.entropy if copy is None else b""
+        if (entries or entropy) and not (yield from self._repeat_or_stop(state, entries, entropy)):
+            return None
+        self.release(self.history.arrive(state, copy))
+        return problems
+
+    def _woken(self, copy: Checkpoint, place: str | None, lost: list[str], deadline: float) -> Core[m.Ready | None]:
+        """Have the process that is being resumed from `copy` run, in the directory `place`. None if it is gone."""
+        channel = self._coming
+        assert channel is not None
+        yield from self._wake(channel, copy, place, lost)
         if (ready := (yield from wait_ready(channel, deadline))) is None or channel.is_over():
             self._give_up_coming()
             return None
         self._run(channel, copy.lineage, copy)
-        self.remaining = ready.names
         self._enter_group(channel)
-        if entries and not (yield from self._repeat_or_stop(state, entries)):
-            return None
-        self.release(self.history.arrive(state, copy))
-        return [*problems, *notes_of(ready.notes)]
+        return ready
 
-    def _repeat_or_stop(self, state: State, entries: list[m.JournalEntry], entropy: bytes = b"") -> Core[bool]:
+    def _repeat_or_stop(self, state: State, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
         """Tell whether all came out as before; if not, these steps are lost, and the process is ended."""
         if (yield from self._repeat(entries, entropy, state.memory.digest)):
             return True
@@ -615,7 +616,7 @@ class SessionProcesses:
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
         self.history = parent.history.branch(copy, template)
         copy.users += 1
-        self._memory_base, self.entropy = parent._memory_base, parent.entropy
+        self.memory_base, self.entropy = parent.memory_base, parent.entropy
         self._join(copy.lineage)
 
     def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:
@@ -638,15 +639,16 @@ class SessionProcesses:
         """Do `call`, which walks or copies the files of the workspace, or brings those that are `coming`: off an event
         loop, unless there are none. (A thread takes 100 us, a look at nothing 20.)
         """
-        assert self.workspace is not None
-        if not coming and self.workspace.is_empty():
+        workspace = self.workspace
+        assert workspace is not None
+        if not coming and workspace.is_empty():
             return call()
-        return (yield Work(partial(self._tidied, self.workspace, call)))  # type: ignore[no-any-return]
 
-    @staticmethod
-    def _tidied(workspace: Workspace, call: Callable[[], R]) -> R:
-        workspace.tidy()
-        return call()
+        def tidied() -> R:
+            workspace.tidy()
+            return call()
+
+        return (yield Work(tidied))  # type: ignore[no-any-return]
 
     # Ending
 

@@ -9,6 +9,8 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct
+
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.session.checkpoints import Checkpoint
@@ -16,14 +18,11 @@ from safeexec.engine.host.session.decode import decode_file, decode_payload
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.engine.host.watch.lineage import Lineage
-from safeexec.engine.linux import processes
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.conversation import TooMuch
 
 if TYPE_CHECKING:
-    from msgspec import Struct
-
     from safeexec.engine.policy.model import Limits
 
 R = TypeVar("R")
@@ -39,31 +38,19 @@ DELIVER_SECONDS = 5.0
 """How long a value that a step has announced may take to come: 64 MiB take 0.05 s."""
 
 
-class Runner:
-    """The running process of a session. What a watcher asks of it: `pid`, `memory_base`."""
+class Runner(Struct, eq=False):
+    """The running process of a session."""
 
-    __slots__ = ("_limits", "bill", "channel", "lineage", "memory_base", "origin")
+    channel: Channel
+    lineage: Lineage
+    origin: Checkpoint | None
+    """What it was resumed from, also when that copy has gone since; None: a new child."""
+    _limits: Limits
 
-    def __init__(
-        self,
-        channel: Channel,
-        lineage: Lineage,
-        origin: Checkpoint | None,
-        limits: Limits,
-        memory_base: int | None,
-        bill: Bill,
-    ) -> None:
-        """`memory_base`: bytes that the first process of its session was born with; None: this is that process."""
-        self.channel = channel
-        self.lineage = lineage
-        self.origin = origin
-        """What it was resumed from, also when that copy has gone since; None: a new child."""
-        if memory_base is None:
-            memory_base = processes.private_memory(channel.pid) if channel.pid is not None else 0
-        self.memory_base = memory_base
-        """Bytes that no limit counts. Whatever else a resumed process begins with is the session's own."""
-        self._limits = limits
-        self.bill = channel.bill = bill
+    @property
+    def bill(self) -> Bill:
+        """What reading its messages is charged to."""
+        return self.channel.bill
 
     @property
     def pid(self) -> int | None:
@@ -120,12 +107,6 @@ class Runner:
         finally:
             os.ftruncate(fd, 0)
             os.close(fd)
-
-    def drain(self, deadline: float) -> Core[bool]:
-        """Take in an answer that nobody waits for any more. Whether the process waits for a request then."""
-        while not self.channel.at_rest and (yield from self.channel.receive(deadline)) is not None:
-            pass
-        return self.channel.at_rest
 
 
 def _taken(fd: int, read: Callable[[int], R]) -> R:

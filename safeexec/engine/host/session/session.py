@@ -1,8 +1,8 @@
 """A session without its I/O: what an API offers, as generators that the API drives. Nothing here blocks.
 
-A session is put together from parts: a `Turn` says who uses it, `states` what it is in the middle of,
-`SessionProcesses` has its processes and by its `History` the way back, a `Supervisor` has a process ready and brings
-the state back, a `Step` is the request that runs. This module calls them in their order.
+A session is put together from parts: a `Turn` says who uses it, `SessionProcesses` has its processes and by its
+`History` the way back, a `Supervisor` knows what it is in the middle of, has a process ready and brings the state back,
+a `Step` is the request that runs. This module calls them in their order.
 """
 
 from __future__ import annotations
@@ -24,22 +24,12 @@ from safeexec.common.text import as_bytes, spelt
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.checkpoints import Checkpoint, check_name, rows_of
-from safeexec.engine.host.session.decode import (
-    StepFacts,
-    build_killed,
-    build_result,
-    frames_of,
-    may_be_bound,
-    restored,
-    variables_of,
-)
+from safeexec.engine.host.session.decode import frames_of, may_be_bound, restored, variables_of
 from safeexec.engine.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.engine.host.session.listeners import NOBODY, Listeners, listening
 from safeexec.engine.host.session.processes import FREEZE_SECONDS, SessionProcesses, wait_for
-from safeexec.engine.host.session.protection import as_tried, planned
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.standard_input import Given, StandardInput, checked_arguments
-from safeexec.engine.host.session.states import ASKING, CLOSED, IDLE, RESTING, STEPPING
 from safeexec.engine.host.session.step import (
     SECURE_SECONDS,
     Step,
@@ -48,7 +38,15 @@ from safeexec.engine.host.session.step import (
     checked_source,
     timeout_of,
 )
-from safeexec.engine.host.session.supervisor import CLOSED_MEANWHILE, Supervisor
+from safeexec.engine.host.session.supervisor import (
+    ASKING,
+    CLOSED,
+    CLOSED_MEANWHILE,
+    IDLE,
+    RESTING,
+    STEPPING,
+    Supervisor,
+)
 from safeexec.engine.host.session.tool_calls import StepCalls, ToolLog
 from safeexec.engine.host.waiting import (
     AT_ONCE,
@@ -62,10 +60,10 @@ from safeexec.engine.host.waiting import (
     patiently,
     weight,
 )
-from safeexec.engine.host.watch import accountant, lineage
+from safeexec.engine.host.watch import accountant, groups, lineage
 from safeexec.engine.host.watch.account import Period
 from safeexec.engine.host.watch.bill import Bill
-from safeexec.engine.host.watch.clock import Place, Watch
+from safeexec.engine.host.watch.clock import Place
 from safeexec.engine.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.engine.host.watch.watched import WatchedSession
 from safeexec.errors import (
@@ -117,6 +115,12 @@ CLOSED_WITH_SANDBOX = "the sandbox was closed, and this session with it"
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
 NOT_RUN = "the step was not run: steps before it are lost, as they came out otherwise when they were repeated"
 CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be rolled back"
+NO_GROUP = "not needed, as its guests may start no process, or no group could be made for this session"
+SHARED = (
+    "sessions of the template {!r} and their branches share what forks share: a user, a process group, a limit on "
+    "processes, the Landlock domain of their first process; when one is stopped, all pause. Give each principal a "
+    "template of its own"
+)
 _numbers = count(1)
 
 
@@ -317,13 +321,13 @@ class SessionCore:
             yield from self.close()
             raise
 
-    def close(self) -> Core[None]:
+    def close(self, why: str = CLOSED_HERE) -> Core[None]:
         """End every process of the session and remove its files. Harmless when closed already. What a store keeps of
         it stays.
         """
         if self.durable is not None:
             yield from self.attend(partial(self.durable.flush, self))
-        yield from self._close(CLOSED_HERE)
+        yield from self._close(why)
 
     def close_if_idle(self, seconds: float) -> Core[None]:
         """Close the session if nobody has used it for `seconds`, or leave it to its store."""
@@ -332,10 +336,8 @@ class SessionCore:
         if self.durable is not None and not self.abandoned:
             yield from self.attend(partial(self.durable.suspend, self))
             return
-        if self.durable is not None:
-            yield from self.attend(partial(self.durable.flush, self))
         why = "when no caller had it any more" if self.abandoned else f"after {seconds:g} s without use (idle_seconds)"
-        yield from self._close(f"the session was closed {why}")
+        yield from self.close(f"the session was closed {why}")
 
     def begin_close(self) -> None:
         """The sandbox is being closed: the first half of `close`, which waits for nothing. If nobody uses the session,
@@ -362,7 +364,7 @@ class SessionCore:
                 yield from self._end_and_wait()
                 return
             # In use: the step that runs is ended, and whoever uses the session lets go of it.
-            if self._hand_in(Verdict("cancelled", CLOSED_MEANWHILE)) and (runner := self.processes.runner) is not None:
+            if self.cancel(CLOSED_MEANWHILE) and (runner := self.processes.runner) is not None:
                 runner.channel.kill()
             if self._turn.thread == threading.get_ident():
                 return
@@ -645,13 +647,9 @@ class SessionCore:
             yield from self._own_files()
         copy_socket = processes.begin_state(number) if number else None
         supervisor.transition(STEPPING)
-        processes.out.begin()
-        processes.err.begin()
         self.calls_of_step, calls = 0, supervisor.tool_records.total
         room = None if processes.workspace is None else self.watched.room
-        watch = Watch(runner.channel, self.policy.limits, timeout, (processes.out, processes.err), room)
-        streams = () if listeners is NOBODY else listeners.of_streams(processes.out, processes.err)
-        step = supervisor.doing = Step(number, processes, runner, watch, self._answer_tool, listeners, streams, woke)
+        step = supervisor.begin_step(number, runner, timeout, room, self._answer_tool, listeners, woke)
         try:
             done = yield from step.run(request, copy_socket, given)
             over = done if isinstance(done, Verdict) else None
@@ -665,7 +663,7 @@ class SessionCore:
             return (yield from self._crashed(step, error, calls))
         except GeneratorExit:
             step.hand_in(Verdict("cancelled", "nobody waits for the step any more"))
-            if all(copy.seen() is not None for copy in processes.history.copies_of(processes.history.current)):
+            if all(copy.seen() is not None for copy in processes.history.copies_of(processes.history.current.memory)):
                 runner.channel.kill()
             raise
         except BaseException:
@@ -684,8 +682,7 @@ class SessionCore:
         if self.tells_frames:
             self.frames = frames_of(done.frames)
         self.again = (done.did, step.cpu * 1000) if done.again and not records else None
-        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, step.woke, *step.printed, records)
-        result = build_result(facts, done, step.value)
+        result = step.result(done, self.step, records)
         if number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
             again = request if self.policy.checkpoints == "idle" and not (done.due or records) else None
@@ -777,16 +774,16 @@ class SessionCore:
         """Return the result of a step that was killed or died, after the state before it has been brought back."""
         yield from self.supervisor.stop()
         records = self.supervisor.tool_records.since(calls)
-        facts = StepFacts(self.policy.limits, self.step, step.wall, step.cpu, step.woke, *step.watch.printed(), records)
-        result = build_killed(facts, self.policy.limits_plan(), verdict, place, self.supervisor.sources, step.peak)
+        result = step.killed(verdict, place, self.supervisor.sources, self.step, records)
         notes = yield from self.supervisor.restore_after_step()
         return restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
 
     # Ending a step, and what the watch asks of it: from any thread
 
-    def cancel(self) -> bool:
-        """Stop the running step from another thread. Whether there was one."""
-        return self._hand_in(Verdict("cancelled", "the step was cancelled by the host"))
+    def cancel(self, why: str = "the step was cancelled by the host") -> bool:
+        """Stop the running step from another thread; the session goes on. Whether there was one."""
+        step = self.supervisor.doing
+        return step is not None and step.hand_in(Verdict("cancelled", why))
 
     def exceed(self, verdict: Verdict) -> bool:
         """End the step for what the session uses. False: no caller ends it, so its processes are to be killed here.
@@ -814,11 +811,6 @@ class SessionCore:
     def forks_requested(self) -> int:
         """How many processes its runner may have been asked to make, beside the copies that were promised."""
         return 1 if self.supervisor.state is ASKING else 0
-
-    def _hand_in(self, verdict: Verdict) -> bool:
-        """Have the running step end; the session goes on. Whether there was one."""
-        step = self.supervisor.doing
-        return step is not None and step.hand_in(verdict)
 
     # Checkpoints
 
@@ -1037,9 +1029,18 @@ class SessionCore:
     @exclusive
     def protection(self) -> Core[tuple[Mechanism, ...]]:
         """Return what holds this session, and what does not and why: as planned, and as its process finds by trying."""
-        rows = [*self.mechanisms, *planned(self.policy, self.processes.group, self.template)]
-        rows.append(accountant.mechanism(self.policy, self.sandbox.policy.limits))
-        return as_tried(rows, (yield from self.supervisor.ask(self._self_test)))
+        found = {row.name: row for row in (*self.mechanisms, *groups.mechanisms())}
+        for name in (groups.NAME, groups.CORE):
+            if self.processes.group is None and found[name].active:
+                found[name] = Mechanism(name, False, NO_GROUP)
+        if self.template is not None:
+            found["own-lineage"] = Mechanism("own-lineage", False, SHARED.format(self.template))
+        found["watch"] = accountant.mechanism(self.policy, self.sandbox.policy.limits)
+        for act in (yield from self.supervisor.ask(self._self_test)):
+            row = found.get(act.name, act)
+            detail = act.detail if row is act or not row.detail else f"{row.detail}; {act.detail}"
+            found[act.name] = Mechanism(act.name, act.active and row.active, detail)
+        return tuple(found.values())
 
     def _self_test(self, runner: Runner) -> Core[list[Mechanism]]:
         """Return one row per forbidden act; `active` where it was refused."""
@@ -1079,7 +1080,7 @@ class SessionCore:
         """Return what saves and loads its state, by whoever has a turn."""
         from safeexec.engine.host.session.saving import Saving  # with hashlib and its like 10 ms
 
-        return Saving(self.supervisor, self.policy, self._answer_tool, timeout_of(self.policy, timeout))
+        return Saving(self.supervisor, timeout_of(self.policy, timeout))
 
     # Files
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.session.checkpoints import wait_ready
@@ -20,16 +22,13 @@ if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace
 
 
-class Spare:
+class Spare(Struct, eq=False):
     """A process that was asked for before it is needed, with the files that its session will have."""
 
-    __slots__ = ("channel", "err", "out", "workspace")
-
-    def __init__(self, channel: Channel, out: OutputFile, err: OutputFile, workspace: Workspace | None) -> None:
-        self.channel = channel
-        self.out = out
-        self.err = err
-        self.workspace = workspace
+    channel: Channel
+    out: OutputFile
+    err: OutputFile
+    workspace: Workspace | None
 
     def ready(self) -> Core[m.Ready | None]:
         """Its `Ready`, which has usually come long ago. None if it never came up, or has died while it waited: no

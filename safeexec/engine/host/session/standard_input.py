@@ -42,20 +42,19 @@ class StandardInput:
     def fill(self) -> None:
         """Make ready what was given as a whole. Raises ValueError for text with lone surrogates, and OSError."""
         given, self._given = self._given, None
-        if given is not None:
-            self.fd = self._keep(encoded(given, "stdin") if isinstance(given, str) else given)
-
-    def _keep(self, data: bytes | bytearray | memoryview) -> int:
-        """Return a descriptor of a sealed copy of `data`, which `close` empties whoever still holds it."""
+        if given is None:
+            return
         import fcntl  # a client on Windows, which has none, reads this module for `Given`
 
+        # A sealed copy, which `close` empties whoever still holds it.
+        data = encoded(given, "stdin") if isinstance(given, str) else given
         self._memory = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         rest = memoryview(data).cast("B")
         while rest:
             rest = rest[os.write(self._memory, rest) :]
         seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
         fcntl.fcntl(self._memory, fcntl.F_ADD_SEALS, seals)
-        return os.open(f"/proc/self/fd/{self._memory}", os.O_RDONLY)
+        self.fd = os.open(f"/proc/self/fd/{self._memory}", os.O_RDONLY)
 
     def sent(self) -> None:
         """The child has its end: the pipe is fed from now on."""

@@ -7,20 +7,32 @@ import re
 import signal
 from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from msgspec import Struct
 
 from safeexec.common.text import can_be_name, one_line
+from safeexec.engine import advice
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
-from safeexec.engine.host.session.decode import displays
+from safeexec.engine.host.session.decode import (
+    LINE_CHARACTERS,
+    MESSAGE_BYTES,
+    NAMES,
+    NO_CHANGES,
+    changes_of,
+    displays,
+    error_info,
+    error_of,
+    notes_of,
+    text,
+)
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.output import NOTHING, OnOutput, OutputFile, Printed
 from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import CallTool, Core
-from safeexec.engine.host.watch.clock import Place, Watch, where
+from safeexec.engine.host.watch.clock import Place, Watch, killed_error, where
 from safeexec.engine.host.watch.room import RULE
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
@@ -28,7 +40,7 @@ from safeexec.errors import PolicyError, ProtocolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments, exceeded, foreign
 from safeexec.protocol.printed import EVERYWHERE
-from safeexec.results import ErrorInfo
+from safeexec.results import ErrorInfo, Result, ToolCallRecord, Usage
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace_files import Marks
@@ -37,6 +49,8 @@ if TYPE_CHECKING:
     from safeexec.engine.policy.model import Policy
     from safeexec.engine.policy.settings import Limits
 
+A = TypeVar("A", m.StepDone, m.Saved, m.Done)
+"""The answer to a request that is watched."""
 AnswerTool = Callable[[m.ToolRequest, "float | None"], Core[m.ToolReply]]
 """Answers a tool call of the guest, by the deadline of the step where its clock goes on."""
 STREAM_SECONDS = 0.003
@@ -171,14 +185,15 @@ class Step(Struct, eq=False):
     _processes: SessionProcesses
     _runner: Runner
     watch: Watch
-    _answer_tool: AnswerTool
+    _answer_tool: AnswerTool | None = None
+    """None for a request that may call no tool."""
     _listeners: Listeners = NOBODY
-    _streams: tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...] = ()
-    """The streams that somebody listens to, and who."""
     woke: float = 0.0
     """Seconds before it in which its process was brought back."""
     value: Any = None
-    printed: tuple[Printed, Printed] = (NOTHING, NOTHING)
+    _streams: tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...] = ()
+    """The streams that somebody listens to, and who."""
+    _printed: tuple[Printed, Printed] = (NOTHING, NOTHING)
     """Its standard output and error."""
     files: Any = None
     """The files of the state after it."""
@@ -202,6 +217,13 @@ class Step(Struct, eq=False):
     _secured: bool = False
     """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
 
+    def __post_init__(self) -> None:
+        if self._listeners is not NOBODY:
+            output, stdout, stderr, *_ = self._listeners
+            heard = ((self._processes.out, (stdout, output)), (self._processes.err, (stderr, output)))
+            kept = ((file, tuple(hear for hear in ears if hear is not None)) for file, ears in heard)
+            self._streams = tuple((file, ears) for file, ears in kept if ears)
+
     def run(self, request: Struct, copy_socket: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
         """Send the request, with the socket of its next copy if the process has none, and wait for its end. A `Verdict`
         when it must be killed. Raises `Gone` or `ProtocolError` when its process died, or broke the protocol.
@@ -214,10 +236,18 @@ class Step(Struct, eq=False):
                 copy_socket.close()
         if given is not None:
             given.sent()
-        done = yield from self._await_done()
-        if self.number and not isinstance(done, Verdict) and done.due:
-            self._processes.announce()
-        self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
+        done = yield from self._answer(m.StepDone)
+        if isinstance(done, m.StepDone):
+            if done.step != self.number:
+                raise ProtocolError(f"the end of step {done.step} came while step {self.number} ran")
+            # A flood may end by itself between two looks: well, or at the end of the file, with an OSError.
+            # The same program then has the same outcome, however long the host took to look.
+            self._printed = stdout, stderr = self.watch.printed()
+            if done.outcome == "output" or max(stdout.size, stderr.size) > self.watch.most_printed:
+                done = self._first_verdict.setdefault(None, self.watch.flood())
+            elif self.number and done.due:
+                self._processes.announce()
+        self._stop_clock()
         if isinstance(done, Verdict) or not (done.value or done.pending):
             return done
         # Read here, so that a step crashes whose value is announced and never comes, or cannot be read.
@@ -230,6 +260,22 @@ class Step(Struct, eq=False):
             self.value = yield from self._runner.value(done.value, arrays=arrays)
         self.cpu += self._runner.bill.cpu - charged
         return done
+
+    def ask(self, request: Struct, kind: type[A], fds: tuple[int, ...]) -> Core[A | Verdict]:
+        """Send a request that runs guest code and is no step, and wait for its answer. Returns a `Verdict` if it must
+        end; the process is left as it is then. Raises `Gone` or `ProtocolError`.
+        """
+        try:
+            yield from self._runner.channel.send(request, fds)
+            answer = yield from self._answer(kind)
+            if isinstance(answer, Verdict):
+                yield from self.secure(SECURE_SECONDS)
+            return answer
+        finally:
+            self.close()
+
+    def _stop_clock(self) -> None:
+        self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
 
     def _left(self) -> float:
         """Return how many seconds are left for what a step has announced to come."""
@@ -260,7 +306,8 @@ class Step(Struct, eq=False):
         """The process that runs it."""
         return self._runner.pid
 
-    def _await_done(self) -> Core[m.StepDone | Verdict]:
+    def _answer(self, kind: type[A]) -> Core[A | Verdict]:
+        """Wait for the answer, whatever comes before."""
         watch, channel, streams = self.watch, self._runner.channel, self._streams
         look = watch.next_look()
         while True:
@@ -278,17 +325,10 @@ class Step(Struct, eq=False):
                     self.stream_rest(message.printed)
                 else:
                     self._stream()
-            if isinstance(message, m.StepDone):
-                if message.step != self.number:
-                    raise ProtocolError(f"the end of step {message.step} came while step {self.number} ran")
-                # A flood may end by itself between two looks: well, or at the end of the file, with an OSError.
-                # The same program then has the same outcome, however long the host took to look.
-                self.printed = stdout, stderr = watch.printed()
-                if message.outcome == "output" or max(stdout.size, stderr.size) > watch.most_printed:
-                    return self._first_verdict.setdefault(None, watch.flood())
+            if isinstance(message, kind):
                 return message
-            if isinstance(message, m.ToolRequest):
-                yield from self._tool_call(message)
+            if isinstance(message, m.ToolRequest) and self._answer_tool is not None:
+                yield from self._tool_call(message, self._answer_tool)
             elif isinstance(message, m.Progress):
                 if (hear := self._listeners.progress) is not None and self._may_show(0):
                     self._tell(hear, one_line(message.description, DESCRIPTION), message.done, message.total)
@@ -296,6 +336,8 @@ class Step(Struct, eq=False):
                 size = sum(map(len, message.display.data.values()))
                 if (show := self._listeners.display) is not None and self._may_show(size):
                     self._tell(show, displays([message.display])[0])
+            elif message is not None:
+                raise ProtocolError(f"{type(message).__name__} came instead of {kind.__name__}")
             if monotonic() >= look:
                 if (verdict := (yield from self._look())) is not None:
                     return verdict
@@ -328,13 +370,13 @@ class Step(Struct, eq=False):
             self._secured = yield from self._processes.secured(monotonic() + patient(seconds))
         return self._secured
 
-    def _tool_call(self, call: m.ToolRequest) -> Core[None]:
+    def _tool_call(self, call: m.ToolRequest, answer_tool: AnswerTool) -> Core[None]:
         rules = self._processes.policy.tools
         self._calls += 1
         if call.pending and self._calls <= rules.max_calls:  # of those beyond, nothing is read
             arguments = yield from self._runner.deliver_bytes(call.pending, self._left())
             call = m.ToolRequest(call.call, call.tool, arguments)
-        answer = self._answer_tool(call, None if rules.clock == "stops" else self.watch.deadline)
+        answer = answer_tool(call, None if rules.clock == "stops" else self.watch.deadline)
         reply = yield from self._clocked(answer, stops=rules.clock == "stops")
         if self._first_verdict or self.watch.past_deadline():
             return  # whoever waits for the answer is ended now, or by the look that follows
@@ -407,16 +449,64 @@ class Step(Struct, eq=False):
             place = yield from where(self._runner.channel, self._processes.err, self._processes.sandbox.gate, most)
         else:
             place = Place()
-        self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
+        self._stop_clock()
         return place
 
     def died(self, error: Exception) -> Core[str]:
         """Tell how its process ended, in words."""
-        self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
+        self._stop_clock()
         channel = self._runner.channel
         if not (yield from channel.ended(monotonic() + 0.2)):
             return str(error) if isinstance(error, ProtocolError) else "it closed its connection to the host"
         return death(channel.pidfd)
+
+    def result(self, done: m.StepDone, step: int, calls: tuple[ToolCallRecord, ...]) -> Result:
+        """Return the result of a step that the child ended itself."""
+        facts = self._facts(self._printed, done.peak_kb / 1024, step, calls)
+        facts["truncated"] |= done.truncated
+        return Result(
+            outcome=done.outcome,
+            value=self.value,
+            text=text(done.text, MESSAGE_BYTES * 4) if done.text else "",
+            error=None if done.error is None else error_of(done.error, done.outcome, self._processes.policy.limits),
+            changes=NO_CHANGES if done.changes is None else changes_of(done.changes),
+            displays=displays(done.displays) if done.displays else (),
+            refusals=tuple(error_info(refusal) for refusal in done.refusals[:NAMES]) if done.refusals else (),
+            notes=tuple(notes_of(done.notes)) if done.notes else (),
+            exit_status=done.exit_status,
+            **facts,
+        )
+
+    def killed(
+        self, verdict: Verdict, place: Place, sources: dict[str, str], step: int, calls: tuple[ToolCallRecord, ...]
+    ) -> Result:
+        """Return the result of a step that the host ended, or whose process died; before its state is brought back."""
+        file = f"<step {step}>"
+        line = place.source_line(file, sources) or place.source_line(place.innermost, sources)
+        hint = advice.limit_hint(
+            verdict.rule or verdict.outcome,
+            self._processes.policy.limits_plan(),
+            wall_seconds=verdict.seconds,
+            source_line=line[:LINE_CHARACTERS],
+        )
+        error = killed_error(verdict, place, file, sources, hint)
+        facts = self._facts(self.watch.printed(), self.peak / (1 << 20), step, calls)
+        return Result(outcome=verdict.outcome, error=error, **facts)
+
+    def _facts(
+        self, printed: tuple[Printed, Printed], peak_mb: float, step: int, calls: tuple[ToolCallRecord, ...]
+    ) -> dict[str, Any]:
+        """Return what the host itself knows of the step, as fields of its result."""
+        stdout, stderr = printed
+        usage = Usage(self.wall * 1e3, self.cpu * 1e3, peak_mb, stdout.size + stderr.size, self.woke * 1e3)
+        return {
+            "stdout": stdout.text,
+            "stderr": stderr.text,
+            "usage": usage,
+            "step": step,
+            "truncated": stdout.left_out > 0 or stderr.left_out > 0,
+            "tool_calls": calls,
+        }
 
 
 def death(pidfd: int) -> str:

@@ -6,18 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.checkpoints import Checkpoint, check_depth
 from safeexec.engine.host.session.history import FRESH
+from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.processes import FREEZE_SECONDS, SessionProcesses
 from safeexec.engine.host.session.runner import Runner
-from safeexec.engine.host.session.states import ASKING, FOLLOWS, IDLE, LOST, NEW, RESTING, STEPPING
-from safeexec.engine.host.session.step import SECURE_SECONDS, Sources, Step
+from safeexec.engine.host.session.step import SECURE_SECONDS, AnswerTool, Sources, Step
 from safeexec.engine.host.session.tool_calls import ToolLog
 from safeexec.engine.host.waiting import Core
+from safeexec.engine.host.watch.clock import Watch
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.protocol import messages as m
@@ -25,6 +26,7 @@ from safeexec.protocol import messages as m
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace_files import Marks
     from safeexec.engine.host.session.interfaces import SandboxInterface
+    from safeexec.engine.host.watch.room import Room
 
 R = TypeVar("R")
 
@@ -35,6 +37,35 @@ NAMES_REMAINING = 200
 """Variables that a result names after a restore."""
 FREEZING = " while the checkpoint was made"
 CLOSED_MEANWHILE = "the session was closed while this step ran"
+
+# The states of a session, and what may follow each: one table, as `protocol.conversation` has one for messages. A call
+# moves the session from `IDLE` to `ASKING` or `STEPPING` and back. One that is cut off in between (Ctrl-C, a cancelled
+# task) leaves the state as it stands; the next one sees by it what has to be put in order first.
+
+NEW: Final = "new"
+"""It has had no process yet."""
+IDLE: Final = "idle"
+"""Its process waits for a request."""
+ASKING: Final = "asking"
+"""Its process was asked something, or told of a change: the answer has to be taken in."""
+STEPPING: Final = "stepping"
+"""Its process was given a step that is neither part of the session yet nor undone."""
+RESTING: Final = "resting"
+"""It needs no process until its next use: a new one will be in the same state."""
+LOST: Final = "lost"
+"""It has no process: the state that it is in has to be brought back."""
+CLOSED: Final = "closed"
+"""Nothing is held any more."""
+
+FOLLOWS: Final[dict[str, frozenset[str]]] = {
+    NEW: frozenset({IDLE, CLOSED}),
+    IDLE: frozenset({ASKING, STEPPING, LOST, CLOSED}),
+    ASKING: frozenset({IDLE, LOST, CLOSED}),
+    STEPPING: frozenset({IDLE, LOST, CLOSED}),
+    LOST: frozenset({IDLE, RESTING, LOST, CLOSED}),
+    RESTING: frozenset({LOST, CLOSED}),
+    CLOSED: frozenset(),
+}
 
 
 class Supervisor:
@@ -48,7 +79,6 @@ class Supervisor:
         """The request that runs, or the one that ran last."""
         self.tool_records = ToolLog()
         self.sources = Sources()
-        processes.names_lost = lambda: self.sources.bound_last()  # a branch is given the sources of its parent
         self.marks: Marks = {}
         """The workspace's files after the last step, to tell what the next one changes."""
         self.notes_next: list[str] = []
@@ -62,10 +92,28 @@ class Supervisor:
         self.why_closed: str | None = None
         """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
 
+    def begin_step(
+        self,
+        number: int,
+        runner: Runner,
+        timeout: float,
+        room: Room | None = None,
+        answer_tool: AnswerTool | None = None,
+        listeners: Listeners = NOBODY,
+        woke: float = 0.0,
+    ) -> Step:
+        """Return the request that runs from now on, with its clock started and the output of the last one gone."""
+        out, err = self.processes.out, self.processes.err
+        out.begin()
+        err.begin()
+        watch = Watch(runner.channel, self.processes.policy.limits, timeout, (out, err), room)
+        self.doing = Step(number, self.processes, runner, watch, answer_tool, listeners, woke)
+        return self.doing
+
     # Asking the process
 
     def transition(self, state: str) -> None:
-        """The session is in the middle of something else now: a constant of `states`, by its table."""
+        """The session is in the middle of something else now: by the table `FOLLOWS`."""
         assert state in FOLLOWS[self.state], f"{self.state} → {state}"
         self.state = state
 
@@ -105,14 +153,22 @@ class Supervisor:
     def ask(self, question: Callable[[Runner], Core[R]]) -> Core[R]:
         """Return what the process answers. If it dies of that, its state is restored: `SandboxError`."""
         runner = yield from self.ready_runner()
-        self.transition(ASKING)
         self.processes.looked_at = True
         try:
-            answer = yield from question(runner)
+            return (yield from self._asking(question(runner)))
         except (Gone, ProtocolError) as error:
-            yield from self.restore_and_raise(error)
+            return (yield from self.restore_and_raise(error))
+
+    def _asking(self, work: Core[R]) -> Core[R]:
+        """Do `work` with the process. Raises what it raises: after `Gone` or `ProtocolError` the state is lost."""
+        self.transition(ASKING)
+        try:
+            found = yield from work
+        except CheckpointError:
+            self.transition(IDLE)
+            raise
         self.transition(IDLE)
-        return answer
+        return found
 
     def tell(
         self, ask: Callable[[Runner, tuple[int, ...]], Core[m.Done]], request: m.Assign | m.Remove | None = None
@@ -155,7 +211,10 @@ class Supervisor:
     def _read_late_answer(self, runner: Runner) -> Core[None]:
         """The answer that nobody waits for. A change that it confirms has been made."""
         try:
-            answered = yield from runner.drain(monotonic() + patient(LATE_ANSWER_SECONDS))
+            deadline, channel = monotonic() + patient(LATE_ANSWER_SECONDS), runner.channel
+            while not channel.at_rest and (yield from channel.receive(deadline)) is not None:
+                pass
+            answered = channel.at_rest
         except (Gone, ProtocolError):
             answered = False
         if not answered:
@@ -176,7 +235,7 @@ class Supervisor:
         if history.next is not None and not sent:
             # Answered, or not sent. No child begins a step before it has made the copy of the state before, if one is
             # due.
-            copies = history.copies_of(history.current)
+            copies = history.copies_of(history.current.memory)
             sent = not copies or any(copy.seen() for copy in copies)
         if sent:
             yield from processes.secured(monotonic() + patient(SECURE_SECONDS))
@@ -200,7 +259,7 @@ class Supervisor:
         """
         if self.why_closed is not None:
             raise SessionClosed(CLOSED_MEANWHILE)
-        notes = yield from self.processes.restore()
+        notes = yield from self.processes.restore(self.sources.bound_last())
         self.diverged = self.diverged or bool(self.processes.lost)
         self.restored += not asked
         self.arrived()
@@ -272,23 +331,17 @@ class Supervisor:
         runner = yield from self.ready_runner()
         yield from processes.make_room()
         yield from self._see_files()
-        self.transition(ASKING)
         try:
-            copy = yield from processes.request_copy(runner)
+            return (yield from self._asking(processes.request_copy(runner)))
         except (Gone, ProtocolError) as error:
             message = yield from self._died(FREEZING, error)
             raise CheckpointError(message) from None
-        except CheckpointError:
-            self.transition(IDLE)
-            raise
-        self.transition(IDLE)
-        return copy
 
     def shared_copy(self) -> Core[Checkpoint]:
         """Return a copy of the state as it is now, for one user more: one that is frozen already, or a new one."""
         if self.settled:
             history = self.processes.history
-            for copy in history.copies_of(history.current):
+            for copy in history.copies_of(history.current.memory):
                 if (yield from copy.has_frozen(monotonic())):
                     check_depth(copy.parent)
                     yield from self._see_files()
@@ -340,16 +393,13 @@ class Supervisor:
         """Do `work` with the process while the session is idle. None if no copy could be made, or the process died of
         it, of which the next result tells.
         """
-        self.transition(ASKING)
         try:
-            found = yield from work
+            return (yield from self._asking(work))
         except CheckpointError:
-            found = None
+            pass
         except (Gone, ProtocolError) as error:
             yield from self._died(when, error, asked=False)
-            return None
-        self.transition(IDLE)
-        return found
+        return None
 
     def _compact(self) -> Core[None]:
         """Make the newest copy anew, so that it and the process share what both hold.
@@ -359,7 +409,7 @@ class Supervisor:
         """
         processes, history = self.processes, self.processes.history
         automatic = processes.automatic
-        newest = next((copy for copy in history.copies_of(history.current) if copy in automatic), None)
+        newest = next((copy for copy in history.copies_of(history.current.memory) if copy in automatic), None)
         if self.state is not IDLE or processes.runner is None or not processes.runner.channel.at_rest:
             return  # the next user puts it in order
         if newest is None or not newest.seen():

@@ -15,9 +15,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from safeexec.engine.host.queue import Turnstile
+from safeexec.engine.host.session.checkpoints import Checkpoint, own_bytes
 from safeexec.engine.host.session.frozen import freeze
 from safeexec.engine.host.waiting import CallTool, Core
-from safeexec.engine.host.watch.memory import own_bytes
 from safeexec.errors import CheckpointError, SandboxBusy, SandboxError
 from safeexec.results import StepFailed, TemplateInfo
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import os
     from typing import Protocol
 
-    from safeexec.engine.host.session.checkpoints import Checkpoint
     from safeexec.engine.host.session.session import SessionCore
     from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.engine.policy.model import Policy
@@ -123,17 +122,17 @@ class TemplateCore:
         )
 
     def _in_turn(self, work: Core[R]) -> Core[R]:
-        inside = [one for one in _preparing.get() if one.template is not None]
-        if any(one.template is self for one in inside):
+        inside = [use for use in _preparing.get() if use]
+        if any(self in use for use in inside):
             raise SandboxError(f"the template {self.name!r} is asked for by the function that prepares it")
         if not (yield from self._turnstile.enter(monotonic() + TURN_SECONDS)):
             raise SandboxBusy(f"the template {self.name!r} is still being prepared after {TURN_SECONDS:g} s")
-        use = _Use(self)
+        use = [self]
         try:
             _preparing.set((*inside, use))
             return (yield from work)
         finally:
-            use.template = None
+            use.clear()
             self._turnstile.leave()
 
     def _begun(self, policy: Policy, label: str | None) -> Core[tuple[SessionCore, Checkpoint]]:
@@ -193,18 +192,9 @@ class TemplateCore:
                 raise StepFailed(f"the template {self.name!r} could not be prepared: {error}", result) from None
 
 
-class _Use:
-    """The use of a template by one caller. `template` is None when it is over."""
-
-    __slots__ = ("template",)
-
-    def __init__(self, template: TemplateCore) -> None:
-        self.template: TemplateCore | None = template
-
-
-_preparing: ContextVar[tuple[_Use, ...]] = ContextVar("safeexec_templates", default=())
-"""The uses for which this thread or task waits, or a function that one of them has called. Some may be over: one that
-is cancelled ends in another task.
+_preparing: ContextVar[tuple[list[TemplateCore], ...]] = ContextVar("safeexec_templates", default=())
+"""The uses for which this thread or task waits, or a function that one of them has called: the template, in a list. A
+list is empty when its use is over: one that is cancelled ends in another task.
 """
 
 

@@ -40,27 +40,16 @@ class TightenedPolicies:
         return policy
 
 
-def of_template(template: TemplateCore, changes: Mapping[str, Any]) -> Policy:
-    """Return the policy of a session that begins in `template` and asks for `changes`. Raises `PolicyError`."""
-    policy = tightened(template.policy, changes)
-    check_held_by_host(template, policy)
-    return policy
-
-
 def tightened(given: Policy, changes: Mapping[str, Any]) -> Policy:
-    """Return `given` with these changes. Raises `PolicyError` for one that would widen it."""
+    """Return `given` with these changes. Raises `PolicyError` for one that would widen it: the zygote is confined
+    already.
+    """
     if not changes:
         return given
     mode = changes.get("checkpoints")
     if len(changes) == 1 and mode in ("idle", "before-step", "off"):
         return replace(given, checkpoints=mode)
-    policy = given.replace(**changes)
-    check_tighter(given, policy)
-    return policy
-
-
-def check_tighter(given: Policy, wanted: Policy) -> None:
-    """Raises `PolicyError` where `wanted` is looser than the policy of the sandbox: the zygote is confined already."""
+    wanted = given.replace(**changes)
     for name in Limits.__struct_fields__:
         if getattr(wanted.limits, name) > getattr(given.limits, name):
             raise PolicyError(
@@ -71,6 +60,7 @@ def check_tighter(given: Policy, wanted: Policy) -> None:
     fixed = [path for path in changed if path.partition(".")[0] not in ("limits", "checkpoints", "on_error")]
     if fixed:
         raise PolicyError(f"{fixed[0]} cannot be changed for one session; open a sandbox with another policy")
+    return wanted
 
 
 def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
@@ -96,13 +86,14 @@ def value_limits(given: Limits, wanted: Limits) -> tuple[int, int] | None:
     return None if own == (given.value_kb << 10, given.value_depth) else own
 
 
-def check_held_by_host(template: TemplateCore, wanted: Policy) -> None:
-    """Raises `PolicyError` for a limit that the host does not enforce itself: it was set in the template's process
-    before that ran guest code, and a fork of it cannot lower it.
+def of_template(template: TemplateCore, changes: Mapping[str, Any]) -> Policy:
+    """Return the policy of a session that begins in `template` and asks for `changes`. Raises `PolicyError`, also for a
+    limit that the host does not enforce itself: it was set in the template's process before that ran guest code, and a
+    fork of it cannot lower it.
     """
-    given = template.policy.limits
+    wanted, given = tightened(template.policy, changes), template.policy.limits
     if not lowered(given, wanted.limits) and not value_limits(given, wanted.limits):
-        return
+        return wanted
     names = ("memory_mb", "open_files", "processes", "threads", "value_kb", "value_depth")
     name = next(name for name in names if getattr(wanted.limits, name) < getattr(given, name))
     raise PolicyError(

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
+from msgspec import Struct
+
 from safeexec.protocol import messages as m
 from safeexec.results import ToolCallRecord
 
@@ -26,47 +28,31 @@ if TYPE_CHECKING:
         unsure: bool
         """Whether nobody knows what came of the call that was answered last."""
 
-        def key_of(self, call: m.ToolRequest) -> str:
-            """Return the key that this call had before; "" where it had none."""
-
-        def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Any]:
-            """Return the answer that this call got before, or what is decided about it; neither: it is made."""
-
-        def unmade(self) -> Verdict | None:
-            """Return the verdict on a step that has ended without the call that waited."""
+        def key_of(self, call: m.ToolRequest) -> str: ...
+        def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Any]: ...
+        def unmade(self) -> Verdict | None: ...
 
 
 KEPT_BYTES = 8 << 20
 """The most bytes of the calls of one step, with what a record takes for each: they fit into a saved state."""
 
 
-class StepCalls:
+class StepCalls(Struct, eq=False):
     """What one step was given, and its calls with their answers."""
 
-    __slots__ = ("again", "argv", "atomic", "made", "size", "source", "stdin", "timeout", "waiting")
-
-    def __init__(
-        self,
-        source: str,
-        timeout: float | None,
-        atomic: bool,
-        stdin: Given | None,
-        argv: Sequence[str] | None,
-        again: AnswersAgain | None,
-    ) -> None:
-        self.source = source
-        self.timeout = timeout
-        self.atomic = atomic
-        self.stdin = stdin
-        self.argv = argv
-        self.again = again
-        """Answers the calls of a step that had waited."""
-        self.made: list[tuple[m.ToolRequest, m.ToolReply, Any, dict[str, Any]]] = []
-        """Each call, what it got, its outcome, and what else its record says."""
-        self.size = 0
-        """Bytes of arguments and answers; beyond what a step may keep to wait, none is kept."""
-        self.waiting: Any = None
-        """What the step is to wait for."""
+    source: str
+    timeout: float | None
+    atomic: bool
+    stdin: Given | None
+    argv: Sequence[str] | None
+    again: AnswersAgain | None
+    """Answers the calls of a step that had waited."""
+    made: list[tuple[m.ToolRequest, m.ToolReply, Any, dict[str, Any]]] = []
+    """Each call, what it got, its outcome, and what else its record says."""
+    size: int = 0
+    """Bytes of arguments and answers; beyond what a step may keep to wait, none is kept."""
+    waiting: Any = None
+    """What the step is to wait for."""
 
     def note(
         self, call: m.ToolRequest, reply: m.ToolReply, outcome: Any, key: str = "", *, deferred: bool = False

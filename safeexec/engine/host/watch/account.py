@@ -1,6 +1,7 @@
 """What one session may use, and what it has used: since its step began, or since it has been idle.
 
-Pure: figures and times are handed in. The first verdict on a step stands; the step's caller carries it out.
+An account is pure: figures and times are handed in. A `Subject` is who has one. The first verdict on a step stands; the
+step's caller carries it out.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.host.watch.census import Process
+from safeexec.engine.host.watch.room import Room
 from safeexec.engine.host.watch.verdict import Verdict
 
 if TYPE_CHECKING:
+    from safeexec.engine.host.files.workspace import Workspace
+    from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Limits
 
 BIRTHS = 64
@@ -183,3 +187,59 @@ class Account:
         worked = min(WORKED_SECONDS, self._limits.cpu_seconds / 4)
         busy = [copy for copy in self._copies if copy.held - copy.first > GROWTH_BYTES or copy.worked > worked]
         return [process.pid for process in (*self._guests, *busy)]
+
+
+class Subject:
+    """What is watched. Its methods are called from the accountant's thread and do not wait."""
+
+    def __init__(self, limits: Limits, bill: Bill | None = None, *, forks: bool = False) -> None:
+        """`bill`, `forks`: as of `Account`."""
+        self.account = Account(limits, bill, forks=forks)
+        self.room = Room(limits, self.files)
+        self.idle = False
+        """Whether the next look may be a while away. Whoever begins to use it, and finds that, calls
+        `Rotation.wake`.
+        """
+
+    def lineage_leaders(self) -> Collection[int]:
+        """Return the first process of each lineage that it has processes of."""
+        raise NotImplementedError
+
+    def in_use(self) -> bool:
+        """Tell whether a caller waits for it."""
+        return True
+
+    def known(self) -> Known:
+        """Return the processes that the host has asked for."""
+        return Known(None, (), 0)
+
+    def period(self) -> Period:
+        """Return what its figures are of at the moment."""
+        return Period(None)
+
+    def files(self) -> tuple[Workspace | None, Collection[int]]:
+        """Return its workspace, and all processes that may have something of it open."""
+        raise NotImplementedError
+
+    def group(self) -> Group | None:
+        """Return its control group, if it has one whose CPU time is all its own."""
+        return None
+
+    def total_cpu(self) -> float | None:
+        """Return CPU seconds of all its processes by its control group, if it has one."""
+        try:
+            return None if (group := self.group()) is None else group.cpu_seconds()
+        except OSError:
+            return None
+
+    def check_progress(self) -> Verdict | None:
+        """Return the verdict on a fork that waits for the host, and on a late step whose caller is busy."""
+        return None
+
+    def check_files(self) -> Verdict | None:
+        """Return the verdict on files and streams: what its processes do not tell."""
+        return self.room.count()
+
+    def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
+        """End what uses too much. `hostile`: processes to end with the runner."""
+        raise NotImplementedError

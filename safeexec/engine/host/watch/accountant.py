@@ -18,9 +18,9 @@ from functools import partial
 from time import monotonic, thread_time
 from typing import TYPE_CHECKING
 
+from safeexec.engine.host.watch.account import Subject
 from safeexec.engine.host.watch.census import Census, Machine, Process, owner_of
 from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS, IDLE_RATE, Rotation
-from safeexec.engine.host.watch.subject import Subject
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.policy.kernel import SPARE_DESCRIPTORS, address_space
 from safeexec.protocol.confinement import Mechanism

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from safeexec.engine.linux import processes
 
 LARGEST_RANGE = 1000
@@ -61,25 +63,22 @@ class Machine:
         return None if stat is None else Birth(stat.ppid, stat.start)
 
 
-class Process:
+class Process(Struct, eq=False):
     """A member of a lineage as the last looks have found it. Times in seconds, sizes in bytes."""
 
-    __slots__ = ("cpu", "first", "held", "looks", "parent", "pid", "spent", "start", "worked")
-
-    def __init__(self, pid: int, birth: Birth) -> None:
-        self.pid = pid
-        self.parent = birth.parent
-        """Who forked it; the nearest ancestor that lives, as long as looks have seen those between."""
-        self.start = birth.start
-        self.looks = 0
-        self.cpu = 0.0
-        self.spent = 0.0
-        """CPU time since the look before."""
-        self.worked = 0.0
-        """What a frozen copy has used since it was first seen."""
-        self.held = 0
-        self.first = 0
-        """What it held when it was first seen: of a fork, nearly all is its parent's, too."""
+    pid: int
+    parent: int
+    """Who forked it; the nearest ancestor that lives, as long as looks have seen those between."""
+    start: int
+    looks: int = 0
+    cpu: float = 0.0
+    spent: float = 0.0
+    """CPU time since the look before."""
+    worked: float = 0.0
+    """What a frozen copy has used since it was first seen."""
+    held: int = 0
+    first: int = 0
+    """What it held when it was first seen: of a fork, nearly all is its parent's, too."""
 
 
 class Census:
@@ -128,7 +127,7 @@ class Census:
         known = members.get(pid)
         if birth is None or self._machine.cpu_seconds(pid) is None or (known and known.start == birth.start):
             return
-        members[pid] = Process(pid, birth)
+        members[pid] = Process(pid, *birth)
 
     def measure(self, leader: int) -> list[Process]:
         """Return those that live of a lineage, with the clock of each, and the memory of those that have run."""

@@ -149,29 +149,21 @@ def find_unnamed(pids: Iterable[int], device: int) -> Unnamed | None:
     found = Unnamed({}, {})
     for pid in pids:
         try:
-            _files(pid, device, found.files)
-            _mappings(pid, device, found)
+            for name in os.listdir(f"/proc/{pid}/fd"):
+                _count(f"/proc/{pid}/fd/{name}", found.files, device)
+            with open(f"/proc/{pid}/maps", "rb") as file:
+                lines = [line for line in file if line.endswith(b" (deleted)\n")]
         except PermissionError:
             return None
         except OSError:
             continue  # it has ended
+        for line in lines:
+            place = f"/proc/{pid}/map_files/{line.split(maxsplit=1)[0].decode()}"
+            if line.endswith(b" /dev/zero (deleted)\n"):
+                _count(place, found.shared)
+            else:
+                _count(place, found.files, device)
     return found
-
-
-def _files(pid: int, device: int, files: dict[int, int]) -> None:
-    for name in os.listdir(f"/proc/{pid}/fd"):
-        _count(f"/proc/{pid}/fd/{name}", files, device)
-
-
-def _mappings(pid: int, device: int, found: Unnamed) -> None:
-    with open(f"/proc/{pid}/maps", "rb") as file:
-        lines = [line for line in file if line.endswith(b" (deleted)\n")]
-    for line in lines:
-        place = f"/proc/{pid}/map_files/{line.split(maxsplit=1)[0].decode()}"
-        if line.endswith(b" /dev/zero (deleted)\n"):
-            _count(place, found.shared)
-        else:
-            _count(place, found.files, device)
 
 
 def _count(path: str, sizes: dict[int, int], device: int | None = None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Collection, Iterator
 
-from safeexec.engine.host.watch.subject import Subject
+from safeexec.engine.host.watch.account import Subject
 
 IDLE_LOOK_SECONDS = 0.25
 """How often an idle session is looked at."""

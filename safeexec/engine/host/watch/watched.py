@@ -7,9 +7,8 @@ from collections.abc import Collection
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from safeexec.engine.host.watch.account import Known, Period
+from safeexec.engine.host.watch.account import Known, Period, Subject
 from safeexec.engine.host.watch.accountant import accountant
-from safeexec.engine.host.watch.subject import Subject
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.protocol.plan import OUTPUT_CEILING
@@ -31,19 +30,13 @@ if TYPE_CHECKING:
         used: float
 
         @property
-        def forks_requested(self) -> int:
-            """How many processes its runner may make, beside the copies that are told of."""
-            ...
-
+        def forks_requested(self) -> int: ...
         @property
         def closed(self) -> bool: ...
         @property
         def in_use(self) -> bool: ...
         def period(self) -> Period: ...
-        def exceed(self, verdict: Verdict) -> bool:
-            """Have its caller end it for this. False: there is none who can, so its processes are to be killed here."""
-            ...
-
+        def exceed(self, verdict: Verdict) -> bool: ...
         def overdue(self) -> Verdict | None: ...
 
 
@@ -97,8 +90,7 @@ class WatchedSession(Subject):
         if (session := self._session()) is None:
             return Known(None, (), 0)
         own = session.processes
-        if (runner := own.runner) is not None:
-            self.account.base = runner.memory_base
+        self.account.base = own.memory_base or 0
         frozen = [copy.pid() for copy in own.copies()]
         copies = {pid for pid in frozen if pid is not None}
         return Known(own.runner_pid(), copies, frozen.count(None) + session.forks_requested)

@@ -8,8 +8,7 @@ from typing import Any, cast
 
 from safeexec.engine.host.session.history import History
 from safeexec.engine.host.session.processes import SessionProcesses
-from safeexec.engine.host.session.states import IDLE, LOST
-from safeexec.engine.host.session.supervisor import Supervisor
+from safeexec.engine.host.session.supervisor import IDLE, LOST, Supervisor
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.host.watch.verdict import Verdict
 
@@ -30,7 +29,7 @@ class Bare:
     def stop(self) -> Generator[Any, Any, None]:
         yield from ()
 
-    def restore(self) -> Generator[Any, Any, list[str]]:
+    def restore(self, lost: list[str]) -> Generator[Any, Any, list[str]]:
         yield from ()
         return []
 

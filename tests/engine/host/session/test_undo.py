@@ -94,22 +94,8 @@ class Line:
 
 
 ACTS = (
-    "ok",
-    "ok",
-    "ok",
-    "copied",
-    "copied",
-    "back",
-    "error",
-    "kill",
-    "kill",
-    "rest",
-    "rest",
-    "set",
-    "checkpoint",
-    "named",
-    "rollback",
-    "branch",
+    *("ok", "ok", "ok", "copied", "copied", "back", "error", "kill", "kill", "rest", "rest", "set", "checkpoint"),
+    *("named", "rollback", "branch"),
 )
 
 

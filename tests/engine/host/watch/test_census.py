@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeexec.engine.host.watch.census import LARGEST_RANGE, LIST_SECONDS, Birth, Census, Process, owner_of
+from safeexec.engine.host.watch.census import LARGEST_RANGE, LIST_SECONDS, Census, Process, owner_of
 from tests.engine.host.watch.scripted import ScriptedMachine
 
 ACTIONS = st.sampled_from(["fork", "fork-exit", "double-fork", "thread", "end", "run", "stranger", "look"])
@@ -105,7 +105,7 @@ def test_an_orphan_that_no_look_has_seen_before_has_no_owner() -> None:
 
 def test_parents_that_name_each_other_own_nothing() -> None:
     """Numbers are given out again: what two looks saw may be a circle."""
-    circle = {2: Process(2, Birth(3, 0)), 3: Process(3, Birth(2, 0))}
+    circle = {2: Process(2, 3, 0), 3: Process(3, 2, 0)}
     assert owner_of(circle[2], circle, {9: 0}) is None
 
 

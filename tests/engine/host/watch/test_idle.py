@@ -17,9 +17,9 @@ import pytest
 
 from safeexec import AsyncSandbox, Sandbox, Session
 from safeexec.engine.host.sandbox import SandboxCore
+from safeexec.engine.host.session.checkpoints import own_bytes
 from safeexec.engine.host.session.session import REST_SECONDS
 from safeexec.engine.host.watch import lineage
-from safeexec.engine.host.watch.memory import own_bytes
 from tests.alone import alone
 from tests.engine.host.inside import frozen, open_sessions, runner_of
 from tests.footprint import pause, until
