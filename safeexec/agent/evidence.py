@@ -315,7 +315,9 @@ def _is_part(
     if not error or (not said and leaf.value.imaginary and abs(computed) <= _NOISE * size):
         return True
     if numeral.hedged and place:
-        return error <= min(max(place, _ten_of(said)) / 2, abs(computed) * _HEDGED)
+        digits = str(abs(said.numerator)) if said and said.denominator == 1 else ""
+        last = Fraction(10 ** (len(digits) - len(digits.rstrip("0"))) if digits else 0)  # of 8000, of about that: 1000
+        return error <= min(max(place, last) / 2, abs(computed) * _HEDGED)
     if not place:
         return error <= leaf.slack
     if leaf.whole and numeral.digits < 3:
@@ -325,14 +327,6 @@ def _is_part(
     if error > place / 2 + min(leaf.slack, place / 100):
         return False
     return error <= size * (_ONE_DIGIT if numeral.digits < 2 else _FEW_DIGITS)
-
-
-def _ten_of(said: Fraction) -> Fraction:
-    """Return the value of one unit of the last digit that is not 0: 1000 for 8000."""
-    if not said or said.denominator > 1:
-        return Fraction(0)
-    text = str(abs(said.numerator))
-    return Fraction(10 ** (len(text) - len(text.rstrip("0"))))
 
 
 def _is_known(numeral: Numeral, leaf: Computed) -> bool:

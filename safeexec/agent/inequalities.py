@@ -5,11 +5,11 @@ Pure. What is no chain of an unknown and of numbers is passed over. Time is line
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from math import inf, isfinite
+from operator import ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
 from safeexec.agent import formulas
@@ -22,21 +22,19 @@ _ROOT = r"(?:\d{1,12}\s?\*?\s?)?(?:√\(?\d{1,9}\)?|sqrt\(\d{1,9}\)|\\sqrt\{\d{1
 _PLAIN = r"\d{1,12}(?:\.\d{1,12})?(?:/\d{1,9})?|\\[dt]?frac\{\d{1,9}\}\{\d{1,9}\}"
 _PI = r"(?:\d{1,9}\s?\*?\s?)?(?:π|\\pi\b|pi\b)(?:/\d{1,9})?"
 _TERM = rf"(?:[-−]\s?)?(?:{_INFINITE}|{_ROOT}|{_PI}|{_PLAIN})"
-_SIGN = r"(?:<=|>=|!=|[<>≤≥⩽⩾≠]|\\(?:leq?|geq?|neq?|[lg]t)(?![A-Za-z]))"
-_HOLDS: dict[str, Callable[[float, float], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "!=": operator.ne,
-}
-_SPELT = {"<": r"<|\\lt", "<=": r"<=|[≤⩽]|\\leq?", ">": r">|\\gt", ">=": r">=|[≥⩾]|\\geq?"}
+_SIGN = "<=|>=|!=|[<>]"
+_HOLDS: dict[str, Callable[[float, float], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne}
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
 _ARE = r"\b(?:is|are|must be|has to be)"
 _BETWEEN = r"\b(?:is|are|lies) (?:strictly )?between (\S{1,20}) and ([^\s,.]{1,20}),? \(?"
 _MORE, _LESS = "(?:strictly )?(?:greater|more|larger|bigger) than", "(?:strictly )?(?:less|smaller|lower) than"
 _ALL = r"\b(?:all|any|every) real (?:numbers?|values?|[a-z]\b)(?: of)?(?: [a-z]\b)?|\bReals\b|ℝ|\\mathbb\{R\}"
-_IN_WORDS = {
+_WRITTEN = {
+    r"[≤⩽]|\\leq?(?![A-Za-z])": "<=",
+    r"[≥⩾]|\\geq?(?![A-Za-z])": ">=",
+    r"≠|\\neq?(?![A-Za-z])": "!=",
+    r"\\lt(?![A-Za-z])": "<",
+    r"\\gt(?![A-Za-z])": ">",
     rf"{_BETWEEN}(?:exclusive|not inclu\w+|exclu\w+)\)?": r"∈ (\1, \2)",
     r"\b(?:is|are|lies) strictly between (\S{1,20}) and ([^\s,.]{1,20})": r"∈ (\1, \2)",
     rf"{_BETWEEN}inclu\w+\)?": r"∈ [\1, \2]",
@@ -46,7 +44,7 @@ _IN_WORDS = {
     rf"{_ARE} {_LESS}\b": "<",
     rf"\b(or|and) (?:is )?{_MORE}\b": r"\1 x >",
     rf"\b(or|and) (?:is )?{_LESS}\b": r"\1 x <",
-    r"\b(?:except|but|other than|apart from) (?:for )?(?:x = )?(?=[-−]?\d)": "and x ≠ ",
+    r"\b(?:except|but|other than|apart from) (?:for )?(?:x = )?(?=[-−]?\d)": "and x != ",
     rf"{_ARE} positive\b": "> 0",
     rf"{_ARE} negative\b": "< 0",
     _ALL: "(-oo, oo)",
@@ -97,7 +95,7 @@ def region(text: str) -> Region | None:
     if len(text) > _MAX_TEXT:
         return None
     text = re.sub(r"\\left|\\right|\*\*|[$`]", "", text)
-    for words, sign in _IN_WORDS.items():
+    for words, sign in _WRITTEN.items():
         text = re.sub(words, sign, text, flags=re.IGNORECASE)
     parts: list[list[_Bound]] = []
     count, end, rounded = 0, 0, False
@@ -149,12 +147,8 @@ def _places(ends: set[float]) -> Iterator[float]:
 def _of_chain(chain: re.Match[str]) -> list[_Bound]:
     """Return what a chain says of its unknown: of 0 < |x| < 2 two bounds of its size."""
     size = "|" in chain["name"]
-    bounds = [_Bound(_TURNED[_plain(chain["first"])], _number(chain["left"]), size)] if chain["first"] else []
-    return bounds + ([_Bound(_plain(chain["second"]), _number(chain["right"]), size)] if chain["second"] else [])
-
-
-def _plain(sign: str) -> str:
-    return next((plain for plain, spelt in _SPELT.items() if re.fullmatch(spelt, sign)), "!=")
+    bounds = [_Bound(_TURNED[chain["first"]], _number(chain["left"]), size)] if chain["first"] else []
+    return bounds + ([_Bound(chain["second"], _number(chain["right"]), size)] if chain["second"] else [])
 
 
 def _of_interval(interval: re.Match[str]) -> list[_Bound]:

@@ -210,20 +210,15 @@ class _Proof:
         self._contradiction = _contradiction(found, answer)
         if (found.verified and not self._contradiction) or self._asked:
             return None
-        objection = self._objection(steps)
-        self._asked = objection is not None
-        return objection
-
-    def _objection(self, steps: tuple[AgentStep, ...]) -> str | None:
-        """Return the objection to an answer that is contradicted, or that its programs do not prove. None: there is
-        none.
-        """
         sources = [step.source for step in steps]
         if self._contradiction:
-            return f"{self._contradiction[0].upper()}{self._contradiction[1:]}. {_PROVE}"
-        if not sources or "final_answer" not in sources[-1]:
-            return _PROVE
-        return _STATED if is_stated(sources) else None
+            objection = f"{self._contradiction[0].upper()}{self._contradiction[1:]}. {_PROVE}"
+        elif not sources or "final_answer" not in sources[-1]:
+            objection = _PROVE
+        else:
+            objection = _STATED if is_stated(sources) else ""
+        self._asked = bool(objection)
+        return objection or None
 
     async def _prove(self, answer: Any, steps: tuple[AgentStep, ...], calls: RunCalls) -> _Found:
         """Return the shortest program that computes the answer: its last step alone, or all its steps."""
@@ -336,7 +331,7 @@ def _exposed(source: str) -> Iterator[str]:
         return
     last = module.body[-1]
     calls = sum(isinstance(node, ast.Name) and node.id == "final_answer" for node in ast.walk(module))
-    if calls > 1 or (calls and not _is_call(last, "final_answer")):
+    if calls > 1 or (calls and not _gives(last)):
         yield f"{FINAL_ANSWER}\n{source}\n\nanswer = _final_answer[0]\nanswer"
         return
     match last:
@@ -347,17 +342,17 @@ def _exposed(source: str) -> Iterator[str]:
         ):
             yield f"{source}\nanswer = {name}\nanswer"
         case ast.Expr(value=value):
-            before, given = _before(source, last), [_text(source, each) for each in _shown_expressions(value)]
+            lines = source.encode().splitlines(keepends=True)
+            before = (b"".join(lines[: last.lineno - 1]) + lines[last.lineno - 1][: last.col_offset]).decode()
+            given = [_text(source, each) for each in _shown_expressions(value)]
             for text in [*given, *([", ".join(given)] if len(given) > 1 else ())]:
                 yield f"{before}answer = {text}\nanswer" if text != "answer" else f"{before}answer"
 
 
-def _is_call(statement: ast.stmt, name: str) -> bool:
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Call)
-        and _name_of(statement.value.func) == name
-    )
+def _gives(statement: ast.stmt) -> bool:
+    """Return True for a call of final_answer()."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and _name_of(call.func) == "final_answer"
 
 
 def _shown_expressions(value: ast.expr) -> list[ast.expr]:
@@ -379,13 +374,6 @@ def _shown_expressions(value: ast.expr) -> list[ast.expr]:
 def _text(source: str, expression: ast.expr) -> str:
     text = ast.get_source_segment(source, expression) or ast.unparse(expression)
     return f"({text})" if "\n" in text or isinstance(expression, (ast.NamedExpr, ast.Yield)) else text
-
-
-def _before(source: str, statement: ast.stmt) -> str:
-    """Return the source before a statement."""
-    lines = source.encode().splitlines(keepends=True)
-    head = b"".join(lines[: statement.lineno - 1]) + lines[statement.lineno - 1][: statement.col_offset]
-    return head.decode()
 
 
 def _kept_part(step: AgentStep) -> str:
@@ -447,7 +435,7 @@ def is_stated(program: list[str]) -> bool:
                 case ast.Call(func=ast.Name(id="final_answer")):
                     given += [*node.args, *(keyword.value for keyword in node.keywords)]
     if not given and module is not None and module.body and isinstance(last := module.body[-1], ast.Expr):
-        given = [last.value] if not _is_call(last, "final_answer") else []
+        given = [last.value] if not _gives(last) else []
     return bool(given) and _are_stated(given, written)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 from safeexec.agent import formulas, statements
@@ -61,12 +62,14 @@ _NUMBER = r"\d{1,9}(?:(?:,\d{3})*(?:\.\d{1,9})?|/[1-9]\d{0,3})"
 _JOIN = r"\s?(?:,|and|,\s?and|und|et)?\s?"
 
 
-def _compound(family: list[_Unit]) -> re.Pattern[str]:
-    parts = [rf"(?:(?P<n{at}>{_NUMBER})\s?(?:{unit.words})(?![A-Za-z]){_JOIN})?" for at, unit in enumerate(family)]
-    return re.compile(rf"(?<![\w./])(?=\d){''.join(parts)}(?<=\S)", re.IGNORECASE)
-
-
-_COMPOUNDS = [(_compound(family), family) for family in _FAMILIES]
+_PARTS = [
+    "".join(rf"(?:(?P<n{at}>{_NUMBER})\s?(?:{unit.words})(?![A-Za-z]){_JOIN})?" for at, unit in enumerate(family))
+    for family in _FAMILIES
+]
+_COMPOUNDS = [
+    (re.compile(rf"(?<![\w./])(?=\d){parts}(?<=\S)", re.IGNORECASE), family)
+    for parts, family in zip(_PARTS, _FAMILIES, strict=True)
+]
 _CLOCK = re.compile(r"(?<![\d:.])(\d{1,4}):(\d{1,6})(?::(\d\d))?(?![\d:]|\.\d)")
 _RATIO_WORDS = re.compile(r"(?<![\d.])(\d{1,9}) to (\d{1,9})(?!\d|\.\d)")
 _MIXED = re.compile(r"(?<![\d.,/])(\d{1,9}) and (\d{1,9}/\d{1,9})(?![\d/])")
@@ -75,13 +78,8 @@ _OR = re.compile(r"(?<=[\w)}$]),? or (?=\$?(?:[A-Za-z](?:_\d)?\s?[=≈]\s?)?[-�
 
 def readings(text: str) -> Iterator[str]:
     """Yield the text with each other reading in the place of what can be read so."""
-    yielded = 0
-    for reading in _all_readings(text) if len(text) <= _MAX_TEXT else ():
-        if reading != text:
-            yield reading
-            yielded += 1
-            if yielded >= _MAX_READINGS:
-                return
+    if len(text) <= _MAX_TEXT:
+        yield from islice((reading for reading in _all_readings(text) if reading != text), _MAX_READINGS)
 
 
 _NUMBERED = r"(?:is|are|was|were|equals?)?\s*(?:not|n['’]t)\s+(?:equal to\s+)?\$?([-−]?\d[\d.,/]*(?<=[\d]))\s?%?"
@@ -146,13 +144,13 @@ def _all_readings(text: str) -> Iterator[str]:
     yield _OR.sub(" and ", solved)
     yield _COMMA_POINT.sub(lambda found: f"{found[1].replace('.', '')}.{found[2]}", text)
     yield _CHANGE.sub(_changed, text)
-    yield right_sides(text)
+    yield _SIDES.sub(_right_side, text)
     yield _DEGREES.sub(r"\1π/180", text)
     yield from _each_of_equals(text)
     yield _MIXED.sub(r"\1 \2", text)
     for pattern, family in _COMPOUNDS:
         for unit in family if any(len(_parts(found)) > 1 for found in pattern.finditer(text)) else ():
-            yield pattern.sub(partial(_in_one_unit, family, unit), text)
+            yield pattern.sub(partial(_in_unit, family, unit, least=2), text)
     if _CLOCK.search(text):
         yield _CLOCK.sub(lambda found: found.group().replace(":", "/") if not found[3] else found.group(), text)
         yield _CLOCK.sub(lambda found: found.group().replace(":", " and "), text)
@@ -167,17 +165,13 @@ _SIDES = re.compile(
 )
 
 
-def right_sides(text: str) -> str:
-    """Return the text without the left sides of its equations, where these can be worked out: of "lim x/(x+1) = 1" the
-    1. A sum that is right is left out as a whole before another number ("3² + 4² = 25, so it is 5"), a wrong one stays.
-    """
-    return _SIDES.sub(_right_side, text)
-
-
 _PROSE = re.compile(r".*(?<![\\\w])(?!(?:mod|lim|gcd|lcm|det)(?![A-Za-z]))[A-Za-zÀ-ÿ]{3,}", re.DOTALL)
 
 
 def _right_side(found: re.Match[str]) -> str:
+    """Return an equation without its left side, where that can be worked out: of "lim x/(x+1) = 1" the 1. A sum that is
+    right is left out as a whole before another number ("3² + 4² = 25, so it is 5"), a wrong one stays.
+    """
     prose = _PROSE.match(found["left"])
     left = found["left"][prose.end() if prose else 0 :]
     if not re.search(r"\d|∞", left) or "boxed" in found["left"] or statements.is_unsolved(left):
@@ -241,14 +235,9 @@ def _parts(found: re.Match[str]) -> dict[str, str]:
     return {name: number for name, number in found.groupdict().items() if number}
 
 
-def _in_one_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
-    """Return a quantity of two units or more as one number in this unit; any other as it is."""
-    return _in_unit(family, unit, found) if len(_parts(found)) > 1 else found.group()
-
-
-def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
-    """Return a quantity as one number in this unit; what is none as it is."""
-    if not _parts(found):
+def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str], least: int = 1) -> str:
+    """Return a quantity of so many units, at `least`, as one number in this unit; any other text as it is."""
+    if len(_parts(found)) < least:
         return found.group()
     total = _size(family, found) / unit.size
     text = found.group()
