@@ -177,7 +177,8 @@ def _of_library(failure: Failure, name: str, owner: Any, text: str) -> Iterator[
         yield f"Use it on the DataFrame: `df.{name}`; a column as a frame is `df[['column']]`."
     for path in _FUNCTIONS.get(kind, ()):  # np.array([3, 1]).append(2)
         if callable(attribute_of(sys.modules[path], name)):
-            yield f"Use `{path.replace('numpy', 'np').replace('pandas', 'pd')}.{name}({text})`."
+            more = "" if failure.rest_of_line.startswith("()") else ", ..."
+            yield f"Use `{path.replace('numpy', 'np').replace('pandas', 'pd')}.{name}({text}{more})`."
     for other in synonyms(name, public_names(owner)):  # in quotes where it was given as a text: agg('stdev')
         yield f"Use `{repr(other) if _owner_tree(failure, name) is None else f'{text}.{other}(...)'}`."
     if kind == "pandas.Series" and is_applied_to_columns(failure, name):
@@ -199,6 +200,8 @@ def _of_values(failure: Failure, name: str, owner: Any, text: str) -> Iterator[s
     of_text = name in members_of(str)
     if of_text and type(owner) in (list, tuple, set):
         yield f"`{name}` is a method of a string: use it on each item, `[s.{name}(...) for s in {text}]`."
+    if of_text and type(owner) in (int, float) and failure.libraries:  # textwrap.wrap(5)
+        yield f"`{failure.called}` takes a text, and was given a number: `str(value)`."
     if of_text and type(owner) in (int, float):
         yield f"It is a number: use `str({text}).{name}(...)`."
     for prefix in ("set_", "get_", "is_", "to_", "as_"):  # ax.xlabel('x')

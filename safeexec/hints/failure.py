@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from safeexec.common.identity import read_getset, read_member
-from safeexec.hints.objects import MAX_NAMES, MISSING, attribute_of
+from safeexec.hints.objects import MAX_NAMES, MISSING, attribute_of, is_module
 from safeexec.protocol.plan import LanguagePlan
 
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -131,7 +131,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
             ):
                 yield value
             case ast.Call(func=function, args=args):
-                if isinstance(function, ast.Attribute):
+                if isinstance(function, ast.Attribute) and not is_module(self.resolve(function.value)):
                     yield function.value
                 yield from args
                 yield function

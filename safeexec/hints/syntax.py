@@ -126,7 +126,10 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
         return f"`{attribute.group(1)}` is a keyword of Python and cannot be an attribute name; use `['{attribute.group(1)}']` or another name."
     if re.search(r"\d[A-Za-z_]", stripped):
         return "Write the multiplication sign (`2 * x`), and begin names with a letter."
-    if re.search(r"(['\")\]\w])\s+(['\"(\[]|\w)", stripped) and not _BLOCK.match(code):
+    if declared := re.match(r"(global|nonlocal)\b.*=", stripped):
+        return f"`{declared[1]}` takes names alone: assign in a line of its own below it."
+    statement = _BLOCK.match(code) or stripped.startswith(("import ", "from "))
+    if re.search(r"(['\")\]\w])\s+(['\"(\[]|\w)", stripped) and not statement:
         return "Something is missing between two values: put a comma, an operator or a quote there."
     return None
 

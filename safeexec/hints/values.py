@@ -221,9 +221,9 @@ def _text_for_integer(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     given = [*call.args, *(keyword.value for keyword in call.keywords)] if call else []
     if failure.called == "int" and len(given) > 1:
         yield "The base is a whole number: `int(text, 16)` for hexadecimal, `int(text, 2)` for binary text."
-    for arg in given:
-        if type(failure.resolve(arg)) is str:
-            yield f"Turn the text into a number first: `int({failure.text_of(arg)})`."
+    texts = [arg for arg in given if type(failure.resolve(arg)) is str]
+    if texts:  # of several nobody knows which one it was
+        yield f"Turn the text into a number first: `int({failure.text_of(texts[0]) if len(texts) == 1 else 'text'})`."
 
 
 def _text_and_number(failure: Failure, match: re.Match[str]) -> Iterator[str]:

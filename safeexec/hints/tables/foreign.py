@@ -248,6 +248,7 @@ _TEXT: dict[str, str] = by_name(
 )
 _LIST: dict[str, str] = by_name(
     {
+        "sorted": "Use `sorted({obj})`.",
         "appendleft unshift prepend": "Use `{obj}.insert(0, item)`, or `collections.deque`.",
         "popleft shift": "Use `{obj}.pop(0)`, or `collections.deque`.",
         "find": "Use `{obj}.index(item)`, or `next(x for x in {obj} if ...)`.",
