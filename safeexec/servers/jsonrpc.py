@@ -29,11 +29,6 @@ class RpcCall(msgspec.Struct):
     id: Identity | msgspec.UnsetType | None = msgspec.UNSET
 
 
-def notification(method: str, params: dict[str, Any]) -> bytes:
-    """Return a line that tells the client something."""
-    return encoded({"jsonrpc": "2.0", "method": method, "params": params}) + b"\n"
-
-
 async def reply(service: Service, line: bytes | None, tell: Tell) -> bytes:
     """Return the line that answers one; nothing for notifications. The calls of a batch run one after the other."""
     try:

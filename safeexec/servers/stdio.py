@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-from safeexec.servers.jsonrpc import notification, reply
+from safeexec.servers.jsonrpc import reply
 from safeexec.servers.methods import MAX_MESSAGE
-from safeexec.servers.service import Service
+from safeexec.servers.service import Service, encoded
 from safeexec.untrusted.lines import Lines
 
 MAX_CALLS = 1000
@@ -93,7 +93,7 @@ class _Connection:
         self._consider()
 
     def _tell(self, name: str, params: dict[str, Any]) -> None:
-        self._output.put(notification(name, params))
+        self._output.put(encoded({"jsonrpc": "2.0", "method": name, "params": params}) + b"\n")
 
     def _watch(self, wanted: bool) -> None:
         """Set whether to hear when there is something to read. A regular file cannot be watched; it always has."""
