@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 
 AT_THE_BEGINNING = frozenset(("queue_seconds", "namespace", "record", "template"))
 """Keywords of a session that say how it is opened, and not what holds in it."""
+_UNRECORDED = (None, False)
+"""What says that a session is not to be recorded; True, a path and options are all ways to say that it is."""
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
 Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
 
@@ -297,7 +299,7 @@ class SandboxCore:
         self._places.take(session)
         try:
             self.follow(session)
-            if _is_asked_for(record):
+            if record not in _UNRECORDED:
                 self.record(session, record, origin=origin)
             for name, value in dict(namespace or {}).items():
                 yield from session.assign(name, value)
@@ -384,7 +386,7 @@ class SandboxCore:
         further keywords are those of `new_session`. Raises `StateFileError`, and `RecordingError` where nothing can be
         recorded.
         """
-        if _is_asked_for(record) and tightened.get("template") is not None:
+        if record not in _UNRECORDED and tightened.get("template") is not None:
             raise RecordingError(
                 "a recording begins with a saved state or a template, not with both: leave out `record` or `template`"
             )
@@ -392,7 +394,7 @@ class SandboxCore:
 
         self.check_usable()
         begin = partial(self.new_session, **tightened)
-        begun = partial(self.record, record=record) if _is_asked_for(record) else None
+        begun = None if record in _UNRECORDED else partial(self.record, record=record)
         return (yield from restoring.from_file(self.policy, begin, path, timeout, begun, namespace or {}))
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
@@ -677,8 +679,3 @@ def _toolbox(tools: Tools, policy: Policy, approval: Approval | None) -> Toolbox
     if hasattr(tools, "answer"):  # `relayed.RelayedTools`, whose module few sandboxes need
         return cast("Toolbox", tools)
     return Toolbox(tools_from(tools), policy, approval)
-
-
-def _is_asked_for(record: Any) -> bool:
-    """Tell whether a session is to be recorded; True, a path and options are all ways to say so."""
-    return record is not None and record is not False
