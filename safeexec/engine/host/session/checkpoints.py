@@ -201,22 +201,16 @@ def living(checkpoint: Checkpoint | None) -> Checkpoint | None:
     return checkpoint
 
 
-def ancestors(checkpoint: Checkpoint | None) -> list[Checkpoint]:
-    """Return the held copies on the way from `checkpoint` up, itself included."""
-    found = []
-    while (checkpoint := living(checkpoint)) is not None:
-        found.append(checkpoint)
-        checkpoint = checkpoint.parent
-    return found
-
-
 def check_depth(parent: Checkpoint | None) -> None:
     """Raises `CheckpointError` where a copy below `parent` would lie too deep."""
-    if len(above := ancestors(parent)) >= MAX_GENERATIONS:
+    above = []
+    while (parent := living(parent)) is not None:
+        above.append(parent.label)
+        parent = parent.parent
+    if len(above) >= MAX_GENERATIONS:
         raise CheckpointError(
             f"this state lies {len(above)} restores and branches deep, each on a checkpoint that still lives "
-            f"({', '.join(checkpoint.label for checkpoint in above)}); drop one that has a name, or close sessions "
-            "that lie between"
+            f"({', '.join(above)}); drop one that has a name, or close sessions that lie between"
         )
 
 

@@ -266,17 +266,20 @@ class SessionProcesses:
         """
         theirs = None
         if self._next_copy is None and self.policy.checkpoints != "off":
+            runner = self.runner
+            assert runner is not None
             try:
-                ours, theirs = new_control()
+                self._next_copy, theirs = self._promised(runner, self.history.current.step if step is None else step)
             except OSError as error:
                 # Before anything has begun: a step without it could not be undone.
                 raise SandboxError(f"no checkpoint can be made of the state to come: {error.strerror}") from None
-            runner = self.runner
-            assert runner is not None
-            number = self.history.current.step if step is None else step
-            self._next_copy = Checkpoint(ours, number, runner.lineage, self.out, None, living(runner.origin))
         self.history.begin(step)
         return theirs
+
+    def _promised(self, runner: Runner, step: int) -> tuple[Checkpoint, socket.socket]:
+        """Return a copy that will be made of the state after `step`, and its end of its socket. Raises OSError."""
+        ours, theirs = new_control()
+        return Checkpoint(ours, step, runner.lineage, self.out, parent=living(runner.origin)), theirs
 
     def begin_change(self, request: m.Assign | m.Remove | None) -> socket.socket | None:
         """Begin a change of the host's: one that can be repeated, or None. Returns as `begin_state`."""
@@ -386,13 +389,11 @@ class SessionProcesses:
         """Return a copy of the state as it is now; the caller is its one user. Raises `CheckpointError`, and `Gone` or
         `ProtocolError` if the process is lost.
         """
-        parent = living(runner.origin)
-        check_depth(parent)
+        check_depth(runner.origin)
         try:
-            ours, theirs = new_control()
+            copy, theirs = self._promised(runner, self.history.current.step)
         except OSError as error:
             raise CheckpointError(f"no checkpoint could be made: {error.strerror}") from None
-        copy = Checkpoint(ours, self.history.current.step, runner.lineage, self.out, None, parent)
         self.sandbox.gate.announce(runner.pid)
         try:
             with theirs:
