@@ -81,12 +81,6 @@ class _Opener:
     run: str = ""
     label: str = ""
 
-    @property
-    def fence_kind(self) -> BlockKind:
-        if not self.label:
-            return "plain"
-        return "python" if _is_python(self.label) else "other"
-
 
 def read_blocks(text: str, parser: Parser, *, sql: bool = False) -> list[Block]:
     """Return the blocks of `text` in order; with `sql`, a fence of SQL is a block to run. Line ends must be LF."""
@@ -130,7 +124,7 @@ class _BlockReader:
 
     def _read_fence(self, opener: _Opener) -> Block:
         closers = self._closers(opener)
-        kind = opener.fence_kind
+        kind: BlockKind = "plain" if not opener.label else "python" if _is_python(opener.label) else "other"
         content, end = self._close_crowded(opener, closers) if kind != "other" else (None, 0)
         if content is None:
             content, end = self._close(opener, closers[:1] if kind == "other" else closers)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from json import JSONDecoder
 from keyword import iskeyword
@@ -91,7 +92,9 @@ def extract(reply: str, *, sql: bool = False) -> Extraction:
         return Extraction("none", None, text, _CALL)
     if not blocks:
         return _without_markup(text, parser)
-    if _outside(text, blocks).strip():
+    ends = [0, *(block.end for block in blocks)]
+    starts = [*(block.start for block in blocks), len(text)]
+    if any(text[end:start].strip() for end, start in zip(ends, starts, strict=True)):
         return Extraction("answer", None, text, "prose")
     return Extraction("none", None, text, _describe_unused(blocks))
 
@@ -141,22 +144,11 @@ def _without_markup(text: str, parser: Parser) -> Extraction:
     code = clean(text)
     if parser.looks_like_code(code):
         return Extraction("code", code, text, _BARE)
-    if not parser.parses(code) and _reads_like_statements(code):
+    lines = [line.strip() for line in code.split("\n") if line.strip()]
+    reads_like_code = 2 * sum(1 for line in lines if _STATEMENT.match(line)) > len(lines)
+    if reads_like_code and not parser.parses(code):
         return Extraction("none", None, text, _BROKEN)
     return Extraction("answer", None, text, "prose")
-
-
-def _reads_like_statements(code: str) -> bool:
-    lines = [line.strip() for line in code.split("\n") if line.strip()]
-    return 2 * sum(1 for line in lines if _STATEMENT.match(line)) > len(lines)
-
-
-def _outside(text: str, blocks: list[Block]) -> str:
-    position, pieces = 0, []
-    for block in blocks:
-        pieces.append(text[position : block.start])
-        position = block.end
-    return "".join((*pieces, text[position:]))
 
 
 def _describe_unused(blocks: list[Block]) -> str:
@@ -178,21 +170,16 @@ def _without_marks(text: str) -> str:
 
 def _is_printed_tool_call(text: str) -> bool:
     body = _without_marks(text)
-    if _marked_name(body) or (body[:1] in ("{", "[") and _is_json_of_objects(body)):
+    if _marked_name(body):
         return True
+    if body[:1] in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            value = _DECODER.decode(body)
+            if isinstance(value, dict) or (value and all(isinstance(item, dict) for item in value)):
+                return True
     if not any(f'"{key}"' in text for key in _NAME_KEYS) or not any(f'"{key}"' in text for key in _ARGUMENT_KEYS):
         return False
     return _has_call_at_line_start(text)
-
-
-def _is_json_of_objects(body: str) -> bool:
-    try:
-        value = _DECODER.decode(body)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) or (
-        isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
-    )
 
 
 def _has_call_at_line_start(text: str) -> bool:
@@ -213,9 +200,7 @@ def _has_call_at_line_start(text: str) -> bool:
 
 
 def _is_call(value: object) -> bool:
-    if not isinstance(value, dict):
-        return False
-    return any(key in value for key in _NAME_KEYS) and any(key in value for key in _ARGUMENT_KEYS)
+    return isinstance(value, dict) and all(any(key in value for key in keys) for keys in (_NAME_KEYS, _ARGUMENT_KEYS))
 
 
 def printed_call(text: str) -> tuple[str, str] | None:

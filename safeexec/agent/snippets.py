@@ -82,18 +82,12 @@ def clean(text: str) -> str:
     """Return the plain source of a block: dedented, without outer blank lines, prompts, or outputs behind prompts."""
     source = _trim(text)
     if source.startswith(">>> ") or source.split("\n", 1)[0] == ">>>":
-        source = _trim(_without_prompts(source))
+        prompted = (_PROMPT.match(line) for line in source.split("\n"))
+        source = _trim("\n".join(match.group(1) or "" for match in prompted if match))
     return source
 
 
 def _trim(text: str) -> str:
     lines = textwrap.dedent(text).split("\n")
-    first = 0
-    while first < len(lines) and not lines[first].strip():
-        first += 1
+    first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     return "\n".join(lines[first:]).rstrip()
-
-
-def _without_prompts(source: str) -> str:
-    prompted = (_PROMPT.match(line) for line in source.split("\n"))
-    return "\n".join(match.group(1) or "" for match in prompted if match)

@@ -71,9 +71,9 @@ class View:
             case StepEvent(number, source):
                 self._line(f"--- step {number} ---\n{head_and_tail(source, _SOURCE_LIMIT)[0]}")
             case ObservationEvent(step):
-                result, observed = step.result, step.observation.partition("\n")[2]
+                ran, observed = step.result, step.observation.partition("\n")[2]
                 # The first line of the observation says the outcome, too.
-                self._line(f"--- {result.outcome}, {result.usage.wall_ms:.0f} ms ---\n{observed}".rstrip())
+                self._line(f"--- {ran.outcome}, {ran.usage.wall_ms:.0f} ms ---\n{observed}".rstrip())
                 for line in self._pictures.save(step):
                     self._line(line)
             case NoticeEvent(text):

@@ -179,9 +179,7 @@ class RepairResult(OfRun):
         return {
             "ok": self.ok,
             "text": self.text,
-            "before": _as_dict(self.before),
-            "after": _as_dict(self.after),
-            "held_out": None if self.held_out is None else _as_dict(self.held_out),
+            **{name: _as_dict(getattr(self, name)) for name in ("before", "after", "held_out")},
             "editable": list(self.editable),
             "files": list(self.files),
             "commits": [{"message": commit.message, "files": list(commit.files)} for commit in self.commits],
@@ -204,11 +202,8 @@ class RepairResult(OfRun):
         return list(self.files)
 
 
-def _as_dict(verdict: Verification) -> dict[str, Any]:
-    return {
-        "ok": verdict.ok,
-        "ended": verdict.ended,
-        "passed": verdict.passed,
-        "failing": sorted(verdict.failing),
-        "log": verdict.log,
-    }
+def _as_dict(verdict: Verification | None) -> dict[str, Any] | None:
+    if verdict is None:
+        return None
+    told = {name: getattr(verdict, name) for name in ("ok", "ended", "passed", "log")}
+    return told | {"failing": sorted(verdict.failing)}

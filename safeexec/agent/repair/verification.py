@@ -219,7 +219,10 @@ class Verifier:
                 session.write_file(_SCRIPT, program.encode())
                 words = [sys.executable, f"../{_SCRIPT}"]
             done = session.command(words, cwd=_TREE, timeout=self._timeout)
-            report = Report() if program is None else _report(session)
+            report = Report()
+            if program is not None:
+                with suppress(WorkspaceError):  # there may be none, or a link, or too much of it
+                    report = read_report(session.read_file(_REPORT, max_bytes=MAX_REPORT))
         log, status = f"{done.stdout}{done.stderr}", report.status
         if done.outcome not in ("ok", "error") and not isinstance(status, str):
             running = f"\nThe last test that began is {report.running}." if report.running else ""
@@ -229,14 +232,6 @@ class Verifier:
         if not isinstance(status, str):
             status = int(not done.ok or bool(status))
         return read_log(argv, room, status, log, report.outcomes, exit_at=report.place)
-
-
-def _report(session: Session) -> Report:
-    """Return what the Python program of a session wrote of its tests, and of its end."""
-    try:
-        return read_report(session.read_file(_REPORT, max_bytes=MAX_REPORT))
-    except WorkspaceError:
-        return Report()
 
 
 def read_log(
@@ -260,7 +255,8 @@ def read_log(
         log += f"\n`{_REFUSED}` is what the sandbox answers to network and signals: there are none."
     if _NO_PROGRAM.search(log):
         log += f"\n{PROGRAMS}"
-    if ok and not outcomes and _runs_tests(argv):
+    command = _python_command(argv) or []
+    if ok and not outcomes and command[:1] == ["-m"] and command[1:2] in (["pytest"], ["unittest"]):
         ok = False
         log += "\nNo test ran."
     return Verification(ok, digest(log, room), ended, outcomes, exit_at)
@@ -274,11 +270,6 @@ def _python_command(argv: list[str]) -> list[str] | None:
     if name in _PYTEST:
         return ["-m", "pytest", *rest]
     return rest if re.fullmatch(r"python(3(\.\d+)?)?", name) else None
-
-
-def _runs_tests(argv: list[str]) -> bool:
-    command = _python_command(argv) or []
-    return command[:1] == ["-m"] and command[1:2] in (["pytest"], ["unittest"])
 
 
 def _python_program(argv: list[str]) -> str | None:
