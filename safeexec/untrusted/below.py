@@ -238,7 +238,7 @@ def _write(parent: int, name: str, data: bytes, mode: int | None, owner: tuple[i
             rest = rest[os.write(fd, rest) :]
         if mode is not None:
             os.chmod(fd, mode)
-        if owner is not None:
+        if owner is not None and sys.platform != "win32":
             os.chown(fd, *owner)
     except BaseException:
         with suppress(OSError):
