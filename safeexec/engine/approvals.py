@@ -1,4 +1,4 @@
-"""What an approval may answer, and how its answer is read: whatever is no clear yes is a no, or a clear "later"."""
+"""What an approval may answer, and how its answer is read: anything but a clear yes is a no, except a clear `Later`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ class Deny(Struct, frozen=True):
 
 class Later(Exception):
     """Not now: an approval returns it, a tool returns or raises it. The step ends as `waiting`, the session is as it
-    was before, and ``session.answer(…)`` has the step go on, whenever the answer is there. `note` is for who is to
-    answer; `seconds` is how long the call may wait, where that is less than the policy's `tools.wait_days`.
+    was before, and ``session.answer(…)`` runs the step again from its start, whenever the answer is there. `note` is
+    for who is to answer; `seconds` is how long the call may wait, where that is less than the policy's
+    `tools.wait_days`.
 
-    Raises TypeError and ValueError for a time that is none.
+    Raises TypeError and ValueError where `seconds` is not a number above 0.
     """
 
     def __init__(self, note: str = "", seconds: float | None = None) -> None:
@@ -56,7 +57,7 @@ def decision(answer: object, who: str) -> Allow | Deny:
         source: object = answer.source
         if isinstance(source, str | None):
             return answer
-        return Deny(f"{who} answered Allow(source=...) with an object of type {type(source).__name__}: no text")
+        return Deny(f"{who} answered Allow(source=...) with an object of type {type(source).__name__}: source is a str")
     if isinstance(answer, Deny):
         return answer
     if isinstance(answer, bool):

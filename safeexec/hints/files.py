@@ -28,7 +28,7 @@ def _name(failure: Failure) -> str:
 
 def _no_semaphores(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     """Advise who met an error inside `multiprocessing`: it makes a semaphore first, or starts the process that forks
-    for it (the default since CPython 3.14). Tested with a policy.
+    for it (the default since CPython 3.14). Without an example in `mended.jsonl`: it takes a policy.
     """
     place = failure.exc.__traceback__
     while place is not None:
@@ -44,14 +44,16 @@ def _no_files(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _no_open(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
-    """Answer where only the standard input of the step opens. Tested with a policy."""
+    """Answer where only the standard input of the step opens. Without an example in `mended.jsonl`: it takes a
+    policy.
+    """
     yield hint_for("builtin", "open", failure.plan)
 
 
 def _not_found(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     name = _name(failure)
     if "\n" in name or name[:1] in ("{", "[", "<"):  # pd.read_csv('a,b\n1,2')
-        yield "It was taken for the name of a file: wrap a text in `io.StringIO(text)` (with `import io`)."
+        yield "This text was taken for the name of a file: wrap it in `io.StringIO(text)` (with `import io`)."
     folder, slash, plain = name.rpartition("/")
     if slash and any(mode in failure.segment for mode in _WRITING):  # open('out/result.csv', 'w')
         yield f"The workspace has no folder `{folder}`: write to a plain name, `{plain!r}`, or make the folder first."
@@ -59,7 +61,7 @@ def _not_found(failure: Failure, match: re.Match[str]) -> Iterator[str]:
         return
     files = failure.workspace_files()
     if name.startswith("/") and plain not in {file.rpartition("/")[2] for file in files}:
-        yield f"Files have relative names here, of the workspace: nothing is at `{name}`."
+        yield f"Only relative names inside the workspace are found here: nothing is at `{name}`."
     if not files:
         where = "There are no files here" if failure.plan.workspace == "none" else "The workspace is empty"
         yield f"{where}: there is no file `{name}`; create it first, or put the data into the code."

@@ -30,7 +30,7 @@ MAX_DIGITS = 4300
 """The longest text that is read as a number; CPython's own default limit for int()."""
 
 SMALL = 1 << 63
-"""Integers below this magnitude are small: the entry of a compiled expression accepts them without a guard."""
+"""Integers below this magnitude are small: the fast path of a compiled expression takes them without a guard."""
 INTEGERS = (int, bool)
 
 

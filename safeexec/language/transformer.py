@@ -114,7 +114,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         policy says which constructs may be written, and none of them covers it.
         """
         kind = type(node)
-        if self.rules.constructs and not any(isinstance(node, known) for known in _JUDGED):
+        if self.rules.plan.refused_constructs and not any(isinstance(node, known) for known in _JUDGED):
             self.refuse("construct", kind.__name__, node)
         for field in ("name", "rest"):
             if type(bound := getattr(node, field, None)) is str:

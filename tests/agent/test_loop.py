@@ -564,7 +564,7 @@ def test_a_step_may_be_allowed_changed_or_refused(sandbox: Sandbox) -> None:
     assert "The user changed the code before it ran. What ran:\nx = 2" in told[2]
     assert "it was not approved" in told[4]
     assert "confirm answered an object of type str" in told[5]
-    assert "with an object of type int: no text" in told[6]
+    assert "with an object of type int: source is a str" in told[6]
 
 
 @pytest.mark.parametrize("native_calls", [False, True])

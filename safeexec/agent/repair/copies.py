@@ -26,9 +26,10 @@ MAX_WRITTEN_FILES = 1000
 
 
 class WorkingCopy:
-    """A copy of the directory `original`. Without `editable`, what looks like its code is, but for the files that the
-    commands in `shown` name. The files that the commands in `held_out` name nobody may read or write here. Raises
-    RepairError for a directory that cannot be worked with, and a held-out command that names no file of it.
+    """A copy of the directory `original`. Without `editable`, the files that look like its code may be changed, but for
+    those that the commands in `shown` name. Files that the commands in `held_out` name can be neither read nor written
+    here. Raises RepairError for a directory that cannot be worked with, and for a held-out command that names no file
+    of it.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class WorkingCopy:
             problem = f"{original} has no package and no module that looks like its code: name what may be changed, as "
             problem += "editable=['lib/']"
         else:
-            problem = "editable names no path: then nothing could be repaired"
+            problem = "editable is empty: nothing may be changed"
         self.editable = tuple(map(plain_path, editable))
         if not self.editable:
             raise RepairError(problem)
@@ -193,11 +194,11 @@ class WorkingCopy:
         return _differing(self._base, self._now)
 
     def accept(self) -> None:
-        """Take the files as they are for committed."""
+        """Mark the files as they are now as committed."""
         self._accepted = dict(self._now)
 
     def roll_back(self) -> list[str]:
-        """Undo everything since the last commit; the files concerned."""
+        """Undo everything since the last commit; return the paths of the files that it restored."""
         undone = self.pending
         self._now = dict(self._accepted)
         return undone

@@ -34,14 +34,16 @@ _OLD_ROOT = "/.old"
 
 
 def unsharing(*kinds: str) -> Call:
-    """Return the call that moves this process into new namespaces (pid: its next child). EPERM, ENOSPC."""
+    """Return the call that moves this process into new namespaces (pid: its next child), which fails with EPERM or
+    ENOSPC.
+    """
     return prepared("unshare", sum(KINDS[kind] for kind in set(kinds)))
 
 
 def enter_user_namespace(uid: int, gid: int, *, deny_setgroups: bool = True) -> None:
     """Enter a new user namespace in which one uid and gid are mapped to themselves. Raises OSError.
 
-    The process must be dumpable, or its files in /proc belong to root: it is so from then on. setgroups must be denied
+    The process must be dumpable, or its files in /proc belong to root: it stays dumpable. setgroups must be denied
     first (once: nested namespaces inherit it), or an unprivileged process may not map a group.
     """
     make([setting_dumpable(True), unsharing("user")])
@@ -114,7 +116,7 @@ def mount_proc() -> None:
 
 def cover(directory: str, kept: str | None) -> None:
     """Cover `directory` in a mount namespace of the caller's own; `kept`, a path in it, stays what it was. The caller
-    stands where it stood, if that is left. Raises OSError.
+    keeps its working directory, if that still exists. Raises OSError.
     """
     make([unsharing("mount")])
     mount("none", "/", None, _MS_REC | _MS_PRIVATE)

@@ -26,7 +26,7 @@ RACY = 100_000_000
 
 _loaded: dict[tuple[str, type[PolicyData]], tuple[tuple[Stamp, ...], PolicyData]] = {}
 """Path and class → the policy that was loaded from it, and what tells that none of its files has changed since and that
-no file has come into a directory that is searched."""
+no file was added to a searched directory."""
 
 
 class Resolved(msgspec.Struct, frozen=True):

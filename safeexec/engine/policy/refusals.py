@@ -1,5 +1,5 @@
-"""What a policy's broad words leave out, and why: modules that cannot work in a sandbox, names that fail or mislead
-there.
+"""What `stdlib` and `any` of a policy leave out, and why: modules that cannot work in a sandbox, names that fail or
+mislead there.
 
 These tables are advice with force. They hold nothing: the kernel does. A row is here because an honest program that
 writes the name is better served by a reason before it runs than by an error, or by no error, in the middle of its work.
@@ -49,8 +49,8 @@ MODULES: Final = by_name(
     }
 )
 """Module of the standard library → why the word `stdlib` leaves it out; its submodules, too. The word `any` opens them,
-but for those that need a display: a program that imports one learns from the kernel what it cannot do, and can put
-another object in its place in a test.
+but for those that need a display. A program that imports an opened one learns from the kernel what it cannot do, and
+can put another object in its place in a test.
 """
 
 NAMES: Final[dict[str, dict[str, Reason]]] = {
@@ -104,8 +104,8 @@ where it is not, in a function or a test that replaces it, the kernel says no wh
 
 FETCHES: Final = "http_get"
 """The tool of the host that `urllib.request` asks where there is one (`engine/child/process/fetching.py`)."""
-_THREADS_ALONE: Final = frozenset({"multiprocessing.dummy"})
-"""A part of a module with a row that does not do what the row says."""
+_EXEMPT: Final = frozenset({"multiprocessing.dummy"})
+"""Submodules to which the row of their package does not apply."""
 _CANONICAL: Final = {"posixpath": "os.path", "posix": "os", "_io": "io"}
 
 
@@ -122,7 +122,7 @@ def of_module(module: str) -> Reason | None:
 def row_of(module: str) -> str:
     """Return the module of the row that is about this one: itself, or a package above it; ``""`` if none is."""
     while module and module not in MODULES:
-        if module in _THREADS_ALONE:
+        if module in _EXEMPT:
             return ""
         module = module.rpartition(".")[0]
     return module

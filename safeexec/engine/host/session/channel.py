@@ -202,12 +202,12 @@ class Channel:
                 return
 
     def wake(self) -> None:
-        """Let whoever waits for a message wait no longer: the process is about to be ended. From any thread."""
+        """Wake the thread or task that waits for a message, as the process is about to be ended. From any thread."""
         with contextlib.suppress(OSError):  # closed already
             self.socket.shutdown(socket.SHUT_RD)
 
     def held(self) -> list[int]:
-        """Return a pidfd of the process, the caller's to close; none where it is not known, or descriptors have run
+        """Return a duplicate of the pidfd, the caller's to close; none where it is not known, or descriptors have run
         out: it ends all the same, and nobody waits for it.
         """
         try:
@@ -221,14 +221,14 @@ class Channel:
             processes.kill(self.pidfd)
 
     def ended(self, deadline: float) -> Core[bool]:
-        """Tell whether the process has ended, at the latest at the deadline."""
+        """Wait for the end of the process until the deadline; return whether it has come."""
         if self.pidfd < 0:
             return True
         return (yield Wait((self.pidfd,), deadline))  # type: ignore[no-any-return]
 
     def halted(self, deadline: float) -> Core[bool]:
-        """Tell whether the process, which has been killed, runs no more, at the latest at the deadline. Its end may
-        come later.
+        """Wait until the process, which has been killed, runs no more; return whether it does, at the latest at the
+        deadline. Its end may come later.
         """
         while self.pid is not None and not processes.is_exiting(self.pid):
             if (yield from self.ended(min(deadline, monotonic() + HALT_SECONDS))):
@@ -247,7 +247,7 @@ class Channel:
         self._close_pidfd()
 
     def give_up(self) -> None:
-        """End a process that comes up: one that has not spoken yet finds its socket closed."""
+        """End a process that is starting: one that has not spoken yet finds its socket closed."""
         self.kill()
         self.close()
 

@@ -19,7 +19,7 @@ _BOOT = "import sys;sys.path[:]={path!r};from safeexec.engine.zygote.__main__ im
 
 
 def unsupported_build() -> str:
-    """Return what is said of a CPython that was built without the GIL, or for musl; "" of any other."""
+    """Return the error message for a CPython that was built without the GIL, or for musl; "" for any other."""
     if "t" in sys.abiflags:
         return "free-threaded builds of CPython are not supported: take the usual build of the same version"
     try:
@@ -32,7 +32,7 @@ def unsupported_build() -> str:
 
 
 def unstarted(error: OSError) -> str:
-    """Return what is said where the system does not start this program's Python."""
+    """Return the error message for a Python that the system does not start."""
     why = f"{sys.executable} cannot be started: {error.strerror}"
     if not isinstance(error, PermissionError):
         return why
@@ -42,7 +42,7 @@ def unstarted(error: OSError) -> str:
 
 
 STORED_SEED = 1
-"""The seed of the order of sets of strings where sessions are stored: in another process they have the same order."""
+"""The hash seed (PYTHONHASHSEED) where sessions are stored: sets of strings have the same order in another process."""
 
 
 def environment(policy: Policy, *, stored: bool = False) -> dict[str, str]:
@@ -114,8 +114,8 @@ class Launched:
 
 
 def loader_folders() -> list[str]:
-    """Return the folders in which the host's loader looks first. An empty or relative one would depend on where a
-    process stands, and is left out.
+    """Return the folders in which the host's dynamic linker looks first. An empty or relative one would depend on the
+    working directory of a process, and is left out.
     """
     return [place for place in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(place)]
 

@@ -156,7 +156,8 @@ class Watch(Struct, eq=False):
 
 
 def where(runner: Channel, stderr: OutputFile, gate: ForkGate, most: float | None = None) -> Core[Place]:
-    """Ask a running child for its guest frames. Waits 20 ms at most: a broken-out guest can block the signal or lie.
+    """Ask a running child for its guest frames. Waits 20 ms at most, and half a second more while the
+    kernel has not delivered the signal: a broken-out guest can block it, or lie.
     `most`: seconds after which it is given up though the machine is busy, as it goes on meanwhile.
 
     The handler takes 4 us once it runs; 0.1 ms is about a trip through the scheduler.
