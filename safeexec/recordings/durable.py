@@ -318,7 +318,7 @@ class Durable(SessionRecording):
                 started=datetime.now(UTC).isoformat(),
                 files={},
                 state=state[0],
-                entropy=b"",
+                entropy="",
                 follows=size,
             )
             # In one: a host that is killed in between would lose what the lines before had of it.
@@ -461,7 +461,7 @@ class Durable(SessionRecording):
         doings, size = left.doings, BATCH
         while True:
             yield from self._restore_state(session, left)
-            done = yield from self._repeat(session, doings, size, left.heading.entropy)
+            done = yield from self._repeat(session, doings, size, bytes.fromhex(left.heading.entropy))
             if done == len(doings):
                 break
             yield from wait_for(session.processes.end_processes())

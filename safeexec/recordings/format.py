@@ -32,7 +32,8 @@ LINE_BYTES = 32 << 20
 
 Number = Annotated[int, Meta(ge=0, le=1 << 53)]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
-Entropy = Annotated[bytes, Meta(max_length=ENTROPY_BYTES)]
+Entropy = Annotated[str, Meta(pattern=f"^([0-9a-f]{{2}}){{0,{ENTROPY_BYTES}}}$")]
+"""Bytes in hexadecimal digits."""
 
 
 class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -144,7 +145,7 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     """The step whose state it begins in."""
     moment: Number = 0
     """The number of that state."""
-    entropy: Entropy = b""
+    entropy: Entropy = ""
     """What the random numbers of its process came from; nothing where the state has them."""
     follows: Number | None = None
     """How many bytes the part before had. Where it has more, its owner has gone on there, as he was not told that this
@@ -323,7 +324,7 @@ class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):
     call: Called
     asked: Literal["approval", "tool"]
     note: str = ""
-    entropy: Entropy = b""
+    entropy: Entropy = ""
     """What the random numbers of the session come from."""
     since: Seconds
     """Seconds of the epoch, as is `until`."""

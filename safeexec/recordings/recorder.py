@@ -123,7 +123,7 @@ def _heading(
         state=state,
         redacted=sorted(recording.writer.options.redact),
         identity=recording.identity,
-        entropy=recording.entropy,
+        entropy=recording.entropy.hex(),
     )
 
 

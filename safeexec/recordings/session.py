@@ -127,6 +127,6 @@ class RecordedSession(SessionCore):
     def wait_again(self, written: bytes) -> Core[None]:
         waiting = yield Work(partial(_waits().read, written))
         self.waiting = waiting
-        entropy = waiting.entropy if self.policy.determinism is None else b""
+        entropy = bytes.fromhex(waiting.entropy) if self.policy.determinism is None else b""
         if entropy and not (yield from self.processes.repeat([], entropy)):
             raise StateFileError("the process died before it restored the state")

@@ -94,7 +94,7 @@ def _record(session: Any, calls: StepCalls, call: m.ToolRequest, later: PutOff, 
         call=forms.called(call, call=len(calls.made) + 1, key=session.call_key, **where),
         asked=later.asked,
         note=shorten(later.answer.note, NOTE),
-        entropy=session.processes.entropy,
+        entropy=session.processes.entropy.hex(),
         since=now,
         until=now + seconds,
         **where,
@@ -155,7 +155,7 @@ def listed(waiting: form.Waiting) -> bytes:
     """Return what a list is to tell of it, as a line that `read` takes: the call alone, without its arguments if they
     are large.
     """
-    shown = replace(waiting, calls=[], run=form.Run(step=waiting.step, source=""), entropy=b"")
+    shown = replace(waiting, calls=[], run=form.Run(step=waiting.step, source=""), entropy="")
     if len(line := line_of(shown)) > WAITS_BYTES:
         none = forms.packed(encode_arguments((), {}, max_bytes=64, max_depth=1).data)
         line = line_of(replace(shown, call=replace(shown.call, arguments=none)))

@@ -67,7 +67,7 @@ def edited(number: int, **changes: object) -> bytes:
         (edited(2, value={"data": "=="}), r":3: not a line of kind 'result': Invalid base64"),
         (edited(2, n=-1), r":3: not a line of kind 'result'"),
         (edited(2, at=1e400), r":3: not JSON: Infinity is no JSON"),
-        (edited(0, entropy="A" * 24), r":1: not a line of kind 'recording': Expected `bytes` of length <= 16"),
+        (edited(0, entropy="a" * 34), r":1: not a line of kind 'recording': Expected `str` matching regex"),
         (edited(0, format=FORMAT + 1), r":1: the recording has format 3, and this version of safeexec reads 2"),
         (edited(0, kind="stop", reason="closed"), r":1: not a line of kind 'stop'"),
         (LINES[0] + LINES[0].replace(b'"format"', b'"n":1,"format"'), r":2: a recording has one heading"),

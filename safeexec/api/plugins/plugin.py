@@ -27,7 +27,7 @@ from safeexec.engine.host.session.decode import may_be_bound
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.tools.tool import tools_from
 from safeexec.engine.host.tools.toolbox import Toolbox
-from safeexec.engine.host.waiting import Core, blocking, drive
+from safeexec.engine.host.waiting import Core, Work, blocking, drive
 from safeexec.errors import PolicyError, ProtocolError, RecordingError, ToolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Opaque
@@ -208,9 +208,8 @@ class PluginCore:
         result = self._with_path(result)
         if not result.ok:
             raise failed(f"{definition.title} could not be loaded", result)
-        try:
-            found = {export.name: export for export in msgspec.convert(result.value, list[m.Export])}
-            signatures = {name: m.python_signature(export) for name, export in found.items()}
+        try:  # not on an event loop: of 100 exports with 85 parameters each it takes 30 ms
+            found, signatures = yield Work(partial(_described, result.value))
         except (msgspec.ValidationError, ValueError) as error:
             raise ProtocolError(f"the plugin's exports are not described: {error}") from None
         if wrong := objections(definition, found, signatures):
@@ -402,6 +401,12 @@ class PluginCore:
         loaded, self._loaded = self._loaded, None
         if loaded is not None:
             yield from loaded.close()
+
+
+def _described(exports: Any) -> tuple[dict[str, m.Export], dict[str, inspect.Signature]]:
+    """Return the exports that a child told of, and their signatures, by name. Raises ValueError for anything else."""
+    found = {export.name: export for export in msgspec.convert(exports, list[m.Export])}
+    return found, {name: m.python_signature(export) for name, export in found.items()}
 
 
 def failed(what: str, result: Result) -> PluginError:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from zlib import crc32
 
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import asdict
 
 from safeexec.common.own import ast
 from safeexec.engine.child.repeat import tables
@@ -244,14 +244,15 @@ class Repeatable:
 
     def known(self) -> tuple[Any, ...]:
         """Return what a saved state must hold of the steps that led to it, for `know`."""
-        return list(astuple(self.seen)), list(self._learnt)
+        return asdict(self.seen), list(self._learnt)
 
     def know(self, known: Any) -> None:
         """Take over what `known` has returned, for a state that was restored. Its objects are walked through from now
         on, as no step has named them here.
         """
         flags, learnt = known
-        self.seen = Seen(*map(bool, flags))
+        for name in Seen.__struct_fields__:  # of another version, which may not have told of it: as if it had been seen
+            setattr(self.seen, name, type(flags) is not dict or bool(flags.get(name, True)))
         if self.seen.random:
             self._plain -= tables.SEEDED
         for name in learnt:
