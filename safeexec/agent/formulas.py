@@ -192,10 +192,13 @@ def compare(said: ReadFormula, computed: ReadFormula) -> Literal["same", "other"
         if has_bars and min(place.values(), default=1.0) < 0:
             continue
         one, other = said.value(place | dict.fromkeys(said.names - place.keys(), 0.0)), computed.value(place)
-        size = max(abs(one), abs(other))
-        if math.isfinite(size):
+        try:
+            sizes, apart = (abs(one), abs(other)), abs(one - other)
+        except OverflowError:  # of complex numbers
+            continue
+        if all(map(math.isfinite, sizes)):
             compared += 1
-            worst = max(worst, abs(one - other) / size if size > _SAME else 0.0)
+            worst = max(worst, apart / max(sizes) if max(sizes) > _SAME else 0.0)
     if compared < 3:
         return "unknown"
     if worst <= _SAME:

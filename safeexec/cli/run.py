@@ -6,13 +6,16 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import IO, TextIO
 
 from safeexec import Sandbox
 from safeexec.cli.common import EXIT_CODES, add_file_option, add_policy_option, files_of, print_error, read_source
 from safeexec.cli.pictures import Pictures
 from safeexec.common.text import printable
+
+
+class _StepFile(str):
+    """The name of a file that is a step, as it was written."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARG", help="its sys.argv after its name")
     parser.add_argument("-c", dest="steps", action="append", default=[], metavar="CODE", help="source text of a step")
     parser.add_argument(
-        "--step", dest="steps", action="append", type=Path, metavar="FILE", help="a file that is a step"
+        "--step", dest="steps", action="append", type=_StepFile, metavar="FILE", help="a file that is a step"
     )
     add_policy_option(parser)
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds per step, at most what the policy allows")
@@ -38,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run every source in turn; stop at the first that does not end ok, and return its exit status."""
-    sources = [read_source(str(step)) if isinstance(step, Path) else step for step in options.steps]
+    sources = [read_source(step) if isinstance(step, _StepFile) else step for step in options.steps]
     if options.program is not None:
         sources.append(read_source(options.program))
     if not sources:

@@ -581,7 +581,8 @@ async def received(given: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
         if isinstance(value, Bytes):
             taken[name] = value.base64.decode("utf-8", "surrogatepass") if name == "source" else value.base64
         elif name == "files":
-            taken[name] = {path: data.base64 if isinstance(data, Bytes) else data for path, data in value.items()}
+            # Bytes alone: a text would be the path of a file of this machine, to whom files of the host may be named.
+            taken[name] = {path: one.base64 if isinstance(one, Bytes) else one.encode() for path, one in value.items()}
         elif name in ("namespace", "arguments"):
             taken[name] = await _values(value, policy)
         elif not isinstance(value, msgspec.Raw):
@@ -618,13 +619,13 @@ def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
 
 
 async def _opened(
-    service: Service, sandbox: AsyncSandbox, files: Mapping[str, bytes | str], **tightened: Any
+    service: Service, sandbox: AsyncSandbox, files: Mapping[str, bytes], **tightened: Any
 ) -> AsyncSession:
     """Open a session with `files` in its workspace."""
     return await _with_files(await sandbox.session(**tightened, record=service.recording()), files)
 
 
-async def _with_files(session: AsyncSession, files: Mapping[str, bytes | str]) -> AsyncSession:
+async def _with_files(session: AsyncSession, files: Mapping[str, bytes]) -> AsyncSession:
     """Put files into the workspace of a new session, which is closed where that fails."""
     try:
         for name, data in files.items():
@@ -636,7 +637,7 @@ async def _with_files(session: AsyncSession, files: Mapping[str, bytes | str]) -
 
 
 async def _run_program(
-    service: Service, sandbox: AsyncSandbox, *, files: Mapping[str, bytes | str], label: str | None = None, **given: Any
+    service: Service, sandbox: AsyncSandbox, *, files: Mapping[str, bytes], label: str | None = None, **given: Any
 ) -> Result:
     with service.place(sandbox.policy):
         async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
@@ -652,7 +653,7 @@ async def _open_session(
     service: Service,
     sandbox: AsyncSandbox,
     *,
-    files: Mapping[str, bytes | str],
+    files: Mapping[str, bytes],
     stored: str | None = None,
     **given: Any,
 ) -> Answer:
@@ -695,7 +696,7 @@ async def _session_for(
     *,
     label: str,
     new: bool,
-    files: Mapping[str, bytes | str],
+    files: Mapping[str, bytes],
     namespace: dict[str, Any],
     state: bytes | None = None,
     **tightened: Any,

@@ -53,6 +53,7 @@ def test_files_and_texts_are_the_steps_of_one_session(tmp_path: Path) -> None:
     (tmp_path / "b.py").write_text("print(x + y)")
     done = safeexec("run", "--step", str(tmp_path / "a.py"), "-c", "y = 2", str(tmp_path / "b.py"))
     assert (done.returncode, done.stdout) == (0, "3\n")
+    assert "'./none.py'" in safeexec("run", "--step", "./none.py").stderr  # as it was written: `./-` is no `-`
 
 
 def test_a_program_has_arguments_and_standard_input(tmp_path: Path) -> None:

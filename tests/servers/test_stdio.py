@@ -83,6 +83,14 @@ def test_output_comes_while_the_step_runs_and_before_its_result(pipes: Pipes) ->
     assert pipes.answer(number)["result"]["outcome"] == "cancelled"
 
 
+def test_a_text_in_the_files_of_a_template_is_its_content_and_no_path(pipes: Pipes, tmp_path: Path) -> None:
+    path = tmp_path / "secret.txt"
+    path.write_text("a file of the server")
+    pipes.result("sandbox.template", name="t", policy="confined-python", files={"a.txt": str(path)})
+    at = pipes.result("sandbox.session", policy="confined-python", template="t")
+    assert pipes.result("session.run", source="open('a.txt').read()", **at)["value"] == str(path)
+
+
 def test_lines_of_ten_megabytes_and_of_more_than_is_read(pipes: Pipes) -> None:
     text = "é" * (5 << 20)
     at = pipes.result("sandbox.session")

@@ -68,7 +68,7 @@ def parents(module: str) -> Iterator[str]:
 def is_here(module: str) -> bool:
     """Tell whether the package of this module is installed here. A policy's word for many modules does not tell."""
     top = module.partition(".")[0]
-    if top in sys.modules or top in sys.stdlib_module_names:
+    if top in sys.stdlib_module_names:
         return True
     try:
         return find_spec(top) is not None

@@ -159,9 +159,9 @@ def _rest(source: PolicyFile) -> Iterable[Mistake]:
     written = [(path, line) for path, line in written if ".remove[" not in path]
     for at, text in requirements.mistakes(line for _, line in written):
         yield source.mistake(written[at][0], text)
-    clock = _said(source, "determinism.clock") or "real"
+    clock = _said(source, "determinism.clock")
     try:
-        datetime.fromisoformat("2025-01-01" if clock == "real" else clock)
+        datetime.fromisoformat("2025-01-01" if clock in (None, "real") else clock)
     except ValueError:
         expected = "expected real or an ISO 8601 instant such as 2025-01-01T00:00:00+00:00"
         yield source.mistake("determinism.clock", f"{expected}, found {clock!r}")

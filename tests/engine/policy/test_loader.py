@@ -37,6 +37,7 @@ MISTAKES = [
     ("filesystem: {read: [data]}", "p.yaml:1:21: filesystem.read[0]: expected an absolute path without .., found 'data'"),
     ("filesystem: {read: [/a/../b]}", "expected an absolute path without .., found '/a/../b'"),
     ("determinism: {clock: noon}", "p.yaml:1:15: determinism.clock: expected real or an ISO 8601 instant"),
+    ("determinism: {clock: ''}", "p.yaml:1:15: determinism.clock: expected real or an ISO 8601 instant"),
     ("danger_allow_commands: [rm -rf]", "expected the name or path of one program without arguments"),
     ("attributes: {danger_allow: [os.system]}", "only bare attribute names are allowed here"),
     ("attributes: {danger_allow: [a b]}", "p.yaml:1:29: attributes.danger_allow[0]: 'a b' is no attribute name"),
