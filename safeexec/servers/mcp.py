@@ -239,6 +239,15 @@ class SharedSession(NamedTuple):
     lock: asyncio.Lock
 
 
+class Question(NamedTuple):
+    """What a request was ended with: the call for which the step of this number waits in the session of a handle. No
+    other step of the session has that number.
+    """
+
+    handle: str
+    step: int
+
+
 class McpServer:
     """The tools, over one sandbox. `server` offers them between `open` and `close`."""
 
@@ -251,8 +260,8 @@ class McpServer:
         self._gone: dict[str, str] = {}
         self._steps: dict[asyncio.Task[Told], str] = {}
         """The steps that run or wait for their turn, with the handle that they were given."""
-        self._asked: dict[str, str] = {}
-        """The sessions whose step waits for a request with the answer to its question, by what that repeats."""
+        self._asked: dict[str, Question] = {}
+        """The questions that a later request may answer, by what that repeats."""
         self._card = self._sandbox.policy.card(tools=tools)
         self.server = MCPServer(
             "safeexec", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", tools=self._tools()
@@ -315,10 +324,12 @@ class McpServer:
     ) -> Told:
         """Run a step, or go on with the one whose question a request answers, and pass on what it tells."""
         if ctx.request_state is not None:
-            session_id = self._asked.pop(ctx.request_state, "")
-            if not session_id:
+            question = self._asked.pop(ctx.request_state, None)
+            if question is None:
                 raise ToolError("no step waits for this answer any more; run the code again")
-            run = partial(self._resume, ctx, session_id, _decided((ctx.input_responses or {}).get("approval")))
+            session_id = question.handle
+            decided = _decided((ctx.input_responses or {}).get("approval"))
+            run = partial(self._resume, ctx, session_id, (question.step, decided))
         step = RunningStep(run)
         self._steps[step.task] = session_id
         step.task.add_done_callback(self._steps.pop)
@@ -336,15 +347,26 @@ class McpServer:
         async with self._session(session_id or None) as (handle, session):
             return self._told(handle, await session.run(code, **options))
 
-    async def _resume(self, ctx: Context, session_id: str, decided: Allow | Deny | None, _: RunningStep) -> Told:
-        """Answer what a session waits for: with what the person at the client has said, or says now."""
+    async def _resume(
+        self, ctx: Context, session_id: str, given: tuple[int, Allow | Deny] | None, _: RunningStep
+    ) -> Told:
+        """Answer what a session waits for: with what the person at the client has said (`given`, about the call of that
+        step and no other), or says now.
+        """
         _ASK.set(_asker(ctx))
         async with self._session(session_id) as (handle, session):
             call = await session.waiting_for
             if call is None:
                 raise ToolError("no step of this session waits for an answer")
-            answer: Allow | Deny | Later = decided or Allow()
-            if decided is None and call.asked == "approval":
+            answer: Allow | Deny | Later = Allow()
+            if given is not None:
+                asked, answer = given
+                if asked != call.step:
+                    raise ToolError(
+                        f"this answer counts for nothing: the step that it was for, {asked}, waits no more; step "
+                        f"{call.step} waits for an answer of its own, for which `answer` asks"
+                    )
+            elif call.asked == "approval":
                 answer = await _approve(call.tool, call.arguments)
             if isinstance(answer, Later):
                 return self._question(handle, call)
@@ -379,7 +401,7 @@ class McpServer:
     def _question(self, handle: str, call: WaitingCall) -> InputRequiredResult:
         """End the request with a question. Whenever the answer comes, the step runs again, to its end."""
         state = token_urlsafe()
-        self._asked[state] = handle
+        self._asked[state] = Question(handle, call.step)
         while len(self._asked) > REMEMBERED:
             del self._asked[next(iter(self._asked))]
         form = ElicitRequestFormParams(message=_question(call.tool, call.arguments), requested_schema=_NO_FIELDS)
@@ -497,7 +519,7 @@ class McpServer:
         self._gone.setdefault(handle, why)
         while len(self._gone) > REMEMBERED:
             del self._gone[next(iter(self._gone))]
-        self._asked = {state: of for state, of in self._asked.items() if of != handle}
+        self._asked = {state: one for state, one in self._asked.items() if one.handle != handle}
         for task in [task for task, of in self._steps.items() if of == handle and task is not asyncio.current_task()]:
             task.cancel()
         await shared.session.close()

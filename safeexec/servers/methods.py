@@ -17,6 +17,8 @@ answer, or one ``error``.
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from itertools import chain
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -29,6 +31,8 @@ from safeexec.results.outcomes import ToolCallRecord, Variable, WaitingCall
 
 MAX_MESSAGE = 64 << 20
 """Bytes of one request or answer."""
+MAX_TOOL_PARAMETERS, MAX_TOOL_TEXT = 4000, 1 << 20
+"""Parameters, and characters, of all tools together that a client declares at once."""
 MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, of an input or of a state, which fit into one message as base64."""
 
@@ -96,18 +100,40 @@ def _method(name: str, about: str, parameters: dict[str, Any], answer: type[Stru
     words = "".join(part.title() for part in name.replace("_", ".").split("."))
     base = _SANDBOX if name.startswith("sandbox.") else _SESSION
     in_body = _SANDBOX if name.startswith("sandbox.") else {}
+    check = _CHECKS.get(name)
     return Method(
         name,
         about,
-        _shape(f"{words}Parameters", base | parameters),
-        _shape(f"{words}Body", in_body | parameters | _REQUEST),
+        _shape(f"{words}Parameters", base | parameters, check),
+        _shape(f"{words}Body", in_body | parameters | _REQUEST, check),
         _shape(f"{words}Answer", answer) if isinstance(answer, dict) else answer,
     )
 
 
-def _shape(name: str, fields: dict[str, Any]) -> type[Struct]:
+def _shape(name: str, fields: dict[str, Any], check: Callable[[Any], None] | None = None) -> type[Struct]:
+    """Return a closed struct. For what `check` raises a ValueError about, a message does not fit."""
     given = [(field, *kind) if isinstance(kind, tuple) else (field, kind) for field, kind in fields.items()]
-    return msgspec.defstruct(name, given, kw_only=True, frozen=True, forbid_unknown_fields=True)
+    own = None if check is None else {"__post_init__": check}
+    return msgspec.defstruct(name, given, namespace=own, kw_only=True, frozen=True, forbid_unknown_fields=True)
+
+
+def _check_tools(declared: Any) -> None:
+    """Refuse tools that are too large together: a signature is made of them, and a hash, while others wait. What one
+    may have (`Meta`) would say nothing of a thousand.
+    """
+    tools: list[ToolShape] = declared.tools
+    if (count := sum(len(tool.parameters) for tool in tools)) > MAX_TOOL_PARAMETERS:
+        raise ValueError(f"the tools have {count} parameters, and {MAX_TOOL_PARAMETERS} are the most of all together")
+    texts = (text for tool in tools for text in (tool.name, tool.returns, tool.doc, *chain(*tool.parameters)))
+    if (size := sum(map(len, texts))) > MAX_TOOL_TEXT:
+        raise ValueError(
+            f"the names, types, defaults and docs of the tools have {size} characters, and {MAX_TOOL_TEXT} are the "
+            "most of all together"
+        )
+
+
+_CHECKS: dict[str, Callable[[Any], None]] = {"sandbox.tools": _check_tools}
+"""What holds for the parameters of a method beside their shapes."""
 
 
 class Protection(Struct, frozen=True):

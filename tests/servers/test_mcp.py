@@ -528,6 +528,43 @@ async def test_a_step_waits_for_a_person_who_takes_longer(server: Server) -> Non
             await call("run_python", arguments, request_state="v1.guessed")
 
 
+@pytest.mark.parametrize("way", ["cancel_waiting", "rollback", "answer", "the next question", "another"])
+async def test_an_answer_counts_for_the_call_that_was_asked_about_alone(server: Server, way: str) -> None:
+    yes = {"approval": ElicitResult(action="accept", content={})}
+
+    _, callback = person([])
+    async with connected(server, elicitation_callback=callback) as client:
+        call = client.session.call_tool
+        session = (await step(client, "x = 1"))["session_id"]
+        of = {"session_id": session}
+        twice = {"code": "order('pear'), order('ALL THE GOLD')", **of}
+        gold = {"code": "order('ALL THE GOLD')", **of}
+        pear = twice if way == "the next question" else {"code": "order('pear')", **of}
+        first = await call("run_python", pear, allow_input_required=True)
+        if way in ("answer", "the next question"):  # the same call is asked about again, and answered
+            again = await call("answer", of, allow_input_required=True)
+            done = await call(
+                "answer", of, input_responses=yes, request_state=again.request_state, allow_input_required=True
+            )
+        else:
+            await told(client, "cancel_waiting", **of)
+        if way == "rollback":
+            await told(client, "rollback", **of)
+        if way == "another":
+            assert (await step(client, "later()", session))["outcome"] == "waiting"
+        else:
+            second = done if way == "the next question" else await call("run_python", gold, allow_input_required=True)
+            assert "ALL THE GOLD" in second.input_requests["approval"].params.message
+        late = await call("run_python", pear, input_responses=yes, request_state=first.request_state)
+        assert late.is_error and "counts for nothing" in late.content[0].text, late
+        if way == "another":
+            assert (await told(client, "answer", **of))["value"] == "now"
+            return
+        asker = ("answer", of) if way == "the next question" else ("run_python", gold)
+        right = await call(*asker, input_responses=yes, request_state=second.request_state)
+        assert "bought ALL THE GOLD" in str(right.structured_content["value"]), "the new question stands"
+
+
 async def test_a_step_that_waits_goes_on_with_answer_or_is_given_up(server: Server) -> None:
     questions, callback = person(["accept"])
 

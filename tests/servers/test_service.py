@@ -81,6 +81,25 @@ def test_recordings_need_a_directory(tmp_path: Path) -> None:
         Service("standard", record=str(tmp_path / "none"))
 
 
+async def test_what_a_client_may_declare_as_its_tools_is_bounded() -> None:
+    policy = Policy.load("standard").replace(tools={"allow": [f"t{number}" for number in range(180)]})
+    many = [[f"a{number}", "either", "int", "1"] for number in range(18_000)]
+    each = [{"name": f"t{number}", "parameters": many[:90]} for number in range(180)]
+    async with serving(policy) as service:
+        for tools, told in (
+            ([{"name": "t1", "parameters": many}], "have 18000 parameters, and 4000 are the most"),
+            (each, "have 16200 parameters, and 4000 are the most"),
+            ([{"name": "t1", "doc": "x" * (1 << 20)}], "have 1048578 characters, and 1048576 are the most"),
+            ([{"name": "t1", "parameters": [["a", "either", "x" * 600_000, "y" * 600_000]]}], "1048576 are the most"),
+        ):
+            refused = await problem(service, "sandbox.tools", {"tools": tools})
+            assert (refused.code, refused.type) == (PARAMETERS, "InvalidRequest") and told in refused.message
+            with pytest.raises(msgspec.ValidationError, match="are the most"):
+                msgspec.json.decode(json.dumps({"tools": tools}), type=METHODS["sandbox.tools"].body)
+        large = [{"name": "t1", "parameters": many[:2000], "doc": "x" * 900_000}, {"name": "t2"}]
+        assert "with tools" in (await call(service, "sandbox.tools", {"tools": large}))["policy"]
+
+
 async def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says() -> None:
     seen: set[str] = set()
 

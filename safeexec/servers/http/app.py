@@ -7,7 +7,6 @@ is one line on standard error and never a traceback to a client.
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -18,13 +17,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Router
 
-from safeexec.common.text import printable, short_repr
 from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.http import e2b, judge, openapi, sessions
 from safeexec.servers.http.boxes import let_in
 from safeexec.servers.http.metrics import together
 from safeexec.servers.http.peers import Peers
-from safeexec.servers.http.requests import Offered, RefusedRequest, Routes, answer, refused
+from safeexec.servers.http.requests import Offered, RefusedRequest, Routes, answer, log, refused
 from safeexec.servers.http.tenancy import Tenancy
 
 _routes = Routes()
@@ -101,7 +99,7 @@ class Guard:
             if not answered.begun:
                 await self._refusal(error).response()(scope, receive, answered.send)
             elif not isinstance(error, RefusedRequest):  # a client that leaves is no fault
-                _log(error)
+                log(error)
         finally:
             if "tenant" in scope:
                 scope["tenant"].body_bytes -= scope.get("body_bytes", 0)
@@ -139,7 +137,7 @@ class Guard:
             return RefusedRequest(error.status_code, message, "NoSuchMethod", headers=error.headers)
         known = refused(error)
         if known is None:
-            _log(error)
+            log(error)
             return RefusedRequest(500, "the server failed; its log says more", "Failed")
         return known
 
@@ -163,10 +161,6 @@ class _Answer:
                         pass
             message = {"type": "http.response.body"}
         await self._send(message)
-
-
-def _log(error: BaseException) -> None:
-    print(f"safeexec: {type(error).__name__}: {printable(short_repr(str(error), 500))}", file=sys.stderr, flush=True)
 
 
 @_routes("GET", "/healthz")

@@ -25,7 +25,7 @@ from safeexec.servers.http.once import digest_of
 from safeexec.servers.http.requests import Large, RefusedRequest, Routes, answer, body_of
 from safeexec.servers.http.streaming import Piece, Put, Streamed, later, line
 from safeexec.servers.http.tenancy import Tenant
-from safeexec.servers.service import apart
+from safeexec.servers.service import apart, fitted
 from safeexec.untrusted.forms import files_of
 
 HOME = "/home/user"
@@ -70,9 +70,11 @@ def _both(path: str) -> tuple[str, str]:
     return f"/sandboxes{path}", f"/v2/sandboxes{path}"
 
 
-@routes("POST", *_both(""), takes=NewSandbox)
-async def create(request: Request, body: NewSandbox) -> Response:
+@routes("POST", *_both(""), takes=NewSandbox, read=False)
+async def create(request: Request) -> Response:
     """Create a sandbox."""
+    sent = await body_of(request)
+    body = await fitted("the body", sent, NewSandbox)
     body.refuse_the_rest()
     tenant: Tenant = request.scope["tenant"]
 
@@ -81,7 +83,8 @@ async def create(request: Request, body: NewSandbox) -> Response:
 
     work = made
     if (identity := request.headers.get("idempotency-key")) is not None:
-        work = partial(tenant.answers.once, f"sandbox {identity[:255]}", digest_of((encode(body),)), made)
+        digest = await apart(len(sent), digest_of, (sent,))
+        work = partial(tenant.answers.once, f"sandbox {identity[:255]}", digest, made)
     created: Response = await request.scope["tenancy"].while_there(request, work())
     return created
 

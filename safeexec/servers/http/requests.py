@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sys
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
@@ -22,6 +23,7 @@ from safeexec import (
     StepFailed,
     StepWaiting,
 )
+from safeexec.common.text import printable, short_repr
 from safeexec.servers.service import BadCall, encoded, encoded_apart, fitted
 
 E = TypeVar("E", bound=Callable[..., Any])
@@ -104,6 +106,11 @@ def refused(error: Exception) -> RefusedRequest | None:
             retry = RETRY_SECONDS if status == 429 else None
             return RefusedRequest(status, str(error), type(error).__name__, retry)
     return None
+
+
+def log(error: BaseException) -> None:
+    """Tell whoever runs the server of a fault of ours."""
+    print(f"safeexec: {type(error).__name__}: {printable(short_repr(str(error), 500))}", file=sys.stderr, flush=True)
 
 
 class Large(Response):  # type: ignore[misc]

@@ -16,8 +16,8 @@ from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.once import Answers
-from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full
-from safeexec.servers.service import Service
+from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full, log
+from safeexec.servers.service import ClientSession, Service
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -173,18 +173,27 @@ class Tenant(Service):
 
     async def sweep(self, idle_seconds: float, most_seconds: float) -> None:
         """Count what its sessions have used beside what their results say (threads that a step has left running), and
-        close for ever those that nobody has used for long, or that are too old.
+        close for ever those that nobody has used for long, or that are too old. What fails about one holds up no other.
         """
-        now = monotonic()
         for identity, held in [*self.sessions.items()]:
-            untold, held.untold = held.untold, max(held.untold, held.session.untold_cpu)
-            self.use_cpu(held.untold - untold)
-            old = now - held.opened > most_seconds
-            idle = not held.calls and now - held.used > idle_seconds
-            if not held.kept and (old or (idle and await held.session.waiting_for is None)):
-                with suppress(SandboxError):
-                    await self.end(identity)
-        await asyncio.gather(*(box.sweep() for box in [*self.boxes.values()]), return_exceptions=True)
+            try:
+                await self._sweep(identity, held, idle_seconds, most_seconds)
+            except Exception as error:
+                log(error)
+        swept = await asyncio.gather(*(box.sweep() for box in [*self.boxes.values()]), return_exceptions=True)
+        for problem in swept:
+            if isinstance(problem, Exception) and not isinstance(problem, SandboxError):
+                log(problem)
+
+    async def _sweep(self, identity: str, held: ClientSession, idle_seconds: float, most_seconds: float) -> None:
+        now = monotonic()
+        untold, held.untold = held.untold, max(held.untold, held.session.untold_cpu)
+        self.use_cpu(held.untold - untold)
+        old = now - held.opened > most_seconds
+        idle = not held.calls and now - held.used > idle_seconds
+        if not held.kept and (old or (idle and await held.session.waiting_for is None)):
+            with suppress(SandboxError):
+                await self.end(identity)
 
 
 def _offered(offers: Service, name: str) -> Policy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ if any(find_spec(name) is None for name in ("starlette", "prometheus_client")):
 from starlette.requests import Request
 
 from safeexec.servers.access import Hosts
-from safeexec.servers.http import boxes, requests, tenancy
+from safeexec.servers.http import app, boxes, e2b, once, requests, tenancy
 from safeexec.servers.http.app import Ages, Guard
 from safeexec.servers.http.grants import Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
@@ -177,6 +178,67 @@ async def test_a_context_that_cannot_begin_anew_is_gone(
         assert ([*box.contexts], len(tenant.boxes), tenant.places) == (left, len(left), len(left))
     finally:
         await tenant.close()
+
+
+def test_a_large_body_with_a_key_is_digested_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    where: list[bool] = []
+
+    def digest_of(asked: Any) -> bytes:
+        where.append(threading.current_thread() is threading.main_thread())
+        return once.digest_of(asked)
+
+    async def main(body: bytes) -> None:
+        async def receive() -> Any:
+            if coming:
+                return {"type": "http.request", "body": coming.pop(), "more_body": False}
+            return await asyncio.Event().wait()
+
+        coming = [body]
+        server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
+        scope = {"type": "http", "method": "POST", "headers": [(b"idempotency-key", b"k")]}
+        request = Request(scope | {"tenant": server.tenants[0], "tenancy": server}, receive)
+        with pytest.raises(RefusedRequest, match="0 sandboxes are kept"):
+            await e2b.create(request)
+
+    monkeypatch.setattr(e2b, "digest_of", digest_of)
+    monkeypatch.setattr(boxes, "MAX_KEPT", 0)
+    asyncio.run(main(b'{"envVars": {"A": "' + b"x" * (1 << 20) + b'"}}'))
+    assert where == [False]
+
+
+async def test_a_session_that_cannot_be_ended_holds_up_no_other(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended: list[str] = []
+
+    def session(name: str, fails: bool) -> Any:
+        async def close() -> None:
+            if fails:
+                raise RuntimeError(f"the end of {name}")
+            ended.append(name)
+
+        return SimpleNamespace(untold_cpu=0.0, close=close)
+
+    async def fails() -> None:
+        raise RuntimeError("the end of a box")
+
+    monkeypatch.setattr(app, "SWEEP_SECONDS", 0.01)
+    tenant.boxes["a"] = SimpleNamespace(sweep=fails)
+    guard = Guard(SimpleNamespace(routes=[]), held(), Hosts(frozenset()), Ages(0, 0))  # type: ignore[arg-type]
+    guard._tenancy.tenants = [tenant]
+    for name in ("first", "second"):
+        tenant.hold(session(name, fails=name == "first"), tenant.place(tenant.policies["calculator"]))
+    sweeping = asyncio.create_task(guard._sweep())
+    while not ended and not sweeping.done():
+        await asyncio.sleep(0.01)
+    tenant.hold(session("third", fails=False), tenant.place(tenant.policies["calculator"]))
+    while len(ended) < 2 and not sweeping.done():
+        await asyncio.sleep(0.01)
+    assert (ended, sweeping.done(), tenant.places, tenant.sessions) == (["second", "third"], False, 0, {})
+    sweeping.cancel()
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "safeexec: RuntimeError: 'the end of first'"
+    assert {*told[1:]} == {"safeexec: RuntimeError: 'the end of a box'"}
 
 
 def test_what_is_not_offered_is_not_read_and_not_kept() -> None:

@@ -99,6 +99,11 @@ async def programs(client: Client) -> None:
     await client.ask(("POST", "/v1/restore"), {"state": BASE64})
     await client.made(("POST", "/v1/policy"))
     await client.made(("POST", "/v1/protection"))
+    many = [[f"a{number}", "either", "int", "1"] for number in range(18_000)]
+    for tool in ({"parameters": many}, {"parameters": many[:4000]}, {"doc": TEXT}, {"returns": TEXT}):
+        await client.ask(("POST", "/v1/tools"), {"tools": [{"name": "t", **tool}]})
+    each = [{"name": f"t{number}", "parameters": many[:90]} for number in range(180)]
+    await client.ask(("POST", "/v1/tools"), {"tools": each})
     for name, body in (("stored", {}), ("waiting", {}), ("forget", {"label": TEXT}), ("tools", {"tools": [TEXT]})):
         await client.ask(("POST", f"/v1/{name}"), body)
 
@@ -142,6 +147,9 @@ async def boxes(client: Client) -> None:
     for version in ("", "/v2"):
         top, one = f"{version}/sandboxes", f"{version}/sandboxes/{{id}}"
         await client.ask(("POST", top), {"templateID": "base", "metadata": {"a": TEXT}})
+        keyed = Client(client.app)
+        keyed.held, keyed.headers = client.held, client.headers | {"idempotency-key": f"{version} key"}
+        await keyed.ask(("POST", top), {"envVars": {"A": TEXT}})
         box = await client.made(("POST", top), {"templateID": "base"})
         of, own = {"id": box["sandboxID"]}, Client(client.app)
         own.held = client.held
