@@ -298,7 +298,7 @@ def test_only_a_clear_yes_approves(shop: Path) -> None:
         ({"verify": ["./run_tests"]}, "name the program that runs it"),
         ({"verify": "pytest -q"}, "must be a list"),
         ({"editable": "src/"}, "must be a list"),
-        ({"editable": ()}, "names no path"),
+        ({"editable": ()}, "editable is empty"),
     ],
 )
 def test_what_cannot_be_worked_with_is_said_at_once(shop: Path, options: dict[str, object], problem: str) -> None:

@@ -63,7 +63,7 @@ from safeexec.engine.child.repeat.objects import (
     walk,
 )
 from safeexec.engine.child.repeat.sets import instrument_sets
-from safeexec.engine.policy.names import GUARD_NAMES
+from safeexec.engine.policy.names import GUARD_ATTRIBUTE, GUARD_NAMES, GUARD_REFUSED, UNGUARDED
 
 if TYPE_CHECKING:
     from safeexec.protocol.messages import ChangesReport, StepDone
@@ -125,11 +125,15 @@ class Repeatable:
         """Keywords and strings that lead out of functions of the modules that were imported."""
         self._plain: set[str] = set()
         """Names that were judged to compute wherever they stand."""
+        self._met: set[Any] = set()
+        """Names of code that was judged by how it uses them, and what constants of code hold."""
         self._judged: dict[CodeType, bool] = {}
         self._learnt: dict[str, list[int]] = {}
         """The contents of each module that was imported, when it was."""
         self._loading: set[str] = set()
         """Modules that a step was about to import."""
+        self._lessons = 0
+        """How often something was learnt for which code is to be judged anew."""
         self._codes: Collection[CodeType] = ()
         """The code of the step that runs."""
         self._makes_sets = False
@@ -144,24 +148,27 @@ class Repeatable:
         """Judge the code of a step that is about to run. Returns `instrument_sets` if the step is to be compiled from
         trees that it has rewritten. Costs 2 us for the usual step, 50 for one with a class.
         """
-        fine, seen = True, self.seen
+        seen = self.seen
         self._makes_sets, self._items_left = False, SET_ITEMS
         if self._loading:
             loading, self._loading = self._loading, set()
             for name in loading & sys.modules.keys():
                 self._learn(name)
-        for code in codes:
-            if code.co_flags & CO_COROUTINE:
-                fine = False
-            elif not self._is_usual(code) and not self._judge(code, source):
-                fine = False
-                self._taint()
-        if seen.tainted and fine:
-            try:
-                things = walk(self._namespace, [*self._bound(*codes), builtins_of(self._namespace).get("_")])
-                fine = not any(thing is None or self._is_impure(thing) for thing in things)
-            except BaseException:  # raised by the program's own code, which a look at its objects may run
-                fine = False
+        lessons = -1
+        while lessons != self._lessons:  # in a loop, or a function, the beginning may use what the end imports
+            lessons, fine = self._lessons, True
+            for code in codes:
+                if code.co_flags & CO_COROUTINE:
+                    fine = False
+                elif not self._is_usual(code) and not self._judge(code, source):
+                    fine = False
+                    self._taint()
+            if seen.tainted and fine:
+                try:
+                    things = walk(self._namespace, [*self._bound(*codes), builtins_of(self._namespace).get("_")])
+                    fine = not any(thing is None or self._is_impure(thing) for thing in things)
+                except BaseException:  # raised by the program's own code, which a look at its objects may run
+                    fine = False
         self.deterministic = fine and not seen.unpredictable
         self._codes = codes
         external_events.clear()
@@ -274,10 +281,12 @@ class Repeatable:
         for one in with_inner(code):
             known = self._judged.get(one) if source is None else None
             if known is None:
+                lessons = self._lessons
                 known = self._judge_one(one, source)
                 if len(self._judged) >= NAMES:
                     self._judged.clear()
-                self._judged[one] = known
+                if lessons == self._lessons:  # else it was judged by less than is known now
+                    self._judged[one] = known
             fine = fine and known
         return fine
 
@@ -288,7 +297,14 @@ class Repeatable:
             fine = self._judge_closely(code, source)
         else:
             fine = self._plain.issuperset(code.co_names) or self._judge_names(code, source)
-        return self._judge_constants(code) and fine
+        fine = self._judge_constants(code) and fine
+        if not self._plain.issuperset(code.co_names):
+            self._met.update(code.co_names)
+        if len(self._met) >= NAMES or len(self._plain) >= NAMES:  # a name that is forgotten may lead out one day
+            self._met.clear()
+            self._plain.clear()
+            self._taint()
+        return fine
 
     def _see(self, code: CodeType, codes: bytes) -> None:
         """Note what the code, whose instructions are `codes`, makes: functions, sets, strings of objects."""
@@ -324,12 +340,18 @@ class Repeatable:
                     return False
                 if not tables.RANDOM.isdisjoint(constant):
                     self._meet_random()
+                self._met.update(constant)
             elif type(constant) is str:
                 seen.texts |= "%s" in constant or "%r" in constant
                 if constant in self._words:
                     return False
-                if "{" in constant and not self._attributes.isdisjoint(_FIELD.findall(constant)):
-                    return False
+                if "{" in constant:
+                    fields = _FIELD.findall(constant)
+                    if not self._attributes.isdisjoint(fields):
+                        return False
+                    self._met.update(fields)
+                elif constant.isidentifier():
+                    self._met.add(constant)
         return True
 
     def _judge_names(self, code: CodeType, source: str | None) -> bool:
@@ -342,8 +364,6 @@ class Repeatable:
                     or self._is_doubtful_attribute(name)
                 ):
                     return self._judge_closely(code, source)
-                if len(self._plain) >= NAMES:
-                    self._plain.clear()
                 self._plain.add(name)
         return True
 
@@ -388,6 +408,20 @@ class Repeatable:
             # What a class gives as its hash ends in the order of a set, which is looked at by what it is made of. Where
             # the method keeps it, it may end anywhere.
             or (name == "hash" and code.co_name == "__hash__" and STORE not in code.co_code[::2])
+            or (name == UNGUARDED["getattr"] and self._gets_plain_names(code))
+        )
+
+    def _gets_plain_names(self, code: CodeType) -> bool:
+        """Tell whether each name that the code gives the guard of `getattr` is written there, and only computes."""
+        names = code.co_names
+        return (
+            GUARD_ATTRIBUTE not in names
+            and GUARD_REFUSED not in names
+            and not any(
+                text in tables.TELLING or self._is_doubtful_attribute(text)
+                for text in code.co_consts
+                if type(text) is str
+            )
         )
 
     def _meet_random(self) -> None:
@@ -407,15 +441,19 @@ class Repeatable:
             return
         self._learnt[name], attributes, others = look_at(name, module)
         self._attributes |= attributes
-        self._words |= tables.OUTWARD_WORDS.get(name, frozenset())
-        self._lead_out(attributes)
+        words = tables.OUTWARD_WORDS.get(name, frozenset())
+        self._words |= words
+        self._lead_out(attributes | words)
         for other in others:
             self._learn(other)
 
     def _lead_out(self, names: frozenset[str]) -> None:
         """Note that these names lead out from now on. Code that names one may have been judged before."""
-        if not self._plain.isdisjoint(names):
+        self._lessons += 1
+        self._judged.clear()
+        if not self._plain.isdisjoint(names) or not self._met.isdisjoint(names):
             self._plain -= names
+            self._met -= names
             self._taint()
 
     # What code can reach

@@ -10,9 +10,20 @@ import re
 from opcode import opmap
 from typing import Final
 
+from safeexec.engine.policy.names import GUARD_FORMAT, UNGUARDED
+
+GUARDS: Final = UNGUARDED | {"format": GUARD_FORMAT}
+"""What the language layer writes instead of a builtin or a method, under the name of that. The other guards stand for
+nothing that a program has written.
+"""
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+def _or_guards(names: frozenset[str]) -> frozenset[str]:
+    return names | {guard for name, guard in GUARDS.items() if name in names}
 
 
 MODULES: Final = _words(
@@ -30,17 +41,19 @@ NOT_BELOW: Final = _words(
     """
 )
 """Submodules of these that do not."""
-IMPURE: Final = _words(
-    """
+IMPURE: Final = _or_guards(
+    _words(
+        """
     __import__ breakpoint compile copyright credits dir eval exec exit getattr globals hash help id input license
     locals memoryview open quit vars
     """
+    )
 )
 """Builtins that show addresses, or reach objects that no name in the code gives away."""
 HIDING: Final = _words(
     """
-    gi_frame cr_frame ag_frame tb_frame f_back f_globals f_builtins f_locals attrgetter methodcaller get_type_hints
-    buffer_info ctypes
+    gi_frame cr_frame ag_frame tb_frame f_back f_globals f_builtins f_locals attrgetter methodcaller get_field
+    get_type_hints buffer_info ctypes
     """
 )
 """Attributes that lead to the frames of our own code, take names as strings, or show addresses."""
@@ -50,10 +63,10 @@ OUTWARD: Final = {
     "mpmath": _words("randmatrix"),
     "numpy": _words(
         """
-        memmap Generator PCG64 PCG64DXSM Philox SFC64 MT19937 SeedSequence empty empty_like datetime64
+        memmap Generator PCG64 PCG64DXSM Philox SFC64 MT19937 SeedSequence empty empty_like datetime64 _rand
         """
     ),
-    "random": _words("SystemRandom"),
+    "random": _words("SystemRandom _inst"),  # the class of `_inst` makes others, from entropy
     "sympy": _words("randMatrix"),
 }
 """Attributes of modules that compute, and of their objects, that lead to a clock, entropy, files or old memory."""
@@ -81,13 +94,15 @@ HASHING: Final = _words("hash tuple frozenset sorted list int float round len su
 """Builtins that a `__hash__` may call for it to be computed from values."""
 SETTERS: Final = SET_NAMES | VIEW_NAMES | FILLING | CLASS_NAMES
 SET_CODES: Final = frozenset(opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDATE") if name in opmap)
-TEXTS: Final = _words("str repr format ascii __str__ __repr__ __format__ pformat dumps")
+TEXTS: Final = _or_guards(_words("str repr format format_map ascii __str__ __repr__ __format__ pformat dumps"))
 TEXT_CODES: Final = frozenset(code for name, code in opmap.items() if name.startswith(("FORMAT_", "CONVERT_")))
 """Instructions that make a string of an object; the string may show its address."""
 SORTS: Final = _words("sort sorted min max nsmallest nlargest")
 """Functions that, named beside one that makes strings, may sort objects by strings that show addresses."""
 DIGESTS: Final = _words("encode hexdigest digest crc32 adler32")
 """Names of what makes numbers of strings, in which no address can be seen any more."""
+TELLING: Final = SETTERS | TEXTS | SORTS | DIGESTS | RANDOM | SEEDED
+"""Names that say something of the step even where they compute, which is found by the code around them."""
 _PLAIN_KINDS: tuple[type, ...] = (int, float, complex, str, list, dict, set, type(iter([])))
 DUNDERS: Final = (
     frozenset(name for kind in _PLAIN_KINDS for name in vars(kind))

@@ -1,4 +1,4 @@
-"""What is kept of a session's steps with a saved state."""
+"""What a step is judged by, where sessions show it badly: the tables, what is learnt late, what a saved state keeps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,44 @@ from typing import Any
 
 import pytest
 
+from safeexec.engine.child.repeat import tables
 from safeexec.engine.child.repeat.repeatable import Repeatable, Seen
+from safeexec.engine.policy.names import GUARD_ATTRIBUTE, GUARD_NAMES, GUARD_REFUSED, GUARD_SET
+
+
+def test_a_guard_counts_as_what_it_stands_for() -> None:
+    """Those of `tables.GUARDS` wherever that counts; the others are texts that are judged, and what shows a set."""
+    assert {*tables.GUARDS.values()} == GUARD_NAMES - {GUARD_ATTRIBUTE, GUARD_REFUSED, GUARD_SET}
+    for what, table in vars(tables).items():
+        if isinstance(table, frozenset) and what != "DUNDERS":  # of which names with underscores alone count
+            assert {*tables.GUARDS} & table == {name for name, guard in tables.GUARDS.items() if guard in table}
+
+
+@pytest.mark.parametrize(
+    ("older", "learns", "step"),
+    [
+        ("def call(g, a):\n    return g(a, where=[True])", "import numpy", "call(numpy.sqrt, 1)"),
+        ("def call(g):\n    return '{0.now}'.format(g)", "import datetime", "call(datetime.datetime)"),
+        (
+            "def call(g):\n    match g:\n        case object(now=f):\n            return f()",
+            "import datetime",
+            "call(1)",
+        ),
+        ("def call(g):\n    import math\n    return g.now()", "import datetime", "call(datetime.datetime)"),
+        ("def call(g):\n    return g.Random(), g.random", "import random", "call(random)"),
+    ],
+)
+def test_what_is_learnt_counts_for_code_that_is_older(older: str, learns: str, step: str) -> None:
+    space: dict[str, object] = {}
+    judge = Repeatable(space, (), ())
+    for source in (older, learns):
+        code = compile(source, "step", "exec", dont_inherit=True)
+        exec(code, space)
+        judge.inspect(source, [code])
+    judge.inspect("1", [compile("1", "step", "exec")])
+    assert judge.deterministic
+    judge.inspect(step, [compile(step, "step", "exec")])
+    assert not judge.deterministic
 
 
 def with_classes() -> Repeatable:

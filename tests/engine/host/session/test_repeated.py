@@ -119,6 +119,13 @@ def sandbox() -> Iterator[Sandbox]:
         yield sandbox
 
 
+@pytest.fixture(scope="module")
+def layered() -> Iterator[Sandbox]:
+    """Under a policy with a language layer."""
+    with Sandbox("standard") as sandbox:
+        yield sandbox
+
+
 ORDINARY = [program for program in programs() if not program.needs]
 
 
@@ -451,6 +458,34 @@ COPIED = {
         "        if self.h is None: self.h = hash((type(self), 1))\n        return self.h",
         "d = {K(): 1}",
     ],
+    "a clock in a loop that imports it last": [
+        "for i in range(2):\n    if i:\n        t = now.now().timestamp()\n    from datetime import datetime as now"
+    ],
+    "a clock in a function that imports something": [
+        "def call(d):\n    import math\n    return d.now()",
+        "import datetime as d",
+        "t = call(d.datetime)",
+    ],
+    "entropy in a function that is older": [
+        "def go(o):\n    return o.Random().random()",
+        "import random as d",
+        "x = go(d)",
+    ],
+    "entropy in a function that is older, of another module's": [
+        "def go(o):\n    return o.Random().random()",
+        "import statistics as d",
+        "x = go(d.random)",
+    ],
+    "entropy in a function, at once": [
+        "import statistics as d",
+        "def go(o):\n    return o.Random()\ngo(d.random).random()",
+    ],
+    "entropy of the class of the global generator": ["import random", "x = type(random._inst)().random()"],
+    "a clock by a field": [
+        "import datetime as d, string",
+        "f, _ = string.Formatter().get_field('0.now', (d.datetime,), {})",
+    ],
+    "a text of an object by a mapping": ["class A: pass", "rows = ['{a}'.format_map({'a': A()}) for _ in range(500)]"],
     "a number made of a text of an object": [
         "import hashlib\nclass A: pass",
         "n = int(hashlib.md5(f'{A()}'.encode()).hexdigest(), 16) % 97",
@@ -464,6 +499,60 @@ def test_what_cannot_be_done_once_more_is_copied(sandbox: Sandbox, steps: list[s
         for source in steps:
             session.run(source)
         assert depth(session) == 0
+
+
+CLOCK = "import datetime\nclass A:\n    def __repr__(self):\n        return 'A'\na = A()"
+COPIED_BY_NAME = {
+    "a clock by its name": [CLOCK, "a.x = getattr(datetime.datetime, 'now')()"],
+    "a clock by a computed name": [CLOCK, "a.x = getattr(datetime.datetime, ''.join(['no', 'w']))()"],
+    "a clock by a name in a variable": [CLOCK + "\nn = 'no' + 'w'", "a.x = getattr(datetime.datetime, n)()"],
+    "a clock by an f-string": [CLOCK, "k = 'o'\na.x = getattr(datetime.datetime, f'n{k}w')()"],
+    "a clock in rows": [
+        "import datetime\nlog = []",
+        "log.extend({'at': getattr(datetime.datetime, '%s' % 'now')()} for n in range(200))",
+    ],
+    "a clock by a function": [
+        CLOCK,
+        "def call(name):\n    return getattr(datetime.datetime, name.lower())()",
+        "a.x = call('NOW')",
+    ],
+    "a clock by a name in a function that is older": [
+        "def call(d):\n    return getattr(d, 'now')()",
+        CLOCK,
+        "a.x = call(datetime.datetime)",
+    ],
+    "entropy by a name": ["import random", "x = [getattr(random, 'SystemRandom')().random()]"],
+    "entropy by a computed name": ["import random", "x = [getattr(random, 'System' + 'Random')().random()]"],
+    "a hash by a name": [CLOCK, "a.x = getattr(A, '__hash__')(object())"],
+    "a set by a name": [
+        "class B: pass",
+        "bs = [B() for _ in range(300)]",
+        "x = [bs.index(b) for b in getattr({1}, 'union')(bs) - {1}]",
+    ],
+    "a text by a template": ["class B: pass\nt = '{}'", "texts = [t.format(B()) for _ in range(500)]"],
+}
+
+
+@pytest.mark.parametrize("steps", COPIED_BY_NAME.values(), ids=COPIED_BY_NAME.keys())
+def test_a_name_that_the_language_layer_guards_counts_as_what_was_written(steps: list[str], layered: Sandbox) -> None:
+    with layered.session() as session:
+        for source in steps:
+            session.run(source).check()
+        assert depth(session) == 0
+
+
+def test_a_plain_name_that_is_written_out_is_repeated(layered: Sandbox) -> None:
+    steps = [
+        "class A:\n    x = 1\na = A()",
+        "a.y = getattr(a, 'x') + getattr(a, 'z', 2)",
+        "setattr(a, 'z', hasattr(a, 'y'))",
+    ]
+    with layered.session() as session:
+        for number, source in enumerate(steps):
+            session.run(source).check()
+            assert depth(session) == number + 1
+        session.run("1 / 0", atomic=True)
+        assert session.run("a.y, a.z").value == (3, True)
 
 
 def test_the_stack_is_as_deep_as_the_first_time(sandbox: Sandbox) -> None:
