@@ -23,6 +23,7 @@ from __future__ import annotations
 import errno
 import re
 import sys
+from opcode import opname
 from types import BuiltinFunctionType, CodeType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -222,8 +223,6 @@ def _is_programs(code: CodeType) -> bool:
 
 def _is_raised(error: BaseException) -> bool:
     """Tell whether Python code raised it: with ``raise``, or by throwing it into something that waited."""
-    from dis import opname  # few steps fail
-
     places = _places(error)
     if not places:
         return False
