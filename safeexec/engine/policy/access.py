@@ -91,7 +91,9 @@ def module_of(name: str) -> tuple[str, str, tuple[str, ...]]:
             spec = PathFinder.find_spec(part, folders) if depth else find_spec(above)
         except (ImportError, ValueError):
             spec = None
-        if depth and spec is None and above not in refusals.MODULES and above not in refusals.NAMES:
+        # Some modules are in no file: `os.path`, and from 3.15 on `collections.abc`.
+        known = any(above in modules for modules in (refusals.MODULES, refusals.NAMES, sys.modules))
+        if depth and spec is None and not known:
             return ".".join(parts[:depth]), ".".join(parts[depth:]), folders
         folders = tuple(spec.submodule_search_locations or ()) if spec is not None else ()
     return name, "", ()
