@@ -161,7 +161,7 @@ def test_how_a_run_goes(sandbox: Sandbox, name: str) -> None:
         assert text in model.requests[number][-1].content
 
 
-@pytest.mark.modules("pandas")
+@pytest.mark.modules("pandas", "duckdb")
 def test_a_model_that_queries() -> None:
     model = scripted(
         "<execute_python>\nimport pandas as pd\ndf = pd.DataFrame({'a': [1, 2, 3]})\n</execute_python>",
@@ -179,7 +179,7 @@ def test_a_model_that_queries() -> None:
     assert "<execute_sql>" in model.requests[0][0].content
 
 
-@pytest.mark.modules("pandas")
+@pytest.mark.modules("pandas", "duckdb")
 def test_a_fence_of_sql_is_a_step_and_in_the_answer_a_quotation() -> None:
     query = "```sql\nselect sum(a) as total from df\n```"
     model = scripted(

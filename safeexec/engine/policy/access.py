@@ -19,8 +19,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib.machinery import PathFinder
-from importlib.util import find_spec
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Final, NamedTuple
 
 from safeexec.engine.policy import refusals
@@ -68,12 +67,17 @@ def parents(module: str) -> Iterator[str]:
 def is_here(module: str) -> bool:
     """Tell whether the package of this module is installed here. A policy's word for many modules does not tell."""
     top = module.partition(".")[0]
-    if top in sys.stdlib_module_names:
-        return True
+    return top in sys.stdlib_module_names or _spec_of(top) is not None
+
+
+def _spec_of(top: str) -> ModuleSpec | None:
+    """Return where a module at the top is had from, or None where it is not installed."""
+    from importlib.util import find_spec  # 2 ms of a start that looks for none
+
     try:
-        return find_spec(top) is not None
+        return find_spec(top)
     except (ImportError, ValueError):
-        return False
+        return None
 
 
 @lru_cache(maxsize=1024)
@@ -87,10 +91,7 @@ def module_of(name: str) -> tuple[str, str, tuple[str, ...]]:
     folders: tuple[str, ...] = ()
     for depth, part in enumerate(parts):
         above = ".".join(parts[: depth + 1])
-        try:
-            spec = PathFinder.find_spec(part, folders) if depth else find_spec(above)
-        except (ImportError, ValueError):
-            spec = None
+        spec = PathFinder.find_spec(part, folders) if depth else _spec_of(above)
         # Some modules are in no file: `os.path`, and from 3.15 on `collections.abc`.
         known = any(above in modules for modules in (refusals.MODULES, refusals.NAMES, sys.modules))
         if depth and spec is None and not known:

@@ -190,7 +190,7 @@ def test_a_query_tells_which_name_it_bound_and_binds_no_other(session: Session) 
 
 
 @pytest.mark.profile("data-analysis")
-@pytest.mark.modules("pandas")
+@pytest.mark.modules("pandas", "duckdb")
 def test_tables_are_undone_as_variables_are(session: Session) -> None:
     """No engine is open between two steps: rollback, a kill, a branch and a saved state have nothing to forget."""
     session.run("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})").check()
@@ -219,7 +219,7 @@ def test_a_policy_without_tables_says_so(session: Session) -> None:
 
 
 @pytest.mark.profile("data-analysis")
-@pytest.mark.modules("pandas")
+@pytest.mark.modules("pandas", "duckdb")
 def test_guest_code_queries_and_reads_the_error(session: Session) -> None:
     session.run("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})").check()
     failed = session.run("def total():\n    return sql('select sum(b)\\nfrom df')\ntotal()")
