@@ -468,9 +468,8 @@ class Repeatable:
             if thing.__globals__ is self._namespace:
                 return not self._judge(thing.__code__, None)
             name = thing.__name__
-            is_guard = (
-                thing.__module__ == "builtins" and name in tables.IMPURE
-            )  # what the language layer calls `getattr`
+            # The language layer's own `getattr` says that it is of `builtins`.
+            is_guard = thing.__module__ == "builtins" and name in tables.IMPURE
             return not is_of_known(thing) or name in self._attributes or name in tables.SEEDED or is_guard
         if _is_of_program(thing):
             return "__del__" in vars(thing) or any(klass.__name__ in tables.SEEDED for klass in thing.__mro__)
