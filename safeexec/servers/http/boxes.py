@@ -196,11 +196,11 @@ class Box:
                 await self.pause()
 
     async def kill(self) -> None:
-        """End it at once, whatever it does."""
+        """End it at once, whatever it does. Each context is closed, also where closing another one fails."""
         self.tenant.boxes.pop(self.id, None)
-        for context in [*self.contexts.values()]:
-            await context.close()
-        self.contexts.clear()
+        async with AsyncExitStack() as closing:
+            while self.contexts:
+                closing.push_async_callback(self.contexts.popitem()[1].close)
 
     async def _check_alive(self) -> None:
         """Raises `RefusedRequest` if it was killed meanwhile; nothing of it stays."""
