@@ -22,7 +22,12 @@ def test_a_guard_counts_as_what_it_stands_for() -> None:
 @pytest.mark.parametrize(
     ("older", "learns", "step"),
     [
-        ("def call(g, a):\n    return g(a, where=[True])", "import numpy", "call(numpy.sqrt, 1)"),
+        pytest.param(
+            "def call(g, a):\n    return g(a, where=[True])",
+            "import numpy",
+            "call(numpy.sqrt, 1)",
+            marks=pytest.mark.modules("numpy"),
+        ),
         ("def call(g):\n    return '{0.now}'.format(g)", "import datetime", "call(datetime.datetime)"),
         (
             "def call(g):\n    match g:\n        case object(now=f):\n            return f()",
