@@ -243,7 +243,7 @@ def own_bytes(pid: int) -> int:
     no file backs, which also count what is still shared with a parent: too much rather than too little. 0 if it is
     gone.
     """
-    import psutil  # 15 ms, once: for who asks what checkpoints hold, which no run of a step does
+    import psutil  # 15 ms, once: to tell what checkpoints hold, which no run of a step does
 
     try:
         return int(psutil.Process(pid).memory_full_info().uss) + processes.shared_memory(pid)
