@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from safeexec import SandboxError, __version__
+from safeexec import Policy, SandboxError, __version__
 from safeexec.cli.common import tell
 from safeexec.remote.container import engine, image
 
@@ -80,13 +80,14 @@ def _wheel(directory: Path) -> Path:
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record.append(f"{name},sha256={digest},{len(data)}")
 
-        for package in ("safeexec", "safeexec.policies"):  # the profiles may lie elsewhere, in a source tree
-            with as_file(files(package)) as top:
-                for place in sorted(top.rglob("*")):
-                    parts = (*package.split("."), *place.relative_to(top).parts)
-                    apart = package == "safeexec" and parts[1] == "policies"
-                    if place.is_file() and "__pycache__" not in parts and not apart:
-                        put("/".join(parts), place.read_bytes())
+        # In a source tree the profiles lie beside the package.
+        profiles = Path(Policy.profiles(shipped=True)["calculator"]).parent
+        with as_file(files("safeexec")) as package:
+            for place in sorted({*package.rglob("*"), *profiles.rglob("*")}):
+                name = place.relative_to(profiles.parent if place.is_relative_to(profiles) else package)
+                name = Path("safeexec", name)
+                if place.is_file() and "__pycache__" not in name.parts:
+                    put(name.as_posix(), place.read_bytes())
         put(f"{info}/METADATA", metadata.encode())
         put(f"{info}/WHEEL", _WHEEL.encode())
         put(f"{info}/entry_points.txt", b"[console_scripts]\nsafeexec = safeexec.cli:main\n")

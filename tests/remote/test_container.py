@@ -213,6 +213,28 @@ def test_an_engine_that_fails_says_how(wrong: str, says: str, monkeypatch: pytes
         pass
 
 
+@ours
+def test_an_image_is_built_of_a_source_tree_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    information = tmp_path / "safeexec-0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: safeexec\nVersion: 0\n")
+    builder = tmp_path / "builder.py"
+    builder.write_text(
+        "import glob, sys, zipfile\n"
+        "(wheel,) = glob.glob(sys.argv[-1] + '/*.whl')\n"
+        "print(*zipfile.ZipFile(wheel).namelist())\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    monkeypatch.setenv("SAFEEXEC_ENGINE", f"{sys.executable} {builder}")
+    source = Path(__file__).parents[2]
+    build = [sys.executable, "-m", "safeexec", "container", "build"]
+    done = subprocess.run(build, cwd=source, capture_output=True, text=True, timeout=60, check=True)
+    names = done.stdout.split()
+    assert len(names) == len(set(names))
+    for name in ("safeexec/__init__.py", "safeexec/policies/__init__.py", "safeexec/policies/calculator.yaml"):
+        assert name in names
+
+
 def test_without_an_engine_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SAFEEXEC_ENGINE", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
