@@ -224,12 +224,8 @@ class Durable(SessionRecording):
     def after(self, session: RecordedSession, result: Result) -> Core[Result]:
         if self.is_suspended(session):
             return (yield from self._recover(session, result))
-        late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
         try:
-            if self._since is not None and (self.mode == "step" or (self.mode == "second" and late)):
-                yield from self.save(session)
-            elif self.mode == "step":
-                yield Work(self.writer.flush)
+            yield from self._keep(session)
             if self._fell:
                 yield from self._find_undone()
             self.check()
@@ -238,6 +234,23 @@ class Durable(SessionRecording):
             return self._refused(session, result, error)
         self._done = session.step
         return result
+
+    def _keep(self, session: RecordedSession) -> Core[None]:
+        """Have what has been done in the store, as soon as the mode says."""
+        since = self._since
+        if since is not None and (self.mode == "step" or (self.mode == "second" and monotonic() - since >= LATE_SECONDS)):
+            yield from self.save(session)
+        elif self.mode == "step":
+            yield Work(self.writer.flush)
+
+    def changed(self, session: RecordedSession) -> Core[None]:
+        if self.is_suspended(session):
+            return  # its process is gone: what is in the store is told with the next use
+        try:
+            yield from self._keep(session)
+            self.check()
+        except (SandboxError, OSError) as error:
+            raise self._not_taken("change", error) from None
 
     def _list(self, session: RecordedSession) -> Core[None]:
         """Have the store's list tell what the session waits for."""
@@ -276,19 +289,23 @@ class Durable(SessionRecording):
 
     def _refused(self, session: RecordedSession, result: Result, error: Exception) -> Result:
         """Return the result of a step that the store did not take: the session comes back as it is stored."""
-        self.suspended, self._refusal = True, session.step
-        kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
-        told = f"the step could not be stored, and is undone: {one_line(str(error), 400)}"
+        refusal, self._refusal = self._not_taken("step", error), session.step
         return replace(
             result,
             outcome="cancelled",
             value=None,
             text="",
-            error=ErrorInfo(kind.__name__, told),
+            error=ErrorInfo(type(refusal).__name__, str(refusal)),
             changes=Changes(),
             files=(),
             state="restored",
         )
+
+    def _not_taken(self, what: str, error: Exception) -> StoreError:
+        """Leave the session to the store, which did not take `what` was done last. Returns the error that says so."""
+        self.suspended = True
+        kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
+        return kind(f"the {what} could not be stored, and is undone: {one_line(str(error), 400)}")
 
     def save(self, session: RecordedSession) -> Core[None]:
         """Save the state, if that is due, and begin a new part with it. By whoever has the turn. Raises `StoreError`,

@@ -179,6 +179,10 @@ class SessionRecording:
             return replace(result, notes=(*result.notes, stopped))
         return result
 
+    def changed(self, session: Any) -> Core[None]:
+        """See to it that what the host has set, or gone back to, is kept. Raises `StoreError`: then it is undone."""
+        yield from ()
+
     def closed(self) -> None:
         """End it: its last session is over."""
         self.writer.close()
@@ -381,6 +385,8 @@ class Recorder:
             raise
         finally:
             self.recording.writer.add(partial(make, **self._where(session), **known), size)
+        if name in ("_change", "rollback"):
+            yield from self.recording.changed(session)
         return result
 
     def _files(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:

@@ -410,9 +410,31 @@ def test_a_template_is_saved_with_the_first_state(tmp_path: Path) -> None:
         assert sandbox.session_for("ada").run("x, base").value == (42, 40)
 
 
-def test_a_rollback_is_kept(hosts: Hosts) -> None:
-    hosts.run("session.run('x = 1')\nsession.run('x = 2')\nsession.rollback()\nshow(session.run('y = x'))\ndie()")
-    assert hosts.run("show(session.run('x, y'))")[0].split("|")[2] == "(1, 1)"
+@pytest.mark.parametrize(
+    ("program", "kept"),
+    [
+        ("session.run('x = 2')\nsession.rollback()\nshow(session.run('y = x'))", "(1, 1)"),
+        # Nothing in the store leads to the state before a step that cannot be repeated.
+        ("session.run('import time\\nx = time.time()')\nsession.rollback()\nsession.set('y', 2)", "(1, 2)"),
+    ],
+)
+def test_a_rollback_and_what_the_host_sets_after_it_are_kept(hosts: Hosts, program: str, kept: str) -> None:
+    hosts.run(f"session.run('x = 1')\n{program}\ndie()")
+    (shown,) = hosts.run("show(session.run('x, y'))")
+    assert shown.split("|")[2:] == [kept]
+
+
+def test_what_the_host_sets_and_the_store_does_not_take_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with stored(tmp_path, durable="step") as sandbox:
+        session = sandbox.session_for("ada")
+        session.set("x", 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(directory.DirectoryStore, "_append", full)
+            with pytest.raises(StoreError, match="the change could not be stored, and is undone: .*No space left"):
+                session.set("x", 2)
+        assert session.get("x") == 1
 
 
 @pytest.mark.parametrize("store", ["/proc/store", "/dev/null"])
