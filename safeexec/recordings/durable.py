@@ -237,8 +237,8 @@ class Durable(SessionRecording):
 
     def _keep(self, session: RecordedSession) -> Core[None]:
         """Have what has been done in the store, as soon as the mode says."""
-        since = self._since
-        if since is not None and (self.mode == "step" or (self.mode == "second" and monotonic() - since >= LATE_SECONDS)):
+        late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
+        if self._since is not None and (self.mode == "step" or (self.mode == "second" and late)):
             yield from self.save(session)
         elif self.mode == "step":
             yield Work(self.writer.flush)

@@ -18,7 +18,7 @@ A transcript of an agent is lines of the kinds in `TRANSCRIPT`, a task first, wi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct
 
@@ -159,10 +159,6 @@ class Stop(Record, frozen=True, kw_only=True, tag="stop"):
     reason: Literal["closed", "full"]
 
 
-class Opened(OfSession, frozen=True, kw_only=True, tag="open"):
-    """One more session begins anew: a plugin is loaded again."""
-
-
 class Resumed(Operation, frozen=True, kw_only=True, tag="resume"):
     """Another process goes on with the session, from its store. `now` says where; what came after that is lost."""
 
@@ -192,14 +188,10 @@ class Begun(OfSession, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """Return what is done, as text: a source, a call."""
+        """Return what is done: a program or a query."""
         match self:
-            case Run(source=text) | Queried(query=text) | Installed(modules=[(_, text), *_]):
+            case Run(source=text) | Queried(query=text):
                 return text
-            case Invoked():
-                return f"{self.path}({self.arguments.text})"
-            case Proceeded():
-                return "the generator is closed" if self.close else "the next item"
         return ""
 
 
@@ -224,38 +216,6 @@ class Queried(Begun, frozen=True, kw_only=True, tag="query"):
 
     query: str
     name: str | None = None
-
-
-class Installed(Begun, frozen=True, kw_only=True, tag="plugin"):
-    """A step begins: a plugin is loaded, its main module first."""
-
-    name: str
-    modules: list[tuple[str, str]]
-    """Dotted name and source."""
-    exports: list[str] | None = None
-    tools: list[ToolShape] = []
-    """Tools that this plugin alone has."""
-    settings: Value | None = None
-
-
-class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
-    """A step begins: a plugin is called. The fields are those of `safeexec.protocol.messages.Invoke`."""
-
-    PLAIN: ClassVar[tuple[str, ...]] = ("path", "by_fields", "held", "hold", "release", "objects")
-    """The fields that have the same form there; the arguments are packed."""
-    path: str
-    arguments: Value
-    by_fields: bool = False
-    held: Number = 0
-    hold: bool = False
-    release: list[Number] = []
-    objects: list[tuple[int | str, Number]] = []
-
-
-class Proceeded(Begun, frozen=True, kw_only=True, tag="item"):
-    """A step begins: a plugin's generator goes on, or is closed."""
-
-    close: bool = False
 
 
 class Ended(Operation, frozen=True, kw_only=True, tag="result"):

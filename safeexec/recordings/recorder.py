@@ -205,15 +205,7 @@ class SessionRecording:
     def follow(self, session: RecordedSession) -> None:
         """Record this session and the calls of its tools."""
         self.join(session)
-        session.toolbox = self.tools(session.toolbox)
-
-    def open(self, session: RecordedSession) -> None:
-        """Record one more session, that has just been opened."""
-        self.writer.add(form.Opened(session=self.join(session)))
-
-    def tools(self, tools: ToolAnswers) -> RecordedTools:
-        """Return the tools of a session, whose calls are recorded."""
-        return RecordedTools(tools, self)
+        session.toolbox = RecordedTools(session.toolbox, self)
 
     def join(self, session: RecordedSession) -> int:
         """Record this session, too. Returns its number."""
@@ -327,9 +319,10 @@ class Recorder:
         (make,) = args
         where: dict[str, Any] = {"session": self.number, "timeout": kwargs.get("timeout")}
 
-        def making(step: int) -> Any:
-            request = make(step)
-            self.tell(_begun(request, where | {"step": step}))
+        def making(step: int) -> m.Query:
+            request: m.Query = make(step)
+            text = request.query.decode("utf-8", "surrogatepass")
+            self.tell(form.Queried(query=text, name=request.name, step=step, **where))
             return request
 
         return (yield from self._to_its_end(operation(session, making, **kwargs), session, None))
@@ -441,30 +434,6 @@ OPERATIONS: dict[str, Follow] = {
     **dict.fromkeys(LINES, Recorder._plain),
 }
 """Operation of `SessionCore` → how it is written down."""
-
-
-def _begun(request: Any, where: dict[str, Any]) -> form.Begun:
-    """Return how a step begins that is no program."""
-    if isinstance(request, m.Query):
-        return form.Queried(query=_text(request.query), name=request.name, **where)
-    if isinstance(request, m.Install):
-        return form.Installed(
-            name=request.name,
-            modules=[(name, _text(source)) for name, source in request.modules],
-            exports=request.exports,
-            tools=forms.shapes_of(request.tools),
-            settings=forms.packed(request.settings) if request.settings else None,
-            **where,
-        )
-    if isinstance(request, m.Proceed):
-        return form.Proceeded(close=request.close, **where)
-    arguments = forms.packed(request.arguments, forms.call_text(request.arguments))
-    same = {name: getattr(request, name) for name in form.Invoked.PLAIN}
-    return form.Invoked(arguments=arguments, **same, **where)
-
-
-def _text(source: bytes) -> str:
-    return source.decode("utf-8", "surrogatepass")
 
 
 def _problem_of(error: BaseException) -> str:

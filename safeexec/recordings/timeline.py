@@ -260,8 +260,6 @@ class Timeline:
         return "\n".join(lines) or "no step has ended"
 
     def _take(self, record: form.OfSession) -> None:
-        if isinstance(record, form.Opened):
-            self._lines[record.session] = _Reading(SessionStates(Moment(session=record.session, step=0)))
         line = self._lines.get(record.session)
         if line is None:
             raise RecordingError(f"line {record.n}: there is no session {record.session}")

@@ -432,7 +432,7 @@ def test_what_the_host_sets_and_the_store_does_not_take_is_undone(
         session.set("x", 1)
         with monkeypatch.context() as patch:
             patch.setattr(directory.DirectoryStore, "_append", full)
-            with pytest.raises(StoreError, match="the change could not be stored, and is undone: .*No space left"):
+            with pytest.raises(StoreError, match=r"the change could not be stored, and is undone: .*No space left"):
                 session.set("x", 2)
         assert session.get("x") == 1
 

@@ -59,11 +59,8 @@ class _Rows:
         match record:
             case f.Heading():
                 self._begin(record)
-            case f.Opened(session=number):
-                self._start(number, f"session {number} begins: the plugin is loaded again", at=record.at)
             case f.Begun():
-                title = f"load {record.name}" if isinstance(record, f.Installed) else title_of(record.text)
-                node = self._add(record, "query" if isinstance(record, f.Queried) else "step", title)
+                node = self._add(record, "query" if isinstance(record, f.Queried) else "step", title_of(record.text))
                 node.source = cut(record.text)
                 if isinstance(record, f.Run):
                     node.notes = [f"{name} = {value.text}" for name, value in record.namespace.items()]
