@@ -37,8 +37,7 @@ from safeexec.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.recorder import SessionRecording
 from safeexec.recordings.served import EarlierSteps, Undone
-from safeexec.recordings.store import recovery
-from safeexec.recordings.store.interface import WAITS, Held, Store
+from safeexec.recordings.store import WAITS, Held, Store, recovery
 from safeexec.recordings.writer import Disk, RecordOptions, RecordWriter
 from safeexec.results import ErrorInfo, Result
 from safeexec.results.outcomes import NEWEST_LEFT, STARTS_EMPTY, Changes
@@ -330,7 +329,8 @@ class Durable(SessionRecording):
         def begin(size: int) -> tuple[Disk, int, int]:
             heading = replace(
                 self.heading,
-                **self._here(),
+                safeexec=vars(sys.modules["safeexec"])["__version__"],
+                python=platform.python_version(),
                 **said,
                 started=datetime.now(UTC).isoformat(),
                 files={},
@@ -365,10 +365,6 @@ class Durable(SessionRecording):
             yield from session.effects.unfinished()
         if session.waiting is not None:
             yield session.waiting
-
-    @staticmethod
-    def _here() -> dict[str, Any]:
-        return {"safeexec": vars(sys.modules["safeexec"])["__version__"], "python": platform.python_version()}
 
     def _put(self, held: Held, number: int, state: list[form.Content], pieces: Iterator[bytes]) -> None:
         """Store a saved state: in the heading, or beside it where it is large."""
@@ -606,8 +602,4 @@ class Durable(SessionRecording):
                 session.supervisor.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
         self._listed = (session.waiting or held) if WAITS in held.parts else None
         session.supervisor.notes_next += recovery.told(left)
-        resumed = form.Resumed(
-            **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,
-            steps=len(left.lost),
-        )  # fmt: skip
-        self.writer.add(resumed)
+        self.writer.add(form.Resumed(step=session.step, now=left.now, moment=self._now))

@@ -162,13 +162,6 @@ class Stop(Record, frozen=True, kw_only=True, tag="stop"):
 class Resumed(Operation, frozen=True, kw_only=True, tag="resume"):
     """Another process goes on with the session, from its store. `now` says where; what came after that is lost."""
 
-    generation: Number = 0
-    """How many owners the session has had."""
-    safeexec: str = ""
-    python: str = ""
-    steps: Number = 0
-    """How many steps that had ended are lost."""
-
 
 class FromTemplate(Operation, frozen=True, kw_only=True, tag="template"):
     """What came before was the preparation of a template, in the session of that number; from here on it is a branch of

@@ -74,9 +74,29 @@ def record(
             files = {name: session.read_file(name) for name in session.list_files()}
 
     def heading(n: int, at: float) -> form.Heading:
-        held = forms.contents(files) if prepared is None else prepared.records[0].files
-        saved = None if state is None else forms.content(state)
-        recording.heading = made = _heading(session, recording, started, held, saved)
+        policy = session.policy
+        recording.heading = made = form.Heading(
+            n=n,
+            at=at,
+            format=form.FORMAT,
+            safeexec=vars(sys.modules["safeexec"])["__version__"],
+            python=platform.python_version(),
+            machine=f"{platform.system()} {platform.release()} {platform.machine()}",
+            libraries=forms.libraries(policy.imports),
+            environment={"TZ": "UTC"} | environment(policy, stored=recording.stored),
+            started=started,
+            policy=policy.name,
+            digest=policy.digest,
+            yaml=policy.to_yaml(),
+            origins=dict(policy.origins),
+            label=session.label,
+            tools=forms.shapes_of(session.sandbox.toolbox.signatures()),
+            files=forms.contents(files) if prepared is None else prepared.records[0].files,
+            state=None if state is None else forms.content(state),
+            redacted=sorted(recording.writer.options.redact),
+            identity=recording.identity,
+            entropy=recording.entropy.hex(),
+        )
         return made
 
     recording.writer.add(heading)
@@ -95,36 +115,6 @@ def preparation(session: RecordedSession, recording: SessionRecording, name: str
         return TemplateRecord(name, writer.problem, [] if writer.problem else list(Recording(writer.path)))
     finally:
         writer.close()
-
-
-def _heading(
-    session: RecordedSession,
-    recording: SessionRecording,
-    started: str,
-    files: dict[str, form.Content],
-    state: form.Content | None,
-) -> form.Heading:
-    policy = session.policy
-    return form.Heading(
-        format=form.FORMAT,
-        safeexec=vars(sys.modules["safeexec"])["__version__"],
-        python=platform.python_version(),
-        machine=f"{platform.system()} {platform.release()} {platform.machine()}",
-        libraries=forms.libraries(policy.imports),
-        environment={"TZ": "UTC"} | environment(policy, stored=recording.stored),
-        started=started,
-        policy=policy.name,
-        digest=policy.digest,
-        yaml=policy.to_yaml(),
-        origins=dict(policy.origins),
-        label=session.label,
-        tools=forms.shapes_of(session.sandbox.toolbox.signatures()),
-        files=files,
-        state=state,
-        redacted=sorted(recording.writer.options.redact),
-        identity=recording.identity,
-        entropy=recording.entropy.hex(),
-    )
 
 
 class SessionRecording:

@@ -31,14 +31,14 @@ from safeexec.recordings import format as form
 from safeexec.recordings import forms
 from safeexec.recordings.forms import line_of
 from safeexec.recordings.reader import parse
-from safeexec.recordings.served import Exchange, ServedTools, key_of, recorded_key
-from safeexec.recordings.store.interface import WAITS_BYTES
+from safeexec.recordings.served import Exchange, key_of, note_repeated, recorded_key, reply_of
+from safeexec.recordings.store import WAITS_BYTES
 from safeexec.results import ToolCallRecord, WaitingCall
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.tool_calls import StepCalls
     from safeexec.engine.host.tools.toolbox import Toolbox
-    from safeexec.recordings.store.interface import StoredSession
+    from safeexec.recordings.store import StoredSession
 
 DAY = 86400.0
 NOTE = 2000
@@ -204,15 +204,16 @@ def end_wait(session: Any, became: Literal["answered", "cancelled", "late"]) -> 
         session.recorder.tell(form.WaitOver(session=session.recorder.number, step=session.step, became=became))
 
 
-class Again(ServedTools):
+class Again:
     """Answers the calls of a step that runs again, in the order in which they were made."""
 
     def __init__(self, waiting: form.Waiting, answer: object, toolbox: Toolbox) -> None:
         """Raises TypeError or ValueError for an answer that cannot be given, `StepWaiting` where there is no such
         tool.
         """
-        super().__init__((), None)
         self.waiting = waiting
+        self.mismatch = ""
+        """How the step differs from its first run, in words, once it does."""
         self._decided = _decided(waiting, answer, toolbox)
         self.reached = False
         """Whether the call that waited was made again: from then on the answer counts, and nothing waits any more."""
@@ -249,11 +250,10 @@ class Again(ServedTools):
         self._expected = next(self._next)
         if expected.call.effect == "deferred":
             return None, None  # nothing came of it but that it is carried out after the step
-        session.calls_of_step += 1
-        reply = self.serve(call, expected, session)
-        if session.calls is not None:
-            assert expected.answer is not None
-            session.calls.note(call, reply, expected.answer.outcome, expected.call.key)
+        answer = expected.answer
+        assert answer is not None
+        reply = reply_of(call, answer)
+        note_repeated(session, call, reply, expected.call, answer.outcome)
         return reply, None
 
     def unmade(self) -> Verdict | None:
