@@ -22,6 +22,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct
 
+from safeexec.common.text import one_line, shorten
 from safeexec.protocol.messages import ENTROPY_BYTES
 from safeexec.results.outcomes import Changes, ErrorInfo, FileChange, Outcome, State, ToolCallRecord, Usage
 
@@ -251,8 +252,8 @@ class Called(OfSession, frozen=True, kw_only=True, tag="tool-call"):
 
     @property
     def text(self) -> str:
-        """Return it as it would be written."""
-        return f"{self.tool}({self.arguments.text})"
+        """Return it as it would be written, in one line of 400 characters at most."""
+        return shorten(f"{one_line(self.tool)}({one_line(self.arguments.text, 400)})", 400)
 
 
 class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):

@@ -130,12 +130,7 @@ def in_words(waiting: form.Waiting) -> str:
     """Return what waits, for whom, and until when."""
     whom = "an approval" if waiting.asked == "approval" else "the answer of the tool"
     note = f" ({one_line(waiting.note)})" if waiting.note else ""
-    return f"{title(waiting.call)} waits for {whom}{note}, until {_instant(waiting.until):%Y-%m-%d %H:%M} UTC"
-
-
-def title(call: form.Called) -> str:
-    """Return a call as it would be written."""
-    return shorten(f"{one_line(call.tool)}({one_line(call.arguments.text, 400)})", 400)
+    return f"{waiting.call.text} waits for {whom}{note}, until {_instant(waiting.until):%Y-%m-%d %H:%M} UTC"
 
 
 def _instant(seconds: float) -> datetime:
@@ -194,7 +189,7 @@ def check_may_begin(session: Any, again: Any) -> None:
     if again is not None and (waiting is None or again.waiting.since != waiting.since):
         if again.waiting.until <= time():
             raise StepWaiting(f"the answer comes too late: {in_words(again.waiting)}; run the step again")
-        raise StepWaiting(f"no answer to {title(again.waiting.call)} is waited for any more")
+        raise StepWaiting(f"no answer to {again.waiting.call.text} is waited for any more")
 
 
 def end_wait(session: Any, became: Literal["answered", "cancelled", "late"]) -> None:
@@ -266,7 +261,7 @@ class Again:
 
     def _verdict(self, what: str) -> Verdict:
         self.mismatch = self.mismatch or (
-            f"the step did not do the same again: {what} {title(self._expected.call)}. It still waits, and nothing was "
+            f"the step did not do the same again: {what} {self._expected.call.text}. It still waits, and nothing was "
             "carried out; what depends on the time or on chance may differ: `cancel_waiting` gives the step up"
         )
         return Verdict("cancelled", self.mismatch)

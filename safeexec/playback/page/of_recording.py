@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable
-from typing import Any
 
 from safeexec.common.text import head_and_tail, one_line
 from safeexec.playback.page.nodes import TEXT_CHARACTERS, Kind, Node, RunPage, ToolUse, title_of
@@ -101,10 +100,6 @@ class _Rows:
     def _session(self, number: int) -> SessionStates[int]:
         return self._sessions.setdefault(number, SessionStates(-1))
 
-    def _start(self, number: int, title: str, **more: Any) -> None:
-        self._sessions[number] = SessionStates(len(self.nodes))
-        self.nodes.append(Node(kind="start", title=title, session=number, **more))
-
     def _begin(self, heading: f.Heading) -> None:
         self.title = heading.label or f"A recording of {heading.policy}"
         facts = (
@@ -122,7 +117,8 @@ class _Rows:
             ("goes on from a saved state", "" if heading.state is None else f"{heading.state.size} bytes"),
         )
         told = [f"{name}: {text}" for name, text in notes if text]
-        self._start(1, "the session begins", files=[*heading.files], notes=told)
+        self._sessions[1] = SessionStates(len(self.nodes))
+        self.nodes.append(Node(kind="start", title="the session begins", files=[*heading.files], notes=told))
 
     def _end(self, record: f.Ended) -> None:
         index = self._open.pop(record.session, None)

@@ -140,7 +140,6 @@ class _PartReading:
     """The lines of one part, in turn."""
 
     def __init__(self, part: int, heading: form.Heading) -> None:
-        self.heading = heading
         self._left = Left(part, heading, step=heading.step, now=heading.now, moments=heading.moment)
         self._newest: int | None = heading.moment
         """The last state that can be had."""
@@ -175,7 +174,7 @@ class _PartReading:
         lost = [step for step in self._after if step in self._ended]
         left.lines, left.size = recording.lines, recording.size
         left.lost, left.unset = [*self._untold, *lost], [*self._unset]
-        while moment is not None and moment != self.heading.moment:
+        while moment is not None and moment != self._left.heading.moment:
             moment, doing = self._since[moment]
             left.doings.append(doing)
         left.doings.reverse()
@@ -292,7 +291,7 @@ class _PartReading:
         return [Undone(run, self._made_by(step)) for step, run in after.items() if run is not None]
 
     def _can_be_had(self, moment: int | None) -> bool:
-        return moment == self.heading.moment or moment in self._since
+        return moment == self._left.heading.moment or moment in self._since
 
 
 def told(left: Left) -> list[str]:
@@ -332,7 +331,7 @@ def cannot_be_read(parts: list[int], became: str) -> str:
 
 
 def _shown(called: form.Called) -> str:
-    return f"{called.text[:300]} of step {called.step}"
+    return f"{called.text} of step {called.step}"
 
 
 def steps(first: int, last: int) -> str:
