@@ -148,16 +148,16 @@ class Replay:
         self.policy = policy
         self.differences: list[Deviation] = []
         self.taken: list[str] = []
-        """What was taken as recorded, and why."""
+        """Steps that were taken as recorded, with the reason."""
         self.steps = 0
-        """How many steps were run."""
+        """Number of steps that were run."""
         self.results: dict[Place, Result] = {}
         """The results of the steps that were run, by session and step."""
         self._values = values
         self._sources = sources
         self._other = other
         self._changed = ""
-        """What was changed first, in words."""
+        """The first change to the recording, in words; "" where there is none."""
         self._files = files
         self._hidden = Redaction(frozenset(heading.redacted))
         self._sessions: dict[int, Session] = {}

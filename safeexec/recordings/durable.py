@@ -1,4 +1,4 @@
-"""Keeps a session in a store: what of it is written when, and how it comes back, here or in another process.
+"""Keeps a session in a store: records its steps, saves its state now and then, resumes it here or in another process.
 
 The lines are those of its recording. Where a step cannot be repeated, or doing all of them would take long, a
 saved state is written, and with it a new part begins. To come back is to take the newest state that there is, or a new
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 Mode = Literal["step", "second", "close"]
 LATE_SECONDS = 1.0
-"""How long after a step its state is on the disk at the latest, with ``second``."""
+"""Seconds from the end of a step until its state is on the disk at the latest, with ``second``."""
 REPEAT_CPU_MS = 150.0
-"""What the steps since a saved state may take to be repeated before the next one is saved."""
+"""CPU milliseconds that repeating the steps since a saved state may take before the next one is saved."""
 MOST_STEPS, MOST_BYTES = 300, 1 << 20
-"""How many they may be, and how long their sources."""
+"""The most steps between two saved states, and the most bytes of their sources."""
 OTHERWISE = "a step came out otherwise when it was repeated"
 BATCH = 100
 """Steps that are repeated by one message."""
@@ -81,7 +81,7 @@ class StorePlace(Disk):
 
 
 class Durable(SessionRecording):
-    """What keeps one session in a store."""
+    """Records one session in a store, and resumes it from there."""
 
     stored = True
 
@@ -101,7 +101,7 @@ class Durable(SessionRecording):
         self.mode = mode
         self.identity = (left and left.heading.identity) or secrets.token_hex(8)
         self.suspended = left is not None
-        """Whether the session is left to the store, until it is used again."""
+        """True while the session is left to the store, without a process, until it is used again."""
         self._part = 1
         self._moments = 0
         self._ways: dict[int, tuple[int, float, int]] = {0: (0, 0.0, 0)}
@@ -109,16 +109,16 @@ class Durable(SessionRecording):
         self._now = self._safe = 0
         """The number of the state, and the step whose state is the newest in the store."""
         self._since: float | None = None
-        """Since when the state is one that nothing in the store leads to."""
+        """Monotonic time since which the state cannot be resumed from what is stored; None: it can be."""
         self._saving_seconds = 0.0
-        """What the last saved state took."""
+        """Seconds that the last saved state took."""
         self._queue_seconds = queue_seconds
         self._left = left
-        """What was read already, for the next time it comes back."""
+        """The stored session as it was read, for the next `resume`; None: it is read then."""
         self._listed: object = None
-        """What its store lists it to wait for."""
+        """The waiting step that the list of the store shows."""
         self._fell = False
-        """Whether a copy of an older state goes on, as the store had none that is newer."""
+        """True after the session went back to a copy of an older state, as the store had no newer one."""
         self._done = self._refusal = 0
         """The last step that was said to be done, and the one that was said to be undone since then."""
 
@@ -209,7 +209,7 @@ class Durable(SessionRecording):
 
     @property
     def due(self) -> bool:
-        """Whether a state is to be saved: nothing in the store leads to this one, or only what takes long."""
+        """Tell whether a state is to be saved: nothing in the store leads to this one, or only what takes long."""
         if self._since is not None:
             return True
         steps, spent, size = self._ways[self._now]
@@ -217,7 +217,7 @@ class Durable(SessionRecording):
 
     @property
     def overdue(self) -> bool:
-        """Whether that is to be done now, while nobody uses the session."""
+        """Tell whether a state is to be saved now, while nobody uses the session."""
         return self._held is not None and not self.suspended and self.mode != "close" and self.due
 
     def after(self, session: RecordedSession, result: Result) -> Core[Result]:

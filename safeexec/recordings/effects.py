@@ -39,11 +39,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 KEY = "effect_key"
 """The parameter by which an idempotent tool gets its key. Guest code does not see it."""
 PENDING = "pending"
-"""What an approval is asked about where it sees all deferred calls together."""
+"""The name under which an approval gets all deferred calls together."""
 
 
 class EffectRule(Struct, frozen=True):
-    """What is to become of the effect of a tool."""
+    """Declares how the effect of a tool follows the session."""
 
     deferred: bool = False
     undo: Callable[..., Any] | None = None
@@ -108,7 +108,7 @@ class _Entry(Struct, eq=False):
     kwargs: dict[str, Any]
     key: str
     pending: bool
-    """Whether it waits to be carried out."""
+    """True until a deferred call is carried out."""
     value: Any = None
 
     @property

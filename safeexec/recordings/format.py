@@ -42,7 +42,7 @@ class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
     data: bytes | None = None
     left_out: Literal["large", "redacted"] | None = None
-    """Why there is no `data`."""
+    """The reason why there is no `data`."""
     size: Number = 0
     """Bytes of the data, left out or not."""
     sha256: str = ""
@@ -90,25 +90,25 @@ class OfSession(Record, frozen=True, kw_only=True):
 
 
 class Operation(OfSession, frozen=True, kw_only=True):
-    """What the host did, or what a step came to: written when it was over."""
+    """The end of an operation of the host, or of a step: written when it is over."""
 
     now: Number = 0
     """The step whose state the session is in afterwards; 0: that of a new session."""
     problem: str = ""
-    """What was raised at the caller, ``CheckpointError: no checkpoint 'x'``; "" where it went well."""
+    """The exception that the caller got, ``CheckpointError: no checkpoint 'x'``; "" where it went well."""
     moment: Number | None = None
     """The number of the state that a stored session is in afterwards."""
     since: Number | None = None
     """The state from which that one is had by doing this once more. None: only a saved state leads there."""
     did: Number = 0
-    """What a step did, as a number: repeated it must be the same."""
+    """A number for all that a step changed: repeated, it must be the same."""
 
 
 # The first line, and the last
 
 
 class Heading(Record, frozen=True, kw_only=True, tag="recording"):
-    """What was recorded, when, and by what."""
+    """The first line: policy, versions, tools and files of the session, and the state that it begins in."""
 
     format: Number
     safeexec: str
@@ -119,7 +119,7 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     libraries: dict[str, str] = {}
     """Top-level name of each library outside the standard one that the policy names and that is installed → version."""
     environment: dict[str, str] = {}
-    """What else a program may notice: ``TZ``, ``PYTHONHASHSEED``."""
+    """Environment variables that a program may notice: ``TZ``, ``PYTHONHASHSEED``."""
     started: str = ""
     """ISO 8601 instant, UTC."""
     policy: str = ""
@@ -129,17 +129,17 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     yaml: str = ""
     """The whole policy, as `Policy.from_yaml` reads it."""
     origins: dict[str, str] = {}
-    """Where it says what: dotted path of a setting → ``standard.yaml:41``, as rules are told."""
+    """Places of its settings: dotted path of a setting → ``standard.yaml:41``, as rules are told."""
     label: str | None = None
     tools: list[ToolShape] = []
     files: dict[str, Content] = {}
-    """What was in the workspace when the session began."""
+    """Files in the workspace when the session began."""
     state: Content | None = None
     """The file of `Session.save` that the session goes on from; its files are not in `files`."""
     redacted: list[str] = []
     """The names of variables and tools whose values are not in here."""
     identity: str = ""
-    """What the keys of the tools' calls of a stored session begin with."""
+    """Prefix of the keys of a stored session's calls of tools."""
     step: Number = 0
     """The last step that the session had begun before."""
     now: Number = 0
@@ -147,10 +147,10 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     moment: Number = 0
     """The number of that state."""
     entropy: Entropy = ""
-    """What the random numbers of its process came from; nothing where the state has them."""
+    """Seed of the random numbers of its process; nothing where the state has them."""
     follows: Number | None = None
-    """How many bytes the part before had. Where it has more, its owner has gone on there, as he was not told that this
-    one was written.
+    """Bytes of the part before. Where that has more, its owner has gone on there: it never heard that this one was
+    written.
     """
 
 
@@ -165,8 +165,8 @@ class Resumed(Operation, frozen=True, kw_only=True, tag="resume"):
 
 
 class FromTemplate(Operation, frozen=True, kw_only=True, tag="template"):
-    """What came before was the preparation of a template, in the session of that number; from here on it is a branch of
-    that, which has the state under the template's name.
+    """End of the preparation of a template, in the session of that number. From here on the session is a branch of it,
+    which has the state under the template's name.
     """
 
     name: str
@@ -196,13 +196,13 @@ class Run(Begun, frozen=True, kw_only=True, tag="run"):
     atomic: bool = False
     argv: list[str] | None = None
     stdin: Content | None = None
-    """What was given as text or bytes; of a stream the `result` says what was read."""
+    """Given as text or bytes; of a stream the `result` has what was read."""
     streamed: bool = False
-    """Whether the standard input is a stream."""
+    """True if the standard input is a stream."""
     namespace: dict[str, Value] = {}
     """Variables that were set first."""
     undone: bool = False
-    """Whether it is no step here, but one that was undone before: its calls of tools follow, which were made."""
+    """True for a step that was undone before this part began, and does not run here: the calls that it made follow."""
 
 
 class Queried(Begun, frozen=True, kw_only=True, tag="query"):
@@ -234,7 +234,7 @@ class Ended(Operation, frozen=True, kw_only=True, tag="result"):
     remaining: list[str] = []
     exit_status: Number | None = None
     stdin: Content | None = None
-    """What a stream gave."""
+    """The bytes that were read from a stream."""
 
 
 # Host tools
@@ -257,7 +257,7 @@ class Called(OfSession, frozen=True, kw_only=True, tag="tool-call"):
 
 
 class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
-    """What guest code got for it: a value, or an exception of that type."""
+    """The answer to a call: a value, or an exception of that type."""
 
     call: Number
     outcome: Literal["ok", "error", "refused", "deferred", "waiting"] = "ok"
@@ -279,7 +279,7 @@ class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):
     asked: Literal["approval", "tool"]
     note: str = ""
     entropy: Entropy = ""
-    """What the random numbers of the session come from."""
+    """Seed of the random numbers of the session."""
     since: Seconds
     """Seconds of the epoch, as is `until`."""
     until: Seconds
@@ -294,7 +294,7 @@ class WaitOver(OfSession, frozen=True, kw_only=True, tag="wait-over"):
 
 
 class Effect(OfSession, frozen=True, kw_only=True, tag="effect"):
-    """What became of an effect of a call. `begun` is written before it is carried out or undone; without a later line
+    """Progress of the effect of a call. `begun` is written before it is carried out or undone; without a later line
     nobody knows what came of it.
     """
 
@@ -374,7 +374,7 @@ class Branched(Operation, frozen=True, kw_only=True, tag="branch"):
 
 
 class Note(OfSession, frozen=True, kw_only=True, tag="note"):
-    """What the host says of a session: how a search scores its state."""
+    """A remark of the host about a session: how a search scores its state."""
 
     text: str = ""
     score: float | None = None
@@ -412,7 +412,7 @@ class TokenUsage(Struct, frozen=True):
 
 
 class Task(TranscriptEntry, frozen=True, kw_only=True, tag="task"):
-    """What an agent was asked for."""
+    """The task of an agent."""
 
     task: str
     model: str | None = None
@@ -420,7 +420,7 @@ class Task(TranscriptEntry, frozen=True, kw_only=True, tag="task"):
 
 
 class Replied(TranscriptEntry, frozen=True, kw_only=True, tag="reply"):
-    """What a model answered."""
+    """The reply of a model."""
 
     text: str
     tool_calls: list[ToolCall] = []
@@ -438,9 +438,9 @@ class Tried(TranscriptEntry, frozen=True, kw_only=True, tag="step"):
     state: str | None = None
     call: str | None = None
     verdict: str | None = None
-    """What became of what it did outside of its session: ``committed``, ``rolled back`` …"""
+    """Fate of its changes outside of the session: ``committed``, ``rolled back`` …"""
     pictures: list[str] = []
-    """What it showed, as ``data:`` URLs."""
+    """Pictures that it showed, as ``data:`` URLs."""
 
 
 class Unanswered(TranscriptEntry, frozen=True, kw_only=True, tag="unanswered"):
@@ -451,13 +451,13 @@ class Unanswered(TranscriptEntry, frozen=True, kw_only=True, tag="unanswered"):
 
 
 class Notice(TranscriptEntry, frozen=True, kw_only=True, tag="notice"):
-    """What the loop told the model besides."""
+    """A notice of the loop to the model."""
 
     text: str
 
 
 class End(TranscriptEntry, frozen=True, kw_only=True, tag="end"):
-    """How the run of an agent ended."""
+    """The end of an agent's run."""
 
     stop: str
     reason: str

@@ -1,4 +1,4 @@
-"""What a session tells its recording: each operation by its name, before it begins and after it has ended.
+"""Records the operations of a session, each by its name, before it begins and after it has ended.
 
 `OPERATIONS` says what is written of which operation of `SessionCore`; those that change nothing are not in it. A
 session without a recorder never comes here.
@@ -42,11 +42,11 @@ NEVER = 1 << 30
 
 
 class TemplateRecord(NamedTuple):
-    """What a template's recording says of how it was prepared."""
+    """The recording of the preparation of a template."""
 
     name: str
     problem: str
-    """Why it stopped before, if it did."""
+    """The reason why it stopped before its end; "" if it did not."""
     records: list[Any]
     """All that there is, the heading first."""
 
@@ -125,10 +125,10 @@ class SessionRecording:
     writer: RecordWriter
     heading: form.Heading
     stored = False
-    """Whether another process may go on with it. The branches of a stored session end with their host."""
+    """True if another process may go on with it. The branches of a stored session end with their host."""
     identity = ""
     entropy = b""
-    """What the random numbers of its first process came from, where that is to be written down."""
+    """Seed of the random numbers of its first process, where that is to be written down."""
 
     def __init__(self, writer: RecordWriter | None = None) -> None:
         """`writer`: None where there is none yet."""
@@ -137,11 +137,11 @@ class SessionRecording:
         self.calls = count(1)
         self._numbers: Iterator[int] = count(1)
         self.sessions = 0
-        """How many are open: with the last one it ends."""
+        """Number of open sessions: with the last one the recording ends."""
         self.earlier = EarlierSteps()
         """Answers the calls of steps that were undone and run again."""
         self.variables = self.size = 0
-        """How many variables were set before the step that runs, and the bytes of its source."""
+        """Number of variables that were set before the step that runs, and the bytes of its source."""
 
     # What a stored session does otherwise
 
@@ -206,7 +206,7 @@ class SessionRecording:
 
 
 class Recorder:
-    """What one session tells."""
+    """Records one session."""
 
     __slots__ = ("call", "number", "recording", "stop_noted")
 
@@ -216,7 +216,7 @@ class Recorder:
         self.call = 0
         """The number of the tool call that is made."""
         self.stop_noted = False
-        """Whether the caller knows that the recording has stopped."""
+        """True once a result has said that the recording has stopped."""
 
     def follow(
         self, operation: Operation, session: RecordedSession, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -398,7 +398,7 @@ def _written(name: str, given: Any) -> RecordLine:
 
 
 RecordLine = tuple[Callable[..., form.Record], int]
-"""What makes a record of what is known at the end, and how many bytes it holds till then."""
+"""Makes a record of what is known at the end; with the bytes that it holds till then."""
 LINES: dict[str, Callable[..., RecordLine]] = {
     "_change": _changed,
     "_write_file": _written,

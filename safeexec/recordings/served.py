@@ -35,12 +35,12 @@ class Exchange(Struct):
     answer: Answered | None = None
     """None: nobody knows what came of it, if it was made at once."""
     effect: Effect | None = None
-    """What became of it last, where it is a deferred call, or one that can be undone."""
+    """The last line about its effect, of a deferred call or one that can be undone."""
     served: bool = False
 
     @property
     def unknown(self) -> bool:
-        """Whether nobody knows if it was made."""
+        """Tell whether nobody knows if it was made."""
         if self.call.effect == "deferred":
             return self.effect is not None and self.effect.became in OPEN
         return self.answer is None
@@ -162,13 +162,13 @@ class EarlierSteps:
     def __init__(self, undone: Iterable[Undone] = ()) -> None:
         self._undone = deque(undone)
         self._repeats = False
-        """Whether the running step is the first of them once more."""
+        """True while the step that runs repeats the first of them."""
         self._before: deque[Exchange] = deque()
         """The calls that it is to make."""
         self._made: Exchange | None = None
         """The call that is made, as it was made before."""
         self.unsure = False
-        """Whether nobody knows what came of that, and it is not made again."""
+        """True if nobody knows what came of that call, and it is not made again."""
 
     def begin(self, source: str) -> None:
         """Note that a step begins."""

@@ -208,10 +208,10 @@ class Again:
         """
         self.waiting = waiting
         self.mismatch = ""
-        """How the step differs from its first run, in words, once it does."""
+        """The first difference from the first run of the step, in words; "" while there is none."""
         self._decided = _decided(waiting, answer, toolbox)
         self.reached = False
-        """Whether the call that waited was made again: from then on the answer counts, and nothing waits any more."""
+        """True once the call that waited was made again: from then on the answer counts, and nothing waits any more."""
         exchanges: list[Exchange] = []
         for one in waiting.calls:
             if isinstance(one, form.Called):

@@ -1,4 +1,4 @@
-"""How many sessions of a sandbox are open, idle, resting, queued and restored now, and whose."""
+"""Counts the sessions of a sandbox: open, idle, resting, queued and restored ones, by label."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SandboxStats(SessionCounts, frozen=True):
     spare: int = 0
     """Processes that wait for sessions to come."""
     room: int | None = None
-    """How many sessions more this process has file descriptors for (`ulimit -n`); None: they are not limited."""
+    """Further sessions that this process has file descriptors for (`ulimit -n`); None: they are not limited."""
     steps_journalled: int = 0
     """Steps so far that are undone by doing those before them once more, from the last copy of the process."""
     steps_copied: int = 0
