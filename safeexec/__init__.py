@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from safeexec.protocol.values import Formula, Opaque
     from safeexec.recordings.effects import tool
     from safeexec.recordings.reader import Recording
-    from safeexec.recordings.store import StoredSession, StoreOptions
+    from safeexec.recordings.store.interface import StoredSession, StoreOptions
     from safeexec.recordings.timeline import Moment, Timeline
     from safeexec.recordings.writer import RecordOptions
     from safeexec.remote.connect import async_connect, connect
@@ -103,7 +103,7 @@ _HOME = {
         "TemplateInfo ToolCallRecord Usage Variable WaitingCall"
     ),
     "safeexec.agent.search.plan": "Budget Proposal",
-    "safeexec.recordings.store": "StoredSession StoreOptions",
+    "safeexec.recordings.store.interface": "StoredSession StoreOptions",
     "safeexec.agent.search.jobs": "SearchState",
     "safeexec.agent.search.run": "SearchResult async_search search",
     "safeexec.agent.search.tree": "SearchNode SearchTree",

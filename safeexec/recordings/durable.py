@@ -37,7 +37,8 @@ from safeexec.recordings.forms import CONTENT_BYTES, bytes_of, content, line_of
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.recorder import SessionRecording
 from safeexec.recordings.served import EarlierSteps, Undone
-from safeexec.recordings.store import WAITS, Held, Store, recovery
+from safeexec.recordings.store import recovery
+from safeexec.recordings.store.interface import WAITS, Held, Store
 from safeexec.recordings.writer import Disk, RecordOptions, RecordWriter
 from safeexec.results import ErrorInfo, Result
 from safeexec.results.outcomes import NEWEST_LEFT, STARTS_EMPTY, Changes

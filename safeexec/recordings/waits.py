@@ -32,13 +32,13 @@ from safeexec.recordings import forms
 from safeexec.recordings.forms import line_of
 from safeexec.recordings.reader import parse
 from safeexec.recordings.served import Exchange, key_of, note_repeated, recorded_key, reply_of
-from safeexec.recordings.store import WAITS_BYTES
+from safeexec.recordings.store.interface import WAITS_BYTES
 from safeexec.results import ToolCallRecord, WaitingCall
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.tool_calls import StepCalls
     from safeexec.engine.host.tools.toolbox import Toolbox
-    from safeexec.recordings.store import StoredSession
+    from safeexec.recordings.store.interface import StoredSession
 
 DAY = 86400.0
 NOTE = 2000

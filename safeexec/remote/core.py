@@ -35,7 +35,7 @@ from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.messages import ToolReply, ToolRequest
 from safeexec.recordings.forms import arguments_of, packed, shapes_of
-from safeexec.recordings.store import StoredSession
+from safeexec.recordings.store.interface import StoredSession
 from safeexec.remote.calls import RemoteCall, Wire
 from safeexec.results import (
     CommandResult,

@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from safeexec.common.text import one_line
 from safeexec.errors import SessionTaken, StoreError
-from safeexec.recordings.store import (
+from safeexec.recordings.store.interface import (
     WAITS,
     WAITS_BYTES,
     Held,

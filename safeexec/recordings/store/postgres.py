@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from safeexec.common.text import one_line
 from safeexec.errors import SessionTaken, StoreError
-from safeexec.recordings.store import (
+from safeexec.recordings.store.interface import (
     WAITS,
     WAITS_BYTES,
     Held,

@@ -21,7 +21,7 @@ from safeexec.recordings import format as form
 from safeexec.recordings.forms import bytes_of
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.served import OPEN, Exchange, Undone
-from safeexec.recordings.store import Held, Store
+from safeexec.recordings.store.interface import Held, Store
 
 LINES, STATE = ".jsonl", ".state"
 NAMED = 20

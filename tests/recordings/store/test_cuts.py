@@ -18,7 +18,8 @@ import pytest
 from safeexec import Sandbox, tool
 from safeexec.engine.host.waiting import drive
 from safeexec.errors import SandboxError, StoreError
-from safeexec.recordings.store import Held, StoredSession, StoreOptions
+from safeexec.recordings.store import StoreOptions
+from safeexec.recordings.store.interface import Held, StoredSession
 
 STEPS = ["a = pay(1)\ndone = 1", "import time\nt = time.time()\nb = pay(a + 1)\nc = pay(b + 1)\ndone = 2"]
 DEADLY = ["killed", "power"]

@@ -80,7 +80,7 @@ def test_one_owner_at_a_time(opened: Opened) -> None:
 
 def test_a_tenant_may_have_so_much(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     store = opened(tenant_mb=1)
-    monkeypatch.setattr("safeexec.recordings.store.SUM_SECONDS", 0.0)
+    monkeypatch.setattr("safeexec.recordings.store.interface.SUM_SECONDS", 0.0)
     held = store.claim("ada")
     store.append(held, "1.jsonl", 0, bytes(1 << 20))
     with pytest.raises(StoreError, match="take 1 MiB, and tenant_mb allows 1"):
