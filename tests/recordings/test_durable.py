@@ -149,22 +149,50 @@ def test_what_cannot_be_kept_is_told_before_it_is_missed(tmp_path: Path) -> None
         assert session.run("z").notes == ()
 
 
-def test_a_step_that_had_not_ended_is_undone_and_told(hosts: Hosts) -> None:
-    hosts.run("show(session.run('x = 1'))\nsession.run('x = 2\\npay(200)')")
-    shown = hosts.run("show(session.run('x'))")
-    assert shown[0].split("|")[2] == "1"
-    assert "step 2 had not ended, and is undone" in shown[0]
-    assert "pay(200) of step 2 was begun: nobody knows what became of it" in shown[0]
-    assert hosts.calls() == ["pay 200"]
+TWICE = "show(session.run('a = pay(1)\\nb = pay(200)\\na'))"
+NEXT_HOST = {
+    "a step that had not ended is undone": (
+        "session.run('x = 1')\nsession.run('x = 2\\npay(200)')",
+        "show(session.run('x'))",
+        [
+            "ok|1|",
+            "step 2 had not ended, and is undone",
+            "pay(200) of step 2 was begun: nobody knows what became of it",
+        ],
+        ["pay 200"],
+    ),
+    "a call is made once when its step is run again": (
+        *(TWICE, TWICE),
+        ["pay(1) of step 1 was made, with the outcome ok", "nobody knows what became of it: not called again"],
+        ["pay 1", "pay 200"],
+    ),
+    "another program makes its own calls": (
+        *("session.run('pay(1)\\npay(200)')", "show(session.run('pay(1)'))", ["ok|2|"], ["pay 1", "pay 200", "pay 1"]),
+    ),
+    "a deferred call that was not begun is carried out": (
+        'session.run(\'send("last")\\nsend("ben")\')',
+        "show(session.run('1'))",
+        ["send('last') of step 1, a call with an effect: nobody knows what became of it"],
+        ["send last", "send ben"],
+    ),
+    "a rollback is kept": (
+        "session.run('x = 1')\nsession.run('x = 2')\nsession.rollback()\nshow(session.run('y = x'))\ndie()",
+        *("show(session.run('x, y'))", ["ok|(1, 1)\n"], []),
+    ),
+    "a rollback to what nothing in the store leads to, and what is set then": (
+        "session.run('x = 1')\nsession.run('import time\\nx = time.time()')\nsession.rollback()\n"
+        "session.set('y', 2)\ndie()",
+        *("show(session.run('x, y'))", ["ok|(1, 2)\n"], []),
+    ),
+}
 
 
-def test_a_call_is_made_once_when_its_step_is_run_again(hosts: Hosts) -> None:
-    program = "show(session.run('a = pay(1)\\nb = pay(200)\\na'))"
-    hosts.run(program)
-    shown = hosts.run(program)
-    assert hosts.calls() == ["pay 1", "pay 200"]
-    assert "pay(1) of step 1 was made, with the outcome ok" in shown[0]
-    assert "nobody knows what became of it: not called again" in shown[1]
+@pytest.mark.parametrize(("first", "then", "shown", "calls"), NEXT_HOST.values(), ids=NEXT_HOST)
+def test_what_the_next_host_finds(hosts: Hosts, first: str, then: str, shown: list[str], calls: list[str]) -> None:
+    hosts.run(first, DIES="1")
+    found = "\n".join([*hosts.run(then), ""])
+    assert [part for part in shown if part not in found] == [], found
+    assert hosts.calls() == calls
 
 
 def test_an_idempotent_call_is_repeated_with_the_same_key(hosts: Hosts) -> None:
@@ -175,19 +203,6 @@ def test_an_idempotent_call_is_repeated_with_the_same_key(hosts: Hosts) -> None:
     assert shown[0].split("|")[2] == "(2, 'LAST')"
     assert (calls[0], len(calls)) == ("pay 1", 3)
     assert calls[1] == calls[2]
-
-
-def test_another_program_makes_its_own_calls(hosts: Hosts) -> None:
-    hosts.run("session.run('pay(1)\\npay(200)')")
-    shown = hosts.run("show(session.run('pay(1)'))")
-    assert (shown[0].split("|")[2], hosts.calls()) == ("2", ["pay 1", "pay 200", "pay 1"])
-
-
-def test_a_deferred_call_that_was_not_begun_is_carried_out(hosts: Hosts) -> None:
-    hosts.run('session.run(\'send("last")\\nsend("ben")\')', DIES="1")
-    shown = hosts.run("show(session.run('1'))\nshow(session.run('2'))")
-    assert hosts.calls() == ["send last", "send ben"]
-    assert "send('last') of step 1, a call with an effect: nobody knows what became of it" in shown[0]
 
 
 @pytest.mark.parametrize(("answer", "calls"), [("answer(14)", ["send 1", "send 2"]), ("cancel_waiting()", [])])
@@ -408,20 +423,6 @@ def test_a_template_is_saved_with_the_first_state(tmp_path: Path) -> None:
             session.run("x = base + 2").check()
     with stored(tmp_path) as sandbox:
         assert sandbox.session_for("ada").run("x, base").value == (42, 40)
-
-
-@pytest.mark.parametrize(
-    ("program", "kept"),
-    [
-        ("session.run('x = 2')\nsession.rollback()\nshow(session.run('y = x'))", "(1, 1)"),
-        # Nothing in the store leads to the state before a step that cannot be repeated.
-        ("session.run('import time\\nx = time.time()')\nsession.rollback()\nsession.set('y', 2)", "(1, 2)"),
-    ],
-)
-def test_a_rollback_and_what_the_host_sets_after_it_are_kept(hosts: Hosts, program: str, kept: str) -> None:
-    hosts.run(f"session.run('x = 1')\n{program}\ndie()")
-    (shown,) = hosts.run("show(session.run('x, y'))")
-    assert shown.split("|")[2:] == [kept]
 
 
 def test_what_the_host_sets_and_the_store_does_not_take_is_undone(
