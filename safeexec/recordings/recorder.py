@@ -240,10 +240,6 @@ class Recorder:
         if self.recording.stored or not self.recording.sessions:
             self.recording.closed()
 
-    def left(self, session: RecordedSession, name: str) -> None:
-        """Write that the session has gone back to a checkpoint, in a process that is to come."""
-        self.tell(form.RolledBack(name=name, **self._where(session)))
-
     def note(self, session: RecordedSession, text: str, score: float | None) -> None:
         """Write down what the host has to say of the session as it is now."""
         self.tell(form.Note(session=self.number, step=session.step, text=text[:2000], score=score))

@@ -99,7 +99,7 @@ class ServedTools:
         if waiting and answer is not None:
             exchange = waiting.popleft()
             if self._live is None or answer.value is None or not answer.value.left_out:
-                return self.serve(call, exchange, session)
+                return self._serve(call, exchange, session)
             exchange.served = True
         if self._live is not None:
             session.calls_of_step -= 1
@@ -116,7 +116,7 @@ class ServedTools:
         session.tool_records.append(ToolCallRecord(call.tool[:200], session.step, "error", "not in the recording"))
         return m.ToolReply(call.call, error_type="ToolError", error=f"{text}: the recording has no answer to this call")
 
-    def serve(self, call: m.ToolRequest, exchange: Exchange, session: Any) -> m.ToolReply:
+    def _serve(self, call: m.ToolRequest, exchange: Exchange, session: Any) -> m.ToolReply:
         """Return the answer that a call got when it was recorded."""
         answer = exchange.answer
         assert answer is not None
