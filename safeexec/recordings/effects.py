@@ -217,11 +217,12 @@ class Effects:
 
     def unfinished(self) -> list[form.Called]:
         """Return the deferred calls that wait, as they were written down, for a part of a store that does not have
-        them.
+        them. Those of no state any more are about to be dropped: a host that comes after is not to carry them out.
         """
         limits, found = self._session.policy.limits, []
         most = {"max_bytes": limits.value_kb << 10, "max_depth": limits.value_depth}
-        for entry in self._pending():
+        reached = self._session.processes.history.current.tool_calls
+        for entry in (one for one in self._pending() if one.number < reached):
             data = encode_arguments(entry.args, entry.kwargs, **most).data
             found.append(form.Called(arguments=packed(data, call_text(data)), effect="deferred", **self._known(entry)))
         return found

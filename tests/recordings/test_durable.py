@@ -51,7 +51,11 @@ def send(to: str | int) -> None:
     if to == "last" and os.environ.get("DIES"):
         os.kill(os.getpid(), signal.SIGKILL)
 
-sandbox = Sandbox("standard", tools=[pay, book, send], store=store, durable=os.environ.get("DURABLE", "step")).open()
+@tool(undo=lambda value: die())
+def rent() -> None: ...
+
+durable = os.environ.get("DURABLE", "step")
+sandbox = Sandbox("standard", tools=[pay, book, send, rent], store=store, durable=durable).open()
 session = sandbox.session_for("ada")
 def show(result):
     print(result.step, result.outcome, repr(result.value), *result.notes, sep="|", flush=True)
@@ -178,6 +182,10 @@ NEXT_HOST = {
     "a rollback is kept": (
         "session.run('x = 1')\nsession.run('x = 2')\nsession.rollback()\nshow(session.run('y = x'))\ndie()",
         *("show(session.run('x, y'))", ["ok|(1, 1)\n"], []),
+    ),
+    "what is rolled back is not carried out, though its host dies meanwhile": (
+        "session.run('x = 1')\nsession.run('send(5)\\nrent()\\n1 / 0')\nsession.rollback()\nsession.run('1')",
+        *("show(session.run('x'))", ["ok|1\n"], []),
     ),
     "a rollback to what nothing in the store leads to, and what is set then": (
         "session.run('x = 1')\nsession.run('import time\\nx = time.time()')\nsession.rollback()\n"
