@@ -388,7 +388,6 @@ class Sandbox(SandboxAPI):
         name: str | None = None,
         settings: Mapping[str, Any] | None = None,
         api: int | None = None,
-        record: str | os.PathLike[str] | RecordOptions | bool | None = None,
         **limits: Unpack[PluginChanges],
     ) -> Core[Plugin]:
         """Load a plugin: a source text, the path of a file or of a directory of modules, or a dict of module names to
@@ -399,7 +398,6 @@ class Sandbox(SandboxAPI):
         classes. `tools` are for this plugin besides the sandbox's. With ``state="fresh"`` every call finds the plugin
         as it was loaded. `timeout` in seconds holds for each call; `limits` tighten the policy as for a session.
         `settings` are the plugin's own, by its manifest; a manifest that names another `api` than this one is refused.
-        `record` is as for `session`.
 
         Raises `PluginError` when it cannot be loaded, or has not the interface that is asked for.
         """
@@ -409,7 +407,7 @@ class Sandbox(SandboxAPI):
 
         options = PluginOptions(
             exports=exports, tools=tools, state=state, timeout=timeout, name=name, settings=settings, api=api,
-            record=record, limits=limits,
+            limits=limits,
         )  # fmt: skip
         core = PluginCore(self._core, source, options)
         yield from core.load()

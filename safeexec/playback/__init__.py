@@ -1,1 +1,1 @@
-"""What can be done with a recording: run it again and compare, and show it as a page."""
+"""Replays a recording and compares the results, and shows it as a page."""

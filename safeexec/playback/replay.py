@@ -26,11 +26,10 @@ from safeexec.engine.policy import places
 from safeexec.engine.policy.model import Limits, Policy
 from safeexec.errors import PolicyError, RecordingError, SandboxError, StateFileError, ToolError
 from safeexec.playback.compare import Deviation, differing
-from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import Redaction, bytes_of, encoded, ended, libraries, line_of, value_of
 from safeexec.recordings.reader import Recording, parse
-from safeexec.recordings.served import Exchange, ServedTools, signatures_of
+from safeexec.recordings.served import Exchange, ServedTools
 
 if TYPE_CHECKING:
     from safeexec.results import Result
@@ -149,16 +148,16 @@ class Replay:
         self.policy = policy
         self.differences: list[Deviation] = []
         self.taken: list[str] = []
-        """What was taken as recorded, and why."""
+        """Steps that were taken as recorded, with the reason."""
         self.steps = 0
-        """How many steps were run."""
+        """Number of steps that were run."""
         self.results: dict[Place, Result] = {}
         """The results of the steps that were run, by session and step."""
         self._values = values
         self._sources = sources
         self._other = other
         self._changed = ""
-        """What was changed first, in words."""
+        """The first change to the recording, in words; "" where there is none."""
         self._files = files
         self._hidden = Redaction(frozenset(heading.redacted))
         self._sessions: dict[int, Session] = {}
@@ -298,8 +297,6 @@ class Replay:
                 exchange.answer = record
         elif isinstance(record, form.Ended):
             self._end(record)
-        elif isinstance(record, form.Opened):
-            self._sessions[record.session] = self._new_session()
         elif isinstance(record, form.Closed):
             if record.session != 1:
                 self.session_of(record.session).close()
@@ -361,9 +358,7 @@ class Replay:
         longest = self.policy.limits.max_wall_seconds
         if isinstance(begun, form.Queried):
             return session.sql(begun.query, name=begun.name, timeout=longest)
-        if not isinstance(begun, form.Run):
-            request = self._request(session, begun)
-            return drive(session._core.perform(lambda step: copied(request, step=step), timeout=longest))
+        assert isinstance(begun, form.Run)
         source = self._sources.get((begun.session, begun.step), begun.source)
         if self._replaced(begun):
             self._changed = self._changed or f"step {begun.step} was replaced"
@@ -376,27 +371,6 @@ class Replay:
         return session.run(
             source, timeout=longest, atomic=begun.atomic, argv=begun.argv, stdin=stdin, namespace=values or None
         )
-
-    def _request(self, session: Session, begun: form.Begun) -> m.Install | m.Invoke | m.Proceed:
-        """Return what was asked of a plugin."""
-        try:
-            if isinstance(begun, form.Invoked):
-                same = {name: getattr(begun, name) for name in begun.PLAIN}
-                return m.Invoke(begun.step, arguments=bytes_of(begun.arguments), **same)
-            if isinstance(begun, form.Proceeded):
-                return m.Proceed(begun.step, begun.close)
-            assert isinstance(begun, form.Installed)
-            session._core.add_sources(begun.name, begun.modules)
-            return m.Install(
-                begun.step,
-                begun.name,
-                [(name, source.encode("utf-8", "surrogatepass")) for name, source in begun.modules],
-                begun.exports,
-                signatures_of(begun.tools),
-                b"" if begun.settings is None else bytes_of(begun.settings),
-            )
-        except ValueError as error:
-            raise RecordingError(f"what step {begun.step} gave the plugin is needed: {error}") from None
 
     def _value(self, name: str, value: form.Value) -> Any:
         if name in self._values:

@@ -1,4 +1,4 @@
-"""Keeps a session in a store: what of it is written when, and how it comes back, here or in another process.
+"""Keeps a session in a store: records its steps, saves its state now and then, resumes it here or in another process.
 
 The lines are those of its recording. Where a step cannot be repeated, or doing all of them would take long, a
 saved state is written, and with it a new part begins. To come back is to take the newest state that there is, or a new
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 Mode = Literal["step", "second", "close"]
 LATE_SECONDS = 1.0
-"""How long after a step its state is on the disk at the latest, with ``second``."""
+"""Seconds from the end of a step until its state is on the disk at the latest, with ``second``."""
 REPEAT_CPU_MS = 150.0
-"""What the steps since a saved state may take to be repeated before the next one is saved."""
+"""CPU milliseconds that repeating the steps since a saved state may take before the next one is saved."""
 MOST_STEPS, MOST_BYTES = 300, 1 << 20
-"""How many they may be, and how long their sources."""
+"""The most steps between two saved states, and the most bytes of their sources."""
 OTHERWISE = "a step came out otherwise when it was repeated"
 BATCH = 100
 """Steps that are repeated by one message."""
@@ -82,7 +82,7 @@ class StorePlace(Disk):
 
 
 class Durable(SessionRecording):
-    """What keeps one session in a store."""
+    """Records one session in a store, and resumes it from there."""
 
     stored = True
 
@@ -102,7 +102,7 @@ class Durable(SessionRecording):
         self.mode = mode
         self.identity = (left and left.heading.identity) or secrets.token_hex(8)
         self.suspended = left is not None
-        """Whether the session is left to the store, until it is used again."""
+        """True while the session is left to the store, without a process, until it is used again."""
         self._part = 1
         self._moments = 0
         self._ways: dict[int, tuple[int, float, int]] = {0: (0, 0.0, 0)}
@@ -110,16 +110,16 @@ class Durable(SessionRecording):
         self._now = self._safe = 0
         """The number of the state, and the step whose state is the newest in the store."""
         self._since: float | None = None
-        """Since when the state is one that nothing in the store leads to."""
+        """Monotonic time since which the state cannot be resumed from what is stored; None: it can be."""
         self._saving_seconds = 0.0
-        """What the last saved state took."""
+        """Seconds that the last saved state took."""
         self._queue_seconds = queue_seconds
         self._left = left
-        """What was read already, for the next time it comes back."""
+        """The stored session as it was read, for the next `resume`; None: it is read then."""
         self._listed: object = None
-        """What its store lists it to wait for."""
+        """The waiting step that the list of the store shows."""
         self._fell = False
-        """Whether a copy of an older state goes on, as the store had none that is newer."""
+        """True after the session went back to a copy of an older state, as the store had no newer one."""
         self._done = self._refusal = 0
         """The last step that was said to be done, and the one that was said to be undone since then."""
 
@@ -210,7 +210,7 @@ class Durable(SessionRecording):
 
     @property
     def due(self) -> bool:
-        """Whether a state is to be saved: nothing in the store leads to this one, or only what takes long."""
+        """Tell whether a state is to be saved: nothing in the store leads to this one, or only what takes long."""
         if self._since is not None:
             return True
         steps, spent, size = self._ways[self._now]
@@ -218,18 +218,14 @@ class Durable(SessionRecording):
 
     @property
     def overdue(self) -> bool:
-        """Whether that is to be done now, while nobody uses the session."""
+        """Tell whether a state is to be saved now, while nobody uses the session."""
         return self._held is not None and not self.suspended and self.mode != "close" and self.due
 
     def after(self, session: RecordedSession, result: Result) -> Core[Result]:
         if self.is_suspended(session):
             return (yield from self._recover(session, result))
-        late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
         try:
-            if self._since is not None and (self.mode == "step" or (self.mode == "second" and late)):
-                yield from self.save(session)
-            elif self.mode == "step":
-                yield Work(self.writer.flush)
+            yield from self._keep(session)
             if self._fell:
                 yield from self._find_undone()
             self.check()
@@ -238,6 +234,23 @@ class Durable(SessionRecording):
             return self._refused(session, result, error)
         self._done = session.step
         return result
+
+    def _keep(self, session: RecordedSession) -> Core[None]:
+        """Have what has been done in the store, as soon as the mode says."""
+        late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
+        if self._since is not None and (self.mode == "step" or (self.mode == "second" and late)):
+            yield from self.save(session)
+        elif self.mode == "step":
+            yield Work(self.writer.flush)
+
+    def changed(self, session: RecordedSession) -> Core[None]:
+        if self.is_suspended(session):
+            return  # its process is gone: what is in the store is told with the next use
+        try:
+            yield from self._keep(session)
+            self.check()
+        except (SandboxError, OSError) as error:
+            raise self._not_taken("change", error) from None
 
     def _list(self, session: RecordedSession) -> Core[None]:
         """Have the store's list tell what the session waits for."""
@@ -276,19 +289,23 @@ class Durable(SessionRecording):
 
     def _refused(self, session: RecordedSession, result: Result, error: Exception) -> Result:
         """Return the result of a step that the store did not take: the session comes back as it is stored."""
-        self.suspended, self._refusal = True, session.step
-        kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
-        told = f"the step could not be stored, and is undone: {one_line(str(error), 400)}"
+        refusal, self._refusal = self._not_taken("step", error), session.step
         return replace(
             result,
             outcome="cancelled",
             value=None,
             text="",
-            error=ErrorInfo(kind.__name__, told),
+            error=ErrorInfo(type(refusal).__name__, str(refusal)),
             changes=Changes(),
             files=(),
             state="restored",
         )
+
+    def _not_taken(self, what: str, error: Exception) -> StoreError:
+        """Leave the session to the store, which did not take `what` was done last. Returns the error that says so."""
+        self.suspended = True
+        kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
+        return kind(f"the {what} could not be stored, and is undone: {one_line(str(error), 400)}")
 
     def save(self, session: RecordedSession) -> Core[None]:
         """Save the state, if that is due, and begin a new part with it. By whoever has the turn. Raises `StoreError`,
@@ -313,7 +330,8 @@ class Durable(SessionRecording):
         def begin(size: int) -> tuple[Disk, int, int]:
             heading = replace(
                 self.heading,
-                **self._here(),
+                safeexec=vars(sys.modules["safeexec"])["__version__"],
+                python=platform.python_version(),
                 **said,
                 started=datetime.now(UTC).isoformat(),
                 files={},
@@ -348,10 +366,6 @@ class Durable(SessionRecording):
             yield from session.effects.unfinished()
         if session.waiting is not None:
             yield session.waiting
-
-    @staticmethod
-    def _here() -> dict[str, Any]:
-        return {"safeexec": vars(sys.modules["safeexec"])["__version__"], "python": platform.python_version()}
 
     def _put(self, held: Held, number: int, state: list[form.Content], pieces: Iterator[bytes]) -> None:
         """Store a saved state: in the heading, or beside it where it is large."""
@@ -589,8 +603,4 @@ class Durable(SessionRecording):
                 session.supervisor.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
         self._listed = (session.waiting or held) if WAITS in held.parts else None
         session.supervisor.notes_next += recovery.told(left)
-        resumed = form.Resumed(
-            **self._here(), step=session.step, now=left.now, moment=self._now, generation=held.generation,
-            steps=len(left.lost),
-        )  # fmt: skip
-        self.writer.add(resumed)
+        self.writer.add(form.Resumed(step=session.step, now=left.now, moment=self._now))

@@ -39,11 +39,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 KEY = "effect_key"
 """The parameter by which an idempotent tool gets its key. Guest code does not see it."""
 PENDING = "pending"
-"""What an approval is asked about where it sees all deferred calls together."""
+"""The name under which an approval gets all deferred calls together."""
 
 
 class EffectRule(Struct, frozen=True):
-    """What is to become of the effect of a tool."""
+    """Declares how the effect of a tool follows the session."""
 
     deferred: bool = False
     undo: Callable[..., Any] | None = None
@@ -104,12 +104,17 @@ class _Entry(Struct, eq=False):
     """Tool calls of the session before it."""
     step: int
     tool: Tool
-    rule: EffectRule
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     key: str
-    state: Literal["pending", "done"]
+    pending: bool
+    """True until a deferred call is carried out."""
     value: Any = None
+
+    @property
+    def rule(self) -> EffectRule:
+        rule: EffectRule = self.tool.effect
+        return rule
 
     @property
     def title(self) -> str:
@@ -149,26 +154,26 @@ class Effects:
         if rule is None:
             return tool
         noting = copy.copy(tool)
-        noting.function = partial(self._defer if rule.deferred else self._at_once, tool, rule)
+        noting.function = partial(self._defer if rule.deferred else self._at_once, tool)
         noting.effect = None
         noting.deferred = rule.deferred
         noting.is_async = tool.is_async and not rule.deferred
         return noting
 
-    def _entry(self, tool: Tool, rule: EffectRule, args: Any, kwargs: Any, state: Any) -> _Entry:
+    def _entry(self, tool: Tool, args: Any, kwargs: Any, *, pending: bool) -> _Entry:
         session, call = self._session, next(self._calls)
         if session.recorder is not None:
             call = session.recorder.call
         number, key = len(session.tool_records), session.call_key or session.next_key()
         self._undone.discard(number)  # of a step that has waited, and makes the call again
-        return _Entry(call, number, session.step, tool, rule, args, kwargs, key, state)
+        return _Entry(call, number, session.step, tool, args, kwargs, key, pending)
 
-    def _defer(self, tool: Tool, rule: EffectRule, /, *args: Any, **kwargs: Any) -> None:
+    def _defer(self, tool: Tool, /, *args: Any, **kwargs: Any) -> None:
         tool.signature.bind(*args, **kwargs)  # a call that cannot be made is told now
-        self._entries.append(self._entry(tool, rule, args, kwargs, "pending"))
+        self._entries.append(self._entry(tool, args, kwargs, pending=True))
 
-    def _at_once(self, tool: Tool, rule: EffectRule, /, *args: Any, **kwargs: Any) -> Any:
-        entry = self._entry(tool, rule, args, kwargs, "done")
+    def _at_once(self, tool: Tool, /, *args: Any, **kwargs: Any) -> Any:
+        entry = self._entry(tool, args, kwargs, pending=False)
         value = self._function(entry)(*args, **kwargs)
         if not hasattr(type(value), "__await__"):
             return self._done(entry, value)
@@ -191,7 +196,7 @@ class Effects:
 
     def come_back(self) -> None:
         """Forget what waits here: the session is what its store has, and `resume` brings the rest."""
-        self._entries = [entry for entry in self._entries if entry.state != "pending"]
+        self._entries = [entry for entry in self._entries if not entry.pending]
 
     def resume(self, called: form.Called, *, again: bool = False) -> bool:
         """A deferred call of an earlier process waits to be carried out, or (`again`) may have been begun: then it is
@@ -207,16 +212,17 @@ class Effects:
         except (ValueError, TypeError):
             return False
         before = self._session.tool_records.total - 1
-        self._entries.append(_Entry(called.call, before, called.step, tool, rule, args, kwargs, called.key, "pending"))
+        self._entries.append(_Entry(called.call, before, called.step, tool, args, kwargs, called.key, pending=True))
         return True
 
     def unfinished(self) -> list[form.Called]:
         """Return the deferred calls that wait, as they were written down, for a part of a store that does not have
-        them.
+        them. Those of no state any more are about to be dropped: a host that comes after is not to carry them out.
         """
         limits, found = self._session.policy.limits, []
         most = {"max_bytes": limits.value_kb << 10, "max_depth": limits.value_depth}
-        for entry in self._pending():
+        reached = self._session.processes.history.current.tool_calls
+        for entry in (one for one in self._pending() if one.number < reached):
             data = encode_arguments(entry.args, entry.kwargs, **most).data
             found.append(form.Called(arguments=packed(data, call_text(data)), effect="deferred", **self._known(entry)))
         return found
@@ -227,7 +233,7 @@ class Effects:
         return {**where, "tool": entry.tool.name, "key": entry.key}
 
     def _pending(self) -> list[_Entry]:
-        return [entry for entry in self._entries if entry.state == "pending"]
+        return [entry for entry in self._entries if entry.pending]
 
     def pending(self) -> list[PendingCall]:
         """Return the deferred calls that wait, in order."""
@@ -285,11 +291,11 @@ class Effects:
         reached = self._session.processes.history.current.tool_calls
         waits = self._session.still_waiting() is not None
         for entry in [entry for entry in reversed(self._entries) if entry.number >= reached]:
-            if waits and entry.state == "done" and entry.number >= self._session.calls_before:
+            if waits and not entry.pending and entry.number >= self._session.calls_before:
                 continue
             # One by one: whoever is interrupted leaves the others to the next use.
             self._entries.remove(entry)
-            if entry.state == "pending":
+            if entry.pending:
                 self._tell(entry, "dropped")
                 self._undone.add(entry.number)
             elif (yield from self._undo(entry)):
@@ -343,7 +349,7 @@ class Effects:
         if isinstance(later := entry.value, Later):
             self._tell(entry, "failed", f"put off: {later}")
             return [f"{title} was put off ({later}); session.adopt() carries it out"]
-        entry.state = "done"
+        entry.pending = False
         if problem or entry.rule.undo is None:
             self._entries.remove(entry)
         if not known:

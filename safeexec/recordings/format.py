@@ -18,10 +18,11 @@ A transcript of an agent is lines of the kinds in `TRANSCRIPT`, a task first, wi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct
 
+from safeexec.common.text import one_line, shorten
 from safeexec.protocol.messages import ENTROPY_BYTES
 from safeexec.results.outcomes import Changes, ErrorInfo, FileChange, Outcome, State, ToolCallRecord, Usage
 
@@ -41,7 +42,7 @@ class Content(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
     data: bytes | None = None
     left_out: Literal["large", "redacted"] | None = None
-    """Why there is no `data`."""
+    """The reason why there is no `data`."""
     size: Number = 0
     """Bytes of the data, left out or not."""
     sha256: str = ""
@@ -89,25 +90,25 @@ class OfSession(Record, frozen=True, kw_only=True):
 
 
 class Operation(OfSession, frozen=True, kw_only=True):
-    """What the host did, or what a step came to: written when it was over."""
+    """The end of an operation of the host, or of a step: written when it is over."""
 
     now: Number = 0
     """The step whose state the session is in afterwards; 0: that of a new session."""
     problem: str = ""
-    """What was raised at the caller, ``CheckpointError: no checkpoint 'x'``; "" where it went well."""
+    """The exception that the caller got, ``CheckpointError: no checkpoint 'x'``; "" where it went well."""
     moment: Number | None = None
     """The number of the state that a stored session is in afterwards."""
     since: Number | None = None
     """The state from which that one is had by doing this once more. None: only a saved state leads there."""
     did: Number = 0
-    """What a step did, as a number: repeated it must be the same."""
+    """A number for all that a step changed: repeated, it must be the same."""
 
 
 # The first line, and the last
 
 
 class Heading(Record, frozen=True, kw_only=True, tag="recording"):
-    """What was recorded, when, and by what."""
+    """The first line: policy, versions, tools and files of the session, and the state that it begins in."""
 
     format: Number
     safeexec: str
@@ -118,7 +119,7 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     libraries: dict[str, str] = {}
     """Top-level name of each library outside the standard one that the policy names and that is installed → version."""
     environment: dict[str, str] = {}
-    """What else a program may notice: ``TZ``, ``PYTHONHASHSEED``."""
+    """Environment variables that a program may notice: ``TZ``, ``PYTHONHASHSEED``."""
     started: str = ""
     """ISO 8601 instant, UTC."""
     policy: str = ""
@@ -128,17 +129,17 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     yaml: str = ""
     """The whole policy, as `Policy.from_yaml` reads it."""
     origins: dict[str, str] = {}
-    """Where it says what: dotted path of a setting → ``standard.yaml:41``, as rules are told."""
+    """Places of its settings: dotted path of a setting → ``standard.yaml:41``, as rules are told."""
     label: str | None = None
     tools: list[ToolShape] = []
     files: dict[str, Content] = {}
-    """What was in the workspace when the session began."""
+    """Files in the workspace when the session began."""
     state: Content | None = None
     """The file of `Session.save` that the session goes on from; its files are not in `files`."""
     redacted: list[str] = []
     """The names of variables and tools whose values are not in here."""
     identity: str = ""
-    """What the keys of the tools' calls of a stored session begin with."""
+    """Prefix of the keys of a stored session's calls of tools."""
     step: Number = 0
     """The last step that the session had begun before."""
     now: Number = 0
@@ -146,10 +147,10 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     moment: Number = 0
     """The number of that state."""
     entropy: Entropy = ""
-    """What the random numbers of its process came from; nothing where the state has them."""
+    """Seed of the random numbers of its process; nothing where the state has them."""
     follows: Number | None = None
-    """How many bytes the part before had. Where it has more, its owner has gone on there, as he was not told that this
-    one was written.
+    """Bytes of the part before. Where that has more, its owner has gone on there: it never heard that this one was
+    written.
     """
 
 
@@ -159,24 +160,13 @@ class Stop(Record, frozen=True, kw_only=True, tag="stop"):
     reason: Literal["closed", "full"]
 
 
-class Opened(OfSession, frozen=True, kw_only=True, tag="open"):
-    """One more session begins anew: a plugin is loaded again."""
-
-
 class Resumed(Operation, frozen=True, kw_only=True, tag="resume"):
     """Another process goes on with the session, from its store. `now` says where; what came after that is lost."""
 
-    generation: Number = 0
-    """How many owners the session has had."""
-    safeexec: str = ""
-    python: str = ""
-    steps: Number = 0
-    """How many steps that had ended are lost."""
-
 
 class FromTemplate(Operation, frozen=True, kw_only=True, tag="template"):
-    """What came before was the preparation of a template, in the session of that number; from here on it is a branch of
-    that, which has the state under the template's name.
+    """End of the preparation of a template, in the session of that number. From here on the session is a branch of it,
+    which has the state under the template's name.
     """
 
     name: str
@@ -192,14 +182,10 @@ class Begun(OfSession, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """Return what is done, as text: a source, a call."""
+        """Return what is done: a program or a query."""
         match self:
-            case Run(source=text) | Queried(query=text) | Installed(modules=[(_, text), *_]):
+            case Run(source=text) | Queried(query=text):
                 return text
-            case Invoked():
-                return f"{self.path}({self.arguments.text})"
-            case Proceeded():
-                return "the generator is closed" if self.close else "the next item"
         return ""
 
 
@@ -210,13 +196,13 @@ class Run(Begun, frozen=True, kw_only=True, tag="run"):
     atomic: bool = False
     argv: list[str] | None = None
     stdin: Content | None = None
-    """What was given as text or bytes; of a stream the `result` says what was read."""
+    """Given as text or bytes; of a stream the `result` has what was read."""
     streamed: bool = False
-    """Whether the standard input is a stream."""
+    """True if the standard input is a stream."""
     namespace: dict[str, Value] = {}
     """Variables that were set first."""
     undone: bool = False
-    """Whether it is no step here, but one that was undone before: its calls of tools follow, which were made."""
+    """True for a step that was undone before this part began, and does not run here: the calls that it made follow."""
 
 
 class Queried(Begun, frozen=True, kw_only=True, tag="query"):
@@ -224,38 +210,6 @@ class Queried(Begun, frozen=True, kw_only=True, tag="query"):
 
     query: str
     name: str | None = None
-
-
-class Installed(Begun, frozen=True, kw_only=True, tag="plugin"):
-    """A step begins: a plugin is loaded, its main module first."""
-
-    name: str
-    modules: list[tuple[str, str]]
-    """Dotted name and source."""
-    exports: list[str] | None = None
-    tools: list[ToolShape] = []
-    """Tools that this plugin alone has."""
-    settings: Value | None = None
-
-
-class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
-    """A step begins: a plugin is called. The fields are those of `safeexec.protocol.messages.Invoke`."""
-
-    PLAIN: ClassVar[tuple[str, ...]] = ("path", "by_fields", "held", "hold", "release", "objects")
-    """The fields that have the same form there; the arguments are packed."""
-    path: str
-    arguments: Value
-    by_fields: bool = False
-    held: Number = 0
-    hold: bool = False
-    release: list[Number] = []
-    objects: list[tuple[int | str, Number]] = []
-
-
-class Proceeded(Begun, frozen=True, kw_only=True, tag="item"):
-    """A step begins: a plugin's generator goes on, or is closed."""
-
-    close: bool = False
 
 
 class Ended(Operation, frozen=True, kw_only=True, tag="result"):
@@ -280,7 +234,7 @@ class Ended(Operation, frozen=True, kw_only=True, tag="result"):
     remaining: list[str] = []
     exit_status: Number | None = None
     stdin: Content | None = None
-    """What a stream gave."""
+    """The bytes that were read from a stream."""
 
 
 # Host tools
@@ -298,12 +252,12 @@ class Called(OfSession, frozen=True, kw_only=True, tag="tool-call"):
 
     @property
     def text(self) -> str:
-        """Return it as it would be written."""
-        return f"{self.tool}({self.arguments.text})"
+        """Return it as it would be written, in one line of 400 characters at most."""
+        return shorten(f"{one_line(self.tool)}({one_line(self.arguments.text, 400)})", 400)
 
 
 class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
-    """What guest code got for it: a value, or an exception of that type."""
+    """The answer to a call: a value, or an exception of that type."""
 
     call: Number
     outcome: Literal["ok", "error", "refused", "deferred", "waiting"] = "ok"
@@ -325,7 +279,7 @@ class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):
     asked: Literal["approval", "tool"]
     note: str = ""
     entropy: Entropy = ""
-    """What the random numbers of the session come from."""
+    """Seed of the random numbers of the session."""
     since: Seconds
     """Seconds of the epoch, as is `until`."""
     until: Seconds
@@ -340,7 +294,7 @@ class WaitOver(OfSession, frozen=True, kw_only=True, tag="wait-over"):
 
 
 class Effect(OfSession, frozen=True, kw_only=True, tag="effect"):
-    """What became of an effect of a call. `begun` is written before it is carried out or undone; without a later line
+    """Progress of the effect of a call. `begun` is written before it is carried out or undone; without a later line
     nobody knows what came of it.
     """
 
@@ -420,7 +374,7 @@ class Branched(Operation, frozen=True, kw_only=True, tag="branch"):
 
 
 class Note(OfSession, frozen=True, kw_only=True, tag="note"):
-    """What the host says of a session: how a search scores its state."""
+    """A remark of the host about a session: how a search scores its state."""
 
     text: str = ""
     score: float | None = None
@@ -458,7 +412,7 @@ class TokenUsage(Struct, frozen=True):
 
 
 class Task(TranscriptEntry, frozen=True, kw_only=True, tag="task"):
-    """What an agent was asked for."""
+    """The task of an agent."""
 
     task: str
     model: str | None = None
@@ -466,7 +420,7 @@ class Task(TranscriptEntry, frozen=True, kw_only=True, tag="task"):
 
 
 class Replied(TranscriptEntry, frozen=True, kw_only=True, tag="reply"):
-    """What a model answered."""
+    """The reply of a model."""
 
     text: str
     tool_calls: list[ToolCall] = []
@@ -484,9 +438,9 @@ class Tried(TranscriptEntry, frozen=True, kw_only=True, tag="step"):
     state: str | None = None
     call: str | None = None
     verdict: str | None = None
-    """What became of what it did outside of its session: ``committed``, ``rolled back`` …"""
+    """Fate of its changes outside of the session: ``committed``, ``rolled back`` …"""
     pictures: list[str] = []
-    """What it showed, as ``data:`` URLs."""
+    """Pictures that it showed, as ``data:`` URLs."""
 
 
 class Unanswered(TranscriptEntry, frozen=True, kw_only=True, tag="unanswered"):
@@ -497,13 +451,13 @@ class Unanswered(TranscriptEntry, frozen=True, kw_only=True, tag="unanswered"):
 
 
 class Notice(TranscriptEntry, frozen=True, kw_only=True, tag="notice"):
-    """What the loop told the model besides."""
+    """A notice of the loop to the model."""
 
     text: str
 
 
 class End(TranscriptEntry, frozen=True, kw_only=True, tag="end"):
-    """How the run of an agent ended."""
+    """The end of an agent's run."""
 
     stop: str
     reason: str

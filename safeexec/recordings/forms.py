@@ -42,7 +42,7 @@ TEXT_CHARACTERS = 1 << 20
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "PyYAML", "bs4": "beautifulsoup4"}
 """Libraries that are installed under another name."""
 USUAL = ("numpy", "pandas", "scipy", "sklearn", "matplotlib")
-"""What is looked for where a policy does not name its imports."""
+"""Libraries to look for where a policy does not name its imports."""
 SHORT = 500
 SECRET = 4
 """Characters from which on a redacted text is looked for elsewhere: shorter ones stand in every line by chance."""
@@ -51,7 +51,7 @@ REDACTED = "[redacted]"
 
 
 class Redaction:
-    """What is kept out of a recording: values of variables and tools by name, and their texts wherever they turn up."""
+    """Keeps values out of a recording: of variables and tools by name, and their texts wherever they turn up."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self.names = names

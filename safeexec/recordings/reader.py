@@ -45,9 +45,9 @@ class Recording:
         self.path = Path(path)
         self._pieces = pieces or self._of_file
         self.lines = self.size = 0
-        """How many whole lines there are, and their bytes, once all have been read."""
+        """The number of whole lines, and their bytes; known once all have been read."""
         self.torn = False
-        """Whether the last line had no end, once all have been read."""
+        """True if the last line has no end; known once all have been read."""
         self.heading = next(self._records())
 
     def __iter__(self) -> Iterator[form.Record]:

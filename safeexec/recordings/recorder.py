@@ -1,4 +1,4 @@
-"""What a session tells its recording: each operation by its name, before it begins and after it has ended.
+"""Records the operations of a session, each by its name, before it begins and after it has ended.
 
 `OPERATIONS` says what is written of which operation of `SessionCore`; those that change nothing are not in it. A
 session without a recorder never comes here.
@@ -42,11 +42,11 @@ NEVER = 1 << 30
 
 
 class TemplateRecord(NamedTuple):
-    """What a template's recording says of how it was prepared."""
+    """The recording of the preparation of a template."""
 
     name: str
     problem: str
-    """Why it stopped before, if it did."""
+    """The reason why it stopped before its end; "" if it did not."""
     records: list[Any]
     """All that there is, the heading first."""
 
@@ -74,9 +74,29 @@ def record(
             files = {name: session.read_file(name) for name in session.list_files()}
 
     def heading(n: int, at: float) -> form.Heading:
-        held = forms.contents(files) if prepared is None else prepared.records[0].files
-        saved = None if state is None else forms.content(state)
-        recording.heading = made = _heading(session, recording, started, held, saved)
+        policy = session.policy
+        recording.heading = made = form.Heading(
+            n=n,
+            at=at,
+            format=form.FORMAT,
+            safeexec=vars(sys.modules["safeexec"])["__version__"],
+            python=platform.python_version(),
+            machine=f"{platform.system()} {platform.release()} {platform.machine()}",
+            libraries=forms.libraries(policy.imports),
+            environment={"TZ": "UTC"} | environment(policy, stored=recording.stored),
+            started=started,
+            policy=policy.name,
+            digest=policy.digest,
+            yaml=policy.to_yaml(),
+            origins=dict(policy.origins),
+            label=session.label,
+            tools=forms.shapes_of(session.sandbox.toolbox.signatures()),
+            files=forms.contents(files) if prepared is None else prepared.records[0].files,
+            state=None if state is None else forms.content(state),
+            redacted=sorted(recording.writer.options.redact),
+            identity=recording.identity,
+            entropy=recording.entropy.hex(),
+        )
         return made
 
     recording.writer.add(heading)
@@ -97,36 +117,6 @@ def preparation(session: RecordedSession, recording: SessionRecording, name: str
         writer.close()
 
 
-def _heading(
-    session: RecordedSession,
-    recording: SessionRecording,
-    started: str,
-    files: dict[str, form.Content],
-    state: form.Content | None,
-) -> form.Heading:
-    policy = session.policy
-    return form.Heading(
-        format=form.FORMAT,
-        safeexec=vars(sys.modules["safeexec"])["__version__"],
-        python=platform.python_version(),
-        machine=f"{platform.system()} {platform.release()} {platform.machine()}",
-        libraries=forms.libraries(policy.imports),
-        environment={"TZ": "UTC"} | environment(policy, stored=recording.stored),
-        started=started,
-        policy=policy.name,
-        digest=policy.digest,
-        yaml=policy.to_yaml(),
-        origins=dict(policy.origins),
-        label=session.label,
-        tools=forms.shapes_of(session.sandbox.toolbox.signatures()),
-        files=files,
-        state=state,
-        redacted=sorted(recording.writer.options.redact),
-        identity=recording.identity,
-        entropy=recording.entropy.hex(),
-    )
-
-
 class SessionRecording:
     """One recording: a session and its branches. That of a stored session, `Durable`, does more at the moments that are
     methods here.
@@ -135,10 +125,10 @@ class SessionRecording:
     writer: RecordWriter
     heading: form.Heading
     stored = False
-    """Whether another process may go on with it. The branches of a stored session end with their host."""
+    """True if another process may go on with it. The branches of a stored session end with their host."""
     identity = ""
     entropy = b""
-    """What the random numbers of its first process came from, where that is to be written down."""
+    """Seed of the random numbers of its first process, where that is to be written down."""
 
     def __init__(self, writer: RecordWriter | None = None) -> None:
         """`writer`: None where there is none yet."""
@@ -147,11 +137,11 @@ class SessionRecording:
         self.calls = count(1)
         self._numbers: Iterator[int] = count(1)
         self.sessions = 0
-        """How many are open: with the last one it ends."""
+        """Number of open sessions: with the last one the recording ends."""
         self.earlier = EarlierSteps()
         """Answers the calls of steps that were undone and run again."""
         self.variables = self.size = 0
-        """How many variables were set before the step that runs, and the bytes of its source."""
+        """Number of variables that were set before the step that runs, and the bytes of its source."""
 
     # What a stored session does otherwise
 
@@ -179,6 +169,10 @@ class SessionRecording:
             return replace(result, notes=(*result.notes, stopped))
         return result
 
+    def changed(self, session: Any) -> Core[None]:
+        """See to it that what the host has set, or gone back to, is kept. Raises `StoreError`: then it is undone."""
+        yield from ()
+
     def closed(self) -> None:
         """End it: its last session is over."""
         self.writer.close()
@@ -201,15 +195,7 @@ class SessionRecording:
     def follow(self, session: RecordedSession) -> None:
         """Record this session and the calls of its tools."""
         self.join(session)
-        session.toolbox = self.tools(session.toolbox)
-
-    def open(self, session: RecordedSession) -> None:
-        """Record one more session, that has just been opened."""
-        self.writer.add(form.Opened(session=self.join(session)))
-
-    def tools(self, tools: ToolAnswers) -> RecordedTools:
-        """Return the tools of a session, whose calls are recorded."""
-        return RecordedTools(tools, self)
+        session.toolbox = RecordedTools(session.toolbox, self)
 
     def join(self, session: RecordedSession) -> int:
         """Record this session, too. Returns its number."""
@@ -220,7 +206,7 @@ class SessionRecording:
 
 
 class Recorder:
-    """What one session tells."""
+    """Records one session."""
 
     __slots__ = ("call", "number", "recording", "stop_noted")
 
@@ -230,7 +216,7 @@ class Recorder:
         self.call = 0
         """The number of the tool call that is made."""
         self.stop_noted = False
-        """Whether the caller knows that the recording has stopped."""
+        """True once a result has said that the recording has stopped."""
 
     def follow(
         self, operation: Operation, session: RecordedSession, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -253,10 +239,6 @@ class Recorder:
         self.recording.sessions -= 1
         if self.recording.stored or not self.recording.sessions:
             self.recording.closed()
-
-    def left(self, session: RecordedSession, name: str) -> None:
-        """Write that the session has gone back to a checkpoint, in a process that is to come."""
-        self.tell(form.RolledBack(name=name, **self._where(session)))
 
     def note(self, session: RecordedSession, text: str, score: float | None) -> None:
         """Write down what the host has to say of the session as it is now."""
@@ -323,9 +305,10 @@ class Recorder:
         (make,) = args
         where: dict[str, Any] = {"session": self.number, "timeout": kwargs.get("timeout")}
 
-        def making(step: int) -> Any:
-            request = make(step)
-            self.tell(_begun(request, where | {"step": step}))
+        def making(step: int) -> m.Query:
+            request: m.Query = make(step)
+            text = request.query.decode("utf-8", "surrogatepass")
+            self.tell(form.Queried(query=text, name=request.name, step=step, **where))
             return request
 
         return (yield from self._to_its_end(operation(session, making, **kwargs), session, None))
@@ -381,6 +364,8 @@ class Recorder:
             raise
         finally:
             self.recording.writer.add(partial(make, **self._where(session), **known), size)
+        if name in ("_change", "rollback"):
+            yield from self.recording.changed(session)
         return result
 
     def _files(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
@@ -409,7 +394,7 @@ def _written(name: str, given: Any) -> RecordLine:
 
 
 RecordLine = tuple[Callable[..., form.Record], int]
-"""What makes a record of what is known at the end, and how many bytes it holds till then."""
+"""Makes a record of what is known at the end; with the bytes that it holds till then."""
 LINES: dict[str, Callable[..., RecordLine]] = {
     "_change": _changed,
     "_write_file": _written,
@@ -435,30 +420,6 @@ OPERATIONS: dict[str, Follow] = {
     **dict.fromkeys(LINES, Recorder._plain),
 }
 """Operation of `SessionCore` → how it is written down."""
-
-
-def _begun(request: Any, where: dict[str, Any]) -> form.Begun:
-    """Return how a step begins that is no program."""
-    if isinstance(request, m.Query):
-        return form.Queried(query=_text(request.query), name=request.name, **where)
-    if isinstance(request, m.Install):
-        return form.Installed(
-            name=request.name,
-            modules=[(name, _text(source)) for name, source in request.modules],
-            exports=request.exports,
-            tools=forms.shapes_of(request.tools),
-            settings=forms.packed(request.settings) if request.settings else None,
-            **where,
-        )
-    if isinstance(request, m.Proceed):
-        return form.Proceeded(close=request.close, **where)
-    arguments = forms.packed(request.arguments, forms.call_text(request.arguments))
-    same = {name: getattr(request, name) for name in form.Invoked.PLAIN}
-    return form.Invoked(arguments=arguments, **same, **where)
-
-
-def _text(source: bytes) -> str:
-    return source.decode("utf-8", "surrogatepass")
 
 
 def _problem_of(error: BaseException) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from safeexec.results import WaitingCall
 
 TIDY_SECONDS = 3600.0
-"""How often sessions are looked for that the store need not keep any more."""
+"""Seconds between two looks for sessions that the store need not keep any more."""
 
 
 class RecordedSandbox(SandboxCore):
@@ -35,7 +35,7 @@ class RecordedSandbox(SandboxCore):
 
     session_type = RecordedSession
     store: Store | None = None
-    """Where the sessions of `session_for` are kept."""
+    """The store that keeps the sessions of `session_for`."""
 
     def __init__(
         self,

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
@@ -36,12 +35,12 @@ class Exchange(Struct):
     answer: Answered | None = None
     """None: nobody knows what came of it, if it was made at once."""
     effect: Effect | None = None
-    """What became of it last, where it is a deferred call, or one that can be undone."""
+    """The last line about its effect, of a deferred call or one that can be undone."""
     served: bool = False
 
     @property
     def unknown(self) -> bool:
-        """Whether nobody knows if it was made."""
+        """Tell whether nobody knows if it was made."""
         if self.call.effect == "deferred":
             return self.effect is not None and self.effect.became in OPEN
         return self.answer is None
@@ -100,7 +99,7 @@ class ServedTools:
         if waiting and answer is not None:
             exchange = waiting.popleft()
             if self._live is None or answer.value is None or not answer.value.left_out:
-                return self.serve(call, exchange, session)
+                return self._serve(call, exchange, session)
             exchange.served = True
         if self._live is not None:
             session.calls_of_step -= 1
@@ -117,7 +116,7 @@ class ServedTools:
         session.tool_records.append(ToolCallRecord(call.tool[:200], session.step, "error", "not in the recording"))
         return m.ToolReply(call.call, error_type="ToolError", error=f"{text}: the recording has no answer to this call")
 
-    def serve(self, call: m.ToolRequest, exchange: Exchange, session: Any) -> m.ToolReply:
+    def _serve(self, call: m.ToolRequest, exchange: Exchange, session: Any) -> m.ToolReply:
         """Return the answer that a call got when it was recorded."""
         answer = exchange.answer
         assert answer is not None
@@ -163,13 +162,13 @@ class EarlierSteps:
     def __init__(self, undone: Iterable[Undone] = ()) -> None:
         self._undone = deque(undone)
         self._repeats = False
-        """Whether the running step is the first of them once more."""
+        """True while the step that runs repeats the first of them."""
         self._before: deque[Exchange] = deque()
         """The calls that it is to make."""
         self._made: Exchange | None = None
         """The call that is made, as it was made before."""
         self.unsure = False
-        """Whether nobody knows what came of that, and it is not made again."""
+        """True if nobody knows what came of that call, and it is not made again."""
 
     def begin(self, source: str) -> None:
         """Note that a step begins."""
@@ -204,10 +203,7 @@ class EarlierSteps:
         reply = None if made is None else earlier_reply(made, call, rule)
         if made is not None and reply is not None:
             self.unsure = made.unknown and bool(reply.error_type)
-            session.calls_of_step += 1
-            outcome: Any = "error" if reply.error_type else "ok"
-            session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error))
-            session.calls.note(call, reply, outcome, session.call_key, deferred=made.call.effect == "deferred")
+            note_repeated(session, call, reply, made.call, "error" if reply.error_type else "ok")
         return reply, None
 
     def unmade(self) -> None:
@@ -227,13 +223,11 @@ def reply_of(call: m.ToolRequest, answer: Answered) -> m.ToolReply:
     return m.ToolReply(call.call, value, answer.error_type, answer.error, answer.inside)
 
 
-def python_signature(shape: ToolShape) -> Signature:
-    """Return what Python knows of such a tool. Raises ValueError for what no function takes."""
-    parameters: list[Parameter] = [
-        Parameter(name, m.PARAMETER_KINDS.index(kind), default=default or Parameter.empty)  # type: ignore[arg-type]
-        for name, kind, _, default in shape.parameters
-    ]
-    return Signature(parameters)
+def note_repeated(session: Any, call: m.ToolRequest, reply: m.ToolReply, before: Called, outcome: Any) -> None:
+    """Count and record a call that a step made before, and that gets its earlier answer."""
+    session.calls_of_step += 1
+    session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error))
+    session.calls.note(call, reply, outcome, before.key, deferred=before.effect == "deferred")
 
 
 def signature_of(shape: ToolShape) -> m.ToolSignature:
@@ -243,10 +237,11 @@ def signature_of(shape: ToolShape) -> m.ToolSignature:
             raise ValueError("guest code could not call it")
         if odd := {kind for _, kind, _, _ in shape.parameters} - {*m.PARAMETER_KINDS}:
             raise ValueError(f"{min(odd)[:100]!r} is no kind of parameter")
-        python_signature(shape)
+        signature = m.ToolSignature(shape.name, shape.parameters, shape.returns, shape.doc)
+        m.python_signature(signature)
     except ValueError as error:
         raise ValueError(f"there is an invalid tool {shape.name[:100]!r}: {error}") from None
-    return m.ToolSignature(shape.name, shape.parameters, shape.returns, shape.doc)
+    return signature
 
 
 def signatures_of(shapes: Iterable[ToolShape]) -> tuple[m.ToolSignature, ...]:

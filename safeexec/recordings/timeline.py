@@ -1,4 +1,4 @@
-"""What a recording says of each moment of its sessions: variables, who changed them when, what a step read. Pure.
+"""The history of recorded sessions: variables at each moment, who changed them when, what a step read. Pure.
 
 Steps, and values that the host set, are moments; each follows another one. A rollback leads back to one, a branch goes
 on from one in another session.
@@ -54,7 +54,7 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
     """The source of the step; "" where the host set a variable."""
     ended: form.Ended | None = None
     undone: bool = False
-    """Whether the step left no trace: `before` is the state after it, too."""
+    """True if the step left no trace: `before` is the state after it, too."""
     written: dict[str, str] = {}
     """Name → what it has become, in a few words."""
     deleted: tuple[str, ...] = ()
@@ -260,8 +260,6 @@ class Timeline:
         return "\n".join(lines) or "no step has ended"
 
     def _take(self, record: form.OfSession) -> None:
-        if isinstance(record, form.Opened):
-            self._lines[record.session] = _Reading(SessionStates(Moment(session=record.session, step=0)))
         line = self._lines.get(record.session)
         if line is None:
             raise RecordingError(f"line {record.n}: there is no session {record.session}")

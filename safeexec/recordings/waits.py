@@ -31,7 +31,7 @@ from safeexec.recordings import format as form
 from safeexec.recordings import forms
 from safeexec.recordings.forms import line_of
 from safeexec.recordings.reader import parse
-from safeexec.recordings.served import Exchange, ServedTools, key_of, recorded_key
+from safeexec.recordings.served import Exchange, key_of, note_repeated, recorded_key, reply_of
 from safeexec.recordings.store.interface import WAITS_BYTES
 from safeexec.results import ToolCallRecord, WaitingCall
 
@@ -130,12 +130,7 @@ def in_words(waiting: form.Waiting) -> str:
     """Return what waits, for whom, and until when."""
     whom = "an approval" if waiting.asked == "approval" else "the answer of the tool"
     note = f" ({one_line(waiting.note)})" if waiting.note else ""
-    return f"{title(waiting.call)} waits for {whom}{note}, until {_instant(waiting.until):%Y-%m-%d %H:%M} UTC"
-
-
-def title(call: form.Called) -> str:
-    """Return a call as it would be written."""
-    return shorten(f"{one_line(call.tool)}({one_line(call.arguments.text, 400)})", 400)
+    return f"{waiting.call.text} waits for {whom}{note}, until {_instant(waiting.until):%Y-%m-%d %H:%M} UTC"
 
 
 def _instant(seconds: float) -> datetime:
@@ -194,7 +189,7 @@ def check_may_begin(session: Any, again: Any) -> None:
     if again is not None and (waiting is None or again.waiting.since != waiting.since):
         if again.waiting.until <= time():
             raise StepWaiting(f"the answer comes too late: {in_words(again.waiting)}; run the step again")
-        raise StepWaiting(f"no answer to {title(again.waiting.call)} is waited for any more")
+        raise StepWaiting(f"no answer to {again.waiting.call.text} is waited for any more")
 
 
 def end_wait(session: Any, became: Literal["answered", "cancelled", "late"]) -> None:
@@ -204,18 +199,19 @@ def end_wait(session: Any, became: Literal["answered", "cancelled", "late"]) -> 
         session.recorder.tell(form.WaitOver(session=session.recorder.number, step=session.step, became=became))
 
 
-class Again(ServedTools):
+class Again:
     """Answers the calls of a step that runs again, in the order in which they were made."""
 
     def __init__(self, waiting: form.Waiting, answer: object, toolbox: Toolbox) -> None:
         """Raises TypeError or ValueError for an answer that cannot be given, `StepWaiting` where there is no such
         tool.
         """
-        super().__init__((), None)
         self.waiting = waiting
+        self.mismatch = ""
+        """The first difference from the first run of the step, in words; "" while there is none."""
         self._decided = _decided(waiting, answer, toolbox)
         self.reached = False
-        """Whether the call that waited was made again: from then on the answer counts, and nothing waits any more."""
+        """True once the call that waited was made again: from then on the answer counts, and nothing waits any more."""
         exchanges: list[Exchange] = []
         for one in waiting.calls:
             if isinstance(one, form.Called):
@@ -249,11 +245,10 @@ class Again(ServedTools):
         self._expected = next(self._next)
         if expected.call.effect == "deferred":
             return None, None  # nothing came of it but that it is carried out after the step
-        session.calls_of_step += 1
-        reply = self.serve(call, expected, session)
-        if session.calls is not None:
-            assert expected.answer is not None
-            session.calls.note(call, reply, expected.answer.outcome, expected.call.key)
+        answer = expected.answer
+        assert answer is not None
+        reply = reply_of(call, answer)
+        note_repeated(session, call, reply, expected.call, answer.outcome)
         return reply, None
 
     def unmade(self) -> Verdict | None:
@@ -266,7 +261,7 @@ class Again(ServedTools):
 
     def _verdict(self, what: str) -> Verdict:
         self.mismatch = self.mismatch or (
-            f"the step did not do the same again: {what} {title(self._expected.call)}. It still waits, and nothing was "
+            f"the step did not do the same again: {what} {self._expected.call.text}. It still waits, and nothing was "
             "carried out; what depends on the time or on chance may differ: `cancel_waiting` gives the step up"
         )
         return Verdict("cancelled", self.mismatch)

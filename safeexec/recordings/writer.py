@@ -34,11 +34,11 @@ LARGE = 4096
 WAITING_BYTES = 64 << 20
 """The most bytes of the large records that wait."""
 PAUSE_SECONDS = 0.01
-"""How long records come together before they are written: what a host that is killed loses of its recording."""
+"""Seconds for which records come together before they are written: a host that is killed loses so much."""
 PATIENCE_SECONDS = 5.0
-"""How long a disk may take for one line before the recording is given up."""
+"""Seconds that a disk may take for one line before the recording is given up."""
 LOOK_BYTES = 1 << 20
-"""How much is written between two looks at what the whole directory holds."""
+"""Bytes that are written between two looks at the size of the whole directory."""
 LAST_LINE = 200
 """Bytes that are kept free for the line that says why nothing more came."""
 Make = Record | Callable[..., Record]
@@ -46,7 +46,7 @@ Make = Record | Callable[..., Record]
 
 
 class RecordOptions(Struct, frozen=True, kw_only=True):
-    """How a session is recorded."""
+    """Options of a recording."""
 
     path: str | os.PathLike[str] | None = None
     """A file that is not there yet; None: in memory, for `Session.history`."""
@@ -55,16 +55,16 @@ class RecordOptions(Struct, frozen=True, kw_only=True):
     total_mb: int | None = None
     """Size of all files of its directory at which it ends, too, and at which none is begun, MiB. No file is deleted."""
     durable: bool = False
-    """Whether each result waits until it is on the disk."""
+    """True: each result waits until it is on the disk."""
     redact: Collection[str] = ()
     """Variables and tools whose values are not written. Their texts are taken out of everything else, too."""
 
 
 class Disk:
-    """Where lines go: a new file that only its owner reads."""
+    """The file of a recording: a new one that only its owner may read."""
 
     path: str
-    """Where it can be read."""
+    """A path from which it can be read."""
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         """Raises `RecordingError` where there is such a file already, or none can be made."""
@@ -121,20 +121,20 @@ class RecordWriter:
         """
         self.options = options
         self._stored = place is not None
-        """Whether another process may go on with it: then it has no last line."""
+        """True if another process may go on with it: then it has no last line."""
         self._sync_seconds = sync_seconds
         self._unsynced = 0.0
-        """Since when lines wait to be on the disk."""
+        """Monotonic time since which lines wait to be on the disk; 0: none do."""
         self.hidden = Redaction(frozenset(options.redact))
         self.problem = ""
-        """Why nothing more is recorded, once that is so."""
+        """The reason why nothing more is recorded; "" while it goes on."""
         self.cause: BaseException | None = None
-        """What a store said then."""
+        """The error of the store then."""
         if (full := _full(options)) is not None:
             raise RecordingError(full)
         self._disk = place or Disk(options.path)
         self.size = size
-        """How many bytes there are."""
+        """Bytes of the lines so far."""
         self._lines = lines
         self._batch: list[bytes] = []
         """Lines that are made and not written: those that come together are one write."""

@@ -67,8 +67,6 @@ class _Learning:
                 self._leave(f"the program {one_line(record.argv[0] if record.argv else '', 100)} of Session.command")
             elif isinstance(record, form.Queried):
                 self._leave(f"{name}, step {record.step}: its SQL, which takes duckdb under `imports`")
-            elif isinstance(record, form.Installed):
-                self._leave(f"{name}, step {record.step}: what the plugin {one_line(record.name, 100)} uses")
             elif isinstance(record, form.Written):
                 self._workspace()
             elif isinstance(record, form.Named):

@@ -1,5 +1,5 @@
-"""What a step did, as the caller gets it: `Result` and its parts. Plain data; nothing here runs guest code or talks to
-a process.
+"""The result of a step, as the caller gets it: `Result` and its parts. Plain data; nothing here runs guest code or
+talks to a process.
 """
 
 from __future__ import annotations
@@ -146,13 +146,13 @@ class TemplateInfo(Struct, frozen=True):
 
     name: str
     sessions: int
-    """How many live that began there, and their branches."""
+    """Number of living sessions that began there, and of their branches."""
     memory_mb: float
     age: float
     """Since it was prepared the last time."""
     prepare_seconds: float
     prepared: int
-    """How often it was prepared: more than once if it died meanwhile."""
+    """Number of times that it was prepared: more than once if it died meanwhile."""
 
 
 class CheckpointInfo(Struct, frozen=True):
@@ -167,7 +167,7 @@ class CheckpointInfo(Struct, frozen=True):
 
 
 class CommandResult(Struct, frozen=True):
-    """How a command ended. `outcome` is `ok` (exit status 0), `error` (another status), or why the host stopped it.
+    """The end of a command. `outcome` is `ok` (exit status 0), `error` (another status), or why the host stopped it.
 
     `returncode` is the exit status, minus the signal's number if a signal ended the program, None if the host did.
     """

@@ -1,4 +1,4 @@
-"""How a notebook shows a `Result` and its parts: MIME type → text. Pure.
+"""Shows a `Result` and its parts in a notebook: MIME type → text. Pure.
 
 A page runs what it is given, with its own rights. Of what a guest made it gets pictures that begin as pictures, tables
 without attributes, other HTML in a frame that can do nothing, SVG as a picture, formulas of plain commands, and text.

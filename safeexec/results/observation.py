@@ -359,7 +359,7 @@ _IMAGE_BLOCKS: dict[str, Callable[[str, str], dict[str, Any]]] = {
 
 
 def failure(result: StepData) -> list[str]:
-    """Why a step did not end well, in lines: the place, what happened, the rule, the hint, the state, the notes."""
+    """Return why a step failed, in lines: the place, what happened, the rule, the hint, the state, the notes."""
     if result.error is None:
         return []
     lines = failure_of(result.error)

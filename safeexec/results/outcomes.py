@@ -1,4 +1,4 @@
-"""What came of a step, as plain data. `safeexec.results` makes a `Result` of it."""
+"""The parts of a result as plain data. `safeexec.results` makes a `Result` of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Usage(Struct, frozen=True):
 
 
 class ErrorInfo(Struct, frozen=True):
-    """Why a step did not end `ok`. Lines and columns count from 1; `traceback` holds guest frames only.
+    """The reason why a step did not end `ok`. Lines and columns count from 1; `traceback` holds guest frames only.
 
     `line` is in the step that ran; in a plugin, in the module that raised. `file` is that step or module as the
     traceback names it: ``<step 3>``, ``<plugin shop:parts.sums>``; of a plugin that was read from files, the path of
@@ -226,10 +226,10 @@ class WaitingCall(Struct, frozen=True):
     tool: str
     arguments: Mapping[str, Any]
     asked: Literal["approval", "tool"]
-    """Who has put it off: an approval is answered with `Allow` or `Deny`, a tool also with the value that it gives."""
+    """Who put it off: an approval is answered with `Allow` or `Deny`, a tool also with the value that it gives."""
     since: datetime
     until: datetime
-    """When it is too late to answer."""
+    """The time from which it is too late to answer."""
     note: str = ""
     step: int = 0
     label: str | None = None

@@ -1,7 +1,8 @@
-"""How many sessions of a sandbox are open, idle, resting, queued and restored now, and whose."""
+"""Counts the sessions of a sandbox: open, idle, resting, queued and restored ones, by label."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -35,7 +36,7 @@ class SandboxStats(SessionCounts, frozen=True):
     spare: int = 0
     """Processes that wait for sessions to come."""
     room: int | None = None
-    """How many sessions more this process has file descriptors for (`ulimit -n`); None: they are not limited."""
+    """Further sessions that this process has file descriptors for (`ulimit -n`); None: they are not limited."""
     steps_journalled: int = 0
     """Steps so far that are undone by doing those before them once more, from the last copy of the process."""
     steps_copied: int = 0
@@ -67,23 +68,18 @@ def count(
     undo: Sequence[int] = (0, 0, 0),
 ) -> SandboxStats:
     """Return the numbers, of what is open and of what waits."""
-    rows: dict[str | None, list[int]] = {}
-    for session in sessions:
-        row = rows.setdefault(session.label, [0, 0, 0, 0, 0, 0, 0])
-        row[0] += 1
-        row[1 if session.busy else 2] += 1
-        row[4] += session.restored
-        row[5] += session.resting
-        row[6] += session.waiting
+    rows: defaultdict[str | None, Counter[str]] = defaultdict(Counter)
+    for one in sessions:
+        states = {"busy": one.busy, "idle": not one.busy, "restored": one.restored, "resting": one.resting}
+        states["waiting"] = one.waiting
+        rows[one.label].update(["open", *(name for name, holds in states.items() if holds)])
     for label, number in queued.items():
         if number:
-            rows.setdefault(label, [0, 0, 0, 0, 0, 0, 0])[3] += number
-    counts = {label: SessionCounts(*row) for label, row in rows.items()}
-    totals = {name: sum(getattr(one, name) for one in counts.values()) for name in SessionCounts.__struct_fields__}
+            rows[label]["queued"] = number
     journalled, copied, lost = undo
     return SandboxStats(
-        **totals,
-        by_label=counts,
+        **sum(rows.values(), Counter[str]()),
+        by_label={label: SessionCounts(**row) for label, row in rows.items()},
         spare=spare,
         room=room,
         steps_journalled=journalled,

@@ -17,7 +17,7 @@ from safeexec.errors import ProtocolError, ToolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
 from safeexec.recordings.format import ToolShape
-from safeexec.recordings.served import python_signature, signature_of
+from safeexec.recordings.served import signature_of
 
 if TYPE_CHECKING:
     from safeexec.engine.host.tools.answers import Caller, Decided
@@ -40,7 +40,7 @@ class RelayedTool(ToolShape, frozen=True):
 
     @property
     def signature(self) -> Signature:
-        return python_signature(self)
+        return m.python_signature(signature_of(self))
 
 
 class RelayedTools(AnswersCalls):

@@ -75,24 +75,10 @@ def test_a_word_more_in_a_transcript_is_passed_over(name: str) -> None:
     assert parse(json.dumps(fields).encode(), "here", ALL) == record
 
 
-def test_each_kind_has_words_of_its_own() -> None:
-    told = [kind.__doc__ for kind in ALL.values()]
-    assert all(told) and len(told) == len(set(told)) == len(ALL)
-
-
 @pytest.mark.parametrize("path", MADE, ids=lambda path: path.stem)
 def test_the_recordings_here_are_read_and_written_alike(path: Path) -> None:
     lines = path.read_bytes().splitlines()
     assert [json.loads(line_of(record)) for record in Recording(path)] == [json.loads(line) for line in lines]
-
-
-def test_the_recordings_here_have_most_kinds() -> None:
-    """Whatever shows a recording is tested on them."""
-    kinds = {json.loads(line)["kind"] for path in MADE for line in path.read_text().splitlines()}
-    assert kinds >= form.KINDS.keys() - {
-        *("query", "effect", "delete", "command", "drop", "open", "plugin", "call", "item", "template", "save"),
-        *("waiting", "wait-over", "resume"),
-    }
 
 
 @given(st.text(st.characters()) | st.sets(st.text()) | st.dictionaries(st.text(), st.floats() | st.integers()))

@@ -66,7 +66,6 @@ def test_what_became_of_effects_and_what_is_known_of_none() -> None:
     ]
     line = Timeline(
         [
-            form.Opened(session=2),
             form.Run(step=1, source="x = 1"),
             *called,
             form.Answered(step=1, call=1),
@@ -81,7 +80,7 @@ def test_what_became_of_effects_and_what_is_known_of_none() -> None:
     )
     assert [str(effect).strip() for effect in line.unknown] == ["1  book(2), key k", "1  undo of book(3)"]
     assert len(line) == 1 and list(line) == line.steps and str(line).strip() == "1  ok         x = 1"
-    assert line.now().deleted == ("x",) and line.now(2).place == "2.0"
+    assert line.now().deleted == ("x",)
     assert {"called: book(1); book(2); book(3); book(4)", "printed: seen", "value: 5"} <= set(
         line.at(1).describe().split("\n")
     )

@@ -37,21 +37,32 @@ def text(result: Result, **options: Any) -> str:
     return found
 
 
-def test_a_step_that_did_everything() -> None:
-    result = Result(
-        "ok",
-        value=5,
-        text="5",
-        stdout="one\n\x1b[31mtwo\x1b[0m\n",
-        stderr="a warning\n",
-        step=3,
-        changes=Changes(("df",), ("x",), ("y",), {"df": "DataFrame 891x12", "x": "int 5"}),
-        displays=(PICTURE, Display({"text/html": b"<b>hi</b>", "text/plain": b"hi"})),
-        files=(FileChange("out.csv", "created", 120, "text/csv"), FileChange("old.csv", "deleted")),
-        truncated=True,
-        notes=("a generator could not be kept",),
-    )
-    assert text(result) == (
+ERROR = ErrorInfo("AttributeError", "module 'math' has no attribute 'squrt'", line=2, traceback=TRACEBACK)
+REFUSED = ErrorInfo(
+    *("PolicyViolation", "import os is refused"), line=1, source_line="import os", rule="calculator.yaml:12",
+    hint="read files with the tool load().",
+)  # fmt: skip
+STOPPED = Result(
+    "timeout",
+    step=2,
+    state="restored",
+    error=ErrorInfo("TimeoutError", "5 s have passed; it was at line 7", hint="Do less per step."),
+)
+WHOLE = {
+    "it did everything": (
+        Result(
+            "ok",
+            value=5,
+            text="5",
+            stdout="one\n\x1b[31mtwo\x1b[0m\n",
+            stderr="a warning\n",
+            step=3,
+            changes=Changes(("df",), ("x",), ("y",), {"df": "DataFrame 891x12", "x": "int 5"}),
+            displays=(PICTURE, Display({"text/html": b"<b>hi</b>", "text/plain": b"hi"})),
+            files=(FileChange("out.csv", "created", 120, "text/csv"), FileChange("old.csv", "deleted")),
+            truncated=True,
+            notes=("a generator could not be kept",),
+        ),
         "Step 3: ok.\n"
         "Output:\n"
         "one\n"
@@ -64,87 +75,73 @@ def test_a_step_that_did_everything() -> None:
         "Changes: created df (DataFrame 891x12); changed x (int 5); deleted y.\n"
         "Files: out.csv (created, 120 bytes), old.csv (deleted).\n"
         "Note: a generator could not be kept\n"
-        "Cut: parts of the output, the value or the displays were too large and were left out."
-    )
-
-
-def test_a_step_without_a_trace() -> None:
-    assert text(Result("ok", step=1)) == "Step 1: ok. It printed nothing and has no value."
-
-
-def test_an_error_with_its_hint() -> None:
-    error = ErrorInfo("AttributeError", "module 'math' has no attribute 'squrt'", line=2, traceback=TRACEBACK)
-    hinted = ErrorInfo(**{**{name: getattr(error, name) for name in error.__slots__}, "hint": "Use math.sqrt."})
-    result = Result(
-        "error", stdout="start\n", step=4, error=hinted, changes=Changes(("a",), descriptions={"a": "int 1"})
-    )
-    assert text(result) == (
+        "Cut: parts of the output, the value or the displays were too large and were left out.",
+    ),
+    "it left no trace": (Result("ok", step=1), "Step 1: ok. It printed nothing and has no value."),
+    "it failed, with a hint": (
+        Result(
+            "error",
+            stdout="start\n",
+            step=4,
+            error=replace(ERROR, hint="Use math.sqrt."),
+            changes=Changes(("a",), descriptions={"a": "int 1"}),
+        ),
         "Step 4: error: the code raised an exception.\n"
         "Output:\n"
         "start\n"
         "Error:\n"
-        "Traceback (most recent call last):\n"
-        '  File "<step 4>", line 2, in <module>\n'
-        "    math.squrt(2)\n"
-        "    ^^^^^^^^^^\n"
-        "AttributeError: module 'math' has no attribute 'squrt'\n"
+        f"{TRACEBACK}"
         "Hint: Use math.sqrt.\n"
         "State: kept; what the step did before it ended is still there.\n"
-        "Changes: created a (int 1)."
-    )
-
-
-def test_a_rejected_step() -> None:
-    refused = ErrorInfo(
-        "PolicyViolation",
-        "import os is refused",
-        line=1,
-        source_line="import os",
-        rule="calculator.yaml:12",
-        hint="read files with the tool load().",
-    )
-    other = ErrorInfo("PolicyViolation", "eval is refused", line=3)
-    result = Result(
-        "rejected", step=2, error=ErrorInfo("PolicyViolation", "import os is refused", diagnostics=(refused, other))
-    )
-    assert text(result) == (
+        "Changes: created a (int 1).",
+    ),
+    "it was rejected": (
+        Result(
+            "rejected",
+            step=2,
+            error=replace(REFUSED, diagnostics=(REFUSED, ErrorInfo("PolicyViolation", "eval is refused", line=3))),
+        ),
         "Step 2: rejected: the policy refuses it, and no line of it ran.\n"
         "Refused:\n"
         "line 1: import os is refused (calculator.yaml:12)\n"
         "    import os\n"
         "    Instead: read files with the tool load().\n"
         "line 3: eval is refused\n"
-        "State: unchanged."
-    )
-
-
-def test_a_restored_state() -> None:
-    result = Result(
-        "timeout",
-        step=2,
-        state="restored",
-        error=ErrorInfo("TimeoutError", "5 s have passed; it was at line 7", hint="Do less per step."),
-    )
-    assert text(result) == (
+        "State: unchanged.",
+    ),
+    "it was stopped": (
+        STOPPED,
         "Step 2: timeout: it took more time than allowed.\n"
         "Error: TimeoutError: 5 s have passed; it was at line 7\n"
         "Hint: Do less per step.\n"
         "State: restored to what it was before this step; what this step did is lost, "
-        "earlier variables are as they were."
-    )
-    names = tuple(f"x{number}" for number in range(23))
-    assert "earlier variables are as they were: x0.\n" in f"{text(replace(result, remaining=names[:1]))}\n"
-    assert text(replace(result, remaining=names)).endswith(", x18, x19 and 3 more.")
-
-
-def test_a_state_that_had_no_checkpoint() -> None:
-    notes = ("no checkpoint was left: the session starts empty",)
-    assert text(Result("crashed", step=2, state="lost", error=ErrorInfo("StepKilled", "signal 11"), notes=notes)) == (
+        "earlier variables are as they were.",
+    ),
+    "it left nothing to go back to": (
+        Result(
+            "crashed",
+            step=2,
+            state="lost",
+            error=ErrorInfo("StepKilled", "signal 11"),
+            notes=("no checkpoint was left: the session starts empty",),
+        ),
         "Step 2: crashed: its process died.\n"
         "Error: StepKilled: signal 11\n"
         "State: lost; no variable of an earlier step exists any more.\n"
-        "Note: no checkpoint was left: the session starts empty"
-    )
+        "Note: no checkpoint was left: the session starts empty",
+    ),
+}
+
+
+@pytest.mark.parametrize(("result", "told"), WHOLE.values(), ids=WHOLE)
+def test_what_is_told_of_a_step(result: Result, told: str) -> None:
+    assert text(result) == told
+
+
+def test_a_restored_state_names_its_variables() -> None:
+    names = tuple(f"x{number}" for number in range(23))
+    assert "earlier variables are as they were: x0.\n" in f"{text(replace(STOPPED, remaining=names[:1]))}\n"
+    assert text(replace(STOPPED, remaining=names)).endswith(", x18, x19 and 3 more.")
 
 
 def test_markdown_fences_hold_what_they_hold() -> None:
@@ -179,10 +176,7 @@ def test_at_most_four_pictures_travel_and_none_that_is_too_large() -> None:
 
 def test_the_end_of_a_long_text_is_favoured_where_a_step_failed() -> None:
     lines = "".join(f"line {number}\n" for number in range(5000))
-    error = ErrorInfo(
-        "AttributeError", "module 'math' has no attribute 'squrt'", traceback=TRACEBACK, hint="Use math.sqrt."
-    )
-    failed = text(Result("error", stdout=lines, step=1, error=error), max_tokens=300)
+    failed = text(Result("error", stdout=lines, step=1, error=replace(ERROR, hint="Use math.sqrt.")), max_tokens=300)
     assert TRACEBACK in failed and "Hint: Use math.sqrt." in failed and "line 4999" in failed
     good = text(Result("ok", stdout=lines, step=1), max_tokens=300)
     before, _, after = good.partition("characters left out")
@@ -236,14 +230,12 @@ def test_sizes_of_pictures_that_are_none() -> None:
     assert png_size(png(3, 4)) == (3, 4)
 
 
-def _picture_result() -> Result:
-    picture = Display({"image/png": b"\x89PNG\r\n\x1a\n" + bytes(40), "text/plain": "<Figure>"})
-    return Result(outcome="ok", stdout="drawn\n", displays=(picture,))
+DRAWN = Result(outcome="ok", stdout="drawn\n", displays=(PICTURE,))
 
 
 def test_content_blocks_are_what_the_sdk_of_mistral_takes() -> None:
     models = pytest.importorskip("mistralai.client").models
-    blocks = _picture_result().observation(format="mistral")
+    blocks = DRAWN.observation(format="mistral")
     for message in (
         models.UserMessage.model_validate({"role": "user", "content": blocks}),
         models.ToolMessage.model_validate({"role": "tool", "content": blocks, "tool_call_id": "a"}),
@@ -265,7 +257,7 @@ def test_content_blocks_are_what_the_types_of_an_sdk_say(
 ) -> None:
     types = pytest.importorskip(module)
     adapter = pytest.importorskip("pydantic").TypeAdapter(getattr(types, name))
-    content = _picture_result().observation(format=format)  # type: ignore[arg-type]
+    content = DRAWN.observation(format=format)  # type: ignore[arg-type]
     adapter.validate_python({**message, "content": content})
 
 

@@ -31,14 +31,12 @@ from safeexec.engine.host.waiting import Core, Work, blocking, drive
 from safeexec.errors import PolicyError, ProtocolError, RecordingError, ToolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Opaque
-from safeexec.recordings.session import RecordedSession
 from safeexec.results import PluginError, Result, in_words
 
 if TYPE_CHECKING:
     import inspect
 
-    from safeexec.recordings.recorder import SessionRecording
-    from safeexec.recordings.sandbox import RecordedSandbox
+    from safeexec.engine.host.sandbox import SandboxCore
 
 State = Literal["keep", "fresh"]
 Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
@@ -57,7 +55,6 @@ class PluginOptions(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None
     settings: Mapping[str, Any] | None
     api: int | None
-    record: Any
     limits: Mapping[str, Any]
 
 
@@ -115,9 +112,11 @@ over, and empty: a call that is cancelled ends in another task.
 class PluginCore:
     """One plugin without its I/O."""
 
-    def __init__(self, sandbox: RecordedSandbox, source: Source, options: PluginOptions) -> None:
+    def __init__(self, sandbox: SandboxCore, source: Source, options: PluginOptions) -> None:
         if options.state not in ("keep", "fresh"):
             raise PluginError(f"state={options.state!r}: a plugin's state is 'keep' or 'fresh'")
+        if options.limits.get("record") not in (None, False):
+            raise RecordingError("calls of a plugin are not recorded: leave out `record`")
         self._sandbox = sandbox
         self._source = source
         self._options = options
@@ -127,7 +126,6 @@ class PluginCore:
         self._call: list[PluginCore] = []
         """The call that has its turn: it holds the plugin until it is over."""
         self.state: State = options.state
-        self._recording: SessionRecording | None = None
         self._released: deque[tuple[Loaded, int]] = deque()
         """What the host let go of, from any thread: told with the next call."""
         self.definition = self._defined(source)
@@ -159,8 +157,6 @@ class PluginCore:
         limits = {"label": self.definition.name, **self._options.limits, **({"checkpoints": "off"} if fresh else {})}
         loaded = Loaded((yield from self._sandbox.new_session(**limits)), fresh=fresh)
         try:
-            if self._options.record not in (None, False):
-                self._follow(loaded.core)
             exports = yield from self._install(loaded.core)
             if fresh:
                 yield from loaded.freeze()
@@ -172,29 +168,12 @@ class PluginCore:
         if old is not None:
             yield from old.close()
 
-    def _follow(self, core: SessionCore) -> None:
-        """Record a session of the plugin: each time that it is loaded it has one more. Raises `RecordingError`."""
-        assert isinstance(core, RecordedSession)
-        if self._recording is None:
-            from safeexec.recordings import recorder  # with the modules of recordings
-
-            self._recording = recorder.record(core, self._options.record)
-        elif not self._recording.sessions:
-            raise RecordingError(
-                f"the session of {self.definition.name} was closed, and its recording ended with that: load it anew, "
-                "into another file"
-            )
-        else:
-            self._recording.open(core)
-
     def _install(self, core: SessionCore) -> Core[dict[str, inspect.Signature]]:
         definition = self.definition
         shared = self._sandbox.toolbox
         core.toolbox = own = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval, shared)
         if own.has_effects:
             raise ToolError("tools with an effect follow the steps of a session: a plugin cannot have them")
-        if self._recording is not None:
-            core.toolbox = self._recording.tools(own)
         modules = [(name, source.encode("utf-8", "surrogatepass")) for name, source in definition.modules]
         names = None if definition.exports is None else list(definition.exports)
         tools = tuple(tool.described() for tool in self._tools.values())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable
-from typing import Any
 
 from safeexec.common.text import head_and_tail, one_line
 from safeexec.playback.page.nodes import TEXT_CHARACTERS, Kind, Node, RunPage, ToolUse, title_of
@@ -59,11 +58,8 @@ class _Rows:
         match record:
             case f.Heading():
                 self._begin(record)
-            case f.Opened(session=number):
-                self._start(number, f"session {number} begins: the plugin is loaded again", at=record.at)
             case f.Begun():
-                title = f"load {record.name}" if isinstance(record, f.Installed) else title_of(record.text)
-                node = self._add(record, "query" if isinstance(record, f.Queried) else "step", title)
+                node = self._add(record, "query" if isinstance(record, f.Queried) else "step", title_of(record.text))
                 node.source = cut(record.text)
                 if isinstance(record, f.Run):
                     node.notes = [f"{name} = {value.text}" for name, value in record.namespace.items()]
@@ -104,10 +100,6 @@ class _Rows:
     def _session(self, number: int) -> SessionStates[int]:
         return self._sessions.setdefault(number, SessionStates(-1))
 
-    def _start(self, number: int, title: str, **more: Any) -> None:
-        self._sessions[number] = SessionStates(len(self.nodes))
-        self.nodes.append(Node(kind="start", title=title, session=number, **more))
-
     def _begin(self, heading: f.Heading) -> None:
         self.title = heading.label or f"A recording of {heading.policy}"
         facts = (
@@ -125,7 +117,8 @@ class _Rows:
             ("goes on from a saved state", "" if heading.state is None else f"{heading.state.size} bytes"),
         )
         told = [f"{name}: {text}" for name, text in notes if text]
-        self._start(1, "the session begins", files=[*heading.files], notes=told)
+        self._sessions[1] = SessionStates(len(self.nodes))
+        self.nodes.append(Node(kind="start", title="the session begins", files=[*heading.files], notes=told))
 
     def _end(self, record: f.Ended) -> None:
         index = self._open.pop(record.session, None)

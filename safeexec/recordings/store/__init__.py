@@ -1,4 +1,4 @@
-"""Where sessions outlive the host: a store keeps the parts of each, lines and saved states, and says whose it is.
+"""Stores, in which sessions outlive the host: each keeps the parts of a session, lines and saved states, and its owner.
 
 A store does five things: `claim` a session for this process, `append` to a part of it, `read` one, `list` the sessions,
 and `remove` them. There are two: a directory (`directory.py`) and a PostgreSQL database (`postgres.py`).

@@ -44,7 +44,7 @@ _MARK = 20
 
 
 class _Handle(Struct, eq=False):
-    """What is open of a session."""
+    """The open files of one session."""
 
     directory: int
     lock: int

@@ -1,4 +1,4 @@
-"""What a store is, and what it says of sessions."""
+"""The interface of a store, and its options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from safeexec.errors import StoreError
 LABEL_BYTES = 200
 """The most bytes of the label of a stored session, or of a tenant, as UTF-8."""
 SUM_SECONDS = 5.0
-"""How old the sum of all sessions of a tenant may be."""
+"""Seconds after which the bytes of all sessions of a tenant are added up again."""
 
 
 _Line = bytes  # `StoredSession` has a field of the name `bytes`
@@ -25,7 +25,7 @@ WAITS = "waits"
 
 
 class StoreOptions(Struct, frozen=True, kw_only=True):
-    """Where sessions are stored, whose they are, and how much room they have."""
+    """Place, tenant and limits of stored sessions."""
 
     at: str | os.PathLike[str]
     """A directory, which is made, or the URL of a PostgreSQL database (``postgresql://…``)."""
@@ -36,7 +36,7 @@ class StoreOptions(Struct, frozen=True, kw_only=True):
     tenant_mb: int | None = None
     """The most MiB of all sessions of the tenant."""
     keep_days: float | None = None
-    """How long a session is kept that nobody uses."""
+    """Days after which a session that nobody uses is removed; None: never."""
 
 
 class Held(Struct, eq=False):
@@ -44,7 +44,7 @@ class Held(Struct, eq=False):
 
     label: str
     generation: int
-    """How many owners it has had."""
+    """Number of this owner: each claim counts it up."""
     parts: dict[str, int]
     """Its parts, and their bytes when it was claimed."""
     handle: Any = None
@@ -57,13 +57,13 @@ class StoredSession(Struct, frozen=True):
     label: str
     bytes: int
     used: float
-    """When it was last written to, seconds since 1970."""
+    """Time of the last write, seconds since 1970."""
     waits: _Line = b""
-    """What a step of it waits for, as a line of its recording."""
+    """The step of it that waits, as a line of its recording."""
 
 
 class Store(Protocol):
-    """Where the sessions of one tenant are kept. From any thread. All raise `StoreError`."""
+    """Keeps the sessions of one tenant. Methods may be called from any thread; all raise `StoreError`."""
 
     options: StoreOptions
 
@@ -105,12 +105,12 @@ def check_label(label: str, what: str = "label") -> None:
 
 
 class TenantRoom:
-    """What all sessions of a store's tenant take, added up every few seconds where there is a limit."""
+    """Holds the sessions of a tenant to `tenant_mb`: their bytes are added up every few seconds."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._sum = (float("-inf"), 0)
-        """When it was added up last, and the bytes."""
+        """Monotonic time of the last sum, and the bytes."""
 
     def check(self) -> None:
         """Raises `StoreError` where nothing more may be written."""

@@ -36,7 +36,7 @@ R = TypeVar("R")
 LEASE_SECONDS = 30.0
 PATIENCE_SECONDS = 5.0
 LOOK_SECONDS = 0.5
-"""How often the thread looks whether the database answers."""
+"""Seconds between two looks of the thread whether the database answers."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS safeexec_sessions (
     tenant text, label text, generation bigint NOT NULL, owner text NOT NULL, until timestamptz NOT NULL,
@@ -59,7 +59,7 @@ _RELEASE = f"""
 UPDATE safeexec_sessions SET until = now() - interval '1 second' WHERE {_SESSION} AND generation = %(generation)s
 """
 _CUT = f"DELETE FROM safeexec_parts WHERE {_SESSION} AND part = %(part)s AND at >= %(at)s AND EXISTS ({_OWNED})"
-"""What another owner, or an append that was given up, has left from there on."""
+"""Removes what another owner, or an append that was given up, has left from there on."""
 _APPEND = f"""
 WITH mine AS ({_OWNED} FOR SHARE)
 INSERT INTO safeexec_parts (tenant, label, part, at, data)
@@ -97,7 +97,7 @@ class PostgresStore:
         self._use = threading.RLock()
         """Held by who uses the connection."""
         self._busy: tuple[float, int] | None = None
-        """Since when it is used, and its descriptor."""
+        """Monotonic time since which the connection is used, and its descriptor."""
         self._held: dict[str, Held] = {}
         self._own: dict[str, int] = {}
         """The numbers of the claims that could not be given back."""

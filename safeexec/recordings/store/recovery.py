@@ -1,4 +1,4 @@
-"""What a stored session was when its last owner left it, read from its parts, which anybody may have written. Pure.
+"""Reads how the last owner left a stored session, from its parts, which anybody may have written. Pure.
 
 A part is a recording: its heading says in which state it begins (a new child, or a saved state that the heading holds
 or that is a part of its own), its lines what followed. Each line of an operation has the number of the state that it
@@ -47,7 +47,7 @@ class Left(Struct):
     size: int = 0
     """Bytes of the part's whole lines."""
     doings: list[Doing] = []
-    """What leads from the state of the heading to the newest one that can be had."""
+    """The operations to repeat, from the state of the heading to the newest one that can be had."""
     step: int = 0
     """The last step that had begun."""
     begun: int = 0
@@ -57,7 +57,7 @@ class Left(Struct):
     moments: int = 0
     """The highest number of a state."""
     calls: int = 0
-    """How many calls of tools there were."""
+    """Number of the last call of a tool."""
     lost: list[int] = []
     """Steps that had ended, and are no part of that state."""
     undone: list[Undone] = []
@@ -140,7 +140,6 @@ class _PartReading:
     """The lines of one part, in turn."""
 
     def __init__(self, part: int, heading: form.Heading) -> None:
-        self.heading = heading
         self._left = Left(part, heading, step=heading.step, now=heading.now, moments=heading.moment)
         self._newest: int | None = heading.moment
         """The last state that can be had."""
@@ -148,14 +147,14 @@ class _PartReading:
         """The steps that ended after it, and what the host changed after it."""
         self._unset: dict[str, None] = {}
         self._since: dict[int, tuple[int, Doing]] = {}
-        """How the states that can be had come from one before, which can be had."""
+        """State that can be had → the one before it, and the operation that leads from there."""
         self._begun: form.Run | None = None
         self._ended: dict[int, form.Run | None] = {}
         """The steps that ended since the last owner came."""
         self._undone: deque[Undone] = deque()
         """Steps that an earlier owner has undone."""
         self._again = False
-        """Whether the last step to begin does an undone one once more."""
+        """True if the last step that began repeats an undone one."""
         self._before: dict[int, list[Exchange]] = {}
         """By step, the calls of the one that it does once more."""
         self._calls: dict[int, Exchange] = {}
@@ -175,7 +174,7 @@ class _PartReading:
         lost = [step for step in self._after if step in self._ended]
         left.lines, left.size = recording.lines, recording.size
         left.lost, left.unset = [*self._untold, *lost], [*self._unset]
-        while moment is not None and moment != self.heading.moment:
+        while moment is not None and moment != self._left.heading.moment:
             moment, doing = self._since[moment]
             left.doings.append(doing)
         left.doings.reverse()
@@ -292,7 +291,7 @@ class _PartReading:
         return [Undone(run, self._made_by(step)) for step, run in after.items() if run is not None]
 
     def _can_be_had(self, moment: int | None) -> bool:
-        return moment == self.heading.moment or moment in self._since
+        return moment == self._left.heading.moment or moment in self._since
 
 
 def told(left: Left) -> list[str]:
@@ -332,7 +331,7 @@ def cannot_be_read(parts: list[int], became: str) -> str:
 
 
 def _shown(called: form.Called) -> str:
-    return f"{called.text[:300]} of step {called.step}"
+    return f"{called.text} of step {called.step}"
 
 
 def steps(first: int, last: int) -> str:

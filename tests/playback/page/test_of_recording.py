@@ -104,7 +104,7 @@ def test_records_in_an_order_that_no_host_writes() -> None:
 def test_each_kind_of_record_has_its_row() -> None:
     rows = record(
         f.FromTemplate(name="warm", now=0),
-        f.Installed(step=1, name="shop", modules=[("shop", "x = 1")]),
+        f.Run(step=1, source="x = 1"),
         f.Called(step=1, call=1, tool="price", arguments=f.Value(text="'tea'")),
         f.Answered(step=1, call=1, outcome="error", error_type="KeyError", error="tea"),
         f.Ended(step=1, now=1, outcome="ok", displays=[f.DisplayText({"image/png": "no base64"})]),
@@ -117,12 +117,11 @@ def test_each_kind_of_record_has_its_row() -> None:
         f.RolledBack(step=1, now=1, name="gone", problem="there is no such checkpoint"),
         f.Branched(step=1, now=1, problem="too many"),
         f.Dropped(step=1, now=1, name="warm"),
-        f.Opened(session=2),
         f.Stop(reason="full"),
     )
     assert [(node.kind, node.title, node.outcome, node.text) for node in rows[1:]] == [
         ("checkpoint", "the template warm is prepared: the session begins here", "", ""),
-        ("step", "load shop", "ok", ""),
+        ("step", "x = 1", "ok", ""),
         ("words", "effect of send: failed", "", "nobody is there"),
         ("words", "the session is saved to a file", "", ""),
         ("change", "delete x", "", ""),
@@ -131,7 +130,6 @@ def test_each_kind_of_record_has_its_row() -> None:
         ("rollback", "roll back to gone", "error", "there is no such checkpoint"),
         ("branch", "branch: session ", "error", "too many"),
         ("checkpoint", "drop warm", "", ""),
-        ("start", "session 2 begins: the plugin is loaded again", "", ""),
         ("end", "the recording was full", "", ""),
     ]
     loaded = rows[2]

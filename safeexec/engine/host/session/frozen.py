@@ -21,7 +21,6 @@ class FrozenState(Struct, eq=False):
     """A named state of `core`, and the `copy` from which processes go on in it."""
 
     _core: SessionCore
-    _name: str
     state: State
     copy: Checkpoint
 
@@ -32,8 +31,6 @@ class FrozenState(Struct, eq=False):
         if core.supervisor.state is not LOST:
             core.supervisor.transition(LOST)
         processes.release(processes.history.arrive(self.state))
-        if core.recorder is not None:
-            core.recorder.left(core, self._name)
         return runner.channel if runner is not None else None
 
     def end(self, channel: Channel) -> Core[None]:
@@ -50,4 +47,4 @@ class FrozenState(Struct, eq=False):
 def freeze(core: SessionCore, name: str) -> Core[FrozenState]:
     """Return the state as it is now, under a name. The process goes on until it is left."""
     yield from core.checkpoint(name)
-    return FrozenState(core, name, *core.processes.history.find(name))
+    return FrozenState(core, *core.processes.history.find(name))
