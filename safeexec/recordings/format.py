@@ -160,8 +160,11 @@ class Stop(Record, frozen=True, kw_only=True, tag="stop"):
     reason: Literal["closed", "full"]
 
 
-class Resumed(Operation, frozen=True, kw_only=True, tag="resume"):
-    """Another process goes on with the session, from its store. `now` says where; what came after that is lost."""
+class Resumed(Operation, frozen=True, kw_only=True, tag="resume", forbid_unknown_fields=False):
+    """Another process goes on with the session, from its store. `now` says where; what came after that is lost.
+
+    Stores that are there already have fields in it that nobody reads any more.
+    """
 
 
 class FromTemplate(Operation, frozen=True, kw_only=True, tag="template"):
