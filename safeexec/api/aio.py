@@ -33,7 +33,7 @@ R = TypeVar("R")
 
 
 class Closing(Protocol):
-    """What is closed at the end of an `async with`."""
+    """An object that an `async with` closes at its end."""
 
     def close(self) -> Coroutine[Any, Any, None]: ...
 
@@ -42,7 +42,7 @@ Made = TypeVar("Made", bound=Closing)
 
 
 class Opening(Coroutine[Any, Any, Made]):
-    """What is about to be opened: await it, make a task of it, or enter it, which closes it at the end."""
+    """A coroutine that opens something: await it, make a task of it, or enter it, which closes what was opened."""
 
     __slots__ = ("_begun", "_made")
 

@@ -128,7 +128,7 @@ class PluginCore:
         self.state: State = options.state
         self._recording: SessionRecording | None = None
         self._released: deque[tuple[Loaded, int]] = deque()
-        """What the host let go of, from any thread: told with the next call."""
+        """Objects whose handles the host has given up, from any thread: the next call tells the plugin."""
         self.definition = self._defined(source)
         self.exports: dict[str, inspect.Signature] = {}
         self._loaded: Loaded | None = None
@@ -136,7 +136,7 @@ class PluginCore:
         """The number of the last call: only its generator can go on."""
         self._streaming = False
         self._wanted: Wanted | None = None
-        """What the interface says of the export that was called last."""
+        """The interface of the export that was called last."""
 
     def _defined(self, source: Source) -> Definition:
         definition = define(source, exports=self._options.exports, name=self._options.name)
@@ -415,7 +415,7 @@ def failed(what: str, result: Result) -> PluginError:
 
 
 class PluginAPI:
-    """What both APIs of a plugin show."""
+    """The base of `Plugin` and `AsyncPlugin`."""
 
     call: Callable[..., Any]
     """Call an export."""
@@ -437,7 +437,7 @@ class PluginAPI:
 
     @property
     def exports(self) -> dict[str, str]:
-        """What may be called: name → signature, as the plugin tells it."""
+        """The functions and classes that may be called: name → signature, as the plugin tells it."""
         return {name: str(signature) for name, signature in self._core.exports.items()}
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
