@@ -121,10 +121,8 @@ class Export(msgspec.Struct, kw_only=True):
     name: str
     kind: Literal["function", "class", "other", "missing"]
     line: int | None = None
-    is_async: bool = False
     parameters: Parameters = []
     returns: str = ""
-    doc: str = ""
 
 
 def parameters_of(

@@ -59,6 +59,9 @@ def seeds_of_values() -> list[bytes]:
     pandas = pytest.importorskip("pandas")
     frame_ = pandas.DataFrame({"a": [1, 2], "b": ["x", None], "c": pandas.Categorical(["u", "v"])})
     frame_["d"] = pandas.to_datetime(["2024-01-01", None]).tz_localize("Europe/Rome")
+    frame_["e"] = pandas.period_range("2024-01", periods=2, freq="M")
+    frame_["f"] = pandas.interval_range(0, 2)
+    frame_["g"] = pandas.array([1, None], dtype="Int8")
     values += [frame_, frame_["a"], frame_.groupby(["a", "b"])["c"].count()]
     return [encode(value, max_bytes=1 << 16, max_depth=20, arrays=True).data for value in values]
 

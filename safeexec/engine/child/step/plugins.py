@@ -166,8 +166,6 @@ class LoadedPlugin:
             "name": path,
             "kind": "class" if isinstance(value, type) else "function" if callable(value) else "other",
             "line": getattr(code, "co_firstlineno", None),
-            "is_async": inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value),
-            "doc": (inspect.getdoc(value) or "")[:2000],
         }
         return described | _described_signature(value) if callable(value) else described
 
