@@ -12,66 +12,68 @@ TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; type checke
 if TYPE_CHECKING:
     from typing import Any
 
-    from safeexec.agent.search.jobs import SearchState
-    from safeexec.agent.search.plan import Budget, Proposal
-    from safeexec.agent.search.run import SearchResult, async_search, search
-    from safeexec.agent.search.tree import SearchNode, SearchTree
-    from safeexec.api.aio import AsyncSandbox, AsyncSession, AsyncStream
-    from safeexec.api.blocking import Namespace, Sandbox, Session, Stream
-    from safeexec.api.plugins.aio import AsyncPlugin
-    from safeexec.api.plugins.plugin import Handle, Plugin
-    from safeexec.api.plugins.source import Manifest, plugin_manifest
-    from safeexec.engine.approvals import Allow, Deny, Later
-    from safeexec.engine.host.startup.confinement import describe as machine_protection
-    from safeexec.engine.host.tools.toolbox import PendingCall
-    from safeexec.engine.policy.model import Limits, Policy
+    from safeexec.agent.search.jobs import SearchState as SearchState
+    from safeexec.agent.search.plan import Budget as Budget, Proposal as Proposal
+    from safeexec.agent.search.run import SearchResult as SearchResult, async_search as async_search, search as search
+    from safeexec.agent.search.tree import SearchNode as SearchNode, SearchTree as SearchTree
+    from safeexec.api.aio import AsyncSandbox as AsyncSandbox, AsyncSession as AsyncSession, AsyncStream as AsyncStream
+    from safeexec.api.blocking import Namespace as Namespace, Sandbox as Sandbox, Session as Session, Stream as Stream
+    from safeexec.api.plugins.aio import AsyncPlugin as AsyncPlugin
+    from safeexec.api.plugins.plugin import Handle as Handle, Plugin as Plugin
+    from safeexec.api.plugins.source import Manifest as Manifest, plugin_manifest as plugin_manifest
+    from safeexec.engine.approvals import Allow as Allow, Deny as Deny, Later as Later
+    from safeexec.engine.host.startup.confinement import describe
+    from safeexec.engine.host.tools.toolbox import PendingCall as PendingCall
+    from safeexec.engine.policy.model import Limits as Limits, Policy as Policy
     from safeexec.errors import (
-        CheckpointError,
-        ExpressionError,
-        PolicyError,
-        ProtectionError,
-        ProtocolError,
-        RecordingError,
-        SandboxBusy,
-        SandboxClosed,
-        SandboxError,
-        SessionBusy,
-        SessionClosed,
-        SessionTaken,
-        StateFileError,
-        StepWaiting,
-        StoreError,
-        ToolError,
-        WorkspaceError,
+        CheckpointError as CheckpointError,
+        ExpressionError as ExpressionError,
+        PolicyError as PolicyError,
+        ProtectionError as ProtectionError,
+        ProtocolError as ProtocolError,
+        RecordingError as RecordingError,
+        SandboxBusy as SandboxBusy,
+        SandboxClosed as SandboxClosed,
+        SandboxError as SandboxError,
+        SessionBusy as SessionBusy,
+        SessionClosed as SessionClosed,
+        SessionTaken as SessionTaken,
+        StateFileError as StateFileError,
+        StepWaiting as StepWaiting,
+        StoreError as StoreError,
+        ToolError as ToolError,
+        WorkspaceError as WorkspaceError,
     )
-    from safeexec.inline import compile_expression, evaluate
-    from safeexec.playback.compare import Deviation
-    from safeexec.playback.replay import Replay, compare_policies, replay
-    from safeexec.protocol.confinement import Mechanism
-    from safeexec.protocol.values import Formula, Opaque
-    from safeexec.recordings.effects import tool
-    from safeexec.recordings.reader import Recording
-    from safeexec.recordings.store.interface import StoredSession, StoreOptions
-    from safeexec.recordings.timeline import Moment, Timeline
-    from safeexec.recordings.writer import RecordOptions
-    from safeexec.remote.connect import async_connect, connect
+    from safeexec.inline import compile_expression as compile_expression, evaluate as evaluate
+    from safeexec.playback.compare import Deviation as Deviation
+    from safeexec.playback.replay import Replay as Replay, compare_policies as compare_policies, replay as replay
+    from safeexec.protocol.confinement import Mechanism as Mechanism
+    from safeexec.protocol.values import Formula as Formula, Opaque as Opaque
+    from safeexec.recordings.effects import tool as tool
+    from safeexec.recordings.reader import Recording as Recording
+    from safeexec.recordings.store.interface import StoredSession as StoredSession, StoreOptions as StoreOptions
+    from safeexec.recordings.timeline import Moment as Moment, Timeline as Timeline
+    from safeexec.recordings.writer import RecordOptions as RecordOptions
+    from safeexec.remote.connect import async_connect as async_connect, connect as connect
     from safeexec.results import (
-        Changes,
-        CheckpointInfo,
-        CommandResult,
-        Display,
-        ErrorInfo,
-        FileChange,
-        PluginError,
-        Result,
-        StepFailed,
-        TemplateInfo,
-        ToolCallRecord,
-        Usage,
-        Variable,
-        WaitingCall,
+        Changes as Changes,
+        CheckpointInfo as CheckpointInfo,
+        CommandResult as CommandResult,
+        Display as Display,
+        ErrorInfo as ErrorInfo,
+        FileChange as FileChange,
+        PluginError as PluginError,
+        Result as Result,
+        StepFailed as StepFailed,
+        TemplateInfo as TemplateInfo,
+        ToolCallRecord as ToolCallRecord,
+        Usage as Usage,
+        Variable as Variable,
+        WaitingCall as WaitingCall,
     )
-    from safeexec.results.stats import SandboxStats, SessionCounts
+    from safeexec.results.stats import SandboxStats as SandboxStats, SessionCounts as SessionCounts
+
+    machine_protection = describe
 
 _HOME = {
     "safeexec.errors": (
@@ -107,96 +109,18 @@ _HOME = {
     "safeexec.agent.search.jobs": "SearchState",
     "safeexec.agent.search.run": "SearchResult async_search search",
     "safeexec.agent.search.tree": "SearchNode SearchTree",
-    "safeexec.servers.jupyter.ipython": "load_ipython_extension",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
-_RENAMED = {"machine_protection": ("safeexec.engine.host.startup.confinement", "describe")}
-
-__all__ = [
-    "Allow",
-    "AsyncPlugin",
-    "AsyncSandbox",
-    "AsyncSession",
-    "AsyncStream",
-    "Budget",
-    "Changes",
-    "CheckpointError",
-    "CheckpointInfo",
-    "CommandResult",
-    "Deny",
-    "Deviation",
-    "Display",
-    "ErrorInfo",
-    "ExpressionError",
-    "FileChange",
-    "Formula",
-    "Handle",
-    "Later",
-    "Limits",
-    "Manifest",
-    "Mechanism",
-    "Moment",
-    "Namespace",
-    "Opaque",
-    "PendingCall",
-    "Plugin",
-    "PluginError",
-    "Policy",
-    "PolicyError",
-    "Proposal",
-    "ProtectionError",
-    "ProtocolError",
-    "RecordOptions",
-    "Recording",
-    "RecordingError",
-    "Replay",
-    "Result",
-    "Sandbox",
-    "SandboxBusy",
-    "SandboxClosed",
-    "SandboxError",
-    "SandboxStats",
-    "SearchNode",
-    "SearchResult",
-    "SearchState",
-    "SearchTree",
-    "Session",
-    "SessionBusy",
-    "SessionClosed",
-    "SessionCounts",
-    "SessionTaken",
-    "StateFileError",
-    "StepFailed",
-    "StepWaiting",
-    "StoreError",
-    "StoreOptions",
-    "StoredSession",
-    "Stream",
-    "TemplateInfo",
-    "Timeline",
-    "ToolCallRecord",
-    "ToolError",
-    "Usage",
-    "Variable",
-    "WaitingCall",
-    "WorkspaceError",
-    "async_connect",
-    "async_search",
-    "compare_policies",
-    "compile_expression",
-    "connect",
-    "evaluate",
-    "machine_protection",
-    "plugin_manifest",
-    "replay",
-    "search",
-    "tool",
-]
+_OTHERS = {
+    "machine_protection": ("safeexec.engine.host.startup.confinement", "describe"),
+    "load_ipython_extension": ("safeexec.servers.jupyter.ipython", "load_ipython_extension"),
+}
+__all__ = sorted([*_MODULE_OF, "machine_protection"])
 __version__ = "0.9.0"
 
 
 def __getattr__(name: str) -> Any:
-    module, attribute = _RENAMED.get(name) or (_MODULE_OF.get(name), name)
+    module, attribute = _OTHERS.get(name) or (_MODULE_OF.get(name), name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(module), attribute)
@@ -205,4 +129,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

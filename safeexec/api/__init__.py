@@ -1,1 +1,1 @@
-"""What users hold: the sync and the async API of the same core."""
+"""The sync and the async API of the same core."""

@@ -14,9 +14,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from safeexec.api.blocking import OneStep, Piece, Sandbox, SandboxAPI, Session, SessionAPI
-from safeexec.api.loops import abandon, answered, awaited, drive, running_loop
+from safeexec.api.loops import Driver, awaited, drive, running_loop
 from safeexec.api.many import each_of, parts_of, workers_for
-from safeexec.engine.host.waiting import Core, Work
+from safeexec.engine.host.waiting import Abandoned, Core, Work
 
 if TYPE_CHECKING:
     from typing import Self
@@ -33,7 +33,7 @@ R = TypeVar("R")
 
 
 class Closing(Protocol):
-    """What is closed at the end of an `async with`."""
+    """An object that an `async with` closes at its end."""
 
     def close(self) -> Coroutine[Any, Any, None]: ...
 
@@ -42,7 +42,7 @@ Made = TypeVar("Made", bound=Closing)
 
 
 class Opening(Coroutine[Any, Any, Made]):
-    """What is about to be opened: await it, make a task of it, or enter it, which closes it at the end."""
+    """A coroutine that opens something: await it, make a task of it, or enter it, which closes what was opened."""
 
     __slots__ = ("_begun", "_made")
 
@@ -307,49 +307,39 @@ class _Pieces:
     in the loop's body, the step is over at once, and whoever uses the session next finds it undone.
     """
 
-    __slots__ = ("_core", "_stream", "_wanted")
+    __slots__ = ("_step", "_stream")
 
     def __init__(self, stream: AsyncStream, core: Core[Result]) -> None:
-        self._core: Core[Result] | None = core
+        self._step: Driver[Result] | None = Driver(core)
         self._stream = stream
-        self._wanted: Any = None
 
     def __aiter__(self) -> _Pieces:
         return self
 
     async def __anext__(self) -> Piece:
         while not self._stream._heard:
-            if self._core is None:
+            if self._step is None:
                 raise StopAsyncIteration
-            await self._go_on(self._core)
+            await self._go_on(self._step)
         return self._stream._heard.popleft()
 
     async def aclose(self) -> None:
         """Stop the step and restore the state now. Harmless when it has ended."""
-        core, self._core = self._core, None
-        if core is not None and self._wanted is not None:
-            await abandon(running_loop(), core)
+        if (step := self._step) is not None:
+            await self._give_up(step, Abandoned())
 
-    async def _go_on(self, core: Core[Result]) -> None:
+    async def _give_up(self, step: Driver[Result], interruption: BaseException) -> None:
+        self._step = None
+        await step.interrupt(interruption)
+
+    async def _go_on(self, step: Driver[Result]) -> None:
         """Wait for what the step waits for, and let it go on."""
-        loop = running_loop()
         try:
-            if self._wanted is None:
-                self._wanted = next(core)
-                return
-            try:
-                answer = await answered(loop, self._wanted)
-            except Exception as error:
-                self._wanted = core.throw(error)
-            except BaseException:
-                self._core = None
-                await abandon(loop, core)
-                raise
-            else:
-                self._wanted = core.send(answer)
-        except StopIteration as stop:
-            self._core = None
-            self._stream._result = stop.value
+            if not await step.go_on():
+                self._step, self._stream._result = None, step.result
         except Exception:
-            self._core = None
+            self._step = None
+            raise
+        except BaseException as interruption:
+            await self._give_up(step, interruption)
             raise

@@ -1,5 +1,5 @@
-"""What an operator sees of the sandboxes of a process: log records, an audit log, spans and metrics. Never a value of
-the guest.
+"""Tells operators of the sandboxes of a process: log records, an audit log, spans and metrics. Never a value of the
+guest.
 
 Each finished step is told once, with the same fields, to
 
@@ -38,7 +38,7 @@ LOGGED = (
     *("session", "who", "step", "call", "policy", "outcome", "state", "error"),
     *("wall_ms", "cpu_ms", "peak_memory_mb"),
 )
-"""What the line of a step says, in this order."""
+"""The fields of a record that the log line of a step has, in this order."""
 INFO = 20
 """`logging.INFO`, without importing `logging` (5 ms) into applications that do not use it."""
 

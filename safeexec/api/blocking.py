@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class SandboxAPI:
-    """What `Sandbox` and `AsyncSandbox` share: what is there at once."""
+    """The base of `Sandbox` and `AsyncSandbox`: all that waits for nothing."""
 
     def __init__(
         self,
@@ -508,7 +508,7 @@ class Namespace(MutableMapping[str, "Any"]):
 
 
 class SessionAPI:
-    """What `Session` and `AsyncSession` share: what is there at once."""
+    """The base of `Session` and `AsyncSession`: all that waits for nothing."""
 
     def __init__(self, core: SessionCore) -> None:
         recorded: Any = core  # all sessions that an API has are such
@@ -826,7 +826,7 @@ class Piece(str):
 
 
 class OneStep:
-    """What `Stream` and `AsyncStream` share: a step that is begun once, its output so far, and its result."""
+    """The base of `Stream` and `AsyncStream`: a step that is begun once, its output so far, and its result."""
 
     __slots__ = ("_core", "_heard", "_result", "_step")
 

@@ -11,11 +11,11 @@ import contextlib
 import select
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
-from functools import wraps
+from functools import partial, wraps
 from time import monotonic
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from safeexec.engine.host.waiting import Abandoned, CallTool, Core, Signal, Wait, Work
+from safeexec.engine.host.waiting import CallTool, Core, Signal, Wait, Work
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,41 +35,74 @@ def running_loop() -> AsyncioLoop | TrioLoop:
     return _ASYNCIO
 
 
+class Driver(Generic[R]):
+    """A generator of the core on the event loop that runs: it goes on by one request at a time."""
+
+    __slots__ = ("_core", "_request", "result")
+
+    def __init__(self, core: Core[R]) -> None:
+        self._core = core
+        self._request: Request | None = None
+        """None: the core has not begun, has ended, or was interrupted in its own code."""
+        self.result: R
+        """What the core returned."""
+
+    async def go_on(self) -> bool:
+        """Answer what the core waits for, and have it go on to the next request. Returns False at its end."""
+        request, resume = self._request, self._core.__next__
+        if request is not None:
+            try:
+                resume = partial(self._core.send, await _answered(running_loop(), request))
+            except Exception as error:
+                resume = partial(self._core.throw, error)
+        return self._resumed(resume)
+
+    def _resumed(self, resume: Callable[[], Request]) -> bool:
+        self._request = None
+        try:
+            self._request = resume()
+        except StopIteration as stop:
+            self.result = stop.value
+            return False
+        return True
+
+    async def interrupt(self, interruption: BaseException, *, undo: bool = True) -> None:
+        """Have the core bring its state in order, undisturbed; `undo` as for `drive`."""
+        await running_loop().shielded(self._end(interruption, undo))
+
+    async def _end(self, interruption: BaseException, undo: bool) -> None:
+        try:
+            # What work has given would be lost: the core gets it first.
+            going = not isinstance(self._request, Work) or await self.go_on()
+            # What is waited for can be waited for again. A tool that is called again has its effect twice.
+            if going and (undo or not isinstance(self._request, Wait | Work)):
+                going = self._resumed(partial(self._core.throw, interruption))
+            while going:
+                going = await self.go_on()
+        except BaseException as error:
+            # The interruption itself comes back when the core has done its work; the caller raises it.
+            if error is not interruption:
+                raise
+
+
 async def drive(core: Core[R], *, undo: bool = True) -> R:
     """Run a generator of the core to its end on the running event loop.
 
     When the task is cancelled, the core gets the cancellation and brings its state in order (a step is stopped and
     undone) before it goes on; without `undo` it finishes what it does first, unless it waits for a tool: that ends with
-    the task. Neither can be cancelled a second time.
+    the task. Work in a thread is done once, and the core gets what it gave (a claim on a stored session) before it gets
+    the cancellation. None of this can be cancelled a second time.
     """
-    loop = running_loop()
+    driver = Driver(core)
     try:
-        pending = [next(core)]
-    except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]
-    try:
-        return await _run(loop, core, pending)
+        while await driver.go_on():
+            pass
     except Exception:
         raise
     except BaseException as interruption:
-        # What is waited for can be waited for again. A tool that is called again has its effect twice.
-        told = interruption if undo or isinstance(pending[0], CallTool) else None
-        await loop.shielded(_finish(loop, core, pending, told))
+        await driver.interrupt(interruption, undo=undo)
         raise
-
-
-async def _run(loop: AsyncioLoop | TrioLoop, core: Core[R], pending: list[Request]) -> R:
-    """Run the core from what it waits for, which is `pending`, to its end."""
-    try:
-        while True:
-            try:
-                answer = await answered(loop, pending[0])
-            except Exception as error:
-                pending[0] = core.throw(error)
-            else:
-                pending[0] = core.send(answer)
-    except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]
+    return driver.result
 
 
 def awaited(
@@ -88,32 +121,11 @@ def awaited(
     return on_loop
 
 
-def answered(loop: AsyncioLoop | TrioLoop, request: Request) -> Coroutine[Any, Any, Any]:
+def _answered(loop: AsyncioLoop | TrioLoop, request: Request) -> Coroutine[Any, Any, Any]:
     """Return the answer to what the core waits for, to be awaited."""
     if isinstance(request, Wait):
         return loop.wait(request)
     return loop.call(request) if isinstance(request, CallTool) else loop.work(request)
-
-
-async def abandon(loop: AsyncioLoop | TrioLoop, core: Core[Any]) -> None:
-    """Let the core stop what it does and bring its state in order, undisturbed: nobody waits for it any more."""
-    await loop.shielded(_finish(loop, core, [], Abandoned()))
-
-
-async def _finish(
-    loop: AsyncioLoop | TrioLoop, core: Core[Any], pending: list[Request], interruption: BaseException | None
-) -> None:
-    """Run the core to its end after it was given `interruption`; without one from what it waits for."""
-    try:
-        if interruption is not None:
-            pending[:] = [core.throw(interruption)]
-        await _run(loop, core, pending)
-    except StopIteration:
-        pass
-    except BaseException as error:
-        # The cancellation itself comes back when the core has done its work; the caller raises it.
-        if error is not interruption:
-            raise
 
 
 def _watch(request: Wait) -> Any:
@@ -180,6 +192,7 @@ class AsyncioLoop:
             return await asyncio.shield(done)
         except asyncio.CancelledError:
             await _ended(done)  # it may hold a descriptor that the core is about to close
+            request.call = done.result  # and is done once
             raise
 
     async def shielded(self, work: Coroutine[Any, Any, None]) -> None:

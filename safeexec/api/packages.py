@@ -42,7 +42,7 @@ STALE_SECONDS = 3600.0
 """After so long nobody is at work in a directory that was made aside."""
 _ENDINGS = (".py", ".so")
 _SITE = ("sitecustomize", "usercustomize")
-"""What Python would import at its start."""
+"""Modules that Python would import at its start."""
 _BOOT = "import sys;sys.path[:]={path!r};from safeexec.api.packages import be_pip;be_pip({arguments!r})"
 _ALWAYS = (
     *("--disable-pip-version-check", "--no-input", "--no-color", "--quiet", "--retries=2", "--timeout=20"),

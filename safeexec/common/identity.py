@@ -1,4 +1,4 @@
-"""What is known of an object without running its code, and without an audit event.
+"""Looks at an object without running its code, and without an audit event.
 
 `identity(value)` is a number that no other living object has, as `id` gives. `id` raises ``builtins.id``, and a process
 that listens to audit events, as a child does, pays 0.4 us for each: 50 us a step in a namespace of 60 names. The hash

@@ -1,1 +1,1 @@
-"""What users read, page by page; running it builds the reference of the public names."""
+"""The pages for users; running it builds the reference of the public names."""

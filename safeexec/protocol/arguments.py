@@ -16,20 +16,16 @@ from safeexec.common.text import can_be_name, type_name
 from safeexec.errors import ProtocolError
 from safeexec.protocol.conversation import TooMuch
 from safeexec.protocol.values import MAX_DEPTH, MAX_NODES, ByFields, Encoded, Opaque, decode, encode
+from safeexec.protocol.values.format import Scalar
 from safeexec.protocol.values.objects import plain_of
-from safeexec.protocol.values.writer import CYCLE, TOO_DEEP, TOO_LARGE
+from safeexec.protocol.values.writer import CYCLE, SCALARS, TOO_DEEP, TOO_LARGE, packed_bytes
 
 CALL_NODES = 500_000
 """Items in the arguments of one call of a host tool, by their price in `values`: they are held against type hints,
 which is one call of C.
 """
-_SCALARS = frozenset({type(None), bool, int, float, str})
-_pack = msgspec.msgpack.Encoder().encode
-_Scalar = None | bool | int | float | str
 _few = msgspec.Meta(max_length=1000)
-_unpack = msgspec.msgpack.Decoder(
-    tuple[Annotated[tuple[_Scalar, ...], _few], Annotated[dict[str, _Scalar], _few]]
-).decode
+_unpack = msgspec.msgpack.Decoder(tuple[Annotated[tuple[Scalar, ...], _few], Annotated[dict[str, Scalar], _few]]).decode
 
 
 def encode_arguments(
@@ -37,21 +33,11 @@ def encode_arguments(
 ) -> Encoded:
     """Return the arguments as bytes; `truncated` when one of them does not fit or nests too deeply."""
     few = len(args) <= _few.max_length and len(kwargs) <= _few.max_length  # type: ignore[operator]
-    if few and _SCALARS.issuperset(map(type, args)) and (not kwargs or _SCALARS.issuperset(map(type, kwargs.values()))):
-        try:
-            data = _pack((args, kwargs))
-        except (OverflowError, UnicodeEncodeError):
-            pass  # an int of more than 64 bits, a lone surrogate
-        else:
-            if len(data) <= max_bytes:
-                return Encoded(data)
+    if few and SCALARS.issuperset(map(type, args)) and (not kwargs or SCALARS.issuperset(map(type, kwargs.values()))):
+        data = packed_bytes((args, kwargs))
+        if data is not None and len(data) <= max_bytes:
+            return Encoded(data)
     return encode((args, kwargs), max_bytes=max_bytes, max_depth=max_depth + 2, max_nodes=max_nodes, arrays=True)
-
-
-def decode_arguments(data: bytes, *, max_bytes: int, max_depth: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments in `data`, which a hostile process may have written. Raises `ProtocolError`."""
-    args, kwargs, _ = decode_call(data, max_bytes=max_bytes, max_depth=max_depth, arrays=True)
-    return args, kwargs
 
 
 def decode_call(
@@ -63,8 +49,8 @@ def decode_call(
     max_nodes: int = MAX_NODES,
     labels: bool | None = False,
 ) -> tuple[tuple[Any, ...], dict[str, Any], Opaque | None]:
-    """Return arguments as `decode_arguments`, and the first `Opaque` in them, however deep it stands. `labels` is that
-    of `decode`.
+    """Return the arguments in `data`, which a hostile process may have written, and the first `Opaque` in them, however
+    deep it stands. `arrays` and `labels` are those of `decode`. Raises `ProtocolError`.
     """
     if len(data) > max_bytes + 1024:
         raise TooMuch(f"arguments of {len(data)} bytes; {max_bytes} are allowed")

@@ -100,14 +100,15 @@ class ChangesReport(msgspec.Struct, array_like=True):
 
 PARAMETER_KINDS = ("positional", "either", "args", "keyword", "kwargs")
 """How the kinds of parameters are called here, in the order of `inspect.Parameter.kind`."""
+Parameters = list[tuple[str, str, str, str]]
+"""Name, one of `PARAMETER_KINDS`, annotation, default as text."""
 
 
 class ToolSignature(msgspec.Struct, array_like=True):
     """A host tool as guest code sees it: name, signature (``(city: str, days: int = 1) -> dict``), docstring."""
 
     name: str
-    parameters: list[tuple[str, str, str, str]] = []
-    """name, one of `PARAMETER_KINDS`, annotation, default as text."""
+    parameters: Parameters = []
     returns: str = ""
     doc: str = ""
 
@@ -120,15 +121,8 @@ class Export(msgspec.Struct, kw_only=True):
     name: str
     kind: Literal["function", "class", "other", "missing"]
     line: int | None = None
-    is_async: bool = False
-    parameters: list[tuple[str, str, str, str]] = []
-    """As `ToolSignature.parameters`."""
+    parameters: Parameters = []
     returns: str = ""
-    doc: str = ""
-
-
-Parameters = list[tuple[str, str, str, str]]
-"""Name, one of `PARAMETER_KINDS`, annotation, default as text."""
 
 
 def parameters_of(

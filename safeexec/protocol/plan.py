@@ -1,4 +1,4 @@
-"""What the host has zygote and child enforce: numbers, names and paths; no YAML, no policy objects.
+"""The plan that the host has zygote and child enforce: numbers, names and paths; no YAML, no policy objects.
 
 The host decides (`policy.plans`), the zygote and the child apply. All here is plain data that crosses by msgspec.
 """

@@ -67,9 +67,7 @@ from safeexec.servers.methods import (
     about_label,
 )
 from safeexec.toolkit import RelayedAnswer, RelayedTools
-from safeexec.untrusted.json_shapes import shaped
-from safeexec.untrusted.json_size import check_parts
-from safeexec.untrusted.json_text import loads
+from safeexec.untrusted.json_text import check_parts, loads, shaped
 
 T = TypeVar("T")
 Tell = Callable[[str, dict[str, Any]], object]

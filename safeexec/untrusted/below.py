@@ -61,10 +61,6 @@ class Found:
     size: int
 
 
-def _take_all(directory: int, name: str) -> bool:
-    return False
-
-
 @contextmanager
 def opened(directory: str | os.PathLike[str], *, make: bool = False) -> Iterator[int]:
     """Yield the descriptor of a directory that the caller names (a link there is followed); made with `make`."""
@@ -77,21 +73,20 @@ def opened(directory: str | os.PathLike[str], *, make: bool = False) -> Iterator
         os.close(top)
 
 
-def walk(top: int, *, max_entries: int, leave_out: Callable[[int, str], bool] = _take_all) -> Iterator[Found]:
+def walk(top: int, *, max_entries: int, leave_out: Callable[[int, str], bool] | None = None) -> Iterator[Found]:
     """Yield everything below `top` in order: directories before what is in them, links and special files as such.
 
     `leave_out` is asked of each entry by descriptor and name. OSError where there are more than `max_entries`, or
     directories below more than `MAX_DEPTH` others.
     """
-    left = [max_entries]
-    yield from _walk(top, "", leave_out, MAX_DEPTH, left)
+    yield from _walk(top, "", leave_out, MAX_DEPTH, [max_entries])
 
 
 def _walk(
-    directory: int, prefix: str, leave_out: Callable[[int, str], bool], depth: int, left: list[int]
+    directory: int, prefix: str, leave_out: Callable[[int, str], bool] | None, depth: int, left: list[int]
 ) -> Iterator[Found]:
     for name in _names(directory, left):
-        if leave_out(directory, name):
+        if leave_out is not None and leave_out(directory, name):
             continue
         try:
             info = os.lstat(name, dir_fd=directory)

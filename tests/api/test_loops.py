@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -56,15 +57,28 @@ def test_blocking_work_is_done_in_a_thread_of_an_event_loop_alone() -> None:
         asyncio.run(drive(work(lambda: 1 // 0)))
 
 
-async def test_a_cancelled_caller_waits_for_blocking_work() -> None:
-    begun, go, ended = threading.Event(), threading.Event(), threading.Event()
+@pytest.mark.parametrize("undo", [True, False])
+async def test_a_cancelled_caller_waits_for_blocking_work_which_is_done_once_and_its_answer_is_not_lost(
+    undo: bool,
+) -> None:
+    begun, go = threading.Event(), threading.Event()
+    done: list[str] = []
 
-    def blocks() -> None:
+    def blocks() -> str:
         begun.set()
         go.wait(30)
-        ended.set()
+        done.append("done")
+        return "answer"
 
-    task = asyncio.create_task(drive(work(blocks)))
+    def core() -> Core[None]:
+        done.append((yield Work(blocks)))
+        try:
+            yield from late()
+        except asyncio.CancelledError:
+            done.append("undone")
+            raise
+
+    task = asyncio.create_task(drive(core(), undo=undo))
     await asyncio.to_thread(begun.wait, 30)
     task.cancel()
     await asyncio.sleep(0)
@@ -72,7 +86,41 @@ async def test_a_cancelled_caller_waits_for_blocking_work() -> None:
     go.set()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert ended.is_set()
+    assert done == ["done", "answer", *(["undone"] if undo else [])]
+
+
+async def test_a_caller_that_is_cancelled_while_its_session_is_taken_leaves_it_to_the_next(tmp_path: Path) -> None:
+    async with AsyncSandbox("standard", store=tmp_path / "store") as sandbox:
+        for turns in range(12):
+            task = asyncio.create_task(sandbox.session_for("ada"))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await (await task).close()
+            async with sandbox.session_for("ada") as session:
+                assert (await session.run("1 + 1")).value == 2
+
+
+def late() -> Core[bool]:
+    """Wait for a moment that is past."""
+    return (yield Wait((), 0.0))
+
+
+@pytest.mark.parametrize("undo", [True, False])
+async def test_what_interrupts_the_core_in_its_own_code_is_raised_and_nothing_is_waited_for_again(undo: bool) -> None:
+    """Ctrl-C comes at any place: here when the core has its answer, and has closed what it waited for."""
+    ours, theirs = os.pipe()
+
+    def core() -> Core[None]:
+        os.write(theirs, b"x")
+        yield Wait((ours,), float("inf"))
+        os.close(ours)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await drive(core(), undo=undo)
+    os.close(theirs)
 
 
 def test_the_same_on_trio() -> None:

@@ -25,6 +25,7 @@ from safeexec.engine.host.waiting import Wait, wait
 from tests.chaos.faults import FAULTS, send, zygote_of
 from tests.chaos.model import Model, State, statements
 from tests.footprint import footprint, leaks
+from tests.shortening import shortened
 
 DEADLINE_SECONDS = 120.0
 """How long an act may take on a busy machine. After that the stacks are printed and the process ends: a hang."""
@@ -528,14 +529,5 @@ def play(given: list[Act]) -> Outcome:
 
 def shortest(given: list[Act], seconds: float) -> list[Act]:
     """As few of the acts as still go wrong."""
-    deadline, size = monotonic() + seconds, max(len(given) // 2, 1)
-    while size and monotonic() < deadline:
-        at = 0
-        while at < len(given) and monotonic() < deadline:
-            shorter = given[:at] + given[at + size :]
-            if shorter and play(shorter).wrong:
-                given = shorter
-            else:
-                at += size
-        size //= 2
-    return given
+    deadline = monotonic() + seconds
+    return shortened(given, lambda shorter: bool(shorter and play(shorter).wrong), lambda: monotonic() < deadline)

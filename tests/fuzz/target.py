@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
+from tests.shortening import shortened
+
 CORPUS = Path(__file__).parent / "corpus"
 SHORTENINGS = 400
 """How often a finding is tried in a shorter form."""
@@ -103,25 +105,23 @@ def told(target: Target, finding: Finding) -> None:
 
 
 def shortest(found: Finding, holds: Holds) -> Finding:
-    """The finding with as much taken away as can be: half of what is left, a quarter, … one thing."""
+    """The finding with as much taken away as can be, in so many tries."""
     if not isinstance(found.input, str | bytes | list):
         return found
-    tries, size = 0, len(found.input) // 2
-    while size and tries < SHORTENINGS:
-        at = 0
-        while at < len(found.input) and tries < SHORTENINGS:
-            tries += 1
-            shorter = found.input[:at] + found.input[at + size :]
-            try:
-                holds(shorter)
-                at += size
-            except Exception as error:
-                if type(error) is type(found.error):
-                    found = Finding(shorter, error)
-                else:
-                    at += size
-        size //= 2
-    return found
+    best, tries = found, iter(range(SHORTENINGS))
+
+    def fails(shorter: Any) -> bool:
+        nonlocal best
+        try:
+            holds(shorter)
+        except Exception as error:
+            if type(error) is type(found.error):
+                best = Finding(shorter, error)
+                return True
+        return False
+
+    shortened(found.input, fails, lambda: next(tries, None) is not None)
+    return best
 
 
 def run_for(target: Target, holds: Holds, seconds: float, number: int) -> tuple[int, Finding | None]:

@@ -9,9 +9,12 @@ from fractions import Fraction
 from typing import Any
 from uuid import UUID
 
+import msgspec
+import pytest
 from hypothesis import strategies as st
 
 from safeexec.errors import ProtocolError
+from safeexec.protocol import messages as m
 from safeexec.protocol.conversation import (
     ANSWERING,
     FREEZING,
@@ -25,16 +28,60 @@ from safeexec.protocol.conversation import (
 from safeexec.protocol.values import decode, encode
 from tests.fuzz.mutation import mutated
 from tests.fuzz.target import Target, plain
-from tests.protocol.damage import INTERESTING, seeds_of_messages, seeds_of_values
 
 CAP = 1 << 16
 TOKEN = bytes(range(8))
 NAMES = {"datetime": datetime, "zoneinfo": zoneinfo, "Decimal": Decimal, "Fraction": Fraction, "UUID": UUID}
 STATES = (STARTING, IDLE, RUNNING, ANSWERING, FREEZING)
+INTERESTING = [0, 1, 2, 0x7F, 0x80, 0x91, 0xC1, 0xD9, 0xDC, 0xDD, 0xDF, 0xFF, *b"NTFiIfcsbBltezdMGmDQruyhwxnAOPSo"]
 FRAGMENTS = [
     *(bytes((code,)) for code in INTERESTING),
     *(b"\xff\xff\xff\xff", b"\0\0\0\0", b"\xff\xff\xff\x7f", b"\0\0\0\1", b"\xdd\x00\x10\x00\x00", b"\x91" * 300),
 ]
+
+
+def seeds_of_values() -> list[bytes]:
+    values: list[Any] = [
+        None, 5, 1.5, "text", "\ud800", b"bytes", bytearray(b"x"), 2**90, 1j, [1, "a", None], (1, (2,)), {1, (2, 3)},
+        frozenset({"a"}), {"a": 1, "b": [1.5]}, {1: {2: {3: 4}}}, Decimal("1.5e10"), Fraction(1, 3), range(1, 9, 2),
+        datetime.datetime(2024, 5, 6, 7, 8, 9, 10, tzinfo=zoneinfo.ZoneInfo("Europe/Rome")), UUID(int=7),
+        datetime.timedelta(1, 2, 3),
+        [{"id": number, "name": str(number)} for number in range(5)], len,
+    ]  # fmt: skip
+    numpy = pytest.importorskip("numpy")
+    values += [
+        numpy.float64(1.5),
+        numpy.datetime64("2024-01-01"),
+        numpy.arange(6.0).reshape(2, 3),
+        numpy.array(["a", "b"]),
+    ]
+    values.append(numpy.array([1, "x"], dtype=object))
+    pandas = pytest.importorskip("pandas")
+    frame_ = pandas.DataFrame({"a": [1, 2], "b": ["x", None], "c": pandas.Categorical(["u", "v"])})
+    frame_["d"] = pandas.to_datetime(["2024-01-01", None]).tz_localize("Europe/Rome")
+    frame_["e"] = pandas.period_range("2024-01", periods=2, freq="M")
+    frame_["f"] = pandas.interval_range(0, 2)
+    frame_["g"] = pandas.array([1, None], dtype="Int8")
+    values += [frame_, frame_["a"], frame_.groupby(["a", "b"])["c"].count()]
+    return [encode(value, max_bytes=1 << 16, max_depth=20, arrays=True).data for value in values]
+
+
+def seeds_of_messages() -> list[bytes]:
+    error = m.ErrorReport(type="ValueError", message=b"no", line=1, diagnostics=[m.ErrorReport(type="X")])
+    changes = m.ChangesReport(["a"], ["b"], ["c"], {"a": "int"})
+    display = m.DisplayData({"text/plain": b"x", "image/png": b"\x89PNG"})
+    sent: list[m.FromChild] = [
+        m.Ready(notes=["n"]),
+        m.Frozen(3),
+        m.StepDone("error", b"N", b"None", error, changes=changes, displays=[display], notes=["x"]),
+        m.ToolRequest(1, "price", b"N"),
+        m.Progress("load", 1.0, 10.0),
+        m.Fetched(True, b"N"),
+        m.Names(["a", "b"]),
+        m.Described([m.VariableData("a", "int", "", 28, b"1")]),
+        m.Done("no"),
+    ]
+    return [msgspec.msgpack.encode(message) for message in sent]
 
 
 def heard(given: tuple[str, list[bytes], list[int]]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.arguments import decode_arguments, encode_arguments, exceeded, foreign
+from safeexec.protocol.arguments import decode_call, encode_arguments, exceeded, foreign
 from safeexec.protocol.values import encode
 
 
@@ -23,7 +23,7 @@ from safeexec.protocol.values import encode
 def test_a_call_crosses_as_itself(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     encoded = encode_arguments(args, kwargs, max_bytes=1000, max_depth=8)
     assert not encoded.opaque
-    assert decode_arguments(encoded.data, max_bytes=1000, max_depth=8) == (args, kwargs)
+    assert decode_call(encoded.data, max_bytes=1000, max_depth=8, arrays=True) == (args, kwargs, None)
 
 
 def test_plain_arguments_that_are_too_long_are_cut_as_values_are() -> None:
@@ -48,7 +48,7 @@ HOSTILE = {
 @pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
 def test_what_is_no_call_is_a_protocol_error(data: bytes) -> None:
     with pytest.raises(ProtocolError):
-        decode_arguments(data, max_bytes=1000, max_depth=8)
+        decode_call(data, max_bytes=1000, max_depth=8, arrays=True)
 
 
 @pytest.mark.parametrize(

@@ -12,24 +12,24 @@ from typing import Any
 
 import pytest
 
-from tests.fuzz.wire import STATES, decoded, heard, streamed
-from tests.protocol.damage import INTERESTING, damaged, seeds_of_messages, seeds_of_values
+from tests.fuzz.mutation import edited
+from tests.fuzz.wire import FRAGMENTS, INTERESTING, STATES, decoded, heard, seeds_of_messages, seeds_of_values, streamed
 
 FRAMES = int(os.environ.get("SAFEEXEC_FUZZ_FRAMES", "200000"))
 SEED = int(os.environ.get("SAFEEXEC_FUZZ_SEED", "20240229"))
 
 
 def value(random: Random, seeds: list[bytes]) -> bytes:
-    return damaged(random, seeds)
+    return edited(random, seeds, FRAGMENTS, 6)
 
 
 def message(random: Random, seeds: list[bytes]) -> Any:
-    return random.choice(STATES), [damaged(random, seeds)], []
+    return random.choice(STATES), [value(random, seeds)], []
 
 
 def stream(random: Random, seeds: list[bytes]) -> Any:
     """Whole frames, then one that somebody broke, in pieces of any size."""
-    broken = bytes([random.choice(INTERESTING)]) * random.randrange(9) + damaged(random, seeds)
+    broken = bytes([random.choice(INTERESTING)]) * random.randrange(9) + value(random, seeds)
     cuts = [random.choice((1, 3, 4, 50, 1000)) for _ in range(30)]
     return [random.choice(seeds) for _ in range(5)], broken, cuts
 

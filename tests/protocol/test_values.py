@@ -904,20 +904,6 @@ class TestPandas:
             with pytest.raises(ProtocolError):
                 pytest.fail(f"{name}: {decode(data, arrays=True)!r}")
 
-    def test_forged_columns_are_a_protocol_error(self) -> None:
-        """Bytes of a MultiIndex, categories and a period are changed one by one: a value or one error, nothing else."""
-        pd = self.pandas
-        frame = pd.DataFrame(self.columns())
-        frame.index = pd.MultiIndex.from_product([["a"], [1, 2, 3]])
-        data = written(frame, arrays=True).data
-        for position in range(0, len(data), 7):
-            forged = bytearray(data)
-            forged[position] ^= 0x15
-            try:
-                decode(bytes(forged), arrays=True)
-            except ProtocolError:
-                continue
-
 
 class TestSympy:
     sympy = pytest.importorskip("sympy")

@@ -1,4 +1,5 @@
-"""What the host's classes make of a plugin's values: arguments go in as their fields, what comes back becomes objects.
+"""Converts between objects of the host's classes and values of a plugin: arguments go in as their fields, results come
+back as objects.
 
 A plugin has no class of the host's. Where the interface names one (a `Protocol`, or signatures), an argument crosses as
 its plain data, and what is returned is made an object of that class again.
@@ -36,13 +37,13 @@ Hints = Mapping[str, Any]
 
 
 class Wanted(NamedTuple):
-    """What the interface says of one export."""
+    """The interface of one export."""
 
     signature: inspect.Signature
     hints: Hints
     """Those that name a class of the host."""
     returns: Any
-    """What it gives: its values are checked. `Any` where it says nothing that they can be checked against."""
+    """The type that its values are checked against; `Any` where there is none that can be checked."""
 
 
 def wanted_of(of: Callable[..., Any] | inspect.Signature, *, is_method: bool) -> Wanted:

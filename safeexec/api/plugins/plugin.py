@@ -19,7 +19,6 @@ import msgspec
 from safeexec.api.plugins.interface import Wanted, given, returned
 from safeexec.api.plugins.process import Loaded
 from safeexec.api.plugins.settings import encoded
-from safeexec.api.plugins.settings import values as setting_values
 from safeexec.api.plugins.source import Definition, Exports, Manifest, Source, define, objections
 from safeexec.common.text import printable
 from safeexec.engine.host.queue import Turnstile
@@ -127,7 +126,7 @@ class PluginCore:
         """The call that has its turn: it holds the plugin until it is over."""
         self.state: State = options.state
         self._released: deque[tuple[Loaded, int]] = deque()
-        """What the host let go of, from any thread: told with the next call."""
+        """Objects whose handles the host has given up, from any thread: the next call tells the plugin."""
         self.definition = self._defined(source)
         self.exports: dict[str, inspect.Signature] = {}
         self._loaded: Loaded | None = None
@@ -135,14 +134,13 @@ class PluginCore:
         """The number of the last call: only its generator can go on."""
         self._streaming = False
         self._wanted: Wanted | None = None
-        """What the interface says of the export that was called last."""
+        """The interface of the export that was called last."""
 
     def _defined(self, source: Source) -> Definition:
         definition = define(source, exports=self._options.exports, name=self._options.name)
         manifest, api = definition.manifest, self._options.api
         if api is not None and manifest.api is not None and manifest.api != api:
             raise PluginError(f"{definition.title} is written for api {manifest.api}; this host has {api}")
-        setting_values(definition.title, manifest.settings, self._settings)
         wanted = manifest.policy
         if wanted is not None and wanted != self._sandbox.policy.name:
             raise PolicyError(
@@ -170,6 +168,7 @@ class PluginCore:
 
     def _install(self, core: SessionCore) -> Core[dict[str, inspect.Signature]]:
         definition = self.definition
+        settings = encoded(definition.title, definition.manifest.settings, self._settings, core.policy.limits)
         shared = self._sandbox.toolbox
         core.toolbox = own = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval, shared)
         if own.has_effects:
@@ -177,7 +176,6 @@ class PluginCore:
         modules = [(name, source.encode("utf-8", "surrogatepass")) for name, source in definition.modules]
         names = None if definition.exports is None else list(definition.exports)
         tools = tuple(tool.described() for tool in self._tools.values())
-        settings = encoded(definition.title, definition.manifest.settings, self._settings, core.policy.limits)
         core.add_sources(definition.name, definition.modules)
         core.code = b"\n".join(source for _, source in modules)
         result = yield from core.perform(
@@ -396,7 +394,12 @@ def failed(what: str, result: Result) -> PluginError:
 
 
 class PluginAPI:
-    """What both APIs of a plugin show."""
+    """The base of `Plugin` and `AsyncPlugin`."""
+
+    call: Callable[..., Any]
+    """Call an export."""
+    _called: Callable[[str, tuple[Any, ...], dict[str, Any], Handle | None], Any]
+    """Call an export, or a method of an object that stays in the plugin, and give what it returns."""
 
     def __init__(self, core: PluginCore) -> None:
         self._core = core
@@ -413,7 +416,7 @@ class PluginAPI:
 
     @property
     def exports(self) -> dict[str, str]:
-        """What may be called: name → signature, as the plugin tells it."""
+        """The functions and classes that may be called: name → signature, as the plugin tells it."""
         return {name: str(signature) for name, signature in self._core.exports.items()}
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -437,14 +440,6 @@ class PluginAPI:
         if not result.ok:
             raise failed(f"{self.name}.{name}()", result)
         return self._of(result).value
-
-    def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: Handle | None) -> Any:
-        """Call an export, or a method of an object that stays in the plugin, and give what it returns."""
-        raise NotImplementedError
-
-    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """Call an export."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<plugin {self.name}: {', '.join(self.exports)}>"

@@ -97,7 +97,7 @@ class Loaded:
 
     @property
     def started_over(self) -> bool:
-        """Whether the session's process is one that the plugin has not been loaded into."""
+        """True if the plugin has not been loaded into the session's process."""
         return self.core.processes.born != self._born
 
     def installed(self) -> None:

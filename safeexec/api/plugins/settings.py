@@ -65,7 +65,7 @@ class Setting(Struct, forbid_unknown_fields=True, frozen=True):
         return ""
 
 
-def values(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
+def _values(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return each setting with its value. Raises `PluginError` that tells all that is wrong, and which settings there
     are.
     """
@@ -86,10 +86,12 @@ def values(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any
 
 
 def encoded(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any], limits: Limits) -> bytes:
-    """Return the settings for the child; nothing where there are none. Raises `PluginError` for what cannot cross."""
-    if not settings:
+    """Return the settings for the child, as `_values`; nothing where there are none. Raises `PluginError` also for what
+    cannot cross.
+    """
+    found = _values(plugin, settings, given)
+    if not found:
         return b""
-    found = values(plugin, settings, given)
     written = encode(found, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
     if written.opaque:
         raise PluginError("the settings of a plugin are plain values: numbers, text, lists and dicts")

@@ -1,4 +1,4 @@
-"""What a plugin is made of: sources, manifest, and the interface that its host expects. Nothing of it runs here.
+"""Reads a plugin: its sources, its manifest, and the interface that its host expects. Nothing of it runs here.
 
 A plugin is a text, a file, a directory of modules with an optional ``plugin.yaml``, or a dict of module names to
 sources:
@@ -50,7 +50,7 @@ MAX_PROBLEMS = 20
 _KINDS = inspect.Parameter
 _STARS: dict[Any, str] = {_KINDS.VAR_POSITIONAL: "*", _KINDS.VAR_KEYWORD: "**"}
 _TAKEN_BY: dict[Any, Any] = {_KINDS.POSITIONAL_ONLY: _KINDS.VAR_POSITIONAL, _KINDS.KEYWORD_ONLY: _KINDS.VAR_KEYWORD}
-"""What takes a parameter that is not declared."""
+"""Kind of parameter → the kind that takes it where it is not declared."""
 
 Source = str | os.PathLike[str] | Mapping[str, str]
 Exports = Iterable[str] | type | Mapping[str, Callable[..., Any] | inspect.Signature | None]
@@ -79,7 +79,7 @@ class Definition(NamedTuple):
     """Name and source, the main module first."""
     exports: tuple[str, ...] | None
     wanted: Mapping[str, Wanted]
-    """What each export must be, where the interface says it."""
+    """Export → its interface, where one is asked for."""
     paths: Mapping[str, str]
     """Module → its file, of a plugin that was read from files."""
 

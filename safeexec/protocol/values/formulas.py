@@ -10,6 +10,7 @@ import sys
 from math import inf, ldexp, nan
 from typing import TYPE_CHECKING, Any
 
+from safeexec.common.identity import mro_of
 from safeexec.common.text import type_name
 from safeexec.protocol.values.format import MAX_FORMULA
 from safeexec.protocol.values.writer import formula_bytes
@@ -22,12 +23,11 @@ _EXPONENTS = range(-1074, 971)
 """Exponents of the last bit of a number that a float can hold as it is."""
 _SPECIAL = {0: 0.0, -456: inf, -789: -inf, -123: nan}
 """The exponents of numbers without a mantissa, as mpmath writes them."""
-_mro = type.__dict__["__mro__"].__get__
 
 
 def writer_of(kind: type) -> Write | None:
     """Return what writes this type of sympy or mpmath, or None where it is written like any other."""
-    mro = _mro(kind)
+    mro = mro_of(kind)
     numbers = sys.modules.get("sympy.core.numbers")
     if numbers is not None:
         if numbers.Rational in mro:
@@ -65,7 +65,7 @@ def _binary(w: Writer, value: Any, depth: int) -> None:
 
 def _more_digits(w: Writer, value: Any, depth: int) -> None:
     """Write a number that no float holds: one of sympy's with its digits; one of mpmath's stays."""
-    if getattr(sys.modules.get("sympy.core.numbers"), "Float", None) in _mro(type(value)):
+    if getattr(sys.modules.get("sympy.core.numbers"), "Float", None) in mro_of(type(value)):
         _formula(w, value, depth)
     else:
         w.opaque(value, depth)

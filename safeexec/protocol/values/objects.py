@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
+from safeexec.common.identity import mro_of
 from safeexec.protocol.values.writer import Write, Writer, container
-
-_mro = type.__dict__["__mro__"].__get__
 
 
 class ByFields:
@@ -39,7 +38,7 @@ def write_by_fields(w: Writer, value: ByFields, depth: int) -> None:
 
 def plain_of(kind: type) -> Callable[[Any], Any] | None:
     """Return what gives the plain data of objects of a class, or None where the class is none of these."""
-    mro = _mro(kind)
+    mro = mro_of(kind)
 
     def is_a(module: str, name: str) -> bool:
         return getattr(sys.modules.get(module), name, None) in mro

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.engine.child.step.program import ModuleSource, ProgramModules, is_library
 from safeexec.engine.policy.access import module_access, parents
 from safeexec.protocol import messages as m
-from safeexec.protocol.arguments import decode_arguments
+from safeexec.protocol.arguments import decode_call
 from safeexec.protocol.values import ByFields, decode, encode
 from safeexec.protocol.values.format import OPAQUE
 
@@ -166,8 +166,6 @@ class LoadedPlugin:
             "name": path,
             "kind": "class" if isinstance(value, type) else "function" if callable(value) else "other",
             "line": getattr(code, "co_firstlineno", None),
-            "is_async": inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value),
-            "doc": (inspect.getdoc(value) or "")[:2000],
         }
         return described | _described_signature(value) if callable(value) else described
 
@@ -201,8 +199,8 @@ class LoadedPlugin:
                 except KeyError:
                     raise NameError(f"name {request.path!r} is not defined") from None
             limits = guest.limits
-            args, kwargs = decode_arguments(
-                request.arguments, max_bytes=limits.value_bytes, max_depth=limits.value_depth
+            args, kwargs, _ = decode_call(
+                request.arguments, max_bytes=limits.value_bytes, max_depth=limits.value_depth, arrays=True
             )
             places: list[Any] = list(args)
             for place, number in request.objects:  # handles that the host has of kept results
