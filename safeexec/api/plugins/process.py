@@ -137,7 +137,7 @@ class Loaded:
 
     def _bury(self) -> Core[None]:
         last = self._dying.popleft()
-        yield from last.ended(monotonic() + patient(KILL_SECONDS))
+        yield from last.wait_ended(monotonic() + patient(KILL_SECONDS))
         last.close()
 
     def _ask(self) -> Core[None]:

@@ -267,7 +267,7 @@ def _end(sandbox: SandboxInterface, channel: Channel) -> Core[None]:
     if channel.pid is not None and channel.pidfd >= 0:
         processes.signal_group(channel.pidfd, channel.pid, signal.SIGKILL)
     channel.kill()
-    yield from channel.ended(monotonic() + lineage.KILL_SECONDS)
+    yield from channel.wait_ended(monotonic() + lineage.KILL_SECONDS)
     if channel.pid is not None:
         sandbox.gate.forget_lineage(channel.pid)
     channel.close()

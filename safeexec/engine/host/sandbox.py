@@ -491,7 +491,7 @@ class SandboxCore:
         """
         self.check_usable()
         self._check_files(files)
-        policy = self._tightened.of(tightened)
+        policy = self._tightened.of(tightened, "template()")
         return (yield from self._all_templates().define(name, policy, prepare, files or {}, timeout, api))
 
     def drop_template(self, name: str) -> Core[None]:

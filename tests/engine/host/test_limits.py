@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from safeexec import PolicyError, Result, Sandbox, Session
+from safeexec.engine.linux import processes
+from tests.engine.host.inside import runner_of
 
 OpenSession = Callable[..., Session]
 
@@ -124,6 +127,25 @@ def test_memory_in_small_pieces_ends_the_step_too(open_session: OpenSession) -> 
     session.run("kept = [1]").check()
     assert session.run("rows = []\nwhile True: rows.append([len(rows)] * 100)", timeout=30).outcome == "memory"
     assert session.run("kept").value == [1]
+
+
+@pytest.mark.parametrize(("checkpoints", "state"), [("idle", "restored"), ("off", "lost")])
+def test_a_process_that_is_left_no_memory_says_so(open_session: OpenSession, checkpoints: str, state: str) -> None:
+    """Its own code gets none either, once guest code that catches MemoryError holds the last of it."""
+    session = open_session(profile="calculator", memory_mb=64, checkpoints=checkpoints)
+    session.run("kept = 1").check()
+    session.run(
+        "held, size = [], 1 << 20\nwhile size > 16:\n    try:\n        while True: held.append(bytearray(size))\n"
+        "    except MemoryError: size //= 2",
+        timeout=30,
+    ).check()
+    pid = os.pidfd_open(runner_of(session))
+    result = session.run("1")
+    told = processes.exit_status(pid) is not None  # by Linux from 6.15 on
+    os.close(pid)
+    assert (result.outcome, result.state) == ("memory" if told else "crashed", state)
+    assert not told or "limits.memory_mb is 64" in result.error.message and result.error.hint
+    assert session.run("1").value == 1
 
 
 def test_a_step_that_the_host_ends_tells_what_it_held(session: Session) -> None:

@@ -417,7 +417,7 @@ class SessionProcesses:
         for copy in self.history.expendable():
             if self._held_by_copies(share_bytes) <= limit:
                 return
-            ending = copy.held() if copy.users == 1 else []
+            ending = copy.pidfd_copy() if copy.users == 1 else []
             self.lose(copy)
             yield from wait_for(ending)  # until it has gone it counts as one more holder of what it shares
         if (total := self._held_by_copies(share_bytes)) > limit:
@@ -510,7 +510,7 @@ class SessionProcesses:
         channel = self._coming
         assert channel is not None
         yield from self._wake(channel, copy, place, lost)
-        if (ready := (yield from wait_ready(channel, deadline))) is None or channel.is_over():
+        if (ready := (yield from wait_ready(channel, deadline))) is None or channel.has_ended():
             self._give_up_coming()
             return None
         self._run(channel, copy.lineage, copy)
@@ -661,7 +661,7 @@ class SessionProcesses:
             yield from wait_for(self._take_ending())  # one at a time: there is no end to what they hold
             yield from runner.lineage.end_runner(runner.channel, self)
             self.runner = None
-            self._ending = runner.channel.held()
+            self._ending = runner.channel.pidfd_copy()
             runner.channel.close()
 
     def _gone(self) -> Core[None]:
@@ -684,12 +684,12 @@ class SessionProcesses:
         held = self._take_ending()
         if runner is not None:
             runner.channel.kill()
-            held += runner.channel.held()
+            held += runner.channel.pidfd_copy()
             self.sandbox.gate.withdraw(runner.pid)
         self.history = History()
         for copy in copies:
             if copy.users == 1:
-                held += copy.held()
+                held += copy.pidfd_copy()
                 self.sandbox.gate.withdraw(copy.pid())
             copy.release()
         for lineage in self._lineages:

@@ -35,7 +35,7 @@ class Spare(Struct, eq=False):
         program is to fail because of that.
         """
         ready = yield from wait_ready(self.channel, monotonic() + patient(READY_SECONDS))
-        if ready is not None and self.channel.is_over():
+        if ready is not None and self.channel.has_ended():
             self.channel.give_up()
             return None
         return ready
