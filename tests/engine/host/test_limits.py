@@ -144,7 +144,7 @@ def test_a_process_that_is_left_no_memory_says_so(open_session: OpenSession, che
     told = processes.exit_status(pid) is not None  # by Linux from 6.15 on
     os.close(pid)
     assert (result.outcome, result.state) == ("memory" if told else "crashed", state)
-    assert not told or "limits.memory_mb is 64" in result.error.message and result.error.hint
+    assert not told or ("limits.memory_mb is 64" in result.error.message and result.error.hint)
     assert session.run("1").value == 1
 
 
