@@ -55,8 +55,8 @@ class State(Struct, eq=False, gc=True):
         before     S0 ◀───────── S1 ◀──┴───────────── S2' ◀────── S3    where one rollback leads
         older      S0 ◀─────────────── S2 ◀────────────────────── S3    where a kill leads if nothing leads here
 
-    A kill in step 4 leads to S3: A is resumed, `x` is set, step 3 is done once more. If that comes out otherwise it leads
-    to S2, and if A has died to S0, in a new child.
+    A kill in step 4 leads to S3: A is resumed, `x` is set, step 3 is done once more. If that comes out otherwise it
+    leads to S2, and if A has died to S0, in a new child.
 
     The two ways are two fields, as each leaves out what the other needs. `before` is the state before the step that led
     here, whatever it is made of, so it goes over every step; it is `UNREACHABLE` where that cannot be had, which a
