@@ -12,11 +12,11 @@ import msgspec
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel, Gone
-from safeexec.engine.host.session.frozen import FrozenState, freeze
 from safeexec.engine.host.session.output import new_streams
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.session.spare import Spare
+from safeexec.engine.host.session.template import FrozenState, freeze
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.lineage import KILL_SECONDS
 from safeexec.errors import CheckpointError, ProtocolError

@@ -14,9 +14,11 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from safeexec.engine.host.queue import Turnstile
 from safeexec.engine.host.session.checkpoints import Checkpoint, own_bytes
-from safeexec.engine.host.session.frozen import freeze
+from safeexec.engine.host.session.supervisor import LOST
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.errors import CheckpointError, SandboxBusy, SandboxError
 from safeexec.results import StepFailed, TemplateInfo
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     import os
     from typing import Protocol
 
+    from safeexec.engine.host.session.channel import Channel
+    from safeexec.engine.host.session.history import State
+    from safeexec.engine.host.session.output import OutputFile
     from safeexec.engine.host.session.session import SessionCore
     from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.engine.policy.model import Policy
@@ -45,6 +50,44 @@ R = TypeVar("R")
 
 TURN_SECONDS = 3600.0
 """How long to wait while somebody else prepares the template."""
+
+
+class FrozenState(Struct, eq=False):
+    """A named state of `core` that is kept without a process: that of a template, and a fresh plugin as it was loaded.
+    Processes go on in it from `copy`.
+    """
+
+    _core: SessionCore
+    _name: str
+    state: State
+    copy: Checkpoint
+
+    def leave(self) -> Channel | None:
+        """Go back to this state, without a process. Returns the one that there was, for the caller to end."""
+        core, processes = self._core, self._core.processes
+        runner, processes.runner = processes.runner, None
+        if core.supervisor.state is not LOST:
+            core.supervisor.transition(LOST)
+        processes.release(processes.history.arrive(self.state))
+        if core.recorder is not None:
+            core.recorder.left(core, self._name)
+        return runner.channel if runner is not None else None
+
+    def end(self, channel: Channel) -> Core[None]:
+        """End a process that was left, and whatever it left behind."""
+        yield from self._core.processes.lineage.end_runner(channel, self._core.processes)
+        channel.close()
+
+    def adopt(self, channel: Channel, out: OutputFile, err: OutputFile) -> None:
+        """Go on in a process that was resumed from the copy, and writes to `out` and `err`."""
+        self._core.processes.adopt(channel, self.copy, out, err)
+        self._core.supervisor.arrived()
+
+
+def freeze(core: SessionCore, name: str) -> Core[FrozenState]:
+    """Return the state as it is now, under a name. The process goes on until it is left."""
+    yield from core.checkpoint(name)
+    return FrozenState(core, name, *core.processes.history.find(name))
 
 
 class Preparation(NamedTuple):
