@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from safeexec import CheckpointError, Result, Sandbox, Session
+from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.verdict import Verdict
 from tests.footprint import until
 
@@ -38,6 +39,22 @@ def test_a_step_that_ends_for_what_was_done_before_it_says_so() -> None:
         assert (result.outcome, result.state) == ("memory", "restored")
         assert result.error is not None and "holds 900 MiB" in result.error.message
         assert session.run("x").check().notes == ()
+
+
+def test_what_a_look_finds_as_a_step_is_ended_is_not_told_of_the_time_after_it(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = session._core
+    stop = core.processes.stop
+
+    def stop_and_look() -> Core[None]:
+        yield from stop()
+        core.exceed(Verdict("memory", "the session holds too much"))
+
+    monkeypatch.setattr(core.processes, "stop", stop_and_look)
+    kill(session)
+    monkeypatch.undo()
+    assert session.run("1").check().notes == ()
 
 
 # What survives
