@@ -163,7 +163,7 @@ class Checkpoint(Struct, eq=False):
                 self.control.shutdown(socket.SHUT_RDWR)  # what is frozen, or will, ends with its socket
 
     def release(self) -> None:
-        """One user fewer; the last one ends the copy."""
+        """Count one user fewer; the last one ends the copy."""
         self.users -= 1
         if self.users == 0:
             self.kill()

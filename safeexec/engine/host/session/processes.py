@@ -289,7 +289,7 @@ class SessionProcesses:
         return self.begin_state()
 
     def announce(self) -> None:
-        """The process uses the socket: the copy that it makes next counts."""
+        """Note that the process uses the socket: the copy that it makes next counts."""
         if self._next_copy is not None and self.runner is not None:
             self._next_copy_ordered = True
             self.sandbox.gate.announce(self.runner.pid, alone=True)
@@ -553,7 +553,7 @@ class SessionProcesses:
         return (yield from self._repeat(entries, entropy)) if entries or entropy else True
 
     def commit_repeated(self, entries: list[m.JournalEntry], number: int, tool_calls: int) -> None:
-        """The process has done these once more: they are part of the session, and lead to the state of that number."""
+        """Make steps that the process has done once more part of the session: they lead to the state of that number."""
         for entry in entries:
             self.history.begin(entry.request.step if isinstance(entry.request, m.Execute) else None)
             self.commit(self.history.current.files, tool_calls, entry.request, entry.did)
@@ -715,7 +715,7 @@ class SessionProcesses:
             self.workspace.close()
 
     def forget(self) -> None:
-        """This process is a fork of the one that has the session: close its copies of descriptors, end nothing."""
+        """Close the copies of descriptors in a fork of the process that has the session. Ends nothing."""
         if self.runner is not None:
             self.runner.channel.close()
             self.runner = None

@@ -291,7 +291,7 @@ class SessionCore:
     patiently = staticmethod(patiently)
 
     def attend(self, look: Callable[[], Core[None]]) -> Core[None]:
-        """For the host's own watch: do `look` if nobody uses the session. A caller who comes meanwhile waits for it."""
+        """Do `look`, of the host's own watch, if nobody uses the session. A caller who comes meanwhile waits for it."""
         turn = Turn(brief=True)
         core = self._attend(turn, look)
         turn.core = ref(core)
@@ -338,8 +338,8 @@ class SessionCore:
         yield from self.close(f"the session was closed {why}")
 
     def begin_close(self) -> None:
-        """The sandbox is being closed: the first half of `close`, which waits for nothing. If nobody uses the session,
-        its processes are killed.
+        """Do the first half of `close`, which waits for nothing, as the sandbox is being closed. If nobody uses the
+        session, its processes are killed.
         """
         if self.supervisor.why_closed is None:
             self.supervisor.why_closed = CLOSED_WITH_SANDBOX
@@ -390,7 +390,7 @@ class SessionCore:
             self.sandbox.session_closed(self)
 
     def forget(self) -> None:
-        """This process is a fork of the one that has the session: close its copies of descriptors, end nothing."""
+        """Close the copies of descriptors in a fork of the process that has the session. Ends nothing."""
         self.supervisor.why_closed = "the session was opened before the process forked; open one in each worker"
         self.supervisor.state = CLOSED
         self.processes.forget()
@@ -435,7 +435,7 @@ class SessionCore:
         return self.policy.card(format, tools=self.sandbox.toolbox.tools.values())
 
     def add_sources(self, label: str, modules: Iterable[tuple[str, str]]) -> None:
-        """The sources of a plugin, for the tracebacks of calls that are killed. The first one is the main module."""
+        """Keep the sources of a plugin for tracebacks of calls that are killed. The first one is the main module."""
         for index, (name, source) in enumerate(modules):
             self.supervisor.sources[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
 
@@ -450,7 +450,7 @@ class SessionCore:
         )
 
     def rest(self) -> Core[None]:
-        """While it is idle: give up its process, or at least memory."""
+        """Give up its process, or at least memory, while it is idle."""
         self.rested = self.used
         if self.durable is not None:
             yield from self.durable.flush(self)
@@ -474,7 +474,7 @@ class SessionCore:
         self.watched = WatchedSession(self)
 
     def abandon(self) -> None:
-        """A caller less holds it."""
+        """Count one caller fewer; with the last one it is to be closed soon."""
         self.callers -= 1
         if self.callers <= 0:
             self.abandoned = True
@@ -893,7 +893,7 @@ class SessionCore:
 
     @exclusive
     def branch(self, count: int, checkpoints: str | None = None) -> Core[list[SessionCore]]:
-        """`count` new sessions that go on from the state as it is now. `checkpoints`: when theirs are made."""
+        """Return `count` new sessions that go on from the state as it is now. `checkpoints`: when theirs are made."""
         if not isinstance(count, int) or count < 1:
             raise ValueError("a session branches into at least one")
         policy = self.policy
@@ -962,7 +962,7 @@ class SessionCore:
     # The recording
 
     def note(self, text: str, score: float | None) -> None:
-        """A remark for the recording. Raises `RecordingError` where there is none."""
+        """Add a remark to the recording. Raises `RecordingError` where there is none."""
         self._recorded().note(self, text, score)
 
     def pending(self) -> list[PendingCall]:
