@@ -341,7 +341,7 @@ class SandboxCore:
         raise RecordingError("nothing here writes recordings")
 
     def preparing(self, session: SessionCore, name: str) -> Callable[[], Any]:
-        """Note that a session prepares a template. Returns what tells at the end how it did: `TemplateCore.recorded`."""
+        """Note that a session prepares a template. Returns what tells at the end how: `TemplateCore.recorded`."""
         return lambda: None
 
     def tidy(self) -> None:

@@ -25,25 +25,15 @@ from safeexec.results import StepFailed, TemplateInfo
 
 if TYPE_CHECKING:
     import os
-    from typing import Protocol
 
     from safeexec.engine.host.session.channel import Channel
     from safeexec.engine.host.session.history import State
+    from safeexec.engine.host.session.interfaces import SandboxInterface
     from safeexec.engine.host.session.output import OutputFile
     from safeexec.engine.host.session.session import SessionCore
-    from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.engine.policy.model import Policy
 
     Prepare = str | Callable[[Any], Any] | None
-
-    class BeginsSessions(Protocol):
-        """What templates need of their sandbox."""
-
-        toolbox: Toolbox
-
-        def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]: ...
-
-        def preparing(self, session: SessionCore, name: str) -> Callable[[], Any]: ...
 
 
 R = TypeVar("R")
@@ -103,7 +93,7 @@ class TemplateCore:
     """One template of a sandbox, without its I/O. Many may ask for sessions at once: it is prepared once."""
 
     def __init__(
-        self, sandbox: BeginsSessions, name: str, definition: Preparation, api: Callable[[SessionCore], object]
+        self, sandbox: SandboxInterface, name: str, definition: Preparation, api: Callable[[SessionCore], object]
     ) -> None:
         """`api` makes, of a session, what the function that prepares it is called with."""
         self._sandbox = sandbox
@@ -244,7 +234,7 @@ list is empty when its use is over: one that is cancelled ends in another task.
 class Templates:
     """The templates of one sandbox, by name."""
 
-    def __init__(self, sandbox: BeginsSessions) -> None:
+    def __init__(self, sandbox: SandboxInterface) -> None:
         self._sandbox = sandbox
         self._by_name: dict[str, TemplateCore] = {}
 
