@@ -13,7 +13,7 @@ from importlib import import_module
 
 from safeexec.common.typed import TYPE_CHECKING, Unseen
 from safeexec.engine.host.startup.launch import Launched, environment
-from safeexec.engine.host.waiting import blocking, drive, stepwise
+from safeexec.engine.host.waiting import Work, blocking, drive, stepwise
 from safeexec.errors import SandboxClosed, SandboxError
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class SandboxAPI:
 
             probe.begin()
             try:
-                core = self._opened = self._opened or self._new_core()
+                core = self._opened = self._opened or (yield Work(self._new_core))
             except BaseException:
                 probe.give_up()
                 raise

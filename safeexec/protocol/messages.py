@@ -46,6 +46,10 @@ NOTE_CHARACTERS = 500
 """The most characters of a note. A child cuts what is longer, as it does a problem."""
 PROBLEM_CHARACTERS = 2000
 """The most characters of the reason why a request failed."""
+OUT_OF_MEMORY = 72
+"""The exit status of a child whose own code, between steps or around one, gets no memory: what the guest holds leaves
+none.
+"""
 ENTROPY_BYTES = 16
 """How many bytes the random numbers of a session come from."""
 _MANY, _SOME, _FEW = (msgspec.Meta(max_length=most) for most in (MANY, SOME, FEW))

@@ -12,11 +12,11 @@ import msgspec
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel, Gone
-from safeexec.engine.host.session.frozen import FrozenState, freeze
 from safeexec.engine.host.session.output import new_streams
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.session.spare import Spare
+from safeexec.engine.host.session.template import FrozenState, freeze
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.lineage import KILL_SECONDS
 from safeexec.errors import CheckpointError, ProtocolError
@@ -137,7 +137,7 @@ class Loaded:
 
     def _bury(self) -> Core[None]:
         last = self._dying.popleft()
-        yield from last.ended(monotonic() + patient(KILL_SECONDS))
+        yield from last.wait_ended(monotonic() + patient(KILL_SECONDS))
         last.close()
 
     def _ask(self) -> Core[None]:

@@ -263,11 +263,11 @@ def _finish(
 
 
 def _end(sandbox: SandboxInterface, channel: Channel) -> Core[None]:
-    """Nothing of a command outlives it: not the program, not what it started."""
+    """End the program and what it started: nothing of a command outlives it."""
     if channel.pid is not None and channel.pidfd >= 0:
         processes.signal_group(channel.pidfd, channel.pid, signal.SIGKILL)
     channel.kill()
-    yield from channel.ended(monotonic() + lineage.KILL_SECONDS)
+    yield from channel.wait_ended(monotonic() + lineage.KILL_SECONDS)
     if channel.pid is not None:
         sandbox.gate.forget_lineage(channel.pid)
     channel.close()

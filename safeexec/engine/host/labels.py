@@ -62,7 +62,7 @@ class Labels:
         return self._open.get(label or "", (None, {}))[0]
 
     def closed(self, session: SessionCore) -> None:
-        """The next one who asks for its label gets another session."""
+        """Have the next one who asks for its label get another session."""
         if session.label is not None and self.open_session(session.label) is session:
             del self._open[session.label]
 

@@ -66,7 +66,7 @@ class Turnstile:
                 self._free += 1
 
     def take(self, holder: object) -> None:
-        """The place is that of this one, a session: `closed` gives it back."""
+        """Give the place to this one, a session, until `closed` gives it back."""
         self._taken.add(holder)
 
     def closed(self, holder: object) -> None:

@@ -212,7 +212,7 @@ class SandboxCore:
             drive(self.close())
 
     def forget(self) -> None:
-        """This process was forked from the one that opened the sandbox: let go of it without ending anything. Two that
+        """Let go of a sandbox in a fork of the process that opened it, without ending anything. Two that
         speak to one zygote would take each other's answers. gunicorn, Celery and multiprocessing fork like this.
         """
         if self.closed:
@@ -341,7 +341,7 @@ class SandboxCore:
         raise RecordingError("nothing here writes recordings")
 
     def preparing(self, session: SessionCore, name: str) -> Callable[[], Any]:
-        """A session prepares a template. Returns what gives, at the end, how it did: `TemplateCore.recorded`."""
+        """Note that a session prepares a template. Returns what tells at the end how: `TemplateCore.recorded`."""
         return lambda: None
 
     def tidy(self) -> None:
@@ -491,7 +491,7 @@ class SandboxCore:
         """
         self.check_usable()
         self._check_files(files)
-        policy = self._tightened.of(tightened)
+        policy = self._tightened.of(tightened, "template()")
         return (yield from self._all_templates().define(name, policy, prepare, files or {}, timeout, api))
 
     def drop_template(self, name: str) -> Core[None]:

@@ -16,12 +16,11 @@ from safeexec.engine.policy.settings import ALL, SETTINGS, Limits, P, PolicyData
 from safeexec.errors import PolicyError
 from safeexec.untrusted.yaml_text import plain_scalar
 
-WRITTEN_HERE = "replace()"
-"""The file name in the rule of a setting that a program changed."""
 
-
-def replaced(policy: P, changes: dict[str, Any]) -> P:
-    """Return `policy` with `changes`, by the rules of a file that extends it. Names of limits may stand alone."""
+def replaced(policy: P, changes: dict[str, Any], place: str = "replace()") -> P:
+    """Return `policy` with `changes`, by the rules of a file that extends it. Names of limits may stand alone. `place`:
+    the public call that makes them; it stands where errors and the rules of settings name a file.
+    """
     content: dict[str, Any] = {}
     name = changes.pop("name", policy.name)
     if not isinstance(name, str) or not name.isprintable() or not name:
@@ -38,7 +37,7 @@ def replaced(policy: P, changes: dict[str, Any]) -> P:
             content[key].update(_spelt(value))
         else:
             content[key] = _spelt(value)
-    return resolve(name, [checked(PolicyFile(WRITTEN_HERE, "", content, {}, []))], type(policy), start=policy)
+    return resolve(name, [checked(PolicyFile(place, "", content, {}, []))], type(policy), start=policy)
 
 
 _MEANT = {

@@ -130,7 +130,7 @@ class Zygote:
         Both take their descriptors, lock down, and say Ready before anything of the guest is read. A lockdown that
         fails ends the process: the host sees the end of the socket, and the reason on the zygote's.
         """
-        host = self.link.fileno()
+        host, status = self.link.fileno(), 70
         try:
             # The descriptor of this link becomes that of the child's own; a copy of it lives until the lockdown.
             host = os.dup(host)
@@ -140,9 +140,11 @@ class Zygote:
             else:
                 self._serve_guest(request, *fds)
         except BaseException as error:
+            if isinstance(error, MemoryError):
+                status = m.OUT_OF_MEMORY
             _report(host, request.number, error)
         finally:
-            os._exit(70)
+            os._exit(status)
 
     def _serve_guest(self, spawn: m.Spawn, control: int, stdout: int, stderr: int, shared: int) -> None:
         """Turn this fresh fork into a locked-down child, and serve until the host closes the socket.

@@ -800,7 +800,7 @@ def test_a_fresh_call_never_begins_in_a_process_that_is_being_ended(monkeypatch:
     """When the copy that the next calls' processes come from is gone, they are ended as orphans: on a busy machine one
     of them may have said that it is there, and not have died yet.
     """
-    monkeypatch.setattr("safeexec.engine.host.session.channel.Channel.is_over", lambda channel: False)
+    monkeypatch.setattr("safeexec.engine.host.session.channel.Channel.has_ended", lambda channel: False)
     policy = Policy.load("standard").replace(filesystem={"workspace": "read-write"})
     source = "def double(x):\n    return x + x"
     with Sandbox(policy, spare=0) as sandbox, sandbox.plugin(source, state="fresh") as plugin:

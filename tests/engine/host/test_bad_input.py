@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 from collections.abc import Callable
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -131,25 +132,14 @@ def test_every_newline_ends_a_line(run: Run, newline: str) -> None:
     assert run(newline.join(["if True:", "    x = 5", "x"])).value == 5
 
 
-def test_arguments_that_are_none_are_refused_and_the_session_goes_on(session: Session) -> None:
-    for error, wrong in (
-        (TypeError, lambda: session.run("1", timeout=True)),
-        (TypeError, lambda: session.run("1", timeout="1")),  # type: ignore[arg-type]
-        (TypeError, lambda: session.sql(b"select 1")),  # type: ignore[arg-type]
-        (ValueError, lambda: session.sql("select 1", name="no name")),
-        (ValueError, lambda: session.branch(0)),
-    ):
-        with pytest.raises(error):
-            wrong()  # type: ignore[no-untyped-call]
-    assert session.run("1 + 1").value == 2
-
-
 WRONG = [
     (TypeError, {"spare": "a"}, "spare='a': a whole number, at least 0, not str"),
     (ValueError, {"spare": -1}, "spare=-1: a whole number, at least 0"),
     (TypeError, {"max_sessions": 1.5}, "max_sessions=1.5: at least one, or None, not float"),
+    (ValueError, {"max_sessions": 0}, "max_sessions=0: at least one"),
     (TypeError, {"max_sessions": True}, "max_sessions=True: at least one, or None, not bool"),
     (ValueError, {"queue_seconds": -1}, "queue_seconds=-1: a number of seconds, at least 0"),
+    *((ValueError, {"idle_seconds": given}, f"idle_seconds={given}: more than 0, or None") for given in (0, -1.0, nan)),
     (TypeError, {"idle_seconds": "5"}, "idle_seconds='5': more than 0, or None, not str"),
     (TypeError, {"audit": 5}, "audit=5: the path of a file, a stream to write to, .* not int"),
     (TypeError, {"tools": 5}, "tools=5: a list of functions, or a mapping of names to them, not int"),
@@ -178,6 +168,13 @@ def test_arguments_of_the_wrong_type_are_named(sandbox: Sandbox, open_session: C
     for told, wrong in {
         "the content of a file is str or bytes, not int": lambda: session.write_file("a", 5),  # type: ignore[arg-type]
         "the name of a file in the workspace is str, not int": lambda: session.write_file(5, b""),  # type: ignore[arg-type]
+        "timeout is a number of seconds, not True": lambda: session.run("1", timeout=True),
+        "timeout is a number of seconds, not '1'": lambda: session.run("1", timeout="1"),  # type: ignore[arg-type]
+        "query must be str, not bytes": lambda: session.sql(b"select 1"),  # type: ignore[arg-type]
+        "'no name' is not a variable name": lambda: session.sql("select 1", name="no name"),
+        "a session branches into at least one": lambda: session.branch(0),
+        "source must be str, not bytes": lambda: sandbox.check(b"1"),  # type: ignore[arg-type]
+        "workers=0: at least one": lambda: list(sandbox.map(["1"], workers=0)),
         "queue_seconds=-1": lambda: sandbox.session(queue_seconds=-1),
         "a plugin is a source .str., a path, or a mapping .* not bytes": lambda: sandbox.plugin(b"x = 1"),  # type: ignore[arg-type]
         "budget=3: a Budget, such as Budget": lambda: search(session, ["x = 1"], "x", budget=3),  # type: ignore[arg-type]
@@ -185,6 +182,7 @@ def test_arguments_of_the_wrong_type_are_named(sandbox: Sandbox, open_session: C
     }.items():
         with pytest.raises((TypeError, ValueError), match=told):
             wrong()
+    assert session.run("1 + 1").value == 2
 
 
 async def test_an_asynchronous_session_that_was_not_awaited_says_how() -> None:
@@ -197,18 +195,6 @@ async def test_an_asynchronous_session_that_was_not_awaited_says_how() -> None:
 
 def test_a_fence_around_the_source_is_taken_off(either: Session) -> None:
     assert either.run("```python\nprint(1)\n```").check().stdout == "1\n"
-
-
-def test_a_sandbox_of_no_sessions_and_a_map_of_no_workers_are_refused(sandbox: Sandbox) -> None:
-    with pytest.raises(ValueError, match="max_sessions=0: at least one"):
-        Sandbox("calculator", max_sessions=0).open()
-    for seconds in (0, -1.0, float("nan")):
-        with pytest.raises(ValueError, match=f"idle_seconds={seconds}: more than 0, or None"):
-            Sandbox("calculator", idle_seconds=seconds).open()
-    with pytest.raises(TypeError, match="source must be str"):
-        sandbox.check(b"1")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="workers=0: at least one"):
-        list(sandbox.map(["1"], workers=0))
 
 
 def test_trust_that_older_callers_give_has_no_effect_and_is_told(sandbox: Sandbox, tmp_path: Path) -> None:

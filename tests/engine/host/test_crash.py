@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from safeexec import CheckpointError, Result, Sandbox, SandboxClosed, SandboxError, Session, SessionClosed
-from tests.engine.host.inside import is_alive
+from tests.engine.host.inside import SERVER, is_alive
 from tests.footprint import footprint, leaks, pause, until
 
 pytestmark = pytest.mark.profile("confined-python")
@@ -146,15 +146,12 @@ def test_while_a_named_checkpoint_is_made(victim: Session, way: str) -> None:
         assert "restored" in str(error) or "checkpoint" in str(error)
 
 
-HALF_REPLY = """\
-import os, sys
+HALF_REPLY = f"""{SERVER}
+import os
 def send(self, message):
-    os.write(self.socket.fileno(), {data!r})
+    os.write(self.socket.fileno(), DATA)
     die()
-frame = sys._getframe()
-while not hasattr(frame.f_locals.get("self"), "link"):
-    frame = frame.f_back
-type(frame.f_locals["self"].link).send = send
+type(server.link).send = send
 steps = 1
 """
 
@@ -167,7 +164,7 @@ steps = 1
 @pytest.mark.parametrize("way", ["SIGKILL", "exit"])
 def test_while_replying(victim: Session, way: str, data: bytes) -> None:
     define(victim, way)
-    result = victim.run(HALF_REPLY.format(data=data), timeout=60)
+    result = victim.run(HALF_REPLY.replace("DATA", repr(data)), timeout=60)
     assert (result.outcome, result.state) == ("crashed", "restored")
     assert victim.run("steps").value == 0
 

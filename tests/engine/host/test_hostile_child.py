@@ -20,7 +20,7 @@ from safeexec import CheckpointError, SandboxError, Session
 from safeexec.engine.host.session.checkpoints import RESUME_SECONDS
 from safeexec.engine.host.session.step import SECURE_SECONDS
 from safeexec.engine.host.waiting import Core, Wait, drive
-from tests.engine.host.inside import ended_at_rest, newest_copy
+from tests.engine.host.inside import SERVER, ended_at_rest, newest_copy
 from tests.footprint import until
 from tests.profiles import FORKING
 
@@ -33,17 +33,11 @@ SOON = 45.0
 """Seconds: a host that waits longer for a hostile child waits too long. All its waits together are less."""
 GROWTH = 400 << 10
 """KiB by which the host's peak may grow over frames of 64 MiB."""
-OWN = """\
-import os, socket, struct, sys, time
+OWN = f"""{SERVER}
+import os, socket, struct, time
 import msgspec
-
-def find_server():
-    frame = sys._getframe()
-    while type(frame.f_locals.get("self")).__name__ != "Server":
-        frame = frame.f_back
-    return frame.f_locals["self"]
-
-server = find_server()
+"""
+OWN += """
 pack = msgspec.msgpack.encode
 
 def say(*payloads, to=server.link.socket):
@@ -308,12 +302,6 @@ for _ in range(3):
         os._exit(0)
 """
 EATS = "held = b'x' * (100 << 20)\n            while True: pass"
-
-
-def told(session: Session) -> str:
-    """Why the next step is ended, or what was running before it has been."""
-    result = session.run("import time\ntime.sleep(10)", timeout=SOON)
-    return result.error.message if result.error is not None else result.notes[0]
 
 
 FILLS_AT_SAVE = """

@@ -151,35 +151,32 @@ def asked(path: Path, program: subprocess.Popen[bytes]) -> Any:
     raise AssertionError("the server does not answer")
 
 
-def test_gunicorn_that_loads_the_application_before_it_forks(tmp_path: Path) -> None:
-    """The worker is told that the sandbox is its parent's, opens its own, and keeps it."""
-    needs("gunicorn")
-    (tmp_path / "web.py").write_text(WORKER + WSGI)
+SERVERS: dict[str, tuple[list[str], list[dict[str, Any]]]] = {
+    "gunicorn that loads the application before it forks": (
+        ["gunicorn", "--preload", "-w", "1", "-b", "unix:{}", "web:application"],
+        # The worker is told that the sandbox is its parent's, opens its own, and keeps it.
+        [{"value": 42, "told": BEFORE, "forked": True}, {"value": 42, "told": None, "forked": True}],
+    ),
+    "gunicorn that loads it in each worker": (
+        ["gunicorn", "-w", "2", "--threads", "4", "-b", "unix:{}", "web:application"],
+        [{"value": 42, "told": None, "forked": False}] * 8,
+    ),
+    # Its workers import the application themselves; blocking and awaited sandboxes live beside its event loop.
+    "uvicorn with workers": (
+        ["uvicorn", "--workers", "2", "--uds", "{}", "web:application"],
+        [{"value": 42, "told": None, "forked": False, "awaited": 42}] * 4,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_web_server_that_forks(tmp_path: Path, name: str) -> None:
+    command, answers = SERVERS[name]
+    needs(command[0])
+    (tmp_path / "web.py").write_text(WORKER + (ASGI if command[0] == "uvicorn" else WSGI))
     path = tmp_path / "socket"
-    with running(["gunicorn", "--preload", "-w", "1", "-b", f"unix:{path}", "web:application"], tmp_path) as program:
-        assert asked(path, program) == {"value": 42, "told": BEFORE, "forked": True}
-        assert asked(path, program) == {"value": 42, "told": None, "forked": True}
-
-
-def test_gunicorn_that_loads_the_application_in_each_worker(tmp_path: Path) -> None:
-    needs("gunicorn")
-    (tmp_path / "web.py").write_text(WORKER + WSGI)
-    path = tmp_path / "socket"
-    with running(
-        ["gunicorn", "-w", "2", "--threads", "4", "-b", f"unix:{path}", "web:application"], tmp_path
-    ) as server:
-        for _ in range(8):
-            assert asked(path, server) == {"value": 42, "told": None, "forked": False}
-
-
-def test_uvicorn_with_workers(tmp_path: Path) -> None:
-    """Its workers import the application themselves; blocking and awaited sandboxes live beside its event loop."""
-    needs("uvicorn")
-    (tmp_path / "web.py").write_text(WORKER + ASGI)
-    path = tmp_path / "socket"
-    with running(["uvicorn", "--workers", "2", "--uds", str(path), "web:application"], tmp_path) as server:
-        for _ in range(4):
-            assert asked(path, server) == {"value": 42, "told": None, "forked": False, "awaited": 42}
+    with running([word.format(path) for word in command], tmp_path) as program:
+        assert [asked(path, program) for _ in answers] == answers
 
 
 def test_a_prefork_worker_of_celery(tmp_path: Path) -> None:

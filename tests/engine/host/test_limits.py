@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from safeexec import PolicyError, Result, Sandbox, Session
+from safeexec.engine.linux import processes
+from tests.engine.host.inside import runner_of
 
 OpenSession = Callable[..., Session]
 
@@ -124,6 +127,25 @@ def test_memory_in_small_pieces_ends_the_step_too(open_session: OpenSession) -> 
     session.run("kept = [1]").check()
     assert session.run("rows = []\nwhile True: rows.append([len(rows)] * 100)", timeout=30).outcome == "memory"
     assert session.run("kept").value == [1]
+
+
+@pytest.mark.parametrize(("checkpoints", "state"), [("idle", "restored"), ("off", "lost")])
+def test_a_process_that_is_left_no_memory_says_so(open_session: OpenSession, checkpoints: str, state: str) -> None:
+    """Its own code gets none either, once guest code that catches MemoryError holds the last of it."""
+    session = open_session(profile="calculator", memory_mb=64, checkpoints=checkpoints)
+    session.run("kept = 1").check()
+    session.run(
+        "held, size = [], 1 << 20\nwhile size > 16:\n    try:\n        while True: held.append(bytearray(size))\n"
+        "    except MemoryError: size //= 2",
+        timeout=30,
+    ).check()
+    pid = os.pidfd_open(runner_of(session))
+    result = session.run("1")
+    told = processes.exit_status(pid) is not None  # by Linux from 6.15 on
+    os.close(pid)
+    assert (result.outcome, result.state) == ("memory" if told else "crashed", state)
+    assert not told or ("limits.memory_mb is 64" in result.error.message and result.error.hint)
+    assert session.run("1").value == 1
 
 
 def test_a_step_that_the_host_ends_tells_what_it_held(session: Session) -> None:
@@ -250,24 +272,16 @@ def test_the_kernel_counts_threads_too(open_session: OpenSession) -> None:
     assert 4 <= made < 200
 
 
-@pytest.mark.profile("confined-python")
-def test_descriptors_beyond_the_limit_are_an_error(open_session: OpenSession) -> None:
-    session = open_session(open_files=32)
-    result = session.run("files = []\nwhile True: files.append(open('f', 'w'))")
-    assert result.error is not None and result.error.type == "OSError"
-    assert session.run("n = len(files)\nfiles.clear()\nn < 64").value is True
-
-
-def test_descriptors_run_out_in_the_first_step_of_a_sandbox() -> None:
-    """Before the zygote has imported what tells of errors, which takes a descriptor."""
+def test_descriptors_beyond_the_limit_are_an_error() -> None:
+    """In the first step of a sandbox, before the zygote has imported what tells of errors, which takes a descriptor."""
     with Sandbox("confined-python", spare=0) as sandbox, sandbox.session(open_files=32) as session:
         result = session.run("files = []\nwhile True: files.append(open('f', 'w'))")
         assert (result.outcome, result.state) == ("error", "kept")
         error = result.error
         assert error is not None and (error.type, error.line) == ("OSError", 2)
         assert "Too many open files" in error.message
-        error = session.run("files.clear()\n1 / 0").error
-        assert error is not None and error.type == "ZeroDivisionError"
+        error = session.run("few = len(files) < 64\nfiles.clear()\n1 / 0").error
+        assert error is not None and error.type == "ZeroDivisionError" and session.get("few") is True
 
 
 @pytest.mark.profile("confined-python")

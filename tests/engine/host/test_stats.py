@@ -16,6 +16,9 @@ from tests.alone import together
 
 def test_a_sandbox_tells_its_sessions() -> None:
     with Sandbox("calculator", max_sessions=1) as sandbox, sandbox.session(label="first") as session:
+        session.run("x = 1").check()
+        session.rollback()
+        assert sandbox.stats().restored == 0, "that was asked for"
         session.run("while True: pass", timeout=0.2)
         told = sandbox.stats()
         assert told.by_label == {"first": SessionCounts(1, 0, 1, 0, 1)}

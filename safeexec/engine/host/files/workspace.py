@@ -241,7 +241,7 @@ class _Region:
         return _Region(os.path.join(self.path, os.urandom(16).hex()), self.lineage, self)
 
     def release(self) -> None:
-        """One user fewer: its session, or a region within. With the last one it is removed."""
+        """Count one user fewer: its session, or a region within. With the last one it is removed."""
         self._users -= 1
         if self._users:
             return
@@ -312,8 +312,8 @@ class Workspace:
             raise WorkspaceError(f"the workspace cannot be opened: {error.strerror}") from None
 
     def give_access(self) -> None:
-        """For a process that will go by its path: guests of the host's own user may have barred the way, to this one or
-        to all of the sandbox.
+        """Open the way for a process that will go by its path: guests of the host's own user may have barred it, to
+        this one or to all of the sandbox.
         """
         if self.owner is None:
             tree.regain(self.path)

@@ -29,7 +29,7 @@ CHUNK = 32 << 10
 """Bytes per read. A buffer past 128 KiB would be mapped and unmapped by malloc at every message (12 us)."""
 SEND_SECONDS = 10.0
 """How long a living child may leave a request unread before it counts as broken."""
-HALT_SECONDS = 0.0001
+EXITING_SECONDS = 0.0001
 """How often to ask whether a process that was killed runs no more. Mostly it does not when this is first asked."""
 NO_CLOCK = -1
 """A clock that the kernel does not know."""
@@ -38,7 +38,7 @@ TOKEN = os.urandom(8)
 
 
 class Gone(Exception):
-    """The process at the other end has ended, or closed its socket."""
+    """The process will say nothing more: it has ended, or closed its socket. See `Channel` for when it has ended."""
 
 
 def new_control() -> tuple[socket.socket, socket.socket]:
@@ -51,7 +51,13 @@ def new_control() -> tuple[socket.socket, socket.socket]:
 
 
 class Channel:
-    """The host's end of one process. For the thread that has the session's turn, but for what says otherwise."""
+    """The host's end of one process. For the thread that has the session's turn, but for what says otherwise.
+
+    A process that is killed goes in two moments, which the kernel tells apart. It is *exiting* once none of its threads
+    runs guest code any more (`wait_exiting`): mostly at once. It has *ended* when what it held is free again, as its
+    memory and the locks of its files (`wait_ended`, `has_ended`, both by the pidfd): up to seconds later. `Gone` is
+    what a reader or a writer meets: the end of the socket, which a process can also close as it lives.
+    """
 
     __slots__ = ("_clock", "_conversation", "_inbox", "_poller", "_reading", "_wait", "bill", "pid", "pidfd", "socket")
 
@@ -206,7 +212,7 @@ class Channel:
         with contextlib.suppress(OSError):  # closed already
             self.socket.shutdown(socket.SHUT_RD)
 
-    def held(self) -> list[int]:
+    def pidfd_copy(self) -> list[int]:
         """Return a duplicate of the pidfd, the caller's to close; none where it is not known, or descriptors have run
         out: it ends all the same, and nobody waits for it.
         """
@@ -220,25 +226,23 @@ class Channel:
         if self.pidfd >= 0:
             processes.kill(self.pidfd)
 
-    def ended(self, deadline: float) -> Core[bool]:
-        """Wait for the end of the process until the deadline; return whether it has come."""
+    def wait_ended(self, deadline: float) -> Core[bool]:
+        """Wait until the process has ended; return whether it has by the deadline."""
         if self.pidfd < 0:
             return True
         return (yield Wait((self.pidfd,), deadline))  # type: ignore[no-any-return]
 
-    def halted(self, deadline: float) -> Core[bool]:
-        """Wait until the process, which has been killed, runs no more; return whether it does, at the latest at the
-        deadline. Its end may come later.
-        """
+    def wait_exiting(self, deadline: float) -> Core[bool]:
+        """Wait until the process, which has been killed, is exiting; return whether it is by the deadline."""
         while self.pid is not None and not processes.is_exiting(self.pid):
-            if (yield from self.ended(min(deadline, monotonic() + HALT_SECONDS))):
+            if (yield from self.wait_ended(min(deadline, monotonic() + EXITING_SECONDS))):
                 return True
             if monotonic() >= deadline:
                 return False
         return True
 
-    def is_over(self) -> bool:
-        """Tell whether the process has ended, as is known without waiting."""
+    def has_ended(self) -> bool:
+        """Tell whether the process has ended, without waiting."""
         return self.pidfd < 0 or processes.has_ended(self.pidfd)
 
     def close(self) -> None:

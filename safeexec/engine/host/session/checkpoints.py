@@ -50,7 +50,7 @@ class Checkpoint(Struct, eq=False):
 
     Whether it is frozen (`seen`), which process it is (`pid`) and whether that lives (`alive`) may be asked from any
     thread: none of these waits, or takes what the copy has said from its socket. `has_frozen` does both, and `resume`
-    and `held` build on that: they are for whoever has the session's turn.
+    and `pidfd_copy` build on that: they are for whoever has the session's turn.
     """
 
     control: socket.socket
@@ -115,7 +115,7 @@ class Checkpoint(Struct, eq=False):
         """Tell whether the copy is frozen and lives. Waits for it, not longer than the deadline."""
         channel = self._met()
         if channel.state == FROZEN:
-            return not channel.is_over()
+            return not channel.has_ended()
         try:
             return isinstance((yield from channel.receive(deadline)), m.Frozen)
         except (Gone, ProtocolError):
@@ -150,9 +150,9 @@ class Checkpoint(Struct, eq=False):
             raise
         return channel
 
-    def held(self) -> list[int]:
+    def pidfd_copy(self) -> list[int]:
         """Return a pidfd of the copy if it is frozen, the caller's to close. Does not wait."""
-        return self._met().held() if self.seen() else []
+        return self._met().pidfd_copy() if self.seen() else []
 
     def kill(self) -> None:
         """End the copy, whoever uses it. From any thread."""
@@ -163,7 +163,7 @@ class Checkpoint(Struct, eq=False):
                 self.control.shutdown(socket.SHUT_RDWR)  # what is frozen, or will, ends with its socket
 
     def release(self) -> None:
-        """One user fewer; the last one ends the copy."""
+        """Count one user fewer; the last one ends the copy."""
         self.users -= 1
         if self.users == 0:
             self.kill()

@@ -45,10 +45,23 @@ NO_LONGER_KEPT = "the state before the last step is no longer kept: roll back to
 class State(Struct, eq=False, gc=True):
     """One moment of a session: what its process remembers, and its files.
 
-    `before` is where one rollback leads: the state before the step that led here, whatever it is made of;
-    `UNREACHABLE` where that cannot be had. `older` is where a kill leads when nothing leads here any more: the next
-    state that has a copy of its own, be it an earlier version of this one, which the host has changed since, or one
-    of those before.
+    An example. Step 1 is in the journal, as its entry e1. Step 2 could not be repeated, so it has a copy, which was
+    given a name. Then the host set `x`, which makes another version of the same state, and step 3 ran:
+
+        named                          "fitted"
+        copies                         A
+        memories   FRESH ──e1──▶ M1    M2 ───x = 1──▶ M2' ──e3──▶ M3    an arrow is an entry; only A leads to M2
+        states     S0            S1    S2             S2'         S3    `current` is S3
+        before     S0 ◀───────── S1 ◀──┴───────────── S2' ◀────── S3    where one rollback leads
+        older      S0 ◀─────────────── S2 ◀────────────────────── S3    where a kill leads if nothing leads here
+
+    A kill in step 4 leads to S3: A is resumed, `x` is set, step 3 is done once more. If that comes out otherwise it
+    leads to S2, and if A has died to S0, in a new child.
+
+    The two ways are two fields, as each leaves out what the other needs. `before` is the state before the step that led
+    here, whatever it is made of, so it goes over every step; it is `UNREACHABLE` where that cannot be had, which a
+    rollback must tell. `older` is the next state that has a copy of its own, or a new child's, be it an earlier version
+    of this one, and leaves out what is lost.
     """
 
     step: int

@@ -289,7 +289,7 @@ class SessionProcesses:
         return self.begin_state()
 
     def announce(self) -> None:
-        """The process uses the socket: the copy that it makes next counts."""
+        """Note that the process uses the socket: the copy that it makes next counts."""
         if self._next_copy is not None and self.runner is not None:
             self._next_copy_ordered = True
             self.sandbox.gate.announce(self.runner.pid, alone=True)
@@ -417,7 +417,7 @@ class SessionProcesses:
         for copy in self.history.expendable():
             if self._held_by_copies(share_bytes) <= limit:
                 return
-            ending = copy.held() if copy.users == 1 else []
+            ending = copy.pidfd_copy() if copy.users == 1 else []
             self.lose(copy)
             yield from wait_for(ending)  # until it has gone it counts as one more holder of what it shares
         if (total := self._held_by_copies(share_bytes)) > limit:
@@ -510,7 +510,7 @@ class SessionProcesses:
         channel = self._coming
         assert channel is not None
         yield from self._wake(channel, copy, place, lost)
-        if (ready := (yield from wait_ready(channel, deadline))) is None or channel.is_over():
+        if (ready := (yield from wait_ready(channel, deadline))) is None or channel.has_ended():
             self._give_up_coming()
             return None
         self._run(channel, copy.lineage, copy)
@@ -553,7 +553,7 @@ class SessionProcesses:
         return (yield from self._repeat(entries, entropy)) if entries or entropy else True
 
     def commit_repeated(self, entries: list[m.JournalEntry], number: int, tool_calls: int) -> None:
-        """The process has done these once more: they are part of the session, and lead to the state of that number."""
+        """Make steps that the process has done once more part of the session: they lead to the state of that number."""
         for entry in entries:
             self.history.begin(entry.request.step if isinstance(entry.request, m.Execute) else None)
             self.commit(self.history.current.files, tool_calls, entry.request, entry.did)
@@ -661,7 +661,7 @@ class SessionProcesses:
             yield from wait_for(self._take_ending())  # one at a time: there is no end to what they hold
             yield from runner.lineage.end_runner(runner.channel, self)
             self.runner = None
-            self._ending = runner.channel.held()
+            self._ending = runner.channel.pidfd_copy()
             runner.channel.close()
 
     def _gone(self) -> Core[None]:
@@ -684,12 +684,12 @@ class SessionProcesses:
         held = self._take_ending()
         if runner is not None:
             runner.channel.kill()
-            held += runner.channel.held()
+            held += runner.channel.pidfd_copy()
             self.sandbox.gate.withdraw(runner.pid)
         self.history = History()
         for copy in copies:
             if copy.users == 1:
-                held += copy.held()
+                held += copy.pidfd_copy()
                 self.sandbox.gate.withdraw(copy.pid())
             copy.release()
         for lineage in self._lineages:
@@ -715,7 +715,7 @@ class SessionProcesses:
             self.workspace.close()
 
     def forget(self) -> None:
-        """This process is a fork of the one that has the session: close its copies of descriptors, end nothing."""
+        """Close the copies of descriptors in a fork of the process that has the session. Ends nothing."""
         if self.runner is not None:
             self.runner.channel.close()
             self.runner = None

@@ -59,7 +59,7 @@ class Runner(Struct, eq=False):
     # Asking
 
     def ask(self, request: Struct, kind: type, seconds: float | None = None, fds: tuple[int, ...] = ()) -> Core[Any]:
-        """Its answer to a question. Raises `Gone`, or `ProtocolError` when it says something else, or nothing."""
+        """Send a request and return the answer. Raises `Gone`, and `ProtocolError` for another one, or none in time."""
         yield from self.channel.send(request, fds)
         if seconds is None:
             seconds = patient(min(ANSWER_SECONDS, max(LEAST_SECONDS, self._limits.wall_seconds)))

@@ -8,7 +8,6 @@ a `Step` is the request that runs. This module calls them in their order.
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
@@ -77,7 +76,6 @@ from safeexec.errors import (
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_payload
 from safeexec.protocol.confinement import Mechanism
-from safeexec.protocol.conversation import TooMuch
 from safeexec.results import CheckpointInfo, ErrorInfo, Result, Rows, ToolCallRecord, Variable
 
 if TYPE_CHECKING:
@@ -293,7 +291,7 @@ class SessionCore:
     patiently = staticmethod(patiently)
 
     def attend(self, look: Callable[[], Core[None]]) -> Core[None]:
-        """For the host's own watch: do `look` if nobody uses the session. A caller who comes meanwhile waits for it."""
+        """Do `look`, of the host's own watch, if nobody uses the session. A caller who comes meanwhile waits for it."""
         turn = Turn(brief=True)
         core = self._attend(turn, look)
         turn.core = ref(core)
@@ -340,8 +338,8 @@ class SessionCore:
         yield from self.close(f"the session was closed {why}")
 
     def begin_close(self) -> None:
-        """The sandbox is being closed: the first half of `close`, which waits for nothing. If nobody uses the session,
-        its processes are killed.
+        """Do the first half of `close`, which waits for nothing, as the sandbox is being closed. If nobody uses the
+        session, its processes are killed.
         """
         if self.supervisor.why_closed is None:
             self.supervisor.why_closed = CLOSED_WITH_SANDBOX
@@ -392,7 +390,7 @@ class SessionCore:
             self.sandbox.session_closed(self)
 
     def forget(self) -> None:
-        """This process is a fork of the one that has the session: close its copies of descriptors, end nothing."""
+        """Close the copies of descriptors in a fork of the process that has the session. Ends nothing."""
         self.supervisor.why_closed = "the session was opened before the process forked; open one in each worker"
         self.supervisor.state = CLOSED
         self.processes.forget()
@@ -437,7 +435,7 @@ class SessionCore:
         return self.policy.card(format, tools=self.sandbox.toolbox.tools.values())
 
     def add_sources(self, label: str, modules: Iterable[tuple[str, str]]) -> None:
-        """The sources of a plugin, for the tracebacks of calls that are killed. The first one is the main module."""
+        """Keep the sources of a plugin for tracebacks of calls that are killed. The first one is the main module."""
         for index, (name, source) in enumerate(modules):
             self.supervisor.sources[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
 
@@ -452,7 +450,7 @@ class SessionCore:
         )
 
     def rest(self) -> Core[None]:
-        """While it is idle: give up its process, or at least memory."""
+        """Give up its process, or at least memory, while it is idle."""
         self.rested = self.used
         if self.durable is not None:
             yield from self.durable.flush(self)
@@ -463,7 +461,7 @@ class SessionCore:
 
     def next_key(self) -> str:
         """Return the key of the call of a tool that comes next."""
-        self.identity = self.identity or secrets.token_hex(8)
+        self.identity = self.identity or os.urandom(8).hex()
         return f"{self.identity}-{self.step}-{self.calls_of_step + 1}"
 
     @exclusive
@@ -476,7 +474,7 @@ class SessionCore:
         self.watched = WatchedSession(self)
 
     def abandon(self) -> None:
-        """A caller less holds it."""
+        """Count one caller fewer; with the last one it is to be closed soon."""
         self.callers -= 1
         if self.callers <= 0:
             self.abandoned = True
@@ -558,11 +556,16 @@ class SessionCore:
         self.processes.release(self.processes.history.pass_over(self.step))
         return self._told(text, Result(outcome="rejected", error=refusal, step=self.step))
 
-    def _told(self, source: bytes, result: Result) -> Result:
-        """Return the result of a step as its caller is told it, after the observer has seen it."""
-        result = self._with_earlier_notes(result)
-        if (observer := self.sandbox.observer) is not None:
-            observer.step_done(self, source, result)
+    def _told(self, source: bytes | None, result: Result, call: str | None = None) -> Result:
+        """Return the result of a step as its caller is told it: with what happened while nobody used the session.
+        The observer hears of it where it has a `source`, which was run as a whole, or by a `call` of what it defines.
+        """
+        self.told_cpu += result.usage.cpu_ms / 1000
+        if notes := self.supervisor.notes_next:
+            self.supervisor.notes_next = []
+            result = replace(result, notes=(*notes, *result.notes))
+        if source is not None and (observer := self.sandbox.observer) is not None:
+            observer.step_done(self, source, result, call)
         return result
 
     def _fed(
@@ -577,14 +580,6 @@ class SessionCore:
         if problem is not None:
             result = replace(result, notes=(*result.notes, f"the standard input ended early: {problem}"))
         return result
-
-    def _with_earlier_notes(self, result: Result) -> Result:
-        """Return the result, whose figures are told now, with what happened while nobody used the session."""
-        self.told_cpu += result.usage.cpu_ms / 1000
-        if not (notes := self.supervisor.notes_next):
-            return result
-        self.supervisor.notes_next = []
-        return replace(result, notes=(*notes, *result.notes))
 
     @exclusive
     def check(self, source: str, stdin: bool) -> Core[Result]:
@@ -612,10 +607,8 @@ class SessionCore:
         self.step += 1
         self.supervisor.sources.last = ""
         request = make(self.step)
-        result = self._with_earlier_notes((yield from self._act(request, self.step, limit, atomic=False)))
-        if (observer := self.sandbox.observer) is not None and type(request) is m.Invoke:
-            observer.step_done(self, self.code, result, call=request.path)
-        return result
+        result = yield from self._act(request, self.step, limit, atomic=False)
+        return self._told(self.code, result, request.path) if type(request) is m.Invoke else self._told(None, result)
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         """Run one SQL query as a step; a result is bound to the variable `name`, if there is one."""
@@ -632,7 +625,17 @@ class SessionCore:
         listeners: Listeners = NOBODY,
         given: StandardInput | None = None,
     ) -> Core[Result]:
-        """Have step `number` done (0: a check, which changes nothing), to its result."""
+        """Do step `number` (0: a check, which changes nothing) and return its result. It ends in one of these ways:
+
+        | what ended it | where | the state then |
+        | --- | --- | --- |
+        | nothing: steps before it were lost | `_not_run` | as it was |
+        | its own end, well or with an error | `_answered` | with the step, or undone where errors undo it |
+        | the host: a limit, `cancel`, a call that has to wait | `_ended` | restored |
+        | its process died, or broke the protocol | `_crashed` | restored |
+        | its caller was interrupted: Ctrl-C, a cancelled task | `_interrupted` | undone, and the exception goes on |
+        | nobody drives it any more | `_abandoned` | undone by the next call: `Supervisor.finish_interrupted` |
+        """
         processes, runner = self.processes, self.processes.runner
         supervisor, woke = self.supervisor, 0.0
         if runner is None or supervisor.diverged or not supervisor.settled:
@@ -640,9 +643,7 @@ class SessionCore:
             runner = yield from supervisor.ready_runner(step=True)
             woke = monotonic() - began
             if supervisor.take_diverged():
-                error = ErrorInfo("StepKilled", NOT_RUN)
-                result = Result("crashed", error=error, step=self.step, state="diverged")
-                return replace(result, remaining=supervisor.remaining())
+                return self._not_run()
         if number and self.has_branched:
             yield from self._own_files()
         copy_socket = processes.begin_state(number) if number else None
@@ -653,46 +654,51 @@ class SessionCore:
         try:
             done = yield from step.run(request, copy_socket, given)
             over = done if isinstance(done, Verdict) else None
-            if self.calls is not None and self.calls.again is not None and over is None:
+            if over is None and self.calls is not None and self.calls.again is not None:
                 over = self.calls.again.unmade()
-            if number and over is None and processes.workspace is not None:
+            if over is None and number and processes.workspace is not None:
                 over = yield from self._count_files(processes.workspace, step)
             # A `cancel` that returned True must win, even if the step has ended meanwhile.
             over = step.close() or over
         except (Gone, ProtocolError) as error:
             return (yield from self._crashed(step, error, calls))
         except GeneratorExit:
-            step.hand_in(Verdict("cancelled", "nobody waits for the step any more"))
-            if all(copy.seen() is not None for copy in processes.history.copies_of(processes.history.current.memory)):
-                runner.channel.kill()
+            self._abandoned(step)
             raise
         except BaseException:
-            # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
-            step.close()
-            yield from step.secure(SECURE_SECONDS)
-            supervisor.notes_next += yield from supervisor.undo_step()
+            yield from self._interrupted(step)
             raise
-        if isinstance(done, Verdict) or over is not None:
+        if over is not None or isinstance(done, Verdict):
             assert over is not None
-            place = yield from step.where()
-            return (yield from self._ended(step, over, place, calls))
-        log = supervisor.tool_records
+            return (yield from self._ended(step, over, (yield from step.where()), calls))
+        result = yield from self._answered(step, request, done, calls, atomic)
+        if listeners is not NOBODY:
+            step.stream_rest()
+        if number == 1:
+            self.sandbox.session_began()
+        return result
+
+    def _not_run(self) -> Result:
+        result = Result("crashed", error=ErrorInfo("StepKilled", NOT_RUN), step=self.step, state="diverged")
+        return replace(result, remaining=self.supervisor.remaining())
+
+    def _answered(self, step: Step, request: Any, done: m.StepDone, calls: int, atomic: bool) -> Core[Result]:
+        """Return the result of a step that its process has answered, once it is part of the session, or is undone.
+        `calls`: how many calls of tools there were before it.
+        """
+        supervisor, log = self.supervisor, self.supervisor.tool_records
         records = log.since(calls) if log.total != calls else ()
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
             self.frames = frames_of(done.frames)
         self.again = (done.did, step.cpu * 1000) if done.again and not records else None
         result = step.result(done, self.step, records)
-        if number:
+        if step.number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
             again = request if self.policy.checkpoints == "idle" and not (done.due or records) else None
             result = (yield from self._undone(result)) if must_go else self._kept(result, again, done.did)
         if supervisor.state is STEPPING:
             supervisor.transition(IDLE)
-        if listeners is not NOBODY:
-            step.stream_rest()
-        if number == 1:
-            self.sandbox.session_began()
         return result
 
     def _own_files(self) -> Core[None]:
@@ -752,11 +758,11 @@ class SessionCore:
         return restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
 
     def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
-        reason = yield from step.died(error)
-        # A look may have found it before the step, and ended the process late.
-        verdict = step.close() or self.supervisor.idle_violation
-        if verdict is None:
-            verdict = step.watch.exceeded()  # a value that was announced before the deadline has not come by then
+        """Return the result of a step whose process died, or broke the protocol: the first cause that is known."""
+        found = yield from step.died(error)
+        # A look may have found it before the step, and ended the process late; a value that was announced before the
+        # deadline may not have come by then.
+        verdict = step.close() or self.supervisor.idle_violation or step.watch.exceeded()
         if verdict is None and not self.sandbox.alive:
             yield from self.supervisor.stop()
             raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
@@ -765,10 +771,7 @@ class SessionCore:
             verdict = Verdict(
                 "memory", f"the kernel ended a process: the session held too much; limits.memory_mb is {limit}"
             )
-        if verdict is None and isinstance(error, TooMuch):
-            verdict = Verdict("output", f"the step sent the host more than it reads: {error}")
-        verdict = verdict or Verdict("crashed", f"the process that ran the step died: {reason}")
-        return (yield from self._ended(step, verdict, Place(), calls))
+        return (yield from self._ended(step, verdict or found, Place(), calls))
 
     def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
         """Return the result of a step that was killed or died, after the state before it has been brought back."""
@@ -777,6 +780,21 @@ class SessionCore:
         result = step.killed(verdict, place, self.supervisor.sources, self.step, records)
         notes = yield from self.supervisor.restore_after_step()
         return restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
+
+    def _interrupted(self, step: Step) -> Core[None]:
+        """Undo a step whose caller was interrupted. A callback that raises is one way."""
+        step.close()
+        yield from step.secure(SECURE_SECONDS)
+        self.supervisor.notes_next += yield from self.supervisor.undo_step()
+
+    def _abandoned(self, step: Step) -> None:
+        """Let go of a step that nobody drives any more: nothing can be waited for. Its process ends at once, unless the
+        copy of the state before it may still be coming from there.
+        """
+        step.hand_in(Verdict("cancelled", "nobody waits for the step any more"))
+        history, runner = self.processes.history, self.processes.runner
+        if runner is not None and all(copy.seen() is not None for copy in history.copies_of(history.current.memory)):
+            runner.channel.kill()
 
     # Ending a step, and what the watch asks of it: from any thread
 
@@ -875,7 +893,7 @@ class SessionCore:
 
     @exclusive
     def branch(self, count: int, checkpoints: str | None = None) -> Core[list[SessionCore]]:
-        """`count` new sessions that go on from the state as it is now. `checkpoints`: when theirs are made."""
+        """Return `count` new sessions that go on from the state as it is now. `checkpoints`: when theirs are made."""
         if not isinstance(count, int) or count < 1:
             raise ValueError("a session branches into at least one")
         policy = self.policy
@@ -944,7 +962,7 @@ class SessionCore:
     # The recording
 
     def note(self, text: str, score: float | None) -> None:
-        """A remark for the recording. Raises `RecordingError` where there is none."""
+        """Add a remark to the recording. Raises `RecordingError` where there is none."""
         self._recorded().note(self, text, score)
 
     def pending(self) -> list[PendingCall]:

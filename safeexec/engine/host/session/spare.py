@@ -31,11 +31,11 @@ class Spare(Struct, eq=False):
     workspace: Workspace | None
 
     def ready(self) -> Core[m.Ready | None]:
-        """Its `Ready`, which has usually come long ago. None if it never came up, or has died while it waited: no
-        program is to fail because of that.
+        """Return its `Ready`, which has usually come long ago. None if it never came up, or has died while it waited:
+        no program is to fail because of that.
         """
         ready = yield from wait_ready(self.channel, monotonic() + patient(READY_SECONDS))
-        if ready is not None and self.channel.is_over():
+        if ready is not None and self.channel.has_ended():
             self.channel.give_up()
             return None
         return ready

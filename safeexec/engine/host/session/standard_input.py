@@ -57,7 +57,7 @@ class StandardInput:
         self.fd = os.open(f"/proc/self/fd/{self._memory}", os.O_RDONLY)
 
     def sent(self) -> None:
-        """The child has its end: the pipe is fed from now on."""
+        """Feed the pipe from now on: the child has its end."""
         self._give_up_end()
         if self._feeder is not None:
             self._feeder.start()
@@ -137,7 +137,7 @@ class _Feeder:
 
 
 def checked_arguments(argv: Sequence[str]) -> list[str]:
-    """`sys.argv` of a program. Raises TypeError and ValueError for what no command line could hold."""
+    """Return `sys.argv` of a program. Raises TypeError and ValueError for what no command line could hold."""
     if isinstance(argv, str):
         raise TypeError("argv must be a list of str, the program's name first, not a str")
     arguments = list(argv)
@@ -153,7 +153,7 @@ def checked_arguments(argv: Sequence[str]) -> list[str]:
 
 
 def encoded(text: str, what: str) -> bytes:
-    """`text` as UTF-8. Raises ValueError for a lone surrogate: Python puts one in place of a byte that was no text."""
+    """Return `text` as UTF-8. Raises ValueError for a lone surrogate, which stands for a byte that was no text."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -181,7 +181,7 @@ def _of_file(file: Any) -> Iterator[bytes]:
 
 
 def _of_lines(lines: Iterator[Any]) -> Iterator[bytes]:
-    """Each item is one line, whether it ends with a newline or not."""
+    """Yield each item as one line, whether it ends with a newline or not."""
     for line in lines:
         if not isinstance(line, str | bytes):
             raise TypeError(f"a line of stdin must be str or bytes, not {type(line).__name__}")

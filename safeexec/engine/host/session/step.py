@@ -39,6 +39,7 @@ from safeexec.engine.linux import processes
 from safeexec.errors import PolicyError, ProtocolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments, exceeded, foreign
+from safeexec.protocol.conversation import TooMuch
 from safeexec.protocol.printed import EVERYWHERE
 from safeexec.results import ErrorInfo, Result, ToolCallRecord, Usage
 
@@ -452,13 +453,22 @@ class Step(Struct, eq=False):
         self._stop_clock()
         return place
 
-    def died(self, error: Exception) -> Core[str]:
-        """Tell how its process ended, in words."""
+    def died(self, error: Exception) -> Core[Verdict]:
+        """Return how its process ended, by what the kernel and the process itself tell of that."""
         self._stop_clock()
         channel = self._runner.channel
-        if not (yield from channel.ended(monotonic() + 0.2)):
-            return str(error) if isinstance(error, ProtocolError) else "it closed its connection to the host"
-        return death(channel.pidfd)
+        if not (yield from channel.wait_ended(monotonic() + 0.2)):
+            reason = str(error) if isinstance(error, ProtocolError) else "it closed its connection to the host"
+        elif (status := processes.exit_status(channel.pidfd)) is not None and _exited(status) == m.OUT_OF_MEMORY:
+            limit = self._processes.policy.limits.memory_mb
+            return Verdict(
+                "memory", f"the process had no memory left to go on with what it holds; limits.memory_mb is {limit}"
+            )
+        else:
+            reason = death(status)
+        if isinstance(error, TooMuch):
+            return Verdict("output", f"the step sent the host more than it reads: {error}")
+        return Verdict("crashed", f"the process that ran the step died: {reason}")
 
     def result(self, done: m.StepDone, step: int, calls: tuple[ToolCallRecord, ...]) -> Result:
         """Return the result of a step that the child ended itself."""
@@ -509,13 +519,17 @@ class Step(Struct, eq=False):
         }
 
 
-def death(pidfd: int) -> str:
-    """Tell how a process ended, in words, as far as the kernel still knows."""
-    status = processes.exit_status(pidfd)
+def death(status: int | None) -> str:
+    """Tell how a process ended, in words. `status`: as `os.waitpid` gives it; None where the kernel does not know."""
     if status is None:
         return "killed, or crashed in C code"
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = next((one.name for one in signal.Signals if one.value == number), str(number))
         return f"killed by signal {name}"
-    return f"it exited with status {os.WEXITSTATUS(status)}"
+    return f"it exited with status {_exited(status)}"
+
+
+def _exited(status: int) -> int | None:
+    """Return the status with which a process exited by itself."""
+    return os.WEXITSTATUS(status) if os.WIFEXITED(status) else None

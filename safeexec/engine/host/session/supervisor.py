@@ -113,7 +113,7 @@ class Supervisor:
     # Asking the process
 
     def transition(self, state: str) -> None:
-        """The session is in the middle of something else now: by the table `FOLLOWS`."""
+        """Enter another state of the session: one that the table `FOLLOWS` has after this one."""
         assert state in FOLLOWS[self.state], f"{self.state} → {state}"
         self.state = state
 
@@ -144,8 +144,8 @@ class Supervisor:
         return self.processes.runner
 
     def ensure_ready(self) -> Core[None]:
-        """As `ready_runner` where anything was lost while nobody used the session, and nothing at all otherwise: it is
-        brought back now, and not by the operation that comes.
+        """Bring back now, and not in the operation that comes, what was lost while nobody used the session; as
+        `ready_runner`.
         """
         if not self.settled:
             yield from self.ready_runner()
@@ -209,7 +209,7 @@ class Supervisor:
             self.notes_next += yield from self.restore(asked=rested)
 
     def _read_late_answer(self, runner: Runner) -> Core[None]:
-        """The answer that nobody waits for. A change that it confirms has been made."""
+        """Take in the answer that nobody waits for. A change that it confirms has been made."""
         try:
             deadline, channel = monotonic() + patient(LATE_ANSWER_SECONDS), runner.channel
             while not channel.at_rest and (yield from channel.receive(deadline)) is not None:
@@ -226,7 +226,7 @@ class Supervisor:
         self.transition(IDLE)
 
     def _undo_abandoned_step(self, runner: Runner) -> Core[None]:
-        """A step whose caller is gone is undone, unless it is part of the session already or was never sent."""
+        """Undo a step whose caller is gone, unless it is part of the session already or was never sent."""
         processes = self.processes
         history = processes.history
         if self.doing is not None:
@@ -266,14 +266,14 @@ class Supervisor:
         return notes
 
     def arrived(self) -> None:
-        """The session has another process, and the files that go with it."""
+        """Take in that the session has another process, and the files that go with it."""
         if self.processes.history.current.memory is FRESH:
             self.sources.clear()
         self.refresh_file_baseline()
         self.transition(IDLE)
 
     def refresh_file_baseline(self) -> None:
-        """The next step's changes of files are found by comparison with those that are there now."""
+        """Have the next step's changes of files be found by comparison with those that are there now."""
         if self.processes.workspace is not None and self.processes.history.current.files is not None:
             self.marks = self.processes.workspace.marks
 
@@ -350,7 +350,7 @@ class Supervisor:
         return (yield from self.new_copy())
 
     def _see_files(self) -> Core[None]:
-        """The files as they are now are those of the state."""
+        """Take in the files as they are now as those of the state. Raises `CheckpointError`."""
         processes = self.processes
         if processes.workspace is not None:
             try:
@@ -359,7 +359,7 @@ class Supervisor:
                 raise CheckpointError(f"no checkpoint could be made: {error}") from None
 
     def rest(self) -> Core[None]:
-        """While the session is idle: give up the process, if another one can be had that is in the same state; else
+        """Give up the process of an idle session, if another one can be had that is in the same state; else
         have it share more of its memory.
         """
         if self.state is RESTING:

@@ -14,37 +14,67 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from safeexec.engine.host.queue import Turnstile
 from safeexec.engine.host.session.checkpoints import Checkpoint, own_bytes
-from safeexec.engine.host.session.frozen import freeze
+from safeexec.engine.host.session.supervisor import LOST
 from safeexec.engine.host.waiting import CallTool, Core
 from safeexec.errors import CheckpointError, SandboxBusy, SandboxError
 from safeexec.results import StepFailed, TemplateInfo
 
 if TYPE_CHECKING:
     import os
-    from typing import Protocol
 
+    from safeexec.engine.host.session.channel import Channel
+    from safeexec.engine.host.session.history import State
+    from safeexec.engine.host.session.interfaces import SandboxInterface
+    from safeexec.engine.host.session.output import OutputFile
     from safeexec.engine.host.session.session import SessionCore
-    from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.engine.policy.model import Policy
 
     Prepare = str | Callable[[Any], Any] | None
-
-    class BeginsSessions(Protocol):
-        """What templates need of their sandbox."""
-
-        toolbox: Toolbox
-
-        def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]: ...
-
-        def preparing(self, session: SessionCore, name: str) -> Callable[[], Any]: ...
 
 
 R = TypeVar("R")
 
 TURN_SECONDS = 3600.0
 """How long to wait while somebody else prepares the template."""
+
+
+class FrozenState(Struct, eq=False):
+    """A named state of `core` that is kept without a process: that of a template, and a fresh plugin as it was loaded.
+    Processes go on in it from `copy`.
+    """
+
+    _core: SessionCore
+    state: State
+    copy: Checkpoint
+
+    def leave(self) -> Channel | None:
+        """Go back to this state, without a process. Returns the one that there was, for the caller to end."""
+        core, processes = self._core, self._core.processes
+        runner, processes.runner = processes.runner, None
+        if core.supervisor.state is not LOST:
+            core.supervisor.transition(LOST)
+        processes.release(processes.history.arrive(self.state))
+        return runner.channel if runner is not None else None
+
+    def end(self, channel: Channel) -> Core[None]:
+        """End a process that was left, and whatever it left behind."""
+        yield from self._core.processes.lineage.end_runner(channel, self._core.processes)
+        channel.close()
+
+    def adopt(self, channel: Channel, out: OutputFile, err: OutputFile) -> None:
+        """Go on in a process that was resumed from the copy, and writes to `out` and `err`."""
+        self._core.processes.adopt(channel, self.copy, out, err)
+        self._core.supervisor.arrived()
+
+
+def freeze(core: SessionCore, name: str) -> Core[FrozenState]:
+    """Return the state as it is now, under a name. The process goes on until it is left."""
+    yield from core.checkpoint(name)
+    return FrozenState(core, *core.processes.history.find(name))
 
 
 class Preparation(NamedTuple):
@@ -60,7 +90,7 @@ class TemplateCore:
     """One template of a sandbox, without its I/O. Many may ask for sessions at once: it is prepared once."""
 
     def __init__(
-        self, sandbox: BeginsSessions, name: str, definition: Preparation, api: Callable[[SessionCore], object]
+        self, sandbox: SandboxInterface, name: str, definition: Preparation, api: Callable[[SessionCore], object]
     ) -> None:
         """`api` makes, of a session, what the function that prepares it is called with."""
         self._sandbox = sandbox
@@ -201,7 +231,7 @@ list is empty when its use is over: one that is cancelled ends in another task.
 class Templates:
     """The templates of one sandbox, by name."""
 
-    def __init__(self, sandbox: BeginsSessions) -> None:
+    def __init__(self, sandbox: SandboxInterface) -> None:
         self._sandbox = sandbox
         self._by_name: dict[str, TemplateCore] = {}
 

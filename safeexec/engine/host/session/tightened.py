@@ -25,31 +25,35 @@ class TightenedPolicies:
 
     def __init__(self, given: Policy) -> None:
         self._given = given
-        self._kept: dict[tuple[tuple[str, str], ...], Policy] = {}
+        self._kept: dict[tuple[str, ...], Policy] = {}
 
-    def of(self, changes: Mapping[str, Any]) -> Policy:
-        """Return the policy with these changes. Raises `PolicyError` for one that would widen it."""
+    def of(self, changes: Mapping[str, Any], place: str = "session()") -> Policy:
+        """Return the policy with these changes, of the public call `place`. Raises `PolicyError` for one that would
+        widen it.
+        """
         if not changes:
             return self._given
-        key = tuple(sorted((name, repr(value)) for name, value in changes.items()))
+        key = (place, *sorted(f"{name}={value!r}" for name, value in changes.items()))
         policy = self._kept.get(key)
         if policy is None:
-            policy = tightened(self._given, changes)
+            policy = tightened(self._given, changes, place)
             if len(self._kept) < KEPT:
                 self._kept[key] = policy
         return policy
 
 
-def tightened(given: Policy, changes: Mapping[str, Any]) -> Policy:
-    """Return `given` with these changes. Raises `PolicyError` for one that would widen it: the zygote is confined
-    already.
+def tightened(given: Policy, changes: Mapping[str, Any], place: str = "session()") -> Policy:
+    """Return `given` with these changes, of the public call `place`. Raises `PolicyError` for one that would widen it:
+    the zygote is confined already.
     """
     if not changes:
         return given
     mode = changes.get("checkpoints")
     if len(changes) == 1 and mode in ("idle", "before-step", "off"):
         return replace(given, checkpoints=mode)
-    wanted = given.replace(**changes)
+    from safeexec.engine.policy.edit import replaced  # with the loader of YAML
+
+    wanted = replaced(given, dict(changes), place)
     for name in Limits.__struct_fields__:
         if getattr(wanted.limits, name) > getattr(given.limits, name):
             raise PolicyError(

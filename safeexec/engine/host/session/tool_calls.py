@@ -85,7 +85,7 @@ class ToolLog:
         return self.total
 
     def forget_since(self, mark: int) -> None:
-        """The calls after the first `mark` ones are made again."""
+        """Forget the calls after the first `mark` ones: they are made again."""
         while self.total > mark:
             self.total -= 1
             if self._kept:

@@ -117,7 +117,7 @@ def release(owner: object) -> None:
 
 
 def _forget() -> None:
-    """After a fork: the thread is gone, and its lock may be held for ever."""
+    """Begin anew after a fork: the thread is gone, and its lock may be held for ever."""
     global _lock, _loop, _thread
     _lock = threading.RLock()
     _loop = _thread = None

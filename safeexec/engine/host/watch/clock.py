@@ -92,7 +92,7 @@ class Watch(Struct, eq=False):
     """Bytes in one stream past which the step is ended."""
 
     def __post_init__(self) -> None:
-        """The step begins only now."""
+        """Start the clock: the step begins only now."""
         self.cpu_start = self._runner.cpu_seconds()
         self._bill_start = self._runner.bill.cpu
         self.started = monotonic()

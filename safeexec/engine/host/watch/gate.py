@@ -101,7 +101,7 @@ class ForkGate:
             self._stopped.remove(lineage)
 
     def interrupted(self, lineage: int) -> None:
-        """The host has stopped and continued a kernel session: a fork that was let go on then is asked for once more,
+        """Note that the host has stopped and continued a kernel session: a fork let go on then is asked for once more,
         however late that comes and whatever is announced until then.
 
         fork(2) starts over when a signal is pending. All others than these two the child blocks (`linux.fork`).
@@ -132,7 +132,7 @@ class ForkGate:
             self._refused.discard(process)
 
     def allow(self, lineage: int, may_fork: Callable[[], bool]) -> None:
-        """Processes of this kernel session fork on their own account, as long as `may_fork` says so."""
+        """Let processes of this kernel session fork on their own account, as long as `may_fork` says so."""
         if self._listener < 0:
             return
         with self._lock:

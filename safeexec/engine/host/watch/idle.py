@@ -18,17 +18,7 @@ from safeexec.engine.host.waiting import BRIEF_SECONDS, Core, Wait, drive
 from safeexec.errors import SandboxError
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
-    from safeexec.engine.host.session.session import SessionCore
-
-    class Sessions(Protocol):
-        """What this thread needs of its sandbox."""
-
-        def open_sessions(self, *, awake: bool = False) -> list[SessionCore]: ...
-        def labelled(self, session: SessionCore) -> bool: ...
-        def replenish(self) -> None: ...
-        def tidy(self) -> None: ...
+    from safeexec.engine.host.session.interfaces import SandboxInterface
 
 
 TICK_SECONDS = 0.5
@@ -43,7 +33,7 @@ class IdleSessions:
     and keeps none alive.
     """
 
-    def __init__(self, sandbox: Sessions, close_after: float | None) -> None:
+    def __init__(self, sandbox: SandboxInterface, close_after: float | None) -> None:
         """`close_after`: seconds without use after which a session is closed."""
         self._sandbox = weakref.ref(sandbox)
         self._close_after = close_after

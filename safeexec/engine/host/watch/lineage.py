@@ -52,7 +52,7 @@ class Lineage:
             try:  # around the signal too: an interrupt right after it would leave the copies stopped
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGSTOP)
                 runner.kill()
-                yield from runner.halted(monotonic() + patient(KILL_SECONDS))
+                yield from runner.wait_exiting(monotonic() + patient(KILL_SECONDS))
             finally:
                 self._gate.interrupted(self.leader)
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGCONT)

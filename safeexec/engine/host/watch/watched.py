@@ -183,7 +183,7 @@ class WatchedSession(Subject):
         return None if session is None else session.processes.workspace, pids
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
-        """Whoever drives a step ends it. Where nobody does, its processes end here; the next user restores it."""
+        """Have whoever drives a step end it. Where nobody does, its processes end here; the next user restores it."""
         session, leaders = self._session(), self.lineage_leaders()
         if session is None or session.exceed(verdict):
             return

@@ -1,4 +1,4 @@
-"""One process's socket as the host reads it: a message that comes byte by byte still meets its deadline."""
+"""Channels that nobody closes: whoever had one was interrupted, or out of memory."""
 
 from __future__ import annotations
 

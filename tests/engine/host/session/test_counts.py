@@ -27,9 +27,9 @@ from tests.footprint import DEADLINE_SECONDS, pause
 
 STEP = "x = x + 1"
 STEPS = 50
-CALLS, BUILTINS, SYSTEM_CALLS = 65, 61, 15
+CALLS, BUILTINS, SYSTEM_CALLS = 58, 59, 15
 """Of one step in the host, without checkpoints: calls of Python functions (and resumed generators), calls of functions
-written in C, and how many of these ask the kernel. On 3.11 it was 69, 59 and 14.
+written in C, and how many of these ask the kernel. On 3.11 it was 56, 56 and 14.
 """
 CHILD_CALLS, CHILD_BUILTINS = 26, 45
 """The same of one step in the child, from one request to the next. On 3.11 it was 24 and 44."""

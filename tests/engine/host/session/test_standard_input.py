@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import itertools
 import os
@@ -317,14 +316,10 @@ def test_a_program_of_its_own_session(open_session: Open, sandbox_for: Callable[
             list(sandbox.map([wrong]))
 
 
-def test_the_asynchronous_api_reads_alike() -> None:
-    async def ask() -> list[Any]:
-        async with AsyncSandbox("calculator") as sandbox:
-            first = await sandbox.run("input()", stdin=io.BytesIO(b"a\n"))
-            mapped = [result.value async for result in sandbox.map([{"source": "input()", "stdin": "b"}])]
-            return [first.value, *mapped]
-
-    assert asyncio.run(ask()) == ["a", "b"]
+async def test_the_asynchronous_api_reads_alike() -> None:
+    async with AsyncSandbox("calculator") as sandbox:
+        assert (await sandbox.run("input()", stdin=io.BytesIO(b"a\n"))).value == "a"
+        assert [one.value async for one in sandbox.map([{"source": "input()", "stdin": "b"}])] == ["b"]
 
 
 def test_output_is_told_by_stream_and_displays_as_they_come(open_session: Open) -> None:

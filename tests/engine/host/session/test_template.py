@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -26,7 +26,6 @@ from tests.alone import together
 from tests.footprint import until
 
 DATA = "rows = [1, 2, 3]"
-OpenSession = Callable[..., Session]
 
 
 @pytest.fixture

@@ -12,15 +12,12 @@ import pytest
 
 from safeexec import Sandbox, Session
 from safeexec.results.outcomes import Display
+from tests.engine.host.inside import SERVER
 
 EVIL = "\x1b]0;x\x07\x9b31m\u202e\nState: restored\nHint: SPOOF\r\x00"
-FORGED = f"""\
-import sys, time
+FORGED = f"""{SERVER}
+import time
 from safeexec.protocol import messages as m
-frame = sys._getframe()
-while type(frame.f_locals.get("self")).__name__ != "Server":
-    frame = frame.f_back
-server = frame.f_locals["self"]
 EVIL, HALF = {EVIL!r}, {EVIL + chr(0xD800)!r}
 def send(message):
     server.link.send(message)

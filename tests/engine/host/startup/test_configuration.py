@@ -22,31 +22,19 @@ from tests.engine.host.startup.machines import able
 def test_a_package_without_byte_code_is_named_once_with_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """As soon as the application logs."""
     monkeypatch.syspath_prepend(str(tmp_path))
     for name in ("compiled_already", "never_compiled"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("x = 1\n")
     py_compile.compile(str(tmp_path / "compiled_already" / "__init__.py"))
-    for _ in range(2):
+    for logs in (False, True, True):
+        monkeypatch.setattr(logging.getLogger("safeexec"), "propagate", logs)
         tell_uncompiled(["compiled_already", "never_compiled", "not_installed_at_all"])
-    (told,) = [record.getMessage() for record in caplog.records]
+        assert len(caplog.records) == logs
+    told = caplog.records[0].getMessage()
     assert told.startswith("never_compiled has no byte code")
     assert told.endswith(f" -m compileall -q {tmp_path / 'never_compiled'}")
-
-
-def test_nothing_is_said_where_the_application_logs_nothing_and_all_of_it_once_it_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "compiled_by_nobody").mkdir()
-    (tmp_path / "compiled_by_nobody" / "__init__.py").touch()
-    monkeypatch.setattr(logging.getLogger("safeexec"), "propagate", False)
-    tell_uncompiled(["compiled_by_nobody"])
-    monkeypatch.undo()
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert not caplog.records
-    tell_uncompiled(["compiled_by_nobody"])
-    assert len(caplog.records) == 1
 
 
 def configured(monkeypatch: pytest.MonkeyPatch, *lacking: str, **changes: Any) -> m.Configure:

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,27 +46,27 @@ def test_a_cache_that_cannot_be_kept_goes_with_the_process(tmp_path: Path) -> No
     assert not list((tmp_path / "tmp").iterdir())
 
 
-def test_without_matplotlib_there_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(name: str) -> str:
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr(fonts, "version", unknown)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert fonts.font_cache() is None and not [*tmp_path.iterdir()]
+def unknown(name: str) -> str:
+    raise PackageNotFoundError(name)
 
 
-@pytest.mark.parametrize("problem", ["it cannot be imported", "it takes too long"])
+NO_CACHE: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "there is no matplotlib": ({"version": unknown}, []),
+    "it cannot be imported": ({"import_path": list}, ["safeexec"]),
+    "it takes too long": ({"BUILD_SECONDS": 0.001}, ["safeexec"]),
+}
+
+
+@pytest.mark.parametrize("why", NO_CACHE)
 def test_a_cache_that_cannot_be_built_is_none_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
-    monkeypatch.setattr(fonts, "version", lambda _: "3")
+    changed, left = NO_CACHE[why]
+    for name, value in {"version": lambda _: "3", **changed}.items():
+        monkeypatch.setattr(fonts, name, value)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    if problem == "it cannot be imported":
-        monkeypatch.setattr(fonts, "import_path", list)
-    else:
-        monkeypatch.setattr(fonts, "BUILD_SECONDS", 0.001)
     assert fonts.font_cache() is None
-    assert [path.name for path in tmp_path.rglob("*")] == ["safeexec"]
+    assert [path.name for path in tmp_path.rglob("*")] == left
 
 
 def test_a_cache_that_is_there_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

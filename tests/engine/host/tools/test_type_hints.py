@@ -254,6 +254,16 @@ def test_an_unknown_key_is_told_in_short() -> None:
     assert len(str(caught.value)) < 500
 
 
+LABELLED = [
+    (list[int], "pd.Series([3, 1], index=['x', 'y'])", [3, 1]),
+    (dict[str, int], "pd.Series([3, 1], index=['x', 'y'])", {"x": 3, "y": 1}),
+    (dict[int, int], "pd.Series([3, 1])", {0: 3, 1: 1}),
+    (dict[str, dict[str, float]], "{'n': pd.Series({'a': 1.5})}", {"n": {"a": 1.5}}),
+    (list[dict[str, int]], "pd.DataFrame({'a': [1, 2], 'b': [3, 4]})", [{"a": 1, "b": 3}, {"a": 2, "b": 4}]),
+    (dict[str, list[int]], "pd.DataFrame({'a': [1, 2]})", {"a": [1, 2]}),
+]
+
+
 class TestNumpyInTheHost:
     """A host that has imported numpy gets its scalars and arrays: hints of plain types take them all the same."""
 
@@ -275,13 +285,9 @@ class TestNumpyInTheHost:
             (tuple[int, float], "(np.int64(1), np.float64(2))", (1, 2.0)),
             (Optional[int], "np.uint8(7)", 7),  # noqa: UP045
             (Point, "{'x': np.int64(1), 'tags': np.array(['a'])}", Point(1, tags=["a"])),
-            (list[int], "pd.Series([1, 2])", [1, 2]),
-            (dict[str, float], "pd.Series({'a': 1.5})", {"a": 1.5}),
             (dict, "pd.Series([1, 2])", {0: 1, 1: 2}),
             (Mapping[str, int], "pd.Series({'a': 1})", {"a": 1}),
-            (dict[str, list[int]], "pd.DataFrame({'a': [1, 2]})", {"a": [1, 2]}),
-            (list[dict[str, int]], "pd.DataFrame({'a': [1, 2]})", [{"a": 1}, {"a": 2}]),
-            (dict[str, dict[str, int]], "{'n': pd.Series({'a': 1})}", {"n": {"a": 1}}),
+            *LABELLED,
         ],
     )
     def test_plain_hints_take_its_values(self, hint: Any, source: str, value: Any) -> None:
@@ -290,17 +296,7 @@ class TestNumpyInTheHost:
         if isinstance(found, list):
             assert [type(one) for one in found] == [type(one) for one in value]
 
-    @pytest.mark.parametrize(
-        ("hint", "source", "value"),
-        [
-            (list[int], "pd.Series([3, 1], index=['x', 'y'])", [3, 1]),
-            (dict[str, int], "pd.Series([3, 1], index=['x', 'y'])", {"x": 3, "y": 1}),
-            (dict[int, int], "pd.Series([3, 1])", {0: 3, 1: 1}),
-            (dict[str, dict[str, float]], "{'n': pd.Series({'a': 1.5})}", {"n": {"a": 1.5}}),
-            (list[dict[str, int]], "pd.DataFrame({'a': [1, 2], 'b': [3, 4]})", [{"a": 1, "b": 3}, {"a": 2, "b": 4}]),
-            (dict[str, list[int]], "pd.DataFrame({'a': [1, 2]})", {"a": [1, 2]}),
-        ],
-    )
+    @pytest.mark.parametrize(("hint", "source", "value"), LABELLED)
     def test_they_are_what_a_hint_wants_where_the_host_has_neither(self, hint: Any, source: str, value: Any) -> None:
         data = encode_arguments((eval(source, {"np": self.np, "pd": self.pd}),), {}, max_bytes=10_000, max_depth=8).data
         ((given,), _, _) = decode_call(data, max_bytes=10_000, max_depth=8, arrays=False, labels=None)

@@ -10,16 +10,12 @@ import pytest
 
 from safeexec import Policy, Sandbox, Session, WorkspaceError
 from safeexec.engine.host.watch.watched import RESTLESS_LOOKS, Resting
+from tests.engine.host.inside import SERVER
 from tests.footprint import pause, until
 
-PATIENCE = 60.0
-FORGED = """\
-import sys, time
+FORGED = f"""{SERVER}
+import time
 from safeexec.protocol import messages as m
-frame = sys._getframe()
-while type(frame.f_locals.get("self")).__name__ != "Server":
-    frame = frame.f_back
-server = frame.f_locals["self"]
 server.link.send(m.StepDone("ok", step=server._step))
 n = 0
 while True:
