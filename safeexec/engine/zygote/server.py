@@ -252,6 +252,7 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     """Confine first, so that no library of the policy is imported with more rights than it needs; then preload."""
     preload.prepare_environment(configure)
     mechanisms = enter(configure.confinement)
+    determinism.watch_entropy()
     if configure.seed is not None:
         determinism.install(configure.seed, configure.clock)
     preload.import_modules(configure.preload)

@@ -16,8 +16,6 @@ from safeexec.engine.child.repeat.tables import VIEW_NAMES, VIEW_USERS
 IMPORT: Final = opmap["IMPORT_NAME"]
 ITERATE: Final = opmap["GET_ITER"]
 STORE: Final = opmap["STORE_ATTR"]
-FROM: Final = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_")
-"""Beginnings of the instructions that take a name from an object or a module."""
 GLOBAL: Final = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT")
 """Beginnings of the instructions that look a name up in the namespace and the builtins."""
 CO_COROUTINE: Final = 0x80

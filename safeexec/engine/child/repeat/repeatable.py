@@ -34,7 +34,6 @@ from safeexec.engine.child.repeat import tables
 from safeexec.engine.child.repeat.code import (
     CO_COROUTINE,
     CO_OPTIMIZED,
-    FROM,
     GLOBAL,
     IMPORT,
     ITERATE,
@@ -102,8 +101,6 @@ class Seen(Struct):
     """A set may have been made that was not shown."""
     classes: bool = False
     """A function has a class inside, which no variable need hold."""
-    random: bool = False
-    """The global random generators were named."""
     tainted: bool = False
     """Something that is not known to compute was named: the session may hold it."""
     unpredictable: bool = False
@@ -144,7 +141,7 @@ class Repeatable:
         self.deterministic = True
         """Whether nothing speaks against the step that runs."""
 
-    def inspect(self, source: str, codes: Collection[CodeType]) -> Callable[..., None] | None:
+    def inspect(self, codes: Collection[CodeType]) -> Callable[..., None] | None:
         """Judge the code of a step that is about to run. Returns `instrument_sets` if the step is to be compiled from
         trees that it has rewritten. Costs 2 us for the usual step, 50 for one with a class.
         """
@@ -160,7 +157,7 @@ class Repeatable:
             for code in codes:
                 if code.co_flags & CO_COROUTINE:
                     fine = False
-                elif not self._is_usual(code) and not self._judge(code, source):
+                elif not self._is_usual(code) and not self._judge(code):
                     fine = False
                     self._taint()
             if seen.tainted and fine:
@@ -260,8 +257,6 @@ class Repeatable:
         flags, learnt = known
         for name in Seen.__struct_fields__:  # of another version, which may not have told of it: as if it had been seen
             setattr(self.seen, name, type(flags) is not dict or bool(flags.get(name, True)))
-        if self.seen.random:
-            self._plain -= tables.SEEDED
         for name in learnt:
             self._learn(name)
         self._taint()
@@ -275,28 +270,17 @@ class Repeatable:
 
     # Code
 
-    def _judge(self, code: CodeType, source: str | None) -> bool:
+    def _judge(self, code: CodeType) -> bool:
         """Tell whether all names in the code, and in the code inside of it, are known to compute."""
-        fine = True
-        for one in with_inner(code):
-            known = self._judged.get(one) if source is None else None
-            if known is None:
-                lessons = self._lessons
-                known = self._judge_one(one, source)
-                if len(self._judged) >= NAMES:
-                    self._judged.clear()
-                if lessons == self._lessons:  # else it was judged by less than is known now
-                    self._judged[one] = known
-            fine = fine and known
-        return fine
+        return all([self._judge_one(one) for one in with_inner(code)])  # each of them: it notes what they make
 
-    def _judge_one(self, code: CodeType, source: str | None) -> bool:
+    def _judge_one(self, code: CodeType) -> bool:
         codes = code.co_code[::2]
         self._see(code, codes)
         if IMPORT in codes:
-            fine = self._judge_closely(code, source)
+            fine = self._judge_closely(code)
         else:
-            fine = self._plain.issuperset(code.co_names) or self._judge_names(code, source)
+            fine = self._plain.issuperset(code.co_names) or self._judge_names(code)
         fine = self._judge_constants(code) and fine
         if not self._plain.issuperset(code.co_names):
             self._met.update(code.co_names)
@@ -338,8 +322,6 @@ class Repeatable:
             elif type(constant) in (tuple, frozenset):
                 if not self._attributes.isdisjoint(constant) or not self._words.isdisjoint(constant):
                     return False
-                if not tables.RANDOM.isdisjoint(constant):
-                    self._meet_random()
                 self._met.update(constant)
             elif type(constant) is str:
                 seen.texts |= "%s" in constant or "%r" in constant
@@ -354,25 +336,21 @@ class Repeatable:
                     self._met.add(constant)
         return True
 
-    def _judge_names(self, code: CodeType, source: str | None) -> bool:
+    def _judge_names(self, code: CodeType) -> bool:
         for name in code.co_names:
             if name not in self._plain:
                 # The judgement depends on where the name stands.
-                if (
-                    name in self._impure
-                    or (self.seen.random and name in tables.SEEDED)
-                    or self._is_doubtful_attribute(name)
-                ):
-                    return self._judge_closely(code, source)
+                if name in self._impure or self._is_doubtful_attribute(name):
+                    return self._judge_closely(code)
                 self._plain.add(name)
         return True
 
     def _is_doubtful_attribute(self, name: str) -> bool:
         if name[:2] == "__" and name[-2:] == "__":
             return name not in tables.DUNDERS and name != "__main__"
-        return name in self._attributes or name in tables.RANDOM
+        return name in self._attributes
 
-    def _judge_closely(self, code: CodeType, source: str | None) -> bool:
+    def _judge_closely(self, code: CodeType) -> bool:
         """Judge each name by the instruction that uses it."""
         fine = True
         for name, does in named(code):
@@ -384,15 +362,9 @@ class Repeatable:
             # `copy` gives a `__deepcopy__` the identities of what it has copied.
             if name in ("__del__", "__deepcopy__") or (does == "IMPORT_NAME" and name in tables.LASTING):
                 self.seen.unpredictable = True
-            if name in tables.RANDOM and (name in ("rand", "random") or does.startswith(FROM)):
-                self._meet_random()
             if does.startswith(("STORE", "DELETE")):
                 continue
-            if self.seen.random and name in tables.SEEDED:
-                # Each generator in the source must be seeded by a number.
-                fine = fine and source is not None
-                fine = fine and tables.SEEDED_OTHERWISE.search(tables.COMMENT.sub("", source or "")) is None
-            elif does.startswith(GLOBAL):
+            if does.startswith(GLOBAL):
                 fine = fine and self._is_pure_global(name, code)
             elif does != "IMPORT_NAME":
                 fine = fine and name not in self._attributes
@@ -423,11 +395,6 @@ class Repeatable:
                 if type(text) is str
             )
         )
-
-    def _meet_random(self) -> None:
-        if not self.seen.random:
-            self.seen.random = True
-            self._lead_out(tables.SEEDED)
 
     # Modules
 
@@ -466,16 +433,27 @@ class Repeatable:
             return not computes(name) or (learnt is not None and learnt != contents_of(thing))
         if kind is FunctionType:
             if thing.__globals__ is self._namespace:
-                return not self._judge(thing.__code__, None)
+                return not self._judge_function(thing.__code__)
             name = thing.__name__
             # The language layer's own `getattr` says that it is of `builtins`.
             is_guard = thing.__module__ == "builtins" and name in tables.IMPURE
-            return not is_of_known(thing) or name in self._attributes or name in tables.SEEDED or is_guard
+            return not is_of_known(thing) or name in self._attributes or is_guard
         if _is_of_program(thing):
-            return "__del__" in vars(thing) or any(klass.__name__ in tables.SEEDED for klass in thing.__mro__)
+            return "__del__" in vars(thing)
         if kind is BuiltinFunctionType or issubclass(kind, type):
             return not is_of_known(thing) or thing.__name__ in self._attributes or thing.__name__ in tables.IMPURE
         return not (_is_of_program(kind) or is_of_known(kind))
+
+    def _judge_function(self, code: CodeType) -> bool:
+        """Return `_judge` of the code, as it was when nothing more was known than now."""
+        known = self._judged.get(code)
+        if known is None:
+            lessons, known = self._lessons, self._judge(code)
+            if len(self._judged) >= NAMES:
+                self._judged.clear()
+            if lessons == self._lessons:  # else it was judged by less than is known now
+                self._judged[code] = known
+        return known
 
     def _depends_on_addresses(self, changes: ChangesReport | None) -> bool:
         """Tell whether a string shows where an object of the program's lies, or the order of a set depends on it: also
@@ -484,7 +462,7 @@ class Repeatable:
         seen, namespace = self.seen, self._namespace
         values = [*namespace.values(), builtins_of(namespace).get("_")]
         own_classes = [*filter(_is_of_program, values)]
-        if seen.unseen_sets and (seen.classes or any(kind.__hash__ is object.__hash__ for kind in own_classes)):
+        if seen.unseen_sets:
             return True
         texts = seen.texts and (seen.classes or any(kind.__repr__ is object.__repr__ for kind in own_classes))
         if texts and seen.sorts:
@@ -571,6 +549,6 @@ def warm_up() -> None:
     it touches the pages that its first class will need: 0.5 ms of a step of 1 ms.
     """
     known = Repeatable({"Kind": _SampleClass, "kind": [_SampleClass(), {1, 2}, (1.5, "two")]}, (), ())
-    known.inspect(_SAMPLE, [_SAMPLE_CODE])
+    known.inspect([_SAMPLE_CODE])
     known.instrument_sets(ast.parse(_SAMPLE))
     known._depends_on_addresses(None)

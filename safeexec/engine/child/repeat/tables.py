@@ -6,7 +6,6 @@ is safe, as every way out begins with one of these names (see `repeatable`).
 
 from __future__ import annotations
 
-import re
 from opcode import opmap
 from typing import Final
 
@@ -36,7 +35,7 @@ MODULES: Final = _words(
 """Modules that only compute, and their submodules."""
 NOT_BELOW: Final = _words(
     """
-    numpy.ctypeslib numpy.distutils numpy.f2py numpy.lib numpy.ma numpy.testing sympy.external sympy.interactive
+    _random numpy.ctypeslib numpy.distutils numpy.f2py numpy.lib numpy.ma numpy.testing sympy.external sympy.interactive
     sympy.plotting sympy.stats sympy.testing sympy.utilities
     """
 )
@@ -60,25 +59,13 @@ HIDING: Final = _words(
 OUTWARD: Final = {
     "datetime": _words("now today utcnow"),
     "io": _words("open open_code FileIO"),
-    "mpmath": _words("randmatrix"),
-    "numpy": _words(
-        """
-        memmap Generator PCG64 PCG64DXSM Philox SFC64 MT19937 SeedSequence empty empty_like datetime64 _rand
-        """
-    ),
-    "random": _words("SystemRandom _inst"),  # the class of `_inst` makes others, from entropy
-    "sympy": _words("randMatrix"),
+    "numpy": _words("memmap empty empty_like datetime64"),
 }
-"""Attributes of modules that compute, and of their objects, that lead to a clock, entropy, files or old memory."""
+"""Attributes of modules that compute, and of their objects, that lead to a clock, files or old memory. (Entropy is seen where it is
+taken: `process.determinism`.)
+"""
 OUTWARD_WORDS: Final = {"numpy": _words("where now today")}
 """Keywords and strings that do, given to functions of the module: a part of the result is old memory, or the time."""
-RANDOM: Final = _words("random numpy.random samples rand")
-"""Names of the global random generators, whose state differs from one new child to the next."""
-SEEDED: Final = _words("seed Random default_rng RandomState")
-"""Names of functions that make such a state: from entropy, unless a number is given."""
-SEEDED_OTHERWISE: Final = re.compile(r"\b(?:seed|Random|default_rng|RandomState)\b(?!\s*\(\s*-?\d+\s*[,)])")
-COMMENT: Final = re.compile(r"""(?m)#[^\n"'()]*$""")
-"""A comment that is surely no part of a string, and hides no call."""
 LASTING: Final = _words("gc weakref signal atexit")
 """Modules that run code of the program later, at a time that no step decides."""
 SET_NAMES: Final = _words("set frozenset union symmetric_difference")
@@ -101,7 +88,7 @@ SORTS: Final = _words("sort sorted min max nsmallest nlargest")
 """Functions that, named beside one that makes strings, may sort objects by strings that show addresses."""
 DIGESTS: Final = _words("encode hexdigest digest crc32 adler32")
 """Names of what makes numbers of strings, in which no address can be seen any more."""
-TELLING: Final = SETTERS | TEXTS | SORTS | DIGESTS | RANDOM | SEEDED
+TELLING: Final = SETTERS | TEXTS | SORTS | DIGESTS
 """Names that say something of the step even where they compute, which is found by the code around them."""
 _PLAIN_KINDS: tuple[type, ...] = (int, float, complex, str, list, dict, set, type(iter([])))
 DUNDERS: Final = (
