@@ -49,6 +49,16 @@ def passes_view_on(code: CodeType) -> bool:
     )
 
 
+def stores_constant(code: CodeType, name: str) -> bool:
+    """Tell whether all that the code does with this name is to bind constants to it."""
+    steps = [*_instructions(code)]
+    return all(
+        does == "STORE_NAME" and steps[index - 1][0] == "LOAD_CONST"
+        for index, (does, used) in enumerate(steps)
+        if used == name
+    )
+
+
 def _instructions(code: CodeType) -> Iterator[tuple[str, str]]:
     """Yield each instruction that does something, with the name that it uses, if it uses one."""
     names, raw, above = code.co_names, code.co_code, 0

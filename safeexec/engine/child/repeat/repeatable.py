@@ -6,7 +6,7 @@ The answer is on the safe side: a step that is not known to compute only is copi
 - *Before it runs, the names in its code*: builtins, modules and attributes that only compute (`tables`). By induction
   that is enough: as long as no step has named anything else, the session holds nothing else. Once a step has
   (a clock, a tool, `id`), the objects that a later step's code can reach are walked through, too.
-- *While it runs, audit events* of operations outside of the process, an import among them.
+- *While it runs, audit events* of operations outside of the process, an import among them, and entropy that it takes.
 - *After it, what it left*: a string that shows an address, a set that is ordered by addresses.
 
 A program that deceives these rules harms its own session alone: its state differs when the step is repeated, which is
@@ -41,6 +41,7 @@ from safeexec.engine.child.repeat.code import (
     all_names,
     named,
     passes_view_on,
+    stores_constant,
     with_inner,
 )
 from safeexec.engine.child.repeat.objects import (
@@ -84,6 +85,7 @@ _TEXT: Final = 10_000
 _VARIABLES: Final = 20
 """Variables whose values count; of more, the descriptions do."""
 NUMBERS: Final = frozenset({int, float, bool, complex, type(None)})
+_BY_NAME: Final = frozenset({UNGUARDED["getattr"], UNGUARDED["setattr"]})
 
 
 class Seen(Struct):
@@ -272,7 +274,10 @@ class Repeatable:
 
     def _judge(self, code: CodeType) -> bool:
         """Tell whether all names in the code, and in the code inside of it, are known to compute."""
-        return all([self._judge_one(one) for one in with_inner(code)])  # each of them: it notes what they make
+        fine = True
+        for one in with_inner(code):
+            fine = self._judge_one(one) and fine  # each is judged, as that notes what it makes
+        return fine
 
     def _judge_one(self, code: CodeType) -> bool:
         codes = code.co_code[::2]
@@ -322,9 +327,11 @@ class Repeatable:
             elif type(constant) in (tuple, frozenset):
                 if not self._attributes.isdisjoint(constant) or not self._words.isdisjoint(constant):
                     return False
+                seen.unpredictable |= not tables.UNTIMELY.isdisjoint(constant)
                 self._met.update(constant)
             elif type(constant) is str:
                 seen.texts |= "%s" in constant or "%r" in constant
+                seen.unpredictable |= constant in tables.UNTIMELY
                 if constant in self._words:
                     return False
                 if "{" in constant:
@@ -346,30 +353,25 @@ class Repeatable:
         return True
 
     def _is_doubtful_attribute(self, name: str) -> bool:
-        if name[:2] == "__" and name[-2:] == "__":
-            return name not in tables.DUNDERS and name != "__main__"
-        return name in self._attributes
+        return name in self._attributes or _is_doubtful_dunder(name)
 
     def _judge_closely(self, code: CodeType) -> bool:
         """Judge each name by the instruction that uses it."""
-        fine = True
+        fine, seen = True, self.seen
         for name, does in named(code):
+            seen.unpredictable |= name in tables.UNTIMELY
             if does == "IMPORT_NAME":
+                seen.unpredictable |= name in tables.LASTING
                 if computes(name):
                     self._learn(name)
                 else:
                     fine = False
-            # `copy` gives a `__deepcopy__` the identities of what it has copied.
-            if name in ("__del__", "__deepcopy__") or (does == "IMPORT_NAME" and name in tables.LASTING):
-                self.seen.unpredictable = True
-            if does.startswith(("STORE", "DELETE")):
-                continue
-            if does.startswith(GLOBAL):
-                fine = fine and self._is_pure_global(name, code)
-            elif does != "IMPORT_NAME":
-                fine = fine and name not in self._attributes
-            if name[:2] == "__" and name[-2:] == "__" and name not in tables.DUNDERS and does != "IMPORT_NAME":
-                fine = False
+            elif name == "__match_args__":
+                fine = fine and stores_constant(code, name)
+            elif not does.startswith(("STORE", "DELETE")):
+                of_global = does.startswith(GLOBAL)
+                fine = fine and not _is_doubtful_dunder(name)
+                fine = fine and (self._is_pure_global(name, code) if of_global else name not in self._attributes)
         return fine
 
     def _is_pure_global(self, name: str, code: CodeType) -> bool:
@@ -380,11 +382,11 @@ class Repeatable:
             # What a class gives as its hash ends in the order of a set, which is looked at by what it is made of. Where
             # the method keeps it, it may end anywhere.
             or (name == "hash" and code.co_name == "__hash__" and STORE not in code.co_code[::2])
-            or (name == UNGUARDED["getattr"] and self._gets_plain_names(code))
+            or (name in _BY_NAME and self._gives_plain_names(code))
         )
 
-    def _gets_plain_names(self, code: CodeType) -> bool:
-        """Tell whether each name that the code gives the guard of `getattr` is written there, and only computes."""
+    def _gives_plain_names(self, code: CodeType) -> bool:
+        """Tell whether each name that the code gives a guard of `_BY_NAME` is written there, and only computes."""
         names = code.co_names
         return (
             GUARD_ATTRIBUTE not in names
@@ -439,7 +441,9 @@ class Repeatable:
             is_guard = thing.__module__ == "builtins" and name in tables.IMPURE
             return not is_of_known(thing) or name in self._attributes or is_guard
         if _is_of_program(thing):
-            return "__del__" in vars(thing)
+            inside = vars(thing)
+            self.seen.unpredictable |= not tables.UNTIMELY.isdisjoint(inside)  # by whatever name it was set
+            return self.seen.unpredictable or not self._attributes.isdisjoint(inside.get("__match_args__", ()))
         if kind is BuiltinFunctionType or issubclass(kind, type):
             return not is_of_known(thing) or thing.__name__ in self._attributes or thing.__name__ in tables.IMPURE
         return not (_is_of_program(kind) or is_of_known(kind))
@@ -483,6 +487,10 @@ class Repeatable:
     def _bound(self, *codes: CodeType) -> list[Any]:
         """Return what the names that the codes use are bound to."""
         return [self._namespace[name] for code in codes for name in all_names(code) if name in self._namespace]
+
+
+def _is_doubtful_dunder(name: str) -> bool:
+    return name[:2] == "__" and name[-2:] == "__" and name not in tables.DUNDERS and name != "__main__"
 
 
 def _is_of_program(kind: Any) -> bool:

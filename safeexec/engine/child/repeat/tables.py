@@ -44,15 +44,15 @@ IMPURE: Final = _or_guards(
     _words(
         """
     __import__ breakpoint compile copyright credits dir eval exec exit getattr globals hash help id input license
-    locals memoryview open quit vars
+    locals memoryview open quit setattr vars
     """
     )
 )
-"""Builtins that show addresses, or reach objects that no name in the code gives away."""
+"""Builtins that show addresses, take names as strings, or reach objects that no name in the code gives away."""
 HIDING: Final = _words(
     """
     gi_frame cr_frame ag_frame tb_frame f_back f_globals f_builtins f_locals attrgetter methodcaller get_field
-    get_type_hints buffer_info ctypes
+    get_type_hints make_dataclass new_class update_wrapper buffer_info ctypes
     """
 )
 """Attributes that lead to the frames of our own code, take names as strings, or show addresses."""
@@ -61,11 +61,15 @@ OUTWARD: Final = {
     "io": _words("open open_code FileIO"),
     "numpy": _words("memmap empty empty_like datetime64"),
 }
-"""Attributes of modules that compute, and of their objects, that lead to a clock, files or old memory. (Entropy is seen where it is
-taken: `process.determinism`.)
+"""Attributes of modules that compute, and of their objects, that lead to a clock, files or old memory. Entropy is seen
+where it is taken (`process.determinism`).
 """
-OUTWARD_WORDS: Final = {"numpy": _words("where now today")}
-"""Keywords and strings that do, given to functions of the module: a part of the result is old memory, or the time."""
+OUTWARD_WORDS: Final = {"functools": _words("assigned updated"), "numpy": _words("where now today")}
+"""Keywords and strings that do, given to functions of the module: a part of the result is old memory, or the time, or
+what has a name that a string tells.
+"""
+UNTIMELY: Final = _words("__del__ __deepcopy__")
+"""Methods that run at a time that no step decides, or are given addresses: `copy` gives those of what it has copied."""
 LASTING: Final = _words("gc weakref signal atexit")
 """Modules that run code of the program later, at a time that no step decides."""
 SET_NAMES: Final = _words("set frozenset union symmetric_difference")
@@ -96,10 +100,10 @@ DUNDERS: Final = (
     | _words(
         """
     __name__ __qualname__ __module__ __doc__ __class__ __annotations__ __slots__ __mro__ __bases__
-    __enter__ __exit__ __call__ __post_init__ __set_name__ __get__ __set__ __missing__ __match_args__ __getattr__
+    __enter__ __exit__ __call__ __post_init__ __set_name__ __get__ __set__ __missing__ __getattr__
     __setattr__ __repr__ __str__ __eq__ __ne__ __init__ __new__ __format__ __fspath__ __matmul__ __imatmul__
     __iadd__ __isub__ __imul__ __itruediv__ __truediv__ __cause__ __context__ __notes__ __args__ __wrapped__
-    __init_subclass__ __class_getitem__ __prepare__ __instancecheck__ __complex__ __bytes__ __static_attributes__
+    __init_subclass__ __class_getitem__ __instancecheck__ __complex__ __bytes__ __static_attributes__
     __firstlineno__ __type_params__ __classcell__ __classdictcell__ __conditional_annotations__ __debug__ __all__
     __version__ __build_class__ __annotate__ __annotate_func__ __classdict__ __total__
     """

@@ -189,7 +189,7 @@ DIRECTED = {
     ],
     "dataclasses in sets": [
         "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass P:\n    x: int\n    y: int",
-        "points = {P(x, y) for x in range(20) for y in range(20)}",
+        "points = {P(x, y) for x in range(10) for y in range(10)}",
         "order = [p.x for p in points]",
     ],
     "monkeypatches": ["import math", "math.sqrt = lambda x: -x", "y = math.sqrt(4)", "z = y + math.sqrt(9)"],
@@ -212,6 +212,16 @@ DIRECTED = {
     ],
     "a seed and a comment": ["import random\n# a fixed seed\nr = random.Random(42)  # the seed", "x = r.random()"],
     "random numbers of a new child": ["import random", "x = [random.random() for _ in range(700)]"],
+    "positional patterns": [
+        "class P:\n    __match_args__ = ('x', 'y')\n    def __init__(self, x, y):\n        self.x, self.y = x, y",
+        "match P(1, [2]):\n    case P(x, y):\n        y.append(x)",
+    ],
+    "sets that a library makes empty": [
+        "from collections import defaultdict\nfrom dataclasses import dataclass, field\n"
+        "@dataclass\nclass Node:\n    name: str\n    tags: set = field(default_factory=set)",
+        "graph = defaultdict(set)\nfor n in range(50):\n    graph[n % 7].add(str(n))",
+        "node = Node('a')\nnode.tags.update('bcd')\norder = [*node.tags, *graph[3]]\nprint(type(node))",
+    ],
     "decimal": ["from decimal import Decimal, getcontext", "getcontext().prec = 50", "x = Decimal(1) / 7", "x = x * x"],
 }
 
@@ -486,6 +496,51 @@ COPIED = {
         "f, _ = string.Formatter().get_field('0.now', (d.datetime,), {})",
     ],
     "a text of an object by a mapping": ["class A: pass", "rows = ['{a}'.format_map({'a': A()}) for _ in range(500)]"],
+    "entropy by the class of a generator that has a seed": [
+        "import random\ndef again(thing):\n    return type(thing)()\nr = random.Random(5)",
+        "x = again(r).random()",
+    ],
+    "entropy by a class that was kept": ["import random\nr = random.Random(5)\nk = type(r)", "r = k()"],
+    "a seed that is taken back": ["import random\nr = random.Random(5)", "r.__init__()"],
+    "a clock by a computed name in a pattern": [
+        "import datetime as d\nclass Day(d.datetime): pass\nday, name = Day(2024, 1, 1), 'NOW'.lower()",
+        "Day.__match_args__ = (name,)",
+        "match day:\n    case Day(now):\n        t = now().timestamp()",
+    ],
+    "a clock by a name in a pattern that is older": [
+        "import datetime as d\nclass Day(d.datetime):\n    __match_args__ = ('now',)\nday = Day(2024, 1, 1)",
+        "match day:\n    case Day(now):\n        t = now().timestamp()",
+    ],
+    "a clock by a computed name of a field": [
+        "import dataclasses, datetime as d\nname = 'NOW'.lower()\n"
+        "Day = dataclasses.make_dataclass('Day', [(name, int)], bases=(d.datetime,), init=False)",
+        "t = dataclasses.astuple(Day(2024, 1, 1))[0]().timestamp()",
+    ],
+    "a clock by a computed name of what is wrapped": [
+        "import functools, datetime as d\nname = 'NOW'.lower()\ndef f(): pass",
+        "f = functools.update_wrapper(f, d.datetime, assigned=(name,), updated=())",
+    ],
+    "a clock by a name that a decorator is given": [
+        "import functools, datetime as d\nname = 'NOW'.lower()",
+        "@functools.wraps(d.datetime, assigned=(name,), updated=())\ndef f(): pass",
+    ],
+    "a set of functions that a library makes": [
+        "import dataclasses\n@dataclasses.dataclass\nclass P:\n    a: object\n    b: object\n    c: object\n"
+        "p = P(lambda: 1, lambda: 2, lambda: 3)",
+        "order = [f() for f in dataclasses.astuple(p, tuple_factory=set)]",
+    ],
+    "a finalizer under a computed name": [
+        "class A: pass\ndef f(self): print('gone')\nname = '__DEL__'.lower()",
+        "setattr(A, name, f)",
+        "a = A()",
+        "x = 1",
+    ],
+    "a finalizer under a name in a text": ["class A: pass\nsetattr(A, '__del__', print)", "x = 1"],
+    "a finalizer in the dict of a class": [
+        "import types\ndef fill(space): space['__DEL__'.lower()] = print\nA = types.new_class('A', (), {}, fill)",
+        "a = A()",
+        "x = 1",
+    ],
     "a number made of a text of an object": [
         "import hashlib\nclass A: pass",
         "n = int(hashlib.md5(f'{A()}'.encode()).hexdigest(), 16) % 97",
@@ -498,6 +553,17 @@ def test_what_cannot_be_done_once_more_is_copied(sandbox: Sandbox, steps: list[s
     with sandbox.session() as session:
         for source in steps:
             session.run(source)
+        assert depth(session) == 0
+
+
+def test_what_comes_of_entropy_is_repeated_where_the_entropy_was_copied(sandbox: Sandbox) -> None:
+    with sandbox.session() as session:
+        session.run("import random\nr, s = random.Random(), random.SystemRandom()").check()
+        assert depth(session) == 0
+        session.run("x = r.random()").check()
+        assert depth(session) == 1
+        check_repeated(session, "a number of a generator without a seed")
+        session.run("x = s.random()").check()
         assert depth(session) == 0
 
 
