@@ -87,8 +87,4 @@ def with_inner(code: CodeType) -> Iterator[CodeType]:
 
 def all_names(code: CodeType) -> set[str]:
     """Return the names that the code and the code inside of it use."""
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if type(constant) is CodeType:
-            names |= all_names(constant)
-    return names
+    return {name for one in with_inner(code) for name in one.co_names}

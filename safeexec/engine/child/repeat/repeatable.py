@@ -274,25 +274,19 @@ class Repeatable:
 
     def _judge(self, code: CodeType) -> bool:
         """Tell whether all names in the code, and in the code inside of it, are known to compute."""
-        fine = True
+        fine, plain = True, self._plain
         for one in with_inner(code):
-            fine = self._judge_one(one) and fine  # each is judged, as that notes what it makes
-        return fine
-
-    def _judge_one(self, code: CodeType) -> bool:
-        codes = code.co_code[::2]
-        self._see(code, codes)
-        if IMPORT in codes:
-            fine = self._judge_closely(code)
-        else:
-            fine = self._plain.issuperset(code.co_names) or self._judge_names(code)
-        fine = self._judge_constants(code) and fine
-        if not self._plain.issuperset(code.co_names):
-            self._met.update(code.co_names)
-        if len(self._met) >= NAMES or len(self._plain) >= NAMES:  # a name that is forgotten may lead out one day
-            self._met.clear()
-            self._plain.clear()
-            self._taint()
+            does = one.co_code[::2]
+            self._see(one, does)
+            if IMPORT in does or not (plain.issuperset(one.co_names) or self._judge_names(one)):
+                fine = self._judge_closely(one) and fine
+            fine = self._judge_constants(one) and fine
+            if not plain.issuperset(one.co_names):
+                self._met.update(one.co_names)
+            if len(self._met) >= NAMES or len(plain) >= NAMES:  # a name that is forgotten may lead out one day
+                self._met.clear()
+                plain.clear()
+                self._taint()
         return fine
 
     def _see(self, code: CodeType, codes: bytes) -> None:
@@ -344,11 +338,11 @@ class Repeatable:
         return True
 
     def _judge_names(self, code: CodeType) -> bool:
+        """Tell whether each name computes wherever it stands. If not, it may where it stands: see `_judge_closely`."""
         for name in code.co_names:
             if name not in self._plain:
-                # The judgement depends on where the name stands.
                 if name in self._impure or self._is_doubtful_attribute(name):
-                    return self._judge_closely(code)
+                    return False
                 self._plain.add(name)
         return True
 

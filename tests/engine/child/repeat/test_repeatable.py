@@ -29,12 +29,6 @@ def test_a_guard_counts_as_what_it_stands_for() -> None:
             marks=pytest.mark.modules("numpy"),
         ),
         ("def call(g):\n    return '{0.now}'.format(g)", "import datetime", "call(datetime.datetime)"),
-        (
-            "def call(g):\n    match g:\n        case object(now=f):\n            return f()",
-            "import datetime",
-            "call(1)",
-        ),
-        ("def call(g):\n    import math\n    return g.now()", "import datetime", "call(datetime.datetime)"),
     ],
 )
 def test_what_is_learnt_counts_for_code_that_is_older(older: str, learns: str, step: str) -> None:
