@@ -33,6 +33,7 @@ args_of: Callable[[BaseException], tuple[Any, ...]] = vars(BaseException)["args"
 traceback_of: Callable[[BaseException], TracebackType | None] = vars(BaseException)["__traceback__"].__get__
 cause_of: Callable[[BaseException], BaseException | None] = vars(BaseException)["__cause__"].__get__
 context_of: Callable[[BaseException], BaseException | None] = vars(BaseException)["__context__"].__get__
+members_of: Callable[[Any], tuple[BaseException, ...]] = vars(BaseExceptionGroup)["exceptions"].__get__
 
 # The `__get__` of descriptors, as it is before a program's call of it is judged.
 read_member: Callable[[Any, Any], Any] = MemberDescriptorType.__dict__["__get__"]
@@ -70,3 +71,17 @@ def entries_of(error: BaseException) -> Iterator[TracebackType]:
     while entry is not None:
         yield entry
         entry = entry.tb_next
+
+
+def chained(error: BaseException, most: int) -> Iterator[BaseException]:
+    """Yield an exception and those that it is chained to or made of, up to so many."""
+    waiting, seen = [error], set[int]()
+    while waiting and len(seen) < most:
+        one = waiting.pop()
+        if identity(one) in seen:
+            continue
+        seen.add(identity(one))
+        yield one
+        waiting += [link for link in (cause_of(one), context_of(one)) if link is not None]
+        if issubclass(type(one), BaseExceptionGroup):
+            waiting += members_of(one)[:most]

@@ -1,7 +1,6 @@
-"""seccomp user notification: a call waits in the kernel until another process says whether it may go on.
+"""Answer the calls that wait at a seccomp filter: what the process does that holds the filter's listener.
 
-A filter with a listener, 5.5 (SECCOMP_USER_NOTIF_FLAG_CONTINUE). From 5.19 a caller whose request has been read can be
-killed and not otherwise interrupted, so that no signal makes it ask twice.
+The filter is installed by `seccomp.install_fork_gate`, in the process that is to wait.
 """
 
 from __future__ import annotations
@@ -12,18 +11,9 @@ import fcntl
 import struct
 from typing import NamedTuple
 
-from safeexec.engine.linux import bpf, seccomp
-from safeexec.engine.linux.libc import address, check, raw_syscall
-from safeexec.engine.syscalls.numbers import machine, numbers
-from safeexec.engine.syscalls.table import FORK_FLAGS
-
-_USER_NOTIF = 0x7FC00000
-_NEW_LISTENER, _WAIT_KILLABLE_RECV = 1 << 3, 1 << 5
-_SET_MODE_FILTER = 1
 _RECEIVE, _SEND, _ID_VALID, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082102, 0x40082104
 _SYNC_WAKE_UP = 1
 _CONTINUE = 1
-_NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16
 _REQUEST_BYTES = 80
 _HEAD = struct.Struct("=QI")
 _ANSWER = struct.Struct("=QqiI")
@@ -34,34 +24,6 @@ class Request(NamedTuple):
 
     id: int
     thread: int
-
-
-def fork_gate() -> list[bpf.Instruction]:
-    """Return the filter that has every fork(2) of the C library wait, and allows the rest: threads and vfork, too."""
-    program = bpf.Assembler()
-    for offset, value in (
-        (_ARCH, seccomp.ARCHITECTURES[machine()]),
-        (_NUMBER, numbers()["clone"]),
-        (_FIRST_ARGUMENT, FORK_FLAGS),
-    ):
-        program.load(offset)
-        program.branch(bpf.EQUAL, value, if_false="allow")
-    program.answer(_USER_NOTIF)
-    program.label("allow")
-    program.answer(seccomp.ALLOW)
-    return program.assemble()
-
-
-def install_listener(program: list[bpf.Instruction]) -> int:
-    """Install the filter on the calling thread and all that it will start; the descriptor on which to answer.
-
-    `seccomp.set_no_new_privs` comes first. Raises OSError: EBUSY under a filter that has a listener already (some
-    containers), EINVAL before 5.19.
-    """
-    ready = seccomp.prepare(program)
-    flags = _NEW_LISTENER | _WAIT_KILLABLE_RECV
-    number = numbers()["seccomp"]
-    return check(raw_syscall(number, _SET_MODE_FILTER, flags, address(ready.program), 0, 0, 0), "seccomp listener")
 
 
 def prefer_one_core(listener: int) -> None:

@@ -247,7 +247,7 @@ def _wait_with_a_fork(report: _Reporter, ours: socket.socket, theirs: socket.soc
     report.attempt("seccomp", _act_seccomp)
     try:
         seccomp.set_no_new_privs()
-        listener = notify.install_listener(notify.fork_gate())
+        listener = seccomp.install_fork_gate()
         socket.send_fds(theirs, [b"+"], [listener])
         os.close(listener)
         inner = os.fork()

@@ -1,7 +1,7 @@
-"""seccomp filters: compile a table of rules into BPF, and install it.
+"""seccomp filters: compile a table of rules into BPF, and install it; and the filter at which a fork waits.
 
 A call without a rule is refused with EPERM, which Python raises as a PermissionError. Who reads a refusal finds out
-which call it was (`child.step.violations`).
+which call it was (`child.step.violations`). A fork that waits is answered by another process (`notify`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from safeexec.engine.linux import bpf
-from safeexec.engine.linux.libc import Call, address, make, prctl, prepared
+from safeexec.engine.linux.libc import Call, address, check, make, prctl, prepared, raw_syscall
 from safeexec.engine.syscalls import Check, Rule, allow, allow_if, refuse
 from safeexec.engine.syscalls.numbers import machine, numbers
+from safeexec.engine.syscalls.table import FORK_FLAGS
 
 ALLOW = 0x7FFF0000
 KILL_PROCESS = 0x80000000
 ERRNO = 0x00050000
+_USER_NOTIF = 0x7FC00000
 
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """AUDIT_ARCH_* by machine."""
@@ -27,6 +29,7 @@ _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 _STARTS = ("execve", "execveat", "fork", "vfork")
 _CLONE_THREAD = 0x00010000
 _SET_MODE_FILTER = 1
+_NEW_LISTENER, _WAIT_KILLABLE_RECV = 1 << 3, 1 << 5
 _SET_NO_NEW_PRIVS = 38
 
 
@@ -172,3 +175,28 @@ def install(rules: Mapping[str, Rule]) -> None:
 def installing(program: Prepared) -> Call:
     """Return the call that installs a filter. `set_no_new_privs` comes first."""
     return prepared("seccomp", _SET_MODE_FILTER, 0, address(program.program), memory=program)
+
+
+def install_fork_gate() -> int:
+    """Have every fork(2) of the C library wait, in the calling thread and all that it will start; threads and vfork go
+    on as they are. Returns the listener: the descriptor on which forks are answered (`notify`).
+
+    `set_no_new_privs` comes first. Raises OSError: EBUSY under a filter that has a listener already (some containers),
+    EINVAL before 5.19: from then on a caller whose request has been read can be killed and not otherwise interrupted,
+    so that no signal makes it ask twice.
+    """
+    program = bpf.Assembler()
+    for offset, value in (
+        (_ARCH, ARCHITECTURES[machine()]),
+        (_NUMBER, numbers()["clone"]),
+        (_ARGUMENTS, FORK_FLAGS),
+    ):
+        program.load(offset)
+        program.branch(bpf.EQUAL, value, if_false="allow")
+    program.answer(_USER_NOTIF)
+    program.label("allow")
+    program.answer(ALLOW)
+    ready = prepare(program.assemble())
+    flags = _NEW_LISTENER | _WAIT_KILLABLE_RECV
+    number = numbers()["seccomp"]
+    return check(raw_syscall(number, _SET_MODE_FILTER, flags, address(ready.program), 0, 0, 0), "seccomp listener")

@@ -25,7 +25,7 @@ from safeexec.engine.child.process.lockdown import PROGRAM_STACK, STACK, Lockdow
 from safeexec.engine.child.repeat.objects import look_at_modules
 from safeexec.engine.child.step import refusals
 from safeexec.engine.child.step.violations import refuse_programs
-from safeexec.engine.linux import notify
+from safeexec.engine.linux import seccomp
 from safeexec.engine.linux.fork import fork
 from safeexec.engine.zygote import preload
 from safeexec.engine.zygote.confine import enter
@@ -240,7 +240,7 @@ def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, 
     """Say so, with what only this process can give: the descriptors go to the host and nowhere else."""
     sent: dict[Literal["gate", "proc"], int] = {}
     if configure.confinement.fork_gate:
-        sent["gate"] = notify.install_listener(notify.fork_gate())
+        sent["gate"] = seccomp.install_fork_gate()
         detail = "no fork without the host's permission: checkpoints, branches, and what limits.processes allows"
         mechanisms = [*mechanisms, Mechanism("fork-gate", True, detail)]
     if configure.child.landlock and configure.child.files != "none" and configure.child.proc == "/proc":
@@ -254,6 +254,7 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     """Confine first, so that no library of the policy is imported with more rights than it needs; then preload."""
     preload.prepare_environment(configure)
     mechanisms = enter(configure.confinement)
+    determinism.watch_entropy()
     if configure.seed is not None:
         determinism.install(configure.seed, configure.clock)
     preload.import_modules(configure.preload)

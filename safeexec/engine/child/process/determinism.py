@@ -32,6 +32,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from safeexec.engine.child.repeat.repeatable import external_events
 from safeexec.protocol.messages import ENTROPY_BYTES
 
 _WAITERS = ("threading", "queue", "selectors", "subprocess", "concurrent.futures._base", "asyncio.base_events")
@@ -97,6 +98,36 @@ def paused() -> Iterator[None]:
         _entropy.setstate(kept)
 
 
+def watch_entropy() -> None:
+    """Note it as an event outside of the process when a generator is seeded by the system, or takes its numbers from
+    there: one of `random`, and one of numpy, which asks `secrets`, and with it `random`.
+    """
+
+    def note() -> None:
+        external_events[:] = ["entropy"]
+
+    module: Any = random
+    seed_of, make, system = module.Random.seed, module.Random.__new__, module._urandom
+
+    def urandom(size: int, /) -> bytes:
+        note()
+        return bytes(system(size))
+
+    def seed(self: Any, a: Any = None, version: int = 2) -> None:
+        if a is None:
+            note()
+        seed_of(self, a, version)
+
+    def new(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not args:  # CPython 3.11 has a seed by now, and a class of the program's may go on without another one
+            note()
+        return make(cls, *args, **kwargs)
+
+    new.__name__, new.__qualname__, new.__module__ = "__new__", "Random.__new__", "random"
+    module.Random.__new__ = new
+    _replace_sources(urandom, seed)
+
+
 def _install_randomness() -> None:
     entropy, seed_of = _entropy, random.Random.seed
 
@@ -111,9 +142,14 @@ def _install_randomness() -> None:
     def getrandom(size: int, flags: int = 0) -> bytes:
         return urandom(size)
 
-    seed.__qualname__ = "Random.seed"
     _replace(os, urandom, getrandom)
     _replace(sys.modules["posix"], urandom, getrandom)
+    _replace_sources(urandom, seed)
+
+
+def _replace_sources(urandom: Callable[..., bytes], seed: Callable[..., None]) -> None:
+    """Have the module `random` take random bytes, and the seeds of its generators, from these functions."""
+    seed.__qualname__, seed.__module__ = "Random.seed", "random"
     module: Any = random
     module._urandom = urandom
     module.Random.seed = seed

@@ -8,6 +8,7 @@ be repeated, as long as all such steps since the last checkpoint are soon done.
 from __future__ import annotations
 
 import _thread
+import mmap
 import resource
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -47,6 +48,9 @@ DEBT_SECONDS = 0.02
 DEBT_STEPS = 400
 DEBT_BYTES = 128 << 10
 """Bytes of sources, and of values that the host has set, after which one is made."""
+RESERVE_BYTES = 4 << 20
+"""Address space that is kept back until a step has left none: for the next request, and for a step that frees some."""
+_FULL = b"the session's memory is full: this step had what is kept back for such a case, and leaves nothing to the next"
 _EXIT_FUNCTIONS = "nothing runs what was registered with atexit: a session goes on, or is killed; call it yourself"
 _HAS_THREADS = "a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)"
 
@@ -77,6 +81,7 @@ class Server:
         self._pid = os.getpid()
         """This process. A process that guest code forks gets back to here, too, and must answer nothing."""
         self._thread = _thread.get_ident()
+        self._reserve: mmap.mmap | None = _reserve()
         guest.progress.emit = self._progress
         self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
             m.Execute: guest.step,
@@ -105,7 +110,15 @@ class Server:
             self.warm_up()
         self._begin_debt()
         while True:
-            answer = self._answer(self.link.receive())
+            try:
+                request = self.link.receive()
+            except MemoryError:
+                if self._reserve is None:
+                    raise
+                self._reserve.close()
+                self._reserve = None
+                request = self.link.receive()
+            answer = self._answer(request)
             if answer is None:
                 continue
             self.link.send(answer)
@@ -192,6 +205,10 @@ class Server:
         if not self._step:
             done.due = False  # a warm-up
             return
+        if self._reserve is None:
+            self._reserve = _reserve()
+            if self._reserve is None and done.outcome == "ok":
+                done.outcome, done.error, done.due = "memory", m.ErrorReport(type="MemoryError", message=_FULL), True
         due = True
         if type(request) is m.Execute:
             self._debt_steps += 1
@@ -255,6 +272,8 @@ class Server:
                 resumed = self.checkpoints.freeze(control, self._step, self.link, self._control)
             except OSError as error:  # no process to be had: NPROC, memory
                 problem = f"no checkpoint could be made: {error.strerror or error}"
+            except MemoryError:
+                problem = "no checkpoint could be made: the session's memory is full"
             else:
                 if resumed is None:
                     return ""
@@ -413,6 +432,14 @@ class Server:
         fd = self.link.take_fd()  # the file comes first: it may be the only descriptor
         self._grant()
         return state.load(fd, self.guest, request.foreign)
+
+
+def _reserve() -> mmap.mmap | None:
+    """Return so much address space, none of it used. None where there is none."""
+    try:
+        return mmap.mmap(-1, RESERVE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (MemoryError, OSError):
+        return None
 
 
 def _end_copy(answer: msgspec.Struct) -> NoReturn:

@@ -16,8 +16,6 @@ from safeexec.engine.child.repeat.tables import VIEW_NAMES, VIEW_USERS
 IMPORT: Final = opmap["IMPORT_NAME"]
 ITERATE: Final = opmap["GET_ITER"]
 STORE: Final = opmap["STORE_ATTR"]
-FROM: Final = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_")
-"""Beginnings of the instructions that take a name from an object or a module."""
 GLOBAL: Final = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT")
 """Beginnings of the instructions that look a name up in the namespace and the builtins."""
 CO_COROUTINE: Final = 0x80
@@ -51,6 +49,16 @@ def passes_view_on(code: CodeType) -> bool:
     )
 
 
+def stores_constant(code: CodeType, name: str) -> bool:
+    """Tell whether all that the code does with this name is to bind constants to it."""
+    steps = [*_instructions(code)]
+    return all(
+        does == "STORE_NAME" and steps[index - 1][0] == "LOAD_CONST"
+        for index, (does, used) in enumerate(steps)
+        if used == name
+    )
+
+
 def _instructions(code: CodeType) -> Iterator[tuple[str, str]]:
     """Yield each instruction that does something, with the name that it uses, if it uses one."""
     names, raw, above = code.co_names, code.co_code, 0
@@ -79,8 +87,4 @@ def with_inner(code: CodeType) -> Iterator[CodeType]:
 
 def all_names(code: CodeType) -> set[str]:
     """Return the names that the code and the code inside of it use."""
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if type(constant) is CodeType:
-            names |= all_names(constant)
-    return names
+    return {name for one in with_inner(code) for name in one.co_names}

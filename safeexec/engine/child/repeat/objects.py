@@ -15,7 +15,7 @@ from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
-from safeexec.common.identity import HEAP_TYPE, dict_of, identity, instance_dict, module_of, mro_of
+from safeexec.common.identity import HEAP_TYPE, dict_of, identity, instance_dict, module_of, mro_of, qualname_of
 from safeexec.engine.child.repeat.code import GLOBAL, all_names, named, with_inner
 from safeexec.engine.child.repeat.tables import HASHING, MODULES, NOT_BELOW, OUTWARD, TEXT_CODES
 
@@ -80,11 +80,16 @@ def is_of_known(thing: Any) -> bool:
 
 
 def is_of_library(kind: type) -> bool:
-    """Tell whether a class is of a module that is loaded, and not of the program, or is the interpreter's own."""
+    """Tell whether a class is the interpreter's own, or of a module that is loaded, and not of the program. One that
+    such a module has made for the program is found in it by no name.
+    """
     module = kind.__dict__.get("__module__") if type(kind.__dict__.get("__module__")) is str else kind.__module__
-    if module == "__main__":
-        return False
-    return not kind.__flags__ & HEAP_TYPE or (type(module) is str and module in sys.modules)
+    if not kind.__flags__ & HEAP_TYPE or type(module) is not str or not computes(module):
+        return module != "__main__" and (not kind.__flags__ & HEAP_TYPE or module in sys.modules)
+    found: Any = sys.modules.get(module)
+    for name in qualname_of(kind).split("."):
+        found = getattr(found, "__dict__", {}).get(name)
+    return found is kind
 
 
 def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:

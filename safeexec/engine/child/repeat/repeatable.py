@@ -6,7 +6,7 @@ The answer is on the safe side: a step that is not known to compute only is copi
 - *Before it runs, the names in its code*: builtins, modules and attributes that only compute (`tables`). By induction
   that is enough: as long as no step has named anything else, the session holds nothing else. Once a step has
   (a clock, a tool, `id`), the objects that a later step's code can reach are walked through, too.
-- *While it runs, audit events* of operations outside of the process, an import among them.
+- *While it runs, audit events* of operations outside of the process, an import among them, and entropy that it takes.
 - *After it, what it left*: a string that shows an address, a set that is ordered by addresses.
 
 A program that deceives these rules harms its own session alone: its state differs when the step is repeated, which is
@@ -34,7 +34,6 @@ from safeexec.engine.child.repeat import tables
 from safeexec.engine.child.repeat.code import (
     CO_COROUTINE,
     CO_OPTIMIZED,
-    FROM,
     GLOBAL,
     IMPORT,
     ITERATE,
@@ -42,6 +41,7 @@ from safeexec.engine.child.repeat.code import (
     all_names,
     named,
     passes_view_on,
+    stores_constant,
     with_inner,
 )
 from safeexec.engine.child.repeat.objects import (
@@ -85,6 +85,7 @@ _TEXT: Final = 10_000
 _VARIABLES: Final = 20
 """Variables whose values count; of more, the descriptions do."""
 NUMBERS: Final = frozenset({int, float, bool, complex, type(None)})
+_BY_NAME: Final = frozenset({UNGUARDED["getattr"], UNGUARDED["setattr"]})
 
 
 class Seen(Struct):
@@ -102,8 +103,6 @@ class Seen(Struct):
     """A set may have been made that was not shown."""
     classes: bool = False
     """A function has a class inside, which no variable need hold."""
-    random: bool = False
-    """The global random generators were named."""
     tainted: bool = False
     """Something that is not known to compute was named: the session may hold it."""
     unpredictable: bool = False
@@ -144,7 +143,7 @@ class Repeatable:
         self.deterministic = True
         """Whether nothing speaks against the step that runs."""
 
-    def inspect(self, source: str, codes: Collection[CodeType]) -> Callable[..., None] | None:
+    def inspect(self, codes: Collection[CodeType]) -> Callable[..., None] | None:
         """Judge the code of a step that is about to run. Returns `instrument_sets` if the step is to be compiled from
         trees that it has rewritten. Costs 2 us for the usual step, 50 for one with a class.
         """
@@ -160,7 +159,7 @@ class Repeatable:
             for code in codes:
                 if code.co_flags & CO_COROUTINE:
                     fine = False
-                elif not self._is_usual(code) and not self._judge(code, source):
+                elif not self._is_usual(code) and not self._judge(code):
                     fine = False
                     self._taint()
             if seen.tainted and fine:
@@ -260,8 +259,6 @@ class Repeatable:
         flags, learnt = known
         for name in Seen.__struct_fields__:  # of another version, which may not have told of it: as if it had been seen
             setattr(self.seen, name, type(flags) is not dict or bool(flags.get(name, True)))
-        if self.seen.random:
-            self._plain -= tables.SEEDED
         for name in learnt:
             self._learn(name)
         self._taint()
@@ -275,35 +272,21 @@ class Repeatable:
 
     # Code
 
-    def _judge(self, code: CodeType, source: str | None) -> bool:
+    def _judge(self, code: CodeType) -> bool:
         """Tell whether all names in the code, and in the code inside of it, are known to compute."""
-        fine = True
+        fine, plain = True, self._plain
         for one in with_inner(code):
-            known = self._judged.get(one) if source is None else None
-            if known is None:
-                lessons = self._lessons
-                known = self._judge_one(one, source)
-                if len(self._judged) >= NAMES:
-                    self._judged.clear()
-                if lessons == self._lessons:  # else it was judged by less than is known now
-                    self._judged[one] = known
-            fine = fine and known
-        return fine
-
-    def _judge_one(self, code: CodeType, source: str | None) -> bool:
-        codes = code.co_code[::2]
-        self._see(code, codes)
-        if IMPORT in codes:
-            fine = self._judge_closely(code, source)
-        else:
-            fine = self._plain.issuperset(code.co_names) or self._judge_names(code, source)
-        fine = self._judge_constants(code) and fine
-        if not self._plain.issuperset(code.co_names):
-            self._met.update(code.co_names)
-        if len(self._met) >= NAMES or len(self._plain) >= NAMES:  # a name that is forgotten may lead out one day
-            self._met.clear()
-            self._plain.clear()
-            self._taint()
+            does = one.co_code[::2]
+            self._see(one, does)
+            if IMPORT in does or not (plain.issuperset(one.co_names) or self._judge_names(one)):
+                fine = self._judge_closely(one) and fine
+            fine = self._judge_constants(one) and fine
+            if not plain.issuperset(one.co_names):
+                self._met.update(one.co_names)
+            if len(self._met) >= NAMES or len(plain) >= NAMES:  # a name that is forgotten may lead out one day
+                self._met.clear()
+                plain.clear()
+                self._taint()
         return fine
 
     def _see(self, code: CodeType, codes: bytes) -> None:
@@ -338,11 +321,11 @@ class Repeatable:
             elif type(constant) in (tuple, frozenset):
                 if not self._attributes.isdisjoint(constant) or not self._words.isdisjoint(constant):
                     return False
-                if not tables.RANDOM.isdisjoint(constant):
-                    self._meet_random()
+                seen.unpredictable |= not tables.UNTIMELY.isdisjoint(constant)
                 self._met.update(constant)
             elif type(constant) is str:
                 seen.texts |= "%s" in constant or "%r" in constant
+                seen.unpredictable |= constant in tables.UNTIMELY
                 if constant in self._words:
                     return False
                 if "{" in constant:
@@ -354,50 +337,35 @@ class Repeatable:
                     self._met.add(constant)
         return True
 
-    def _judge_names(self, code: CodeType, source: str | None) -> bool:
+    def _judge_names(self, code: CodeType) -> bool:
+        """Tell whether each name computes wherever it stands. If not, it may where it stands: see `_judge_closely`."""
         for name in code.co_names:
             if name not in self._plain:
-                # The judgement depends on where the name stands.
-                if (
-                    name in self._impure
-                    or (self.seen.random and name in tables.SEEDED)
-                    or self._is_doubtful_attribute(name)
-                ):
-                    return self._judge_closely(code, source)
+                if name in self._impure or self._is_doubtful_attribute(name):
+                    return False
                 self._plain.add(name)
         return True
 
     def _is_doubtful_attribute(self, name: str) -> bool:
-        if name[:2] == "__" and name[-2:] == "__":
-            return name not in tables.DUNDERS and name != "__main__"
-        return name in self._attributes or name in tables.RANDOM
+        return name in self._attributes or _is_doubtful_dunder(name)
 
-    def _judge_closely(self, code: CodeType, source: str | None) -> bool:
+    def _judge_closely(self, code: CodeType) -> bool:
         """Judge each name by the instruction that uses it."""
-        fine = True
+        fine, seen = True, self.seen
         for name, does in named(code):
+            seen.unpredictable |= name in tables.UNTIMELY
             if does == "IMPORT_NAME":
+                seen.unpredictable |= name in tables.LASTING
                 if computes(name):
                     self._learn(name)
                 else:
                     fine = False
-            # `copy` gives a `__deepcopy__` the identities of what it has copied.
-            if name in ("__del__", "__deepcopy__") or (does == "IMPORT_NAME" and name in tables.LASTING):
-                self.seen.unpredictable = True
-            if name in tables.RANDOM and (name in ("rand", "random") or does.startswith(FROM)):
-                self._meet_random()
-            if does.startswith(("STORE", "DELETE")):
-                continue
-            if self.seen.random and name in tables.SEEDED:
-                # Each generator in the source must be seeded by a number.
-                fine = fine and source is not None
-                fine = fine and tables.SEEDED_OTHERWISE.search(tables.COMMENT.sub("", source or "")) is None
-            elif does.startswith(GLOBAL):
-                fine = fine and self._is_pure_global(name, code)
-            elif does != "IMPORT_NAME":
-                fine = fine and name not in self._attributes
-            if name[:2] == "__" and name[-2:] == "__" and name not in tables.DUNDERS and does != "IMPORT_NAME":
-                fine = False
+            elif name == "__match_args__":
+                fine = fine and stores_constant(code, name)
+            elif not does.startswith(("STORE", "DELETE")):
+                of_global = does.startswith(GLOBAL)
+                fine = fine and not _is_doubtful_dunder(name)
+                fine = fine and (self._is_pure_global(name, code) if of_global else name not in self._attributes)
         return fine
 
     def _is_pure_global(self, name: str, code: CodeType) -> bool:
@@ -408,11 +376,11 @@ class Repeatable:
             # What a class gives as its hash ends in the order of a set, which is looked at by what it is made of. Where
             # the method keeps it, it may end anywhere.
             or (name == "hash" and code.co_name == "__hash__" and STORE not in code.co_code[::2])
-            or (name == UNGUARDED["getattr"] and self._gets_plain_names(code))
+            or (name in _BY_NAME and self._gives_plain_names(code))
         )
 
-    def _gets_plain_names(self, code: CodeType) -> bool:
-        """Tell whether each name that the code gives the guard of `getattr` is written there, and only computes."""
+    def _gives_plain_names(self, code: CodeType) -> bool:
+        """Tell whether each name that the code gives a guard of `_BY_NAME` is written there, and only computes."""
         names = code.co_names
         return (
             GUARD_ATTRIBUTE not in names
@@ -423,11 +391,6 @@ class Repeatable:
                 if type(text) is str
             )
         )
-
-    def _meet_random(self) -> None:
-        if not self.seen.random:
-            self.seen.random = True
-            self._lead_out(tables.SEEDED)
 
     # Modules
 
@@ -466,16 +429,29 @@ class Repeatable:
             return not computes(name) or (learnt is not None and learnt != contents_of(thing))
         if kind is FunctionType:
             if thing.__globals__ is self._namespace:
-                return not self._judge(thing.__code__, None)
+                return not self._judge_function(thing.__code__)
             name = thing.__name__
             # The language layer's own `getattr` says that it is of `builtins`.
             is_guard = thing.__module__ == "builtins" and name in tables.IMPURE
-            return not is_of_known(thing) or name in self._attributes or name in tables.SEEDED or is_guard
+            return not is_of_known(thing) or name in self._attributes or is_guard
         if _is_of_program(thing):
-            return "__del__" in vars(thing) or any(klass.__name__ in tables.SEEDED for klass in thing.__mro__)
+            inside = vars(thing)
+            self.seen.unpredictable |= not tables.UNTIMELY.isdisjoint(inside)  # by whatever name it was set
+            return self.seen.unpredictable or not self._attributes.isdisjoint(inside.get("__match_args__", ()))
         if kind is BuiltinFunctionType or issubclass(kind, type):
             return not is_of_known(thing) or thing.__name__ in self._attributes or thing.__name__ in tables.IMPURE
         return not (_is_of_program(kind) or is_of_known(kind))
+
+    def _judge_function(self, code: CodeType) -> bool:
+        """Return `_judge` of the code, as it was when nothing more was known than now."""
+        known = self._judged.get(code)
+        if known is None:
+            lessons, known = self._lessons, self._judge(code)
+            if len(self._judged) >= NAMES:
+                self._judged.clear()
+            if lessons == self._lessons:  # else it was judged by less than is known now
+                self._judged[code] = known
+        return known
 
     def _depends_on_addresses(self, changes: ChangesReport | None) -> bool:
         """Tell whether a string shows where an object of the program's lies, or the order of a set depends on it: also
@@ -484,7 +460,7 @@ class Repeatable:
         seen, namespace = self.seen, self._namespace
         values = [*namespace.values(), builtins_of(namespace).get("_")]
         own_classes = [*filter(_is_of_program, values)]
-        if seen.unseen_sets and (seen.classes or any(kind.__hash__ is object.__hash__ for kind in own_classes)):
+        if seen.unseen_sets:
             return True
         texts = seen.texts and (seen.classes or any(kind.__repr__ is object.__repr__ for kind in own_classes))
         if texts and seen.sorts:
@@ -505,6 +481,10 @@ class Repeatable:
     def _bound(self, *codes: CodeType) -> list[Any]:
         """Return what the names that the codes use are bound to."""
         return [self._namespace[name] for code in codes for name in all_names(code) if name in self._namespace]
+
+
+def _is_doubtful_dunder(name: str) -> bool:
+    return name[:2] == "__" and name[-2:] == "__" and name not in tables.DUNDERS and name != "__main__"
 
 
 def _is_of_program(kind: Any) -> bool:
@@ -571,6 +551,6 @@ def warm_up() -> None:
     it touches the pages that its first class will need: 0.5 ms of a step of 1 ms.
     """
     known = Repeatable({"Kind": _SampleClass, "kind": [_SampleClass(), {1, 2}, (1.5, "two")]}, (), ())
-    known.inspect(_SAMPLE, [_SAMPLE_CODE])
+    known.inspect([_SAMPLE_CODE])
     known.instrument_sets(ast.parse(_SAMPLE))
     known._depends_on_addresses(None)

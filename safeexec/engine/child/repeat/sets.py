@@ -20,6 +20,8 @@ _MERGE: Final = ("union", "symmetric_difference")
 _OPERATORS: Final = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _ANNOTATIONS: Final = ("annotation", "returns")
 _CLASS_TEXTS: Final = ("__name__", "__qualname__")
+_WRITERS: Final = ("print", "str", "repr")
+"""Builtins that make a text of a class."""
 
 
 def instrument_sets(*trees: ast.AST, reads: bool = False) -> bool:
@@ -88,12 +90,17 @@ def _harmless(nodes: Iterable[ast.AST]) -> set[int]:
     for node in nodes:
         classes: list[Any] = []
         if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+            called = node.func.id if isinstance(node.func, ast.Name) else ""
+            if called == "isinstance":
                 harmless.update(map(id, _nodes(node.args[1:])))
-            if isinstance(node.func, ast.Name) and node.func.id in VIEW_USERS:
+            if called in VIEW_USERS:
                 harmless.update(id(thing) for thing in node.args if _is_view(thing))
-            classes = [node.func]
-        elif isinstance(node, ast.Attribute) and node.attr in _CLASS_TEXTS:
+            classes = [node.func, *(node.args if called in _WRITERS else ())]
+            if "defaultdict" in (called, getattr(node.func, "attr", "")):  # the sets that it makes are empty
+                harmless.update(map(id, node.args))
+        elif isinstance(node, ast.keyword) and node.arg == "default_factory":
+            harmless.add(id(node.value))
+        elif isinstance(node, ast.FormattedValue) or (isinstance(node, ast.Attribute) and node.attr in _CLASS_TEXTS):
             classes = [node.value]
         elif isinstance(node, ast.Compare):
             classes = [node.left, *node.comparators]

@@ -6,7 +6,6 @@ is safe, as every way out begins with one of these names (see `repeatable`).
 
 from __future__ import annotations
 
-import re
 from opcode import opmap
 from typing import Final
 
@@ -36,7 +35,7 @@ MODULES: Final = _words(
 """Modules that only compute, and their submodules."""
 NOT_BELOW: Final = _words(
     """
-    numpy.ctypeslib numpy.distutils numpy.f2py numpy.lib numpy.ma numpy.testing sympy.external sympy.interactive
+    _random numpy.ctypeslib numpy.distutils numpy.f2py numpy.lib numpy.ma numpy.testing sympy.external sympy.interactive
     sympy.plotting sympy.stats sympy.testing sympy.utilities
     """
 )
@@ -45,40 +44,32 @@ IMPURE: Final = _or_guards(
     _words(
         """
     __import__ breakpoint compile copyright credits dir eval exec exit getattr globals hash help id input license
-    locals memoryview open quit vars
+    locals memoryview open quit setattr vars
     """
     )
 )
-"""Builtins that show addresses, or reach objects that no name in the code gives away."""
+"""Builtins that show addresses, take names as strings, or reach objects that no name in the code gives away."""
 HIDING: Final = _words(
     """
     gi_frame cr_frame ag_frame tb_frame f_back f_globals f_builtins f_locals attrgetter methodcaller get_field
-    get_type_hints buffer_info ctypes
+    get_type_hints make_dataclass new_class update_wrapper buffer_info ctypes
     """
 )
 """Attributes that lead to the frames of our own code, take names as strings, or show addresses."""
 OUTWARD: Final = {
     "datetime": _words("now today utcnow"),
     "io": _words("open open_code FileIO"),
-    "mpmath": _words("randmatrix"),
-    "numpy": _words(
-        """
-        memmap Generator PCG64 PCG64DXSM Philox SFC64 MT19937 SeedSequence empty empty_like datetime64 _rand
-        """
-    ),
-    "random": _words("SystemRandom _inst"),  # the class of `_inst` makes others, from entropy
-    "sympy": _words("randMatrix"),
+    "numpy": _words("memmap empty empty_like datetime64"),
 }
-"""Attributes of modules that compute, and of their objects, that lead to a clock, entropy, files or old memory."""
-OUTWARD_WORDS: Final = {"numpy": _words("where now today")}
-"""Keywords and strings that do, given to functions of the module: a part of the result is old memory, or the time."""
-RANDOM: Final = _words("random numpy.random samples rand")
-"""Names of the global random generators, whose state differs from one new child to the next."""
-SEEDED: Final = _words("seed Random default_rng RandomState")
-"""Names of functions that make such a state: from entropy, unless a number is given."""
-SEEDED_OTHERWISE: Final = re.compile(r"\b(?:seed|Random|default_rng|RandomState)\b(?!\s*\(\s*-?\d+\s*[,)])")
-COMMENT: Final = re.compile(r"""(?m)#[^\n"'()]*$""")
-"""A comment that is surely no part of a string, and hides no call."""
+"""Attributes of modules that compute, and of their objects, that lead to a clock, files or old memory. Entropy is seen
+where it is taken (`process.determinism`).
+"""
+OUTWARD_WORDS: Final = {"functools": _words("assigned updated"), "numpy": _words("where now today")}
+"""Keywords and strings that do, given to functions of the module: a part of the result is old memory, or the time, or
+what has a name that a string tells.
+"""
+UNTIMELY: Final = _words("__del__ __deepcopy__")
+"""Methods that run at a time that no step decides, or are given addresses: `copy` gives those of what it has copied."""
 LASTING: Final = _words("gc weakref signal atexit")
 """Modules that run code of the program later, at a time that no step decides."""
 SET_NAMES: Final = _words("set frozenset union symmetric_difference")
@@ -101,7 +92,7 @@ SORTS: Final = _words("sort sorted min max nsmallest nlargest")
 """Functions that, named beside one that makes strings, may sort objects by strings that show addresses."""
 DIGESTS: Final = _words("encode hexdigest digest crc32 adler32")
 """Names of what makes numbers of strings, in which no address can be seen any more."""
-TELLING: Final = SETTERS | TEXTS | SORTS | DIGESTS | RANDOM | SEEDED
+TELLING: Final = SETTERS | TEXTS | SORTS | DIGESTS
 """Names that say something of the step even where they compute, which is found by the code around them."""
 _PLAIN_KINDS: tuple[type, ...] = (int, float, complex, str, list, dict, set, type(iter([])))
 DUNDERS: Final = (
@@ -109,10 +100,10 @@ DUNDERS: Final = (
     | _words(
         """
     __name__ __qualname__ __module__ __doc__ __class__ __annotations__ __slots__ __mro__ __bases__
-    __enter__ __exit__ __call__ __post_init__ __set_name__ __get__ __set__ __missing__ __match_args__ __getattr__
+    __enter__ __exit__ __call__ __post_init__ __set_name__ __get__ __set__ __missing__ __getattr__
     __setattr__ __repr__ __str__ __eq__ __ne__ __init__ __new__ __format__ __fspath__ __matmul__ __imatmul__
     __iadd__ __isub__ __imul__ __itruediv__ __truediv__ __cause__ __context__ __notes__ __args__ __wrapped__
-    __init_subclass__ __class_getitem__ __prepare__ __instancecheck__ __complex__ __bytes__ __static_attributes__
+    __init_subclass__ __class_getitem__ __instancecheck__ __complex__ __bytes__ __static_attributes__
     __firstlineno__ __type_params__ __classcell__ __classdictcell__ __conditional_annotations__ __debug__ __all__
     __version__ __build_class__ __annotate__ __annotate_func__ __classdict__ __total__
     """

@@ -5,11 +5,12 @@ from __future__ import annotations
 import atexit
 import linecache
 import sys
+import warnings
 from collections.abc import Callable, Coroutine, Mapping
 from types import CodeType, CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.common.identity import args_of, class_name, entries_of
+from safeexec.common.identity import args_of, chained, class_name, entries_of
 from safeexec.common.own import contextlib, gc, os, resource
 from safeexec.common.text import short_repr
 from safeexec.engine import advice
@@ -341,7 +342,7 @@ class Guest:
         """Return the answer of a step that raised."""
         displays, frames = self.displays.collect(None), []
         try:
-            from safeexec.engine.child.step import errors, tracebacks  # the zygote imports them late
+            from safeexec.engine.child.step import errors  # the zygote imports them late
 
             report = errors.report(
                 error,
@@ -355,11 +356,12 @@ class Guest:
             self.streams.end()
             if self.tells_frames:  # what a `__repr__` prints by now is not the step's
                 frames = errors.running_functions(error, self.sources)
-            tracebacks.release_frames(error)
         except BaseException:
             # The step has left no descriptor to read `errors` with, or code of the guest's raised in what is reported.
             report = _brief_report(error)
             self.streams.end()
+        finally:
+            _release_frames(error)
         # Its message is output too, and Python would have printed it.
         printed = sum(len(part) for part in args_of(error) if type(part) in (str, bytes))
         outcome: Any = "output" if printed > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error)
@@ -468,6 +470,26 @@ def _brief_report(error: BaseException) -> m.ErrorReport:
     lines = (one.tb_lineno for one in entries_of(error) if one.tb_frame.f_code.co_filename.startswith("<step "))
     message = words.encode("utf-8", "surrogatepass")[:TEXT_CHARACTERS]
     return m.ErrorReport(type=class_name(type(error)), message=message, line=next(lines, None))
+
+
+def _release_frames(error: BaseException) -> None:
+    """Drop the local variables that the frames of an exception, and of what it is chained to, hold: who keeps the
+    exception, be it a frame of its own, keeps no more than that.
+
+    Generators and coroutines are left alone: one that caught the exception may still be waiting to go on. Warnings
+    are off meanwhile: the coroutines that die here unawaited would be reported with a line of this file.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for one in chained(error, 1000):
+            for entry in entries_of(one):
+                if not entry.tb_frame.f_code.co_flags & _GENERATOR_FLAGS:
+                    with contextlib.suppress(RuntimeError):  # still running: ours
+                        entry.tb_frame.clear()
+
+
+_GENERATOR_FLAGS = 0x20 | 0x80 | 0x200
+"""`inspect.CO_GENERATOR`, `CO_COROUTINE` and `CO_ASYNC_GENERATOR`."""
 
 
 def _workspace_files() -> list[str]:

@@ -75,7 +75,7 @@ class ProgramJudge(Protocol):
         ...
 
 
-Review = Callable[[str, Collection[CodeType]], "Callable[..., None] | None"]
+Review = Callable[[Collection[CodeType]], "Callable[..., None] | None"]
 """Looks at a source and its code. Returns what rewrites the trees of the program, in place, or None."""
 
 
@@ -94,7 +94,7 @@ def compile_program(
         passes = judge is None or (step is not None and judge.passes(source, codes))
         rewrite = None
         if step is not None and passes:
-            rewrite = review(source, codes) if review is not None else None
+            rewrite = review(codes) if review is not None else None
             if rewrite is None:
                 return step
         tree = ast.parse(source, filename)
@@ -104,7 +104,7 @@ def compile_program(
             rewritten = judge is not None and not passes and judge.visit(source, trees)
             if step is None or rewritten:
                 step = _compile_tree(tree, last, filename, flags)
-            rewrite = review(source, tuple(filter(None, (step.body, step.tail)))) if review is not None else None
+            rewrite = review(tuple(filter(None, (step.body, step.tail)))) if review is not None else None
         if rewrite is not None:
             rewrite(*trees)
             step = _compile_tree(tree, last, filename, flags)

@@ -8,7 +8,6 @@ of the exception and what that calls; one that does not return is ended by the s
 from __future__ import annotations
 
 import sys
-import warnings
 from collections import deque
 from functools import partial
 from itertools import islice
@@ -18,13 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.common.identity import (
     cause_of,
+    chained,
     context_of,
     entries_of,
+    members_of,
     module_of,
     qualname_of,
     read_getset,
 )
-from safeexec.common.own import contextlib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,6 @@ _FOLD_AFTER = 3
 """How often the same line is shown in a row, as by CPython."""
 
 _suppress_of = BaseException.__dict__["__suppress_context__"].__get__
-_members_of = BaseExceptionGroup.__dict__["exceptions"].__get__
 _instance_dict = partial(read_getset, BaseException.__dict__["__dict__"])
 
 
@@ -80,7 +79,7 @@ class GuestFrame(NamedTuple):
 def only_member(exc: BaseException) -> BaseException | None:
     """Return the one exception that a group was made of, or None if it is no group or holds several."""
     found: BaseException | None = None
-    while issubclass(type(exc), BaseExceptionGroup) and len(members := _members_of(exc)) == 1:
+    while issubclass(type(exc), BaseExceptionGroup) and len(members := members_of(exc)) == 1:
         found = exc = members[0]
     return found
 
@@ -110,7 +109,7 @@ def cut(exc: BaseException) -> dict[int, int]:
     taken out, by the `id` of the last frame before them.
     """
     left_out: dict[int, int] = {}
-    for one in _chained(exc, MAX_CHAIN):
+    for one in chained(exc, MAX_CHAIN):
         head, length, last = None, 0, deque[TracebackType](maxlen=MAX_WALKED // 2)
         for length, entry in enumerate(entries_of(one), 1):
             last.append(entry)
@@ -120,20 +119,6 @@ def cut(exc: BaseException) -> dict[int, int]:
             head.tb_next = last[0]
             left_out[id(head.tb_frame)] = length - MAX_WALKED
     return left_out
-
-
-def _chained(exc: BaseException, most: int) -> Iterator[BaseException]:
-    """Yield an exception and those that it is chained to or made of, up to so many."""
-    waiting, seen = [exc], set[int]()
-    while waiting and len(seen) < most:
-        one = waiting.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield one
-        waiting += [link for link in (cause_of(one), context_of(one)) if link is not None]
-        if issubclass(type(one), BaseExceptionGroup):
-            waiting += _members_of(one)[:MAX_GROUP]
 
 
 def guest_frames(exc: BaseException, sources: Mapping[str, str]) -> list[GuestFrame]:
@@ -242,7 +227,7 @@ class TracebackFormatter:
         if link is not None and id(link) not in self._seen and links < MAX_CHAIN:
             setattr(shown, "__context__" if cause is None else "__cause__", self._exception(link, links + 1, depth))
         if issubclass(type(exc), BaseExceptionGroup):
-            members = _members_of(exc)
+            members = members_of(exc)
             inside = [self._exception(member, depth=depth + 1) for member in members[:MAX_GROUP]]
             shown.exceptions = inside + inside[:1] * (len(members) - MAX_GROUP)  # of those their number is written
         return shown
@@ -344,21 +329,3 @@ def _fold(frames: list[GuestFrame], left_out: Mapping[int, int]) -> Iterator[tup
             previous, length = None, 0
     if previous is not None:
         yield previous, length
-
-
-def release_frames(exc: BaseException) -> None:
-    """Drop the local variables that the frames of `exc` and of what it is chained to hold, so that no state leaks.
-
-    Generators and coroutines are left alone: one that caught the exception may still be waiting to go on. Warnings
-    are off meanwhile: the coroutines that die here unawaited would be reported with a line of this file.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for one in _chained(exc, 1000):
-            for entry in entries_of(one):
-                if not entry.tb_frame.f_code.co_flags & _GENERATOR_FLAGS:
-                    with contextlib.suppress(RuntimeError):  # still running: ours
-                        entry.tb_frame.clear()
-
-
-_GENERATOR_FLAGS = 0x20 | 0x80 | 0x200  # CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR

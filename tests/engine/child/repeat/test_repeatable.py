@@ -29,13 +29,6 @@ def test_a_guard_counts_as_what_it_stands_for() -> None:
             marks=pytest.mark.modules("numpy"),
         ),
         ("def call(g):\n    return '{0.now}'.format(g)", "import datetime", "call(datetime.datetime)"),
-        (
-            "def call(g):\n    match g:\n        case object(now=f):\n            return f()",
-            "import datetime",
-            "call(1)",
-        ),
-        ("def call(g):\n    import math\n    return g.now()", "import datetime", "call(datetime.datetime)"),
-        ("def call(g):\n    return g.Random(), g.random", "import random", "call(random)"),
     ],
 )
 def test_what_is_learnt_counts_for_code_that_is_older(older: str, learns: str, step: str) -> None:
@@ -44,10 +37,10 @@ def test_what_is_learnt_counts_for_code_that_is_older(older: str, learns: str, s
     for source in (older, learns):
         code = compile(source, "step", "exec", dont_inherit=True)
         exec(code, space)
-        judge.inspect(source, [code])
-    judge.inspect("1", [compile("1", "step", "exec")])
+        judge.inspect([code])
+    judge.inspect([compile("1", "step", "exec")])
     assert judge.deterministic
-    judge.inspect(step, [compile(step, "step", "exec")])
+    judge.inspect([compile(step, "step", "exec")])
     assert not judge.deterministic
 
 
@@ -67,5 +60,5 @@ def test_a_state_goes_on_with_what_its_steps_had_shown() -> None:
 def test_what_another_version_had_not_told_counts_as_seen(flags: Any) -> None:
     restored = Repeatable({}, (), ())
     restored.know((flags, []))
-    assert restored.seen.random and restored.seen.unseen_sets
+    assert restored.seen.texts and restored.seen.unseen_sets
     assert restored.seen.classes is (type(flags) is list)

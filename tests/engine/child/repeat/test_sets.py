@@ -44,6 +44,9 @@ VALUES = [
     "type({1})([2]), {1}.__class__([2])",
     "def f(x: set[A], y: set = None) -> set:\n    z: set = {1}\n    return z\nf(1)",
     "def f():\n    return {x for x in items}",
+    "print(type(items), str(set)), f'{type(items)} {type(v)!r}'",
+    "import collections as c\ndefaultdict(set), c.defaultdict(set)",
+    "import dataclasses\ndataclasses.field(default_factory=set)",
     "import fractions, decimal, datetime\n{fractions.Fraction(1, 2), decimal.Decimal(1), datetime.date(2024, 1, 2)}",
 ]
 ANYTHING = [
@@ -53,8 +56,8 @@ ANYTHING = [
     "{(1, (a,))}",
     "{float('nan')}",
     "f = set",
+    "def f(x):\n    return type(x)",
     "list(map(set, [items]))",
-    "defaultdict(set)",
     "len = lambda x: A()\n{len(x) for x in items}",
     "{len, a.__init__}",
     "import decimal\n{decimal.Decimal('nan')}",

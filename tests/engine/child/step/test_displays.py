@@ -175,10 +175,6 @@ class TestMatplotlib:
         """)
         assert lines == 0 and shown == [self.PICTURE] * 2 and opened == 1
 
-    @pytest.mark.parametrize("end", ["shown.display(figure); forms()", "forms(figure)"])
-    def test_a_figure_that_is_displayed_is_done_when_the_step_ends(self, end: str) -> None:
-        assert self.drawn(f"figure, axes = plt.subplots(); axes.plot([1]); {end}; tell(plt.get_fignums())") == [[]]
-
     def test_a_shown_figure_that_is_held_is_shown_again_when_it_changes_and_not_when_it_is_saved(self) -> None:
         shown, saved, changed = self.drawn("""
             import io
@@ -202,16 +198,16 @@ class TestMatplotlib:
         """)
         assert shown == [self.PICTURE, ["text/plain"], self.PICTURE, self.PICTURE]
 
-    def test_a_figure_is_shown_once(self) -> None:
-        as_value, displayed = self.drawn("""
+    def test_a_figure_is_shown_once_and_done_when_the_step_ends(self) -> None:
+        """As the value of the step, and where it is displayed."""
+        told = self.drawn("""
             figure, axes = plt.subplots(); axes.plot([1])
-            first = forms(figure)
+            as_value, opened = forms(figure), plt.get_fignums()
             figure, axes = plt.subplots(); axes.plot([1])
             shown.display(figure)
-            tell(first, forms())
+            tell(as_value, opened, forms(), plt.get_fignums())
         """)
-        assert as_value == [self.PICTURE]
-        assert displayed == [self.PICTURE]
+        assert told == [[self.PICTURE], [], [self.PICTURE], []]
 
     def test_a_giant_figure_is_drawn_smaller(self) -> None:
         (((width, height),),) = self.drawn("""
