@@ -12,6 +12,7 @@ import re
 import secrets
 import tempfile
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from codecs import utf_8_decode
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager, suppress
@@ -578,8 +579,12 @@ async def received(given: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
     """
     taken: dict[str, Any] = {}
     for name, value in given.items():
-        if isinstance(value, Bytes):
-            taken[name] = value.base64.decode("utf-8", "surrogatepass") if name == "source" else value.base64
+        if name == "source" and isinstance(value, Bytes):
+            # The session refuses a source that is too long, whatever its end: a MB of half characters takes 0.1 s.
+            begin = value.base64[: (policy.limits.step_source_kb << 10) + 8]
+            taken[name], _ = utf_8_decode(begin, "surrogatepass", len(begin) == len(value.base64))
+        elif isinstance(value, Bytes):
+            taken[name] = value.base64
         elif name == "files":
             # Bytes alone: a text would be the path of a file of this machine, to whom files of the host may be named.
             taken[name] = {path: one.base64 if isinstance(one, Bytes) else one.encode() for path, one in value.items()}

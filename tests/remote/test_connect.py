@@ -34,6 +34,7 @@ from safeexec import (
     connect,
 )
 from safeexec.api import aio, blocking
+from safeexec.remote.connect import AsyncRemoteSandbox, RemoteSandbox
 from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore
 from safeexec.servers.methods import MAX_FILE, MAX_MESSAGE
 from tests.footprint import pause
@@ -91,6 +92,8 @@ def test_it_is_a_sandbox(there: Sandbox) -> None:
     assert there.run("a + b", namespace={"a": (1,), "b": (2,)}).value == (1, 2)
     assert repr(there) == "<RemoteSandbox 'confined-python', open>"
     assert "confined-python" in there.card() and there.max_sessions is None
+    for kind in (RemoteSandbox, AsyncRemoteSandbox):
+        assert "Connect to the server" in (inspect.getdoc(kind.open) or "")
 
 
 @pytest.mark.parametrize("way", ["pipe", pytest.param("http", marks=needs_server)])

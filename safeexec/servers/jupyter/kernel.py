@@ -15,6 +15,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
+import msgspec
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.kernelbase import Kernel
 from IPython.core.inputtransformer2 import TransformerManager
@@ -41,6 +42,26 @@ _LANGUAGE = {
     "pygments_lexer": "ipython3",
     "codemirror_mode": {"name": "ipython", "version": 3},
     "nbconvert_exporter": "python",
+}
+
+
+class CodeContent(msgspec.Struct):
+    """The content of a request about code, as far as it cannot be answered without."""
+
+    code: str
+
+
+class CursorContent(CodeContent):
+    """The content of a request about a place in code."""
+
+    cursor_pos: int
+
+
+_CONTENTS = {
+    "execute_request": CodeContent,
+    "is_complete_request": CodeContent,
+    "complete_request": CursorContent,
+    "inspect_request": CursorContent,
 }
 
 
@@ -71,6 +92,20 @@ class SafeexecKernel(Page, Kernel):
         """Do nothing: no signal interrupts a handler, interrupts are messages."""
 
     post_handler_hook = pre_handler_hook
+
+    def should_handle(self, stream: Any, msg: Any, idents: Any) -> bool:
+        """Answer a request about code that has none with an error, and say so. ipykernel would log it and send no
+        reply, for which its client waits for ever.
+        """
+        kind = msg["header"]["msg_type"]
+        try:
+            msgspec.convert(msg["content"], _CONTENTS.get(kind, Any))
+        except msgspec.ValidationError as error:
+            wrong = {"status": "error", "ename": "ValidationError", "evalue": f"{kind}: {error}", "traceback": []}
+            reply = wrong | ({"execution_count": self.execution_count} if kind == "execute_request" else {})
+            self.session.send(stream, kind.replace("_request", "_reply"), reply, msg, idents)
+            return False
+        return super().should_handle(stream, msg, idents)  # type: ignore[no-any-return]
 
     async def do_execute(
         self,
