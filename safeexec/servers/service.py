@@ -31,6 +31,7 @@ from safeexec import (
     Allow,
     AsyncSandbox,
     AsyncSession,
+    CommandResult,
     Deny,
     Display,
     Policy,
@@ -264,6 +265,9 @@ class Service:
         """Take room for a session more, which to close gives back."""
         return ExitStack()
 
+    def count(self, ran: Result | CommandResult) -> None:
+        """Count what a step or a program has used, where somebody has a quota."""
+
     async def close(self) -> None:
         """End every sandbox with all its sessions; steps that run are stopped."""
         held, self.sessions = self.sessions, {}
@@ -312,6 +316,8 @@ class Service:
             found = getattr(target, method.name.partition(".")[2])
             returned = found(**given) if callable(found) else found
             returned = await returned if isinstance(returned, Awaitable) else returned
+        if isinstance(returned, Result | CommandResult):
+            self.count(returned)
         if isinstance(returned, Result):
             return await answer_of(returned, exact)
         fields = method.answer.__struct_fields__

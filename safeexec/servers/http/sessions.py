@@ -65,16 +65,11 @@ async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tel
     """
     try:
         if "session" in given:
-            await tenant.reached(given["session"])
+            await tenant.reached(given["session"])  # from the store it may take long, and nobody is charged for that
         async with _charged(tenant, method.name):
-            reply = await tenant.do(method, given, tell)
+            return await tenant.do(method, given, tell)
     except KeyError as error:
         raise RefusedRequest(404, str(error.args[0]) if error.args else "", "KeyError") from None
-    if "outcome" in reply and "usage" in reply:
-        tenant.count(reply["outcome"], reply["usage"]["cpu_ms"] / 1000, reply["usage"]["wall_ms"] / 1000)
-    elif method.name == "session.command":
-        tenant.use_cpu(reply["command"]["usage"]["cpu_ms"] / 1000)
-    return reply
 
 
 @asynccontextmanager
