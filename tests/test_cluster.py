@@ -7,10 +7,9 @@ import itertools
 import json
 import re
 import threading
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ import yaml
 import safeexec
 from safeexec import PolicyError, Sandbox
 from safeexec.servers.http.grants import Grant
+from tests.footprint import until
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'safeexec[cluster]'")
 cluster = pytest.importorskip("safeexec.cluster")
@@ -40,14 +40,6 @@ def started() -> Iterator[None]:
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_leaks() -> None:
     """Instead of that of the other modules: what Ray opens in its driver stays until the end of the process."""
-
-
-def until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait until something holds; it is asked again ten times a second."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it has not come to be"
-        time.sleep(0.1)
 
 
 def workers() -> list[psutil.Process]:

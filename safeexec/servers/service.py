@@ -74,8 +74,8 @@ from safeexec.untrusted.json_size import check_parts
 from safeexec.untrusted.json_text import loads
 
 T = TypeVar("T")
-Tell = Callable[[str, dict[str, Any]], object]
-"""Hears of a step that runs: a name and parameters of `methods.EVENTS`."""
+Notify = Callable[[str, dict[str, Any]], object]
+"""Sends a notification of a step that runs: a name and parameters of `methods.EVENTS`."""
 Answer = dict[str, Any]
 RECORD_MB = 10240
 """MiB that all recordings of a server may take."""
@@ -277,15 +277,15 @@ class Service:
             _, sandbox = self._sandboxes.popitem()
             await sandbox.close()
 
-    async def call(self, name: str, parameters: bytes | msgspec.Raw, tell: Tell | None = None) -> Answer:
+    async def call(self, name: str, parameters: bytes | msgspec.Raw, notify: Notify | None = None) -> Answer:
         """Return the answer to one call, whose parameters are JSON. Raises and answers as `do`."""
         method = EVERY.get(name)
         if method is None or (name in OWNED and not self.owned):
             raise BadCall(METHOD, f"there is no method {name[:100]!r}")
         given = await fitted(name, parameters, method.parameters)
-        return await self.do(method, msgspec.structs.asdict(given), tell)
+        return await self.do(method, msgspec.structs.asdict(given), notify)
 
-    async def do(self, method: Method, given: dict[str, Any], tell: Tell | None = None) -> Answer:
+    async def do(self, method: Method, given: dict[str, Any], notify: Notify | None = None) -> Answer:
         """Return the answer to a call with the parameters `given`, as what `json.dumps` takes.
 
         Raises what `problem_of` explains. To cancel the task stops a step that runs, and restores its state.
@@ -299,7 +299,7 @@ class Service:
         held = await self.reached(identity := given.pop("session"))
         held.calls += 1
         try:
-            return await self._done(method, Target(identity, held.session, tell), held.session, given)
+            return await self._done(method, Target(identity, held.session, notify), held.session, given)
         finally:
             held.calls -= 1
             held.used = monotonic()
@@ -391,16 +391,16 @@ class Service:
             self._labelled = {key: one for key, one in self._labelled.items() if key[0] is not sandbox}
 
     async def _carry(self, step: int, call: Any, seconds: float | None, allowed: bool) -> RelayedAnswer:
-        """Tell the client of a tool call of its step, and wait for its answer."""
+        """Notify the client of a tool call of its step, and wait for its answer."""
         at = _running.get()
-        if at is None or at.tell is None:
+        if at is None or at.notify is None:
             raise ToolError("tools are called where a step runs with `stream`")
         key = at.id, next(self._numbers)
         answer: asyncio.Future[RelayedAnswer] = asyncio.get_running_loop().create_future()
         self._calls[key] = answer
         told = {"session": at.id, "call": key[1], "tool": call.tool, "step": step, "seconds": seconds}
         told["allowed"] = allowed
-        at.tell("session.tool", {**told, "arguments": to_base64(call.arguments)})
+        at.notify("session.tool", {**told, "arguments": to_base64(call.arguments)})
         try:
             return await answer
         finally:
@@ -523,7 +523,7 @@ class Target(NamedTuple):
 
     id: str
     session: AsyncSession
-    tell: Tell | None
+    notify: Notify | None
 
 
 def strictly(text: str) -> bytes:
@@ -778,20 +778,20 @@ async def _told(identity: str, session: AsyncSession) -> Answer | None:
 
 def _listeners(at: Target, stream: bool) -> dict[str, Any]:
     """Return options of `run` that tell a client of its step while it runs."""
-    tell, session = at.tell, {"session": at.id}
-    if tell is None or not stream:
+    notify, session = at.notify, {"session": at.id}
+    if notify is None or not stream:
         return {}
 
     def heard(stream: str) -> Callable[[str], object]:
-        return lambda text: tell("session.output", {**session, "stream": stream, "text": text})
+        return lambda text: notify("session.output", {**session, "stream": stream, "text": text})
 
     def seen(display: Display) -> None:
-        tell("session.display", session | display_to_dict(display))
+        notify("session.display", session | display_to_dict(display))
 
     def moved(description: str, done: float, total: float | None) -> None:
         known = total if total is not None and isfinite(total) else None
         numbers = {"done": done if isfinite(done) else 0.0, "total": known}
-        tell("session.progress", {**session, "description": description, **numbers})
+        notify("session.progress", {**session, "description": description, **numbers})
 
     return {"on_stdout": heard("stdout"), "on_stderr": heard("stderr"), "on_display": seen, "on_progress": moved}
 

@@ -87,13 +87,13 @@ class _Connection:
         return len(self._calls) < MAX_CALLS and self._output.size < MAX_UNREAD
 
     async def _answer(self, line: bytes | None) -> None:
-        self._output.put(await reply(self._service, line, self._tell))
+        self._output.put(await reply(self._service, line, self._notify))
 
     def _answered(self, call: asyncio.Task[None]) -> None:
         self._calls.discard(call)
         self._consider()
 
-    def _tell(self, name: str, params: dict[str, Any]) -> None:
+    def _notify(self, name: str, params: dict[str, Any]) -> None:
         self._output.put(encoded({"jsonrpc": "2.0", "method": name, "params": params}) + b"\n")
 
     def _watch(self, wanted: bool) -> None:

@@ -19,7 +19,6 @@ import psutil
 import pytest
 
 from safeexec import __version__
-from tests.footprint import pause
 from tests.servers.pipes import COMMAND, PATIENCE, Pipes
 
 ENDLESS = "while True: pass"
@@ -38,15 +37,6 @@ def pipes(_pipes: Pipes) -> Pipes:
     """The module's server; what was left in its output belongs to no later test."""
     _pipes.lines.clear()
     return _pipes
-
-
-def eventually(what: object, holds: object = True) -> None:
-    """Wait until `what()` gives `holds`."""
-    deadline = monotonic() + PATIENCE
-    assert callable(what)
-    while (found := what()) != holds:
-        assert monotonic() < deadline, f"it is {found!r} and does not become {holds!r}"
-        pause()
 
 
 def gone(processes: Iterable[psutil.Process]) -> None:

@@ -14,31 +14,16 @@ import httpx
 import pytest
 
 from safeexec import Display, Result
-from tests.servers.serving import PLAIN, Server, clients, needs_server, serving
+from tests.servers.serving import BOB, PLAIN, Server, clients, needs_server, serving, serving_two
 
 e2b = pytest.importorskip("safeexec.servers.http.e2b")
 pytestmark = needs_server
-BOB, EVE = "bob-has-a-token-of-his-own", "eve-has-a-token-of-her-own"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    path = tmp_path_factory.mktemp("tokens") / "tokens.yaml"
-    path.write_text(f"bob: {BOB}\neve: {{token: {EVE}, sessions: 2, policies: [confined-python]}}\n")
-    with serving("--policy", "confined-python", "--token-file", str(path)) as server:
+def server() -> Iterator[Server]:
+    with serving_two("confined-python", "policies: [confined-python]") as server:
         yield server
-
-
-@pytest.fixture
-def bob(server: Server) -> Iterator[httpx.Client]:
-    with server.client(BOB) as client:
-        yield client
-
-
-@pytest.fixture
-def eve(server: Server) -> Iterator[httpx.Client]:
-    with server.client(EVE) as client:
-        yield client
 
 
 @pytest.fixture
