@@ -70,19 +70,16 @@ async def _answer(service: Service, message: msgspec.Raw, notify: Notify, room: 
         call = await apart(memoryview(message).nbytes, shaped, message, RpcCall)
     except ValueError as error:
         return _failure(None, BadCall(REQUEST, f"this is no call: {error}"))
+    identity = None if call.id is msgspec.UNSET else call.id
     try:
         params = NO_PARAMS if call.params == NULL else call.params
         result = await service.call(call.method, params, notify)
-        answer = await encoded_apart({"jsonrpc": "2.0", "id": _id(call), "result": result})
+        answer = await encoded_apart({"jsonrpc": "2.0", "id": identity, "result": result})
         if len(answer) > room:
             raise SandboxError("the answers of this batch are too large together; ask for this one by itself")
     except Exception as error:
-        answer = _failure(_id(call), error)
+        answer = _failure(identity, error)
     return b"" if call.id is msgspec.UNSET else answer
-
-
-def _id(call: RpcCall) -> Any:
-    return None if call.id is msgspec.UNSET else call.id
 
 
 def _failure(identity: Any, error: Exception) -> bytes:

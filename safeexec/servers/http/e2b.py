@@ -56,8 +56,7 @@ class Timeout(Struct):
     timeout: Seconds = 300
 
 
-class ForkRequest(Struct):
-    timeout: Seconds = 300
+class ForkRequest(Timeout):
     count: Annotated[int, Meta(ge=1, le=MAX_FORKS)] = 1
 
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from safeexec import SandboxBusy, SandboxError, SessionBusy, SessionClosed, SessionTaken, StepFailed, StepWaiting
 from safeexec.common.text import printable, short_repr
-from safeexec.servers.service import BadCall, encoded, encoded_apart, fitted
+from safeexec.servers.service import BadCall, encoded, encoded_apart, fitted, problem_of
 
 E = TypeVar("E", bound=Callable[..., Any])
 
@@ -31,7 +31,7 @@ RETRY_SECONDS = 1
 STATUSES: dict[int, tuple[type[Exception], ...]] = {
     429: (SandboxBusy,),
     409: (SessionBusy, SessionTaken, StepFailed, StepWaiting),
-    404: (SessionClosed,),
+    404: (SessionClosed, KeyError),
     400: (SandboxError, TypeError, ValueError),
 }
 
@@ -88,8 +88,8 @@ def refused(error: Exception) -> RefusedRequest | None:
         return RefusedRequest(422, str(error), "InvalidArguments")
     for status, kinds in STATUSES.items():
         if isinstance(error, kinds):
-            retry = RETRY_SECONDS if status == 429 else None
-            return RefusedRequest(status, str(error), type(error).__name__, retry)
+            problem = problem_of(error)
+            return RefusedRequest(status, problem.message, problem.type, RETRY_SECONDS if status == 429 else None)
     return None
 
 

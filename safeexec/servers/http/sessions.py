@@ -60,16 +60,11 @@ for _method in METHODS.values():
 
 
 async def _call(tenant: Tenant, method: Method, given: dict[str, Any], notify: Notify | None = None) -> dict[str, Any]:
-    """Do what was asked, within the tenant's quotas. Raises `RefusedRequest`: 404 for a session or a name that is not
-    there.
-    """
-    try:
-        if "session" in given:
-            await tenant.reached(given["session"])  # from the store it may take long, and nobody is charged for that
-        async with _charged(tenant, method.name):
-            return await tenant.do(method, given, notify)
-    except KeyError as error:
-        raise RefusedRequest(404, str(error.args[0]) if error.args else "", "KeyError") from None
+    """Do what was asked, within the tenant's quotas. Raises `RefusedRequest` when they are used up."""
+    if "session" in given:
+        await tenant.reached(given["session"])  # from the store it may take long, and nobody is charged for that
+    async with _charged(tenant, method.name):
+        return await tenant.do(method, given, notify)
 
 
 @asynccontextmanager

@@ -45,24 +45,12 @@ _LANGUAGE = {
 }
 
 
-class CodeContent(msgspec.Struct):
-    """The content of a request about code, as far as it cannot be answered without."""
-
-    code: str
-
-
-class CursorContent(CodeContent):
-    """The content of a request about a place in code."""
-
-    cursor_pos: int
-
-
-_CONTENTS = {
-    "execute_request": CodeContent,
-    "is_complete_request": CodeContent,
-    "complete_request": CursorContent,
-    "inspect_request": CursorContent,
-}
+_CODE = msgspec.defstruct("CodeContent", [("code", str)])
+_PLACE = msgspec.defstruct("PlaceContent", [("code", str), ("cursor_pos", int)])
+_CONTENTS = dict.fromkeys(("execute_request", "is_complete_request"), _CODE) | dict.fromkeys(
+    ("complete_request", "inspect_request"), _PLACE
+)
+"""The parts of a request's content that it cannot be answered without."""
 
 
 class SafeexecKernel(Page, Kernel):
