@@ -12,7 +12,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -63,7 +62,7 @@ class SafeexecKernel(Page, Kernel):
     language_info = _LANGUAGE
     _execute_sleep = 0.0  # waits for streams of ipykernel's, which nothing is printed to
     banner = "Python in a sandbox of safeexec. %card says what may be used, %rollback undoes a cell."
-    control_msg_types = [*Kernel.msg_types, "usage_request"]
+    control_msg_types = Kernel.msg_types
 
     notebook: Notebook
     """The notebook of its cells: set before it starts."""
@@ -117,10 +116,6 @@ class SafeexecKernel(Page, Kernel):
             failure = refused(message, "The log of the Jupyter server has more. The variables are as they were.")
         reply = {"execution_count": self.execution_count, "payload": [], "user_expressions": {}}
         if failure is None:
-            if user_expressions:
-                nothing: dict[str, Any] = {}
-                look = partial(introspection.evaluate, self.notebook.session, user_expressions)
-                reply["user_expressions"] = _tried(look, nothing)
             return {"status": "ok", **reply}
         content = {"ename": failure.name, "evalue": failure.message, "traceback": failure.lines}
         if not silent:

@@ -168,12 +168,6 @@ def test_whether_code_is_complete(front: Front, code: str, answer: str) -> None:
     assert told in ({"status": answer}, {"status": "incomplete", "indent": answer})
 
 
-def test_expressions_beside_a_cell(front: Front) -> None:
-    reply, _ = front.run("x = 4", user_expressions={"double": "x * 2", "wrong": "y_"})
-    assert reply["user_expressions"]["double"]["data"]["text/plain"] == "8"
-    assert reply["user_expressions"]["wrong"]["status"] == "error"
-
-
 @pytest.mark.parametrize("kind", ["execute", "complete", "inspect", "is_complete"])
 @pytest.mark.parametrize("content", [{}, {"code": 7, "cursor_pos": 0}, {"code": None, "cursor_pos": 0}])
 def test_a_request_without_usable_code_is_told_so(front: Front, kind: str, content: Any) -> None:
@@ -193,12 +187,6 @@ def test_a_request_without_usable_code_is_told_so(front: Front, kind: str, conte
 def test_a_silent_cell_says_nothing(front: Front) -> None:
     reply, said = front.run("print('x')\n1", silent=True)
     assert (reply["status"], said) == ("ok", [])
-
-
-def test_expressions_that_never_end_cost_a_few_seconds_together(front: Front) -> None:
-    endless = {str(n): "[0 for _ in iter(int, 1)]" for n in range(50)}
-    reply, _ = front.run("1", user_expressions=endless)
-    assert {one["status"] for one in reply["user_expressions"].values()} == {"error"}
 
 
 @pytest.mark.modules("numpy", "pandas", "matplotlib", "tqdm")
