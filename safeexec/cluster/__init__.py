@@ -28,7 +28,7 @@ try:
     import ray
 
     from safeexec.servers.http.app import Ages, application
-    from safeexec.servers.http.peers import Ledger, Peers, Told
+    from safeexec.servers.http.peers import Ledger, Peers, ReplicaState
     from safeexec.servers.http.tenancy import Tenancy
 except ImportError as error:
     raise SandboxError(f"this needs Ray: pip install 'safeexec[cluster]' ({error})") from None
@@ -46,15 +46,15 @@ START_SECONDS = 120.0
 LOOK_SECONDS = 1.0
 """How often workers are looked for that are late."""
 SLACK_SECONDS = 30.0
-"""What a chunk may take beyond the limits of its programs."""
+"""How long a chunk may take beyond the limits of its programs."""
 GRACE_SECONDS = 30.0
-"""What a replica that is to end may take beyond the longest step."""
+"""How long a replica that is to end may take beyond the longest step."""
 QUIET_FORKS = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
-"""What probes the kernel is a fork, in which gRPC, which Ray Serve imports, tries for 10 s to start threads."""
+"""The kernel is probed by a fork, in which gRPC, which Ray Serve imports, tries for 10 s to start threads."""
 IDLE_SECONDS, MOST_SECONDS = 1800.0, 86400.0
 """How long a session is kept that nobody uses, and any at most."""
 ALONE_SECONDS = 60.0
-"""When the ledger of an application ends that no replica tells anything."""
+"""When the ledger of an application ends to which no replica reports."""
 LOST = "its worker was lost ({}); it may have begun, and was not run again"
 
 
@@ -288,7 +288,7 @@ class _Replica:
         offers = Service(policy, allowed, replica=here.replica_id.unique_id, store=store, durable=durable)
         self._tenancy = Tenancy(offers, grants)
         self._app = application(self._tenancy, hosts_for("0.0.0.0", hosts), Ages(idle_seconds, MOST_SECONDS))
-        self._app.peers = Peers(offers.replica, self._tenancy, partial(_tell, here.app_name))
+        self._app.peers = Peers(offers.replica, self._tenancy, partial(_report, here.app_name))
 
     def __serve_build_asgi_app__(self) -> _Served:
         return _Served(self._app)
@@ -320,23 +320,23 @@ class _Served:
 
 
 class _SharedLedger(Ledger):
-    """The ledger of an application, as an actor that no replica owns. It ends when no replica has told it anything."""
+    """The ledger of an application, as an actor that no replica owns. It ends when no replica reports to it."""
 
-    async def tell(self, replica: str, told: Told) -> Mapping[str, Told]:  # type: ignore[override]
-        heard, self._last = super().tell(replica, told), asyncio.get_running_loop().time()
+    async def report(self, replica: str, state: ReplicaState) -> Mapping[str, ReplicaState]:  # type: ignore[override]
+        others, self._last = super().report(replica, state), asyncio.get_running_loop().time()
         asyncio.get_running_loop().call_later(ALONE_SECONDS, self._end_alone)
-        return heard
+        return others
 
     def _end_alone(self) -> None:
         if asyncio.get_running_loop().time() - self._last >= ALONE_SECONDS:
             os._exit(0)
 
 
-async def _tell(name: str, replica: str, told: Told) -> Mapping[str, Told]:
-    """Tell the ledger of an application, which the first replica starts. Raises `SandboxError`."""
+async def _report(name: str, replica: str, state: ReplicaState) -> Mapping[str, ReplicaState]:
+    """Report to the ledger of an application, which the first replica starts. Raises `SandboxError`."""
     how: Any = {"name": f"{name} ledger", "namespace": "safeexec", "get_if_exists": True, "lifetime": "detached"}
     try:
         ledger = ray.remote(_SharedLedger).options(num_cpus=0, **how).remote()
-        return await ledger.tell.remote(replica, told)  # type: ignore[no-any-return]
+        return await ledger.report.remote(replica, state)  # type: ignore[no-any-return]
     except ray.exceptions.RayError as error:
         raise SandboxError(str(error).partition("\n")[0]) from None

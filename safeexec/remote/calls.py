@@ -39,8 +39,8 @@ _ERRORS["StepFailed"] = lambda text: StepFailed(text, Result(outcome="error"))
 
 
 class RemoteCall:
-    """A call whose answer is to come. `signal` is set when something came, which `came` takes; once it is `over` there
-    is the answer.
+    """A call whose answer is to come. `signal` is set when there is something for `take_events`; once it is `over`
+    there is the answer.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class RemoteCall:
         self._error: Exception | None = None
         self._lock = threading.Lock()
 
-    def tell(self, name: str, params: Any, size: int) -> None:
+    def add_event(self, name: str, params: Any, size: int) -> None:
         """Take an event of `size` bytes that came on the way."""
         with self._lock:
             self._events.append((name, params))
@@ -71,7 +71,7 @@ class RemoteCall:
     def fail(self, error: Exception) -> None:
         self._end(None, error)
 
-    def waits(self, seconds: float, wire: Wire, begun: bool = False) -> bool:
+    def wait_to_repeat(self, seconds: float, wire: Wire, begun: bool = False) -> bool:
         """Sleep before it is made again, and tell whether its caller and the wire are still there. One that has `begun`
         is not given up by a caller who only waits for its end.
         """
@@ -90,7 +90,7 @@ class RemoteCall:
         if not self._closed:
             self.signal.set()
 
-    def came(self) -> tuple[list[tuple[str, Any]], bool]:
+    def take_events(self) -> tuple[list[tuple[str, Any]], bool]:
         """Return the events since the last time, and whether the call is over and no event follows them.
 
         One lock holds all of it: an end between a look at `over` and the clearing of the signal would wake nobody.

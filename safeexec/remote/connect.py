@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from safeexec.api import aio, blocking
 from safeexec.engine.approvals import Approval
@@ -98,11 +98,21 @@ class _Reached(blocking.SandboxAPI):
 
 
 class RemoteSandbox(_Reached, blocking.Sandbox):
-    """A sandbox of a server; `connect` makes it. To open it is to connect, which raises `SandboxError`."""
+    """A sandbox of a server; `connect` makes it."""
+
+    def open(self) -> Self:
+        """Connect to the server; `with` does the same. Harmless when it is connected. Raises `SandboxError` where the
+        server cannot be reached, refuses the token, or is no safeexec.
+        """
+        return super().open()
 
 
 class AsyncRemoteSandbox(_Reached, aio.AsyncSandbox):
-    """A sandbox of a server, for event loops; `async_connect` makes it. To open it, or to await it, is to connect."""
+    """A sandbox of a server, for event loops; `async_connect` makes it. To await it is to open it."""
+
+    async def open(self) -> Self:
+        """Connect to the server as `RemoteSandbox.open` does; `async with` does the same."""
+        return await super().open()
 
     def __await__(self) -> Generator[Any, Any, AsyncRemoteSandbox]:
         return self.open().__await__()

@@ -280,7 +280,7 @@ class RemoteSandboxCore:
         self, pending: RemoteCall, deadline: float, listeners: Listeners = NOBODY, calls: Calls | None = None
     ) -> Core[None]:
         while True:
-            events, over = pending.came()
+            events, over = pending.take_events()
             for name, params in events:
                 if name == "session.tool":
                     deadline += yield from self._called(params, calls)
@@ -338,7 +338,7 @@ class RemoteSandboxCore:
             if stop is not None:
                 yield from stop()
             yield Wait((), monotonic() + STOP_SECONDS, signal=pending.signal)
-            pending.came()
+            pending.take_events()
         if undo is not None and pending.over:
             try:
                 answer = _shaped(method, pending.answer())

@@ -121,7 +121,7 @@ class HttpWire:
                 if broken.begun and (not begun or monotonic() - tried > RETURN_SECONDS):  # what is patient waits anew
                     until, pauses, begun = monotonic() + RETURN_SECONDS, iter(request.pauses), True
                 pause = next(pauses, inf) if begun else inf
-            if monotonic() + pause > until or not pending.waits(pause, self, begun):
+            if monotonic() + pause > until or not pending.wait_to_repeat(pause, self, begun):
                 return self._end(pending, error)
 
     def _end(self, pending: RemoteCall, answer: dict[str, Any] | Exception) -> None:
@@ -280,7 +280,7 @@ def _follow(response: HTTPResponse, pending: RemoteCall) -> dict[str, Any] | Exc
         elif name == "error":
             answer = raised(message.get("type"), message.get("message"))
         else:
-            pending.tell(name, message, len(data))
+            pending.add_event(name, message, len(data))
     if answer is None:
         raise SandboxClosed("the server's answer ended early")
     return answer

@@ -162,7 +162,7 @@ class _Calls:
         if "method" in message and "id" not in message:
             session = params.get("session") if isinstance(params, dict) else None
             if isinstance(session, str) and (pending := self._streams.get(session)) is not None:
-                pending.tell(str(message["method"]), params, len(line))
+                pending.add_event(str(message["method"]), params, len(line))
             return
         with self._lock:
             number = message.get("id")

@@ -10,7 +10,7 @@ import msgspec
 from safeexec import SandboxError
 from safeexec.common.text import one_line
 from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
-from safeexec.servers.service import MAX_PARTS, BadCall, Service, Tell, apart, encoded, encoded_apart, problem_of
+from safeexec.servers.service import MAX_PARTS, BadCall, Notify, Service, apart, encoded, encoded_apart, problem_of
 from safeexec.untrusted.json_text import check_parts, shaped
 
 MAX_BATCH = 1000
@@ -28,19 +28,19 @@ class RpcCall(msgspec.Struct):
     id: Identity | msgspec.UnsetType | None = msgspec.UNSET
 
 
-async def reply(service: Service, line: bytes | None, tell: Tell) -> bytes:
+async def reply(service: Service, line: bytes | None, notify: Notify) -> bytes:
     """Return the line that answers one; nothing for notifications. The calls of a batch run one after the other."""
     try:
         message = await apart(len(line or b""), _message, line)
         if isinstance(message, msgspec.Raw):
-            answer = await _answer(service, message, tell)
+            answer = await _answer(service, message, notify)
             return answer and answer + b"\n"
     except BadCall as error:
         return _failure(None, error) + b"\n"
     answers: list[bytes] = []
     room = MAX_MESSAGE
     for call in message:
-        if answer := await _answer(service, call, tell, room):
+        if answer := await _answer(service, call, notify, room):
             answers.append(answer)
             room -= len(answer)
     return b"[" + b",".join(answers) + b"]\n" if answers else b""
@@ -63,25 +63,22 @@ def _message(line: bytes | None) -> msgspec.Raw | list[msgspec.Raw]:
     return batch
 
 
-async def _answer(service: Service, message: msgspec.Raw, tell: Tell, room: int = MAX_MESSAGE) -> bytes:
+async def _answer(service: Service, message: msgspec.Raw, notify: Notify, room: int = MAX_MESSAGE) -> bytes:
     """Return the answer to one call; nothing for a notification."""
     try:
         call = await apart(memoryview(message).nbytes, shaped, message, RpcCall)
     except ValueError as error:
         return _failure(None, BadCall(REQUEST, f"this is no call: {error}"))
+    identity = None if call.id is msgspec.UNSET else call.id
     try:
         params = NO_PARAMS if call.params == NULL else call.params
-        result = await service.call(call.method, params, tell)
-        answer = await encoded_apart({"jsonrpc": "2.0", "id": _id(call), "result": result})
+        result = await service.call(call.method, params, notify)
+        answer = await encoded_apart({"jsonrpc": "2.0", "id": identity, "result": result})
         if len(answer) > room:
             raise SandboxError("the answers of this batch are too large together; ask for this one by itself")
     except Exception as error:
-        answer = _failure(_id(call), error)
+        answer = _failure(identity, error)
     return b"" if call.id is msgspec.UNSET else answer
-
-
-def _id(call: RpcCall) -> Any:
-    return None if call.id is msgspec.UNSET else call.id
 
 
 def _failure(identity: Any, error: Exception) -> bytes:

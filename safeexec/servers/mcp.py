@@ -80,7 +80,7 @@ MAX_REQUEST = 32 << 20
 Text = Annotated[str, BeforeValidator(lambda given: "" if given is None else given)]
 """Optional text: empty for none, and null is taken. (The SDK would parse a `str | None` as JSON.)"""
 
-Told: TypeAlias = CallToolResult | InputRequiredResult
+ToolAnswer: TypeAlias = CallToolResult | InputRequiredResult
 """The end of a request: an answer, or a question."""
 INSTRUCTIONS = (
     "Runs Python in sandboxes. run_python without session_id starts a session and gives its session_id; pass that on, "
@@ -140,7 +140,7 @@ an approval.
 class RunningStep:
     """A step, and what the request that attends to it is to hear of meanwhile."""
 
-    def __init__(self, run: Callable[[RunningStep], Coroutine[Any, Any, Told]]) -> None:
+    def __init__(self, run: Callable[[RunningStep], Coroutine[Any, Any, ToolAnswer]]) -> None:
         self.news = asyncio.Event()
         """Some of what follows has changed, or the step has ended."""
         self.progress = ""
@@ -148,7 +148,7 @@ class RunningStep:
         self.task = asyncio.create_task(run(self))
         self.task.add_done_callback(self._ended)
 
-    def _ended(self, task: asyncio.Task[Told]) -> None:
+    def _ended(self, task: asyncio.Task[ToolAnswer]) -> None:
         if not task.cancelled():
             task.exception()  # a client that left does not ask for it
         self.news.set()
@@ -239,8 +239,8 @@ class SharedSession(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What a request was ended with: the call for which the step of this number waits in the session of a handle. No
-    other step of the session has that number.
+    """The question that ended a request: the call for which the step of this number waits in the session of a handle.
+    No other step of the session has that number.
     """
 
     handle: str
@@ -257,7 +257,7 @@ class McpServer:
         self._minting = asyncio.Lock()
         """Held while sessions are made, so that they are counted."""
         self._gone: dict[str, str] = {}
-        self._steps: dict[asyncio.Task[Told], str] = {}
+        self._steps: dict[asyncio.Task[ToolAnswer], str] = {}
         """The steps that run or wait for their turn, with the handle that they were given."""
         self._asked: dict[str, Question] = {}
         """The questions that a later request may answer, by what that repeats."""
@@ -319,8 +319,8 @@ class McpServer:
         self,
         ctx: Context,
         session_id: str,
-        run: Callable[[RunningStep], Coroutine[Any, Any, Told]],
-    ) -> Told:
+        run: Callable[[RunningStep], Coroutine[Any, Any, ToolAnswer]],
+    ) -> ToolAnswer:
         """Run a step, or go on with the one whose question a request answers, and pass on what it tells."""
         if ctx.request_state is not None:
             question = self._asked.pop(ctx.request_state, None)
@@ -338,7 +338,9 @@ class McpServer:
             step.task.cancel()
             raise
 
-    async def _run(self, ctx: Context, session_id: str, code: str, options: dict[str, Any], step: RunningStep) -> Told:
+    async def _run(
+        self, ctx: Context, session_id: str, code: str, options: dict[str, Any], step: RunningStep
+    ) -> ToolAnswer:
         _ASK.set(_asker(ctx))
         if "progress_token" in (ctx.request_context.meta or {}):
             options["on_output"] = step.tell
@@ -348,7 +350,7 @@ class McpServer:
 
     async def _resume(
         self, ctx: Context, session_id: str, given: tuple[int, Allow | Deny] | None, _: RunningStep
-    ) -> Told:
+    ) -> ToolAnswer:
         """Answer what a session waits for: with what the person at the client has said (`given`, about the call of that
         step and no other), or says now.
         """
@@ -371,7 +373,7 @@ class McpServer:
                 return self._question(handle, call)
             return self._told(handle, await session.answer(answer))
 
-    async def _attend(self, step: RunningStep, ctx: Context) -> Told:
+    async def _attend(self, step: RunningStep, ctx: Context) -> ToolAnswer:
         """Pass on what the step tells, until it ends."""
         watch = asyncio.create_task(_cancel_when_gone(ctx, step))
         try:
@@ -391,7 +393,7 @@ class McpServer:
             raise ToolError("the step was stopped and undone: its session was closed, or its client was gone")
         return step.task.result()
 
-    def _told(self, handle: str, result: Result) -> Told:
+    def _told(self, handle: str, result: Result) -> ToolAnswer:
         """Return the result of a step, or the question for which it waits where its client is asked that way."""
         call = result.waiting_for
         asked = call is not None and call.asked == "approval" and _ASK.get() is _UNANSWERED

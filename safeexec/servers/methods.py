@@ -133,7 +133,7 @@ def _check_tools(declared: Any) -> None:
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {"sandbox.tools": _check_tools}
-"""What holds for the parameters of a method beside their shapes."""
+"""Checks of a method's parameters beside their shapes."""
 
 
 class Protection(Struct, frozen=True):

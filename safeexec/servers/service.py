@@ -12,6 +12,7 @@ import re
 import secrets
 import tempfile
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from codecs import utf_8_decode
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager, suppress
@@ -30,6 +31,7 @@ from safeexec import (
     Allow,
     AsyncSandbox,
     AsyncSession,
+    CommandResult,
     Deny,
     Display,
     Policy,
@@ -70,8 +72,8 @@ from safeexec.toolkit import RelayedAnswer, RelayedTools
 from safeexec.untrusted.json_text import check_parts, loads, shaped
 
 T = TypeVar("T")
-Tell = Callable[[str, dict[str, Any]], object]
-"""Hears of a step that runs: a name and parameters of `methods.EVENTS`."""
+Notify = Callable[[str, dict[str, Any]], object]
+"""Sends a notification of a step that runs: a name and parameters of `methods.EVENTS`."""
 Answer = dict[str, Any]
 RECORD_MB = 10240
 """MiB that all recordings of a server may take."""
@@ -261,6 +263,9 @@ class Service:
         """Take room for a session more, which to close gives back."""
         return ExitStack()
 
+    def count(self, ran: Result | CommandResult) -> None:
+        """Count what a step or a program has used, where somebody has a quota."""
+
     async def close(self) -> None:
         """End every sandbox with all its sessions; steps that run are stopped."""
         held, self.sessions = self.sessions, {}
@@ -270,15 +275,15 @@ class Service:
             _, sandbox = self._sandboxes.popitem()
             await sandbox.close()
 
-    async def call(self, name: str, parameters: bytes | msgspec.Raw, tell: Tell | None = None) -> Answer:
+    async def call(self, name: str, parameters: bytes | msgspec.Raw, notify: Notify | None = None) -> Answer:
         """Return the answer to one call, whose parameters are JSON. Raises and answers as `do`."""
         method = EVERY.get(name)
         if method is None or (name in OWNED and not self.owned):
             raise BadCall(METHOD, f"there is no method {name[:100]!r}")
         given = await fitted(name, parameters, method.parameters)
-        return await self.do(method, msgspec.structs.asdict(given), tell)
+        return await self.do(method, msgspec.structs.asdict(given), notify)
 
-    async def do(self, method: Method, given: dict[str, Any], tell: Tell | None = None) -> Answer:
+    async def do(self, method: Method, given: dict[str, Any], notify: Notify | None = None) -> Answer:
         """Return the answer to a call with the parameters `given`, as what `json.dumps` takes.
 
         Raises what `problem_of` explains. To cancel the task stops a step that runs, and restores its state.
@@ -292,7 +297,7 @@ class Service:
         held = await self.reached(identity := given.pop("session"))
         held.calls += 1
         try:
-            return await self._done(method, Target(identity, held.session, tell), held.session, given)
+            return await self._done(method, Target(identity, held.session, notify), held.session, given)
         finally:
             held.calls -= 1
             held.used = monotonic()
@@ -309,6 +314,8 @@ class Service:
             found = getattr(target, method.name.partition(".")[2])
             returned = found(**given) if callable(found) else found
             returned = await returned if isinstance(returned, Awaitable) else returned
+        if isinstance(returned, Result | CommandResult):
+            self.count(returned)
         if isinstance(returned, Result):
             return await answer_of(returned, exact)
         fields = method.answer.__struct_fields__
@@ -382,16 +389,16 @@ class Service:
             self._labelled = {key: one for key, one in self._labelled.items() if key[0] is not sandbox}
 
     async def _carry(self, step: int, call: Any, seconds: float | None, allowed: bool) -> RelayedAnswer:
-        """Tell the client of a tool call of its step, and wait for its answer."""
+        """Notify the client of a tool call of its step, and wait for its answer."""
         at = _running.get()
-        if at is None or at.tell is None:
+        if at is None or at.notify is None:
             raise ToolError("tools are called where a step runs with `stream`")
         key = at.id, next(self._numbers)
         answer: asyncio.Future[RelayedAnswer] = asyncio.get_running_loop().create_future()
         self._calls[key] = answer
         told = {"session": at.id, "call": key[1], "tool": call.tool, "step": step, "seconds": seconds}
         told["allowed"] = allowed
-        at.tell("session.tool", {**told, "arguments": to_base64(call.arguments)})
+        at.notify("session.tool", {**told, "arguments": to_base64(call.arguments)})
         try:
             return await answer
         finally:
@@ -514,7 +521,7 @@ class Target(NamedTuple):
 
     id: str
     session: AsyncSession
-    tell: Tell | None
+    notify: Notify | None
 
 
 def strictly(text: str) -> bytes:
@@ -576,8 +583,12 @@ async def received(given: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
     """
     taken: dict[str, Any] = {}
     for name, value in given.items():
-        if isinstance(value, Bytes):
-            taken[name] = value.base64.decode("utf-8", "surrogatepass") if name == "source" else value.base64
+        if name == "source" and isinstance(value, Bytes):
+            # The session refuses a source that is too long, whatever its end: a MB of half characters takes 0.1 s.
+            begin = value.base64[: (policy.limits.step_source_kb << 10) + 8]
+            taken[name], _ = utf_8_decode(begin, "surrogatepass", len(begin) == len(value.base64))
+        elif isinstance(value, Bytes):
+            taken[name] = value.base64
         elif name == "files":
             # Bytes alone: a text would be the path of a file of this machine, to whom files of the host may be named.
             taken[name] = {path: one.base64 if isinstance(one, Bytes) else one.encode() for path, one in value.items()}
@@ -765,20 +776,20 @@ async def _told(identity: str, session: AsyncSession) -> Answer | None:
 
 def _listeners(at: Target, stream: bool) -> dict[str, Any]:
     """Return options of `run` that tell a client of its step while it runs."""
-    tell, session = at.tell, {"session": at.id}
-    if tell is None or not stream:
+    notify, session = at.notify, {"session": at.id}
+    if notify is None or not stream:
         return {}
 
     def heard(stream: str) -> Callable[[str], object]:
-        return lambda text: tell("session.output", {**session, "stream": stream, "text": text})
+        return lambda text: notify("session.output", {**session, "stream": stream, "text": text})
 
     def seen(display: Display) -> None:
-        tell("session.display", session | display_to_dict(display))
+        notify("session.display", session | display_to_dict(display))
 
     def moved(description: str, done: float, total: float | None) -> None:
         known = total if total is not None and isfinite(total) else None
         numbers = {"done": done if isfinite(done) else 0.0, "total": known}
-        tell("session.progress", {**session, "description": description, **numbers})
+        notify("session.progress", {**session, "description": description, **numbers})
 
     return {"on_stdout": heard("stdout"), "on_stderr": heard("stderr"), "on_display": seen, "on_progress": moved}
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
+from safeexec import SandboxError
 from safeexec.servers.jsonrpc import reply
 from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.servers.service import Service, encoded
@@ -86,31 +87,26 @@ class _Connection:
         return len(self._calls) < MAX_CALLS and self._output.size < MAX_UNREAD
 
     async def _answer(self, line: bytes | None) -> None:
-        self._output.put(await reply(self._service, line, self._tell))
+        self._output.put(await reply(self._service, line, self._notify))
 
     def _answered(self, call: asyncio.Task[None]) -> None:
         self._calls.discard(call)
         self._consider()
 
-    def _tell(self, name: str, params: dict[str, Any]) -> None:
+    def _notify(self, name: str, params: dict[str, Any]) -> None:
         self._output.put(encoded({"jsonrpc": "2.0", "method": name, "params": params}) + b"\n")
 
     def _watch(self, wanted: bool) -> None:
-        """Set whether to hear when there is something to read. A regular file cannot be watched; it always has."""
+        """Set whether to hear when there is something to read. Raises `SandboxError` for a file: it has no client."""
         loop = asyncio.get_running_loop()
         if wanted and not self._reading:
             try:
                 loop.add_reader(self._read, self._take)
             except PermissionError:
-                loop.call_soon(self._take_on)
+                raise SandboxError("standard input is a file: give it by a pipe, as `cat FILE | …`") from None
         elif self._reading and not wanted:
             loop.remove_reader(self._read)
         self._reading = wanted
-
-    def _take_on(self) -> None:
-        if self._reading:
-            self._take()
-            asyncio.get_running_loop().call_soon(self._take_on)
 
     def _take(self) -> None:
         try:

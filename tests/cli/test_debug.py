@@ -24,6 +24,7 @@ ERRAND = str(Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl")
         (["when", "nothing"], "no step of it has changed nothing"),
         (["vars", "2.8"], "total = int 11"),
         (["vars"], "total = float 10.0"),
+        (["effects"], "of every effect it is known what came of it\n"),
         (["help"], "history          the steps"),
     ],
 )
@@ -106,11 +107,6 @@ def test_effects_that_a_killed_host_began_are_listed(
     assert main(["debug", path, "effects"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(told) and out.count("\n") == 1, "every other one has its end"
-
-
-def test_without_effects_nothing_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["debug", ERRAND, "effects"]) == 0
-    assert capsys.readouterr().out == "of every effect it is known what came of it\n"
 
 
 def test_the_repl_shows_its_past(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

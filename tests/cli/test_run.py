@@ -85,25 +85,18 @@ def test_names_and_arguments_that_are_not_utf_8(tmp_path: Path) -> None:
         ("1 / 0", 1, "ZeroDivisionError: division by zero"),
         ("import subprocess\nsubprocess.run(['x'])", 3, "standard.yaml"),
         ("while True: pass", 6, "line 1"),
-        ("x = bytearray(1 << 40)", 5, "MemoryError"),
+        ("x = [0] * 10**11", 5, "MemoryError: "),
         ("import math\nprint(math.squrt(2))", None, "sqrt"),
-        ("x = (", 1, "SyntaxError"),
+        ("x = (", 1, "SyntaxError: "),
     ],
 )
 def test_the_exit_status_tells_the_outcome(source: str, status: int | None, shown: str) -> None:
     done = safeexec("run", "--timeout", "1", "-c", source)
     assert done.returncode == status or (status is None and done.returncode)
     assert shown in done.stderr
-    assert done.stderr.count("SyntaxError") <= 1
+    kind = shown.partition(":")[0]
+    assert sum(line.startswith(kind) for line in done.stderr.splitlines()) <= 1, "it is said once"
     assert done.stdout == ""
-
-
-@pytest.mark.parametrize(("source", "kind"), [("print(", "SyntaxError"), ("x = [0] * 10**11", "MemoryError")])
-def test_an_error_is_said_once(source: str, kind: str) -> None:
-    said = safeexec("run", "-c", source).stderr
-    assert [line for line in said.splitlines() if line.startswith(kind)] == [
-        next(line for line in said.splitlines() if line.startswith(f"{kind}: "))
-    ]
 
 
 def test_json_is_one_object_per_step() -> None:
@@ -129,7 +122,7 @@ def test_files_of_the_workspace(tmp_path: Path) -> None:
         ["run", "no-such-file.py"],
         ["run", "--timeout", "-1", "-c", "1"],
         ["walk"],
-        ["card", "-p", "calculator", "standard"],
+        ["card", "calculator"],
     ],
 )
 def test_a_wrong_command_line_is_status_2_and_one_clear_message(arguments: list[str]) -> None:
@@ -168,7 +161,7 @@ def test_a_file_is_read_as_python_reads_it(tmp_path: Path) -> None:
 def test_the_name_of_a_policy_does_not_act_on_a_terminal(tmp_path: Path) -> None:
     policy = tmp_path / "a\x1b[31mb.yaml"
     policy.write_text("description: d\nextends: calculator\n")
-    for command in (["doctor", "-p"], ["card"], ["policy", "show"]):
+    for command in (["doctor", "-p"], ["card", "-p"], ["policy", "show"]):
         done = safeexec(*command, str(policy))
         assert done.returncode in (0, 1)
         assert done.stdout and "\x1b" not in done.stdout + done.stderr, command

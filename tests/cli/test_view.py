@@ -12,9 +12,14 @@ from safeexec.cli import main
 DATA = Path(__file__).parent.parent / "recordings" / "data"
 
 
-def test_a_page_is_written_beside_its_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recording = tmp_path / "run.jsonl"
-    shutil.copy(DATA / "errand.jsonl", recording)
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    return Path(shutil.copy(DATA / "errand.jsonl", tmp_path / "run.jsonl"))
+
+
+def test_a_page_is_written_beside_its_recording(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["view", str(recording)]) == 0
     assert (tmp_path / "run.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert "run.html: " in capsys.readouterr().out
@@ -22,9 +27,7 @@ def test_a_page_is_written_beside_its_recording(tmp_path: Path, capsys: pytest.C
     assert recording.read_bytes() == (DATA / "errand.jsonl").read_bytes()
 
 
-def test_who_may_not_read_a_recording_may_not_read_its_page(tmp_path: Path) -> None:
-    recording = tmp_path / "run.jsonl"
-    shutil.copy(DATA / "errand.jsonl", recording)
+def test_who_may_not_read_a_recording_may_not_read_its_page(recording: Path, tmp_path: Path) -> None:
     recording.chmod(0o600)
     assert main(["view", str(recording)]) == main(["view", str(recording), "-o", str(tmp_path / "other.html")]) == 0
     for page in ("run.html", "other.html"):
@@ -45,9 +48,8 @@ def test_what_has_no_name_is_no_recording(name: str, capsys: pytest.CaptureFixtu
     assert "is a directory" in capsys.readouterr().err
 
 
-def test_a_link_that_came_with_a_recording_is_not_written_through(tmp_path: Path) -> None:
-    recording, mine = tmp_path / "run.jsonl", tmp_path / "mine"
-    shutil.copy(DATA / "errand.jsonl", recording)
+def test_a_link_that_came_with_a_recording_is_not_written_through(recording: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
     mine.write_text("mine")
     (tmp_path / "run.html").symlink_to(mine)
     assert main(["view", str(recording)]) == 0

@@ -20,7 +20,8 @@ import pytest
 from safeexec import SandboxClosed, SandboxError, Session, SessionBusy, async_connect, connect
 from safeexec.engine.host.waiting import drive
 from safeexec.remote import http
-from tests.footprint import pause
+from tests.footprint import pause, until
+from tests.remote.commands import is_busy
 from tests.servers.serving import Server, needs_server, serving, start
 
 pytestmark = needs_server
@@ -143,24 +144,10 @@ def while_it_runs(session: Session) -> Cut:
     """As soon as the step runs."""
 
     def cut(_: bytes) -> int:
-        until_busy(session)
+        until(lambda: is_busy(session))
         return 0
 
     return cut
-
-
-def until_busy(session: Session) -> None:
-    """Who looks uses the session for a moment: the step has to wait for its turn."""
-    while not is_busy(session):
-        pause()
-
-
-def is_busy(session: Session) -> bool:
-    try:
-        session.get("count")
-    except SessionBusy:
-        return True
-    return False
 
 
 @pytest.fixture(scope="module")
@@ -251,8 +238,7 @@ def test_a_stream_is_not_made_again_and_its_step_stops(server: Server, between: 
         between.cut("run", while_it_runs(direct))
         with pytest.raises(SandboxClosed, match=r"does not answer|ended early"):
             session.run(f"{COUNTED}\n{ENDLESS}", timeout=60, wait=60, on_output=print)
-        while is_busy(direct):
-            pause()
+        until(lambda: not is_busy(direct))
         assert direct.get("count") == 0 and between.asked["run"] == 1
 
 
@@ -352,12 +338,11 @@ def test_a_client_that_dies_stops_its_step(server: Server) -> None:
         identity: str = session._core.identity  # type: ignore[attr-defined]
         step = f"{COUNTED}\n{ENDLESS}"
         client = subprocess.Popen([sys.executable, "-c", source, server.url, server.token, identity, step])
-        until_busy(session)
+        until(lambda: is_busy(session))
         client.kill()
         client.wait()
         died = monotonic()
-        while is_busy(session):
-            pause()
+        until(lambda: not is_busy(session))
         assert 5 < monotonic() - died < 30 and session.get("count") == 0
 
 

@@ -23,14 +23,14 @@ def test_an_end_that_comes_while_events_are_taken_wakes_the_caller(monkeypatch: 
         ending.join(0.1)  # as far as it gets
         still()
 
-    pending.tell("output", "a", 1)
+    pending.add_event("output", "a", 1)
     monkeypatch.setattr(Signal, "clear", lambda _: slowly())
-    events, over = pending.came()
+    events, over = pending.take_events()
     ending.join()
     assert events == [("output", "a")]
     assert over or pending.signal.is_set
     monkeypatch.undo()
-    assert over or pending.came() == ([], True)
+    assert over or pending.take_events() == ([], True)
     assert pending.answer() == "the answer"
     pending.close()
 
@@ -39,9 +39,9 @@ def test_the_first_end_counts_and_a_closed_call_is_woken_no_more() -> None:
     pending = RemoteCall()
     pending.fail(LookupError("first"))
     pending.finish("second")
-    assert pending.came() == ([], True)
+    assert pending.take_events() == ([], True)
     pending.close()
-    pending.tell("output", "late", 1)
+    pending.add_event("output", "late", 1)
     with pytest.raises(LookupError, match="first"):
         pending.answer()
 
@@ -50,13 +50,13 @@ def test_a_listener_that_takes_nothing_ends_its_call(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(calls, "MAX_UNREAD", 2500)
     pending = RemoteCall()
     for _ in range(3):
-        pending.tell("output", "12345", 5)
-        pending.came()
+        pending.add_event("output", "12345", 5)
+        pending.take_events()
     assert not pending.over
     for _ in range(2):
-        pending.tell("output", "", 0)
+        pending.add_event("output", "", 0)
     assert not pending.over
-    pending.tell("output", "", 0)
+    pending.add_event("output", "", 0)
     assert pending.over, "an event takes room, however little it says"
     with pytest.raises(ProtocolError, match="not taken"):
         pending.answer()

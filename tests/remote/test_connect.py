@@ -7,7 +7,6 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +33,12 @@ from safeexec import (
     connect,
 )
 from safeexec.api import aio, blocking
+from safeexec.remote.connect import AsyncRemoteSandbox, RemoteSandbox
 from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore
 from safeexec.servers.methods import MAX_FILE, MAX_MESSAGE
-from tests.footprint import pause
-from tests.remote.commands import command
-from tests.servers.serving import needs_server, serving
+from tests.footprint import pause, until
+from tests.remote.commands import WAYS, command, is_busy, served
+from tests.servers.serving import needs_server
 from tests.test_programs import Program, programs, told
 
 ENDLESS = "while True: pass"
@@ -51,14 +51,11 @@ display(Picture())
 Address = dict[str, Any]
 
 
-@pytest.fixture(scope="module", params=["pipe", pytest.param("http", marks=needs_server)])
+@pytest.fixture(scope="module", params=WAYS)
 def address(request: pytest.FixtureRequest) -> Iterator[Address]:
     """How the server of the module is reached."""
-    if request.param == "pipe":
-        yield {"command": command("confined-python")}
-        return
-    with serving("--policy", "confined-python") as server:
-        yield {"url": server.url, "token": server.token}
+    with served(request.param, "confined-python") as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +88,12 @@ def test_it_is_a_sandbox(there: Sandbox) -> None:
     assert there.run("a + b", namespace={"a": (1,), "b": (2,)}).value == (1, 2)
     assert repr(there) == "<RemoteSandbox 'confined-python', open>"
     assert "confined-python" in there.card() and there.max_sessions is None
+    for kind in (RemoteSandbox, AsyncRemoteSandbox):
+        assert "Connect to the server" in (inspect.getdoc(kind.open) or "")
 
 
-@pytest.mark.parametrize("way", ["pipe", pytest.param("http", marks=needs_server)])
-def test_a_step_waits_for_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_a_step_waits_for_its_client(way: str) -> None:
     """Of a tool of the server that the policy holds for an approval."""
     files = {"shop.yaml": "extends: standard\ntools: {approval: [pay]}\n"}
     files["shop.py"] = (
@@ -102,17 +101,11 @@ def test_a_step_waits_for_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "    return f'{amount} to {to}'\n\ndef slow(what: bytes) -> bytes:\n"
         "    calls.append(what)\n    raise Later(f'not yet: {len(calls)}')\n"
     )
-    with ExitStack() as opened:
-        if way == "pipe":
-            address: Address = {"command": command("shop.yaml", "--tools", "shop:pay", "shop:slow", files=files)}
-        else:
-            for name, text in files.items():
-                (tmp_path / name).write_text(text)
-            monkeypatch.chdir(tmp_path)
-            server = opened.enter_context(serving("--policy", "shop.yaml", "--tools", "shop:pay", "shop:slow"))
-            address = {"url": server.url, "token": server.token}
-        there = opened.enter_context(connect(**address))
-        session = opened.enter_context(there.session(label="user-7"))
+    with (
+        served(way, "shop.yaml", "--tools", "shop:pay", "shop:slow", files=files) as address,
+        connect(**address) as there,
+        there.session(label="user-7") as session,
+    ):
         result = session.run("print('pays')\npaid = pay(3)\npaid")
         assert (result.outcome, result.state) == ("waiting", "restored")
         waits = result.waiting_for
@@ -310,16 +303,6 @@ def test_sessions_are_counted_over_a_pipe(there: Sandbox, address: Address) -> N
         assert counted.idle == counted.open == 2
 
 
-def busy(session: Any) -> None:
-    """Wait until a step of the session runs."""
-    while True:
-        try:
-            session.namespace.get("x")
-        except SessionBusy:
-            return
-        pause()
-
-
 def test_two_sessions_run_side_by_side_and_one_is_cancelled(there: Sandbox) -> None:
     with there.session() as first, there.session() as second:
         results: list[Result] = []
@@ -329,8 +312,7 @@ def test_two_sessions_run_side_by_side_and_one_is_cancelled(there: Sandbox) -> N
         ]
         for run in runs:
             run.start()
-        busy(first)
-        busy(second)
+        until(lambda: is_busy(first) and is_busy(second))
         for at in (first, second):
             while not at.cancel():
                 pause()

@@ -126,12 +126,6 @@ def test_on_an_event_loop() -> None:
     async def main() -> None:
         async with AsyncSandbox("calculator", engine="container") as sandbox, sandbox.session() as session:
             assert (await session.run("6 * 7")).value == 42
-            step = asyncio.create_task(session.run("while True: pass"))
-            await asyncio.sleep(0.3)
-            step.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await step
-            assert (await session.run("1")).value == 1
 
     asyncio.run(main())
 

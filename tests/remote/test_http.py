@@ -71,7 +71,7 @@ def followed(data: bytes) -> tuple[list[tuple[str, Any]], Any]:
     pending, response = RemoteCall(), io.BytesIO(data)
     try:
         answer = http._follow(response, pending)  # type: ignore[arg-type]
-        events, over = pending.came()
+        events, over = pending.take_events()
         if over or isinstance(answer, Exception):
             raise answer if isinstance(answer, Exception) else pending.answer()
         return events, answer
@@ -133,7 +133,7 @@ def test_a_command_that_reads_nothing_is_given_up_and_one_that_does_not_end_is_k
     try:
         with pytest.raises(SandboxClosed, match=r"`sleep 600` reads nothing for 0\.1 s"):
             wire.ask("sandbox.check", {"source": "x" * (1 << 20)})
-        assert first.came() == ([], True) and not wire.alive
+        assert first.take_events() == ([], True) and not wire.alive
         for late in (first.answer, lambda: wire.ask("sandbox.check", {"source": "1"})):
             with pytest.raises(SandboxClosed, match="reads nothing"):
                 late()

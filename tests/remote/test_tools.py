@@ -7,7 +7,6 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from safeexec import (
     Allow,
     Deny,
     Later,
+    Policy,
     ProtocolError,
     Sandbox,
     SandboxClosed,
@@ -28,10 +28,9 @@ from safeexec import (
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.remote import container, core
 from safeexec.results.jsonable import to_base64
-from tests.remote.commands import command
+from tests.remote.commands import WAYS, command, served
 from tests.remote.test_container import ENGINE, REAL
 from tests.remote.test_servers import RESULT, liar
-from tests.servers.serving import needs_server, serving
 
 NOW = "2040-01-01T00:00:00Z"
 MAIN = threading.main_thread()
@@ -72,23 +71,22 @@ TOOLS = [price, echo, order, later]
 POLICY = "extends: standard\ntools: {approval: [order], max_calls: 5}"
 
 
-@pytest.fixture(scope="module", params=["pipe", pytest.param("http", marks=needs_server), "container"])
-def there(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    path = tmp_path_factory.mktemp("policy") / "asking.yaml"
-    path.write_text(POLICY)
+@pytest.fixture(scope="module", params=[*WAYS, "container"])
+def there(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     given: dict[str, Any] = {"tools": TOOLS, "approval": approval}
-    if request.param == "pipe":
-        with connect(command=command(str(path)), **given) as sandbox:
-            yield sandbox
-    elif request.param == "http":
-        with serving("--policy", str(path)) as server, connect(server.url, server.token, **given) as sandbox:
+    if request.param != "container":
+        with (
+            served(request.param, "asking.yaml", files={"asking.yaml": POLICY}) as address,
+            connect(**address, **given) as sandbox,
+        ):
             yield sandbox
     else:
         with pytest.MonkeyPatch.context() as patch:
             if not REAL:
                 patch.setenv("SAFEEXEC_ENGINE", ENGINE)
                 patch.setenv("PYTHONPATH", ":".join(sys.path))
-            with Sandbox(path, engine="container", **given) as sandbox:
+            policy = Policy.from_yaml(POLICY, name="asking")
+            with Sandbox(policy, engine="container", **given) as sandbox:
                 yield sandbox
             while container._started:
                 container._started.pop().close()
@@ -243,18 +241,15 @@ class Desk:
         return self.said
 
 
-@pytest.mark.parametrize("way", ["pipe", pytest.param("http", marks=needs_server)])
-def test_a_tool_of_a_client_is_put_off(tmp_path: Path, way: str) -> None:
-    desk, path = Desk(), tmp_path / "paying.yaml"
-    path.write_text("extends: standard\ntools: {approval: [pay]}")
-    given: dict[str, Any] = {"tools": [desk.pay, desk.book], "approval": desk.approval}
-    with ExitStack() as opened:
-        if way == "pipe":
-            there = opened.enter_context(connect(command=command(str(path)), **given))
-        else:
-            server = opened.enter_context(serving("--policy", str(path)))
-            there = opened.enter_context(connect(server.url, server.token, **given))
-        session = opened.enter_context(there.session())
+@pytest.mark.parametrize("way", WAYS)
+def test_a_tool_of_a_client_is_put_off(way: str) -> None:
+    desk = Desk()
+    files = {"paying.yaml": "extends: standard\ntools: {approval: [pay]}"}
+    with (
+        served(way, "paying.yaml", files=files) as address,
+        connect(**address, tools=[desk.pay, desk.book], approval=desk.approval) as there,
+        there.session() as session,
+    ):
         result = session.run("x = 1\npaid = pay(2, b'\\xff')\npaid")
         waits = result.waiting_for
         assert (result.outcome, desk.paid) == ("waiting", [])

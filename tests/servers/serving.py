@@ -7,6 +7,7 @@ import re
 import ssl
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 ANNOUNCED = re.compile(r"safeexec serves (http://\S+) token=(\S+)\n")
 STOP_SECONDS = 60
+BOB, EVE = "bob-has-a-token-of-his-own", "eve-has-a-token-of-her-own"
 PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Reads no certificates, which take each new client 0.1 s: nothing here is encrypted."""
 needs_server = pytest.mark.skipif(
@@ -81,8 +83,8 @@ def stop(server: Server) -> None:
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[Server]:
-    server = start(*arguments)
+def serving(*arguments: str, **options: Any) -> Iterator[Server]:
+    server = start(*arguments, **options)
     try:
         yield server
     except BaseException:
@@ -90,6 +92,16 @@ def serving(*arguments: str) -> Iterator[Server]:
         server.process.communicate()
         raise
     stop(server)
+
+
+@contextmanager
+def serving_two(policy: str, eve: str) -> Iterator[Server]:
+    """A server of two tenants: bob, who has no quotas, and eve with hers."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as tokens:
+        tokens.write(f"bob: {BOB}\neve: {{token: {EVE}, sessions: 2, {eve}}}\n")
+        tokens.flush()
+        with serving("--policy", policy, "--token-file", tokens.name) as server:
+            yield server
 
 
 def clients() -> str:

@@ -67,6 +67,9 @@ def later() -> str:
 def sell() -> None:
     """No policy allows it."""
 '''
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+"""What a client of an earlier revision begins with."""
+META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 DEADLINE = 180.0
 Call = Callable[..., Awaitable[CallToolResult]]
 
@@ -175,8 +178,6 @@ async def test_tools_are_declared_with_schemas_and_short_descriptions(server: Se
 
 
 def test_a_long_card_is_cut_to_what_clients_show(tmp_path: Path) -> None:
-    from safeexec.servers.mcp import McpServer
-
     many = [eval(f"lambda a{i}: a{i}") for i in range(300)]
     for number, function in enumerate(many):
         function.__name__ = f"tool_{number}"
@@ -274,15 +275,8 @@ async def test_a_large_value_does_not_flood_a_model(server: Server) -> None:
         answer = await step(client, "list(range(100_000))")
         assert isinstance(answer["value"], str) and len(json.dumps(answer)) < 40_000
         assert (await step(client, "list(range(1000))"))["value"] == list(range(1000))
-        for code in (
-            "range(10 ** 30)",
-            "'\\ud800'",
-            "{'\\ud800': 1}",
-            "float('nan')",
-            "10 ** 5000",
-            "b'x'",
-            "globals()['\\ud800'] = 1",
-        ):
+        strange = "range(10 ** 30)", "'\\ud800'", "{'\\ud800': 1}", "float('nan')", "10 ** 5000", "b'x'"
+        for code in (*strange, "globals()['\\ud800'] = 1"):
             await step(client, code)
 
 
@@ -376,25 +370,13 @@ async def raw_call(server: Server, mode: str, arguments: dict[str, Any]) -> Asyn
     async with httpx.AsyncClient(headers=accept | {"X-API-Key": server.token}, timeout=DEADLINE) as http:
         headers, meta = {}, {"progressToken": 1}
         if mode == "legacy":
-            hello = {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {},
-                "clientInfo": {"name": "test", "version": "1"},
-            }
-            answer = await http.post(url, json=message("initialize", hello))
+            answer = await http.post(url, json=message("initialize", HELLO))
             headers = {"Mcp-Session-Id": answer.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-06-18"}
             ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
             await http.post(url, json=ready, headers=headers)
         else:
-            headers = {
-                "MCP-Protocol-Version": "2026-07-28",
-                "Mcp-Method": "tools/call",
-                "Mcp-Name": "run_python",
-            }
-            meta |= {
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities": {},
-            }
+            headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "run_python"}
+            meta |= META
         body = message("tools/call", {"name": "run_python", "arguments": arguments, "_meta": meta})
         async with http.stream("POST", url, json=body, headers=headers) as answer:
             assert answer.status_code == 200
@@ -669,7 +651,6 @@ def stdio(home: Path, **options: Any) -> Client:
 NAMES = st.sampled_from(
     ["run_python", "list_variables", "rollback", "branch", "files", "code", "session_id", "n", "op"]
 )
-META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 PARAMS = {
     "name": NAMES | JSON,
     "uri": st.sampled_from(["safeexec://policy", "safeexec://none"]) | JSON,
@@ -807,10 +788,9 @@ def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how
         COMMAND, cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdin and process.stdout and process.stderr
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     call = {"name": "run_python", "arguments": {"code": "print('begun')\nwhile True: pass", "timeout": 60}}
     for body in (
-        message("initialize", hello),
+        message("initialize", HELLO),
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         message("tools/call", call | {"_meta": {"progressToken": 1}}) | {"id": 2},
     ):
@@ -858,20 +838,9 @@ def test_a_line_that_nobody_can_read_is_answered(home: Path, line: str, identity
 def test_standard_output_carries_the_protocol_alone(home: Path) -> None:
     """A host tool that prints, and messages that are none: the client hears only answers."""
     (home / "noisy.py").write_text("print('imported')\ndef price(item): print('called'); return 1\n")
-    body = [
-        "no JSON\n",
-        "\n",
-        "[]\n",
-        json.dumps(message("tools/list", {})) + "\n",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "safeexec", "mcp", "--policy", "server.yaml", "--tools", "noisy:price"],
-        cwd=home,
-        input="".join(body),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE,
-    )
+    body = f"no JSON\n\n[]\n{json.dumps(message('tools/list', {}))}\n"
+    command = [*COMMAND[:4], "--policy", "server.yaml", "--tools", "noisy:price"]
+    done = subprocess.run(command, cwd=home, input=body, capture_output=True, text=True, timeout=DEADLINE)
     for line in done.stdout.splitlines():
         assert json.loads(line)["jsonrpc"] == "2.0"
     assert done.returncode == 0 and "Traceback" not in done.stderr

@@ -16,7 +16,7 @@ import pytest
 from safeexec import AsyncSession, Later, Policy, RecordingError, Result, SandboxError, replay
 from safeexec.results.marked import exact
 from safeexec.servers.methods import METHOD, METHODS, OURS, PARAMETERS
-from safeexec.servers.service import CallProblem, Service, Tell, encoded, problem_of
+from safeexec.servers.service import CallProblem, Notify, Service, encoded, problem_of
 
 ABC = {"type": "bytes", "base64": "YWJj"}
 
@@ -30,8 +30,8 @@ async def serving(*arguments: Any, **options: Any) -> AsyncIterator[Service]:
         await service.close()
 
 
-async def call(service: Service, name: str, parameters: object, tell: Tell | None = None) -> dict[str, Any]:
-    return await service.call(name, json.dumps(parameters).encode(), tell)
+async def call(service: Service, name: str, parameters: object, notify: Notify | None = None) -> dict[str, Any]:
+    return await service.call(name, json.dumps(parameters).encode(), notify)
 
 
 async def problem(service: Service, name: str, parameters: object) -> CallProblem:
@@ -262,19 +262,6 @@ async def test_a_wrong_call_is_told_as_what_it_is() -> None:
             assert told.message and "/tmp" not in told.message and "Traceback" not in told.message
             assert "codec" not in told.message
         assert (await call(service, "session.run", {**at, "source": "1 + 1"}))["value"] == 2
-
-
-async def test_clients_name_what_the_server_offers_and_nothing_else(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.yaml"
-    mine.write_text("extends: calculator\n")
-
-    async with serving(mine, ["standard"]) as service:
-        assert set(service.policies) == {"mine", "standard"}
-        assert (await call(service, "sandbox.policy", {}))["policy"]["name"] == "mine"
-        assert (await call(service, "sandbox.policy", {"policy": "standard"}))["policy"]["name"] == "standard"
-        for name in ("calculator", str(mine), "confined-python"):
-            assert "there are mine, standard" in (await problem(service, "sandbox.policy", {"policy": name})).message
-    assert {"calculator", "standard", "confined-python"} <= Service(mine).policies.keys()
 
 
 async def test_nothing_is_built_of_values_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:

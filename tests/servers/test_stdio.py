@@ -19,7 +19,6 @@ import psutil
 import pytest
 
 from safeexec import __version__
-from tests.footprint import pause
 from tests.servers.pipes import COMMAND, PATIENCE, Pipes
 
 ENDLESS = "while True: pass"
@@ -38,15 +37,6 @@ def pipes(_pipes: Pipes) -> Pipes:
     """The module's server; what was left in its output belongs to no later test."""
     _pipes.lines.clear()
     return _pipes
-
-
-def eventually(what: object, holds: object = True) -> None:
-    """Wait until `what()` gives `holds`."""
-    deadline = monotonic() + PATIENCE
-    assert callable(what)
-    while (found := what()) != holds:
-        assert monotonic() < deadline, f"it is {found!r} and does not become {holds!r}"
-        pause()
 
 
 def gone(processes: Iterable[psutil.Process]) -> None:
@@ -132,16 +122,19 @@ def test_a_client_that_writes_and_does_not_read_is_waited_for() -> None:
         assert pipes.end() == (0, b"")
 
 
-def test_files_instead_of_pipes(tmp_path: Path) -> None:
+def test_answers_go_to_a_file_too_and_calls_come_by_a_pipe_alone(tmp_path: Path) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "sandbox.run", "params": {"source": "'z' * 100_000"}}
-    asked, answered = tmp_path / "in", tmp_path / "out"
-    asked.write_text("".join(json.dumps(call | {"id": number}) + "\n" for number in range(3)))
-    with asked.open("rb") as read, answered.open("wb") as write:
-        assert subprocess.run(COMMAND, stdin=read, stdout=write, timeout=PATIENCE).returncode == 0
-    answers = [json.loads(line) for line in answered.read_text().splitlines()]
+    asked = "".join(json.dumps(call | {"id": number}) + "\n" for number in range(3)).encode()
+    path = tmp_path / "out"
+    with path.open("wb") as write:
+        assert subprocess.run(COMMAND, input=asked, stdout=write, timeout=PATIENCE).returncode == 0
+    answers = [json.loads(line) for line in path.read_text().splitlines()]
     assert sorted(answer["id"] for answer in answers) == [0, 1, 2]
     assert all(len(answer["result"]["value"]) == 100_000 for answer in answers)
-    assert subprocess.run(COMMAND, stdin=subprocess.DEVNULL, timeout=PATIENCE).returncode == 0
+    with path.open("rb") as read:
+        done = subprocess.run(COMMAND, stdin=read, capture_output=True, timeout=PATIENCE)
+    told = b"safeexec: standard input is a file: give it by a pipe, as `cat FILE | \xe2\x80\xa6`\n"
+    assert (done.returncode, done.stderr) == (2, told)
 
 
 def test_a_client_that_goes_away_stops_its_steps() -> None:

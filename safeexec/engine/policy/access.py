@@ -67,7 +67,7 @@ def parents(module: str) -> Iterator[str]:
 def is_here(module: str) -> bool:
     """Tell whether the package of this module is installed here. A policy's word for many modules does not tell."""
     top = module.partition(".")[0]
-    return top in sys.stdlib_module_names or _spec_of(top) is not None
+    return top == "__main__" or top in sys.stdlib_module_names or _spec_of(top) is not None
 
 
 def _spec_of(top: str) -> ModuleSpec | None:
@@ -113,6 +113,8 @@ def is_passage(module: str, plan: LanguagePlan) -> bool:
 def _line(module: str, plan: LanguagePlan) -> _Ruling:
     if plan.mode == "python" or module == "__future__":
         return _Ruling(Access(True))
+    if module == "__main__":
+        return _Ruling(Access(True, "it is the program itself, under any policy"))
     module = refusals.canonical(module)
     for name in parents(module):
         entry = plan.imports.get(name)

@@ -182,7 +182,7 @@ async def _readyz(request: Request) -> Response:
         rows = [] if found is None else found.session
         status["protection"] = [{"name": row.name, "active": row.active, "detail": row.detail} for row in rows]
         if peers is not None:
-            status["replicas"] = {peers.name: ready} | {name: told.ready for name, told in peers.others.items()}
+            status["replicas"] = {peers.name: ready} | {name: one.ready for name, one in peers.others.items()}
     return answer(status, 200 if ready else 503)
 
 
@@ -192,7 +192,7 @@ async def _metrics(request: Request) -> Response:
     tenancy: Tenancy = request.scope["tenancy"]
     text, peers = tenancy.metrics.text(), request.scope["peers"]
     if peers is not None:
-        text = together({peers.name: text} | {name: told.metrics for name, told in peers.others.items()})
+        text = together({peers.name: text} | {name: one.metrics for name, one in peers.others.items()})
     return Response(text, media_type="text/plain; version=0.0.4")
 
 

@@ -89,7 +89,8 @@ class Context:
             f"_e2b_os.environ.update({dict(wanted)!r})",
             "del _e2b_os",
         ]
-        result = self.tenant.counted(await self.session.run("\n".join(lines)))
+        result = await self.session.run("\n".join(lines))
+        self.tenant.count(result)
         if result.error is not None:
             raise RefusedRequest(
                 400, f"environment variables are not offered here: {result.error.message}", "NotOffered"

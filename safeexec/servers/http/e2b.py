@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
 from msgspec import Meta, Struct, ValidationError, convert
@@ -18,20 +20,34 @@ from msgspec.json import encode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from safeexec import AsyncSession, WorkspaceError
+from safeexec import AsyncSession, Result, WorkspaceError
+from safeexec.results.jsonable import jsonable, to_base64
+from safeexec.results.observation import failure_of
 from safeexec.servers.http.boxes import MAX_KEPT, Box, NewSandbox, Seconds, find
-from safeexec.servers.http.cells import as_result, shown, traceback_of
 from safeexec.servers.http.once import digest_of
 from safeexec.servers.http.requests import Large, RefusedRequest, Routes, answer, body_of
 from safeexec.servers.http.streaming import Piece, Put, Streamed, later, line
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.service import apart, fitted
 from safeexec.untrusted.forms import files_of
+from safeexec.untrusted.json_text import loads
 
 HOME = "/home/user"
 """The workspace, as clients call it."""
 DIRECTORY = "FILE_TYPE_DIRECTORY"
 MAX_FORKS = 20
+NAMES = {
+    "text/plain": "text",
+    "text/html": "html",
+    "text/markdown": "markdown",
+    "image/svg+xml": "svg",
+    "image/png": "png",
+    "image/jpeg": "jpeg",
+    "application/pdf": "pdf",
+    "text/latex": "latex",
+    "application/javascript": "javascript",
+}
+"""The words of E2B for what a cell shows, by MIME type."""
 PageSize = Annotated[int, Meta(ge=1, le=MAX_KEPT)]
 Moment = Annotated[datetime, Meta(tz=True)]
 
@@ -40,8 +56,7 @@ class Timeout(Struct):
     timeout: Seconds = 300
 
 
-class ForkRequest(Struct):
-    timeout: Seconds = 300
+class ForkRequest(Timeout):
     count: Annotated[int, Meta(ge=1, le=MAX_FORKS)] = 1
 
 
@@ -209,16 +224,50 @@ async def execute(request: Request, body: Cell) -> Response:
                 on_stdout=lambda text: put(_printed("stdout", text)),
                 on_stderr=lambda text: put(_printed("stderr", text)),
             )
-            box.tenant.counted(result)
+            box.tenant.count(result)
             parts = shown(result)
             size = sum(len(data) for part in parts for data in part.data.values())
             for row in await apart(size, lambda: [line({"type": "result", **as_result(part)}) for part in parts]):
                 put(row)
             if (error := result.error) is not None:
-                failed = {"name": error.type, "value": error.message, "traceback": traceback_of(result)}
+                failed = {"name": error.type, "value": error.message, "traceback": "\n".join([*failure_of(error), ""])}
                 put(line({"type": "error", **failed}))
 
     return Streamed(request, work, "application/x-ndjson", _failed)
+
+
+class ShownPart(NamedTuple):
+    """One thing that a step has shown. `main`: it is the value of the step."""
+
+    data: Mapping[str, str | bytes]
+    main: bool
+
+
+def shown(result: Result) -> list[ShownPart]:
+    """Return the displays of a step and its value, which may be one of them: that comes last then."""
+    parts = [ShownPart(display, False) for display in result.displays]
+    if not result.text:
+        return parts
+    if parts and "image/png" not in parts[-1].data and parts[-1].data.get("text/plain") == result.text:
+        return [*parts[:-1], parts[-1]._replace(main=True)]
+    return [*parts, ShownPart({"text/plain": result.text}, True)]
+
+
+def as_result(part: ShownPart) -> dict[str, Any]:
+    """Return one thing shown, in E2B's words."""
+    row: dict[str, Any] = {"is_main_result": part.main}
+    extra = {}
+    for mime, shown in part.data.items():
+        item = shown if isinstance(shown, str) else to_base64(shown)
+        if mime in NAMES:
+            row[NAMES[mime]] = item
+        else:
+            extra[mime] = item
+    with suppress(ValueError):  # what cannot be read stays a text
+        if (read := loads(extra.get("application/json", "null"))) is not None:
+            row["json"] = jsonable(read)
+            del extra["application/json"]
+    return row | ({"extra": extra} if extra else {})
 
 
 def _failed(error: RefusedRequest) -> bytes:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from safeexec import AsyncSandbox, AsyncSession, Result, SandboxError, WorkspaceError
 from safeexec.results.jsonable import to_base64
-from safeexec.servers.http.cells import traceback_of
+from safeexec.results.observation import failure_of
 from safeexec.servers.http.requests import RefusedRequest, Routes, answer_apart
 from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.methods import MAX_MESSAGE, Arguments, Name
@@ -80,14 +80,16 @@ async def _program(tenant: Tenant, body: RunCode) -> tuple[Result, dict[str, str
                     stdin=body.stdin or "",
                     argv=["main.py", *body.args],
                 )
-                return tenant.counted(result), await _fetched(session, body.fetch_files)
+                tenant.count(result)
+                return result, await _fetched(session, body.fetch_files)
 
 
 def _ran(result: Result) -> dict[str, Any]:
     """Return a result as `run_result` tells it. `execution_time`: seconds."""
     late = result.outcome in ("timeout", "cpu")
     code = result.exit_status if result.exit_status is not None else int(not result.ok)
-    raised = "" if result.ok or result.exit_status is not None else traceback_of(result)
+    unseen = None if result.exit_status is not None else result.error
+    raised = "" if unseen is None else "\n".join([*failure_of(unseen), ""])
     return {
         "status": "TimeLimitExceeded" if late else "Finished",
         "execution_time": result.usage.wall_ms / 1000,

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from safeexec import SandboxStats
+from safeexec import Result, SandboxStats
 
 SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
 
@@ -31,10 +31,10 @@ class Metrics:
     def request(self, method: str, status: int) -> None:
         self._requests.labels(method, str(status)).inc()
 
-    def step(self, outcome: str, cpu_seconds: float, wall_seconds: float) -> None:
-        self._steps.labels(outcome).inc()
-        self._cpu.inc(cpu_seconds)
-        self._wall.observe(wall_seconds)
+    def step(self, result: Result) -> None:
+        self._steps.labels(result.outcome).inc()
+        self._cpu.inc(result.usage.cpu_ms / 1000)
+        self._wall.observe(result.usage.wall_ms / 1000)
 
     def text(self) -> bytes:
         return bytes(generate_latest(self._registry))

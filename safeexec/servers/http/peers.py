@@ -1,7 +1,7 @@
 """Messages between the replicas of one server, so that quotas, health and counters hold over all of them.
 
-Each tells a ledger, twice a second, what it holds and has used, and hears that of the others. Between two times each
-counts for itself: a quota may be exceeded by what the others use in that half second.
+Each reports to a ledger, twice a second, what it holds and has used, and gets the reports of the others. Between two
+reports each counts for itself: a quota may be exceeded by what the others use in that half second.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from safeexec.servers.http.tenancy import Tenancy
 
 BEAT_SECONDS = 0.5
-"""How often a replica tells the ledger."""
-TELL_SECONDS = 5.0
-"""How long the ledger may take to answer, and how long what a replica has told counts."""
+"""How often a replica reports to the ledger."""
+REPORT_SECONDS = 5.0
+"""How long the ledger may take to answer, and how long a report counts."""
 
 
-class Told(Struct, frozen=True):
-    """The state of a replica, as it tells the ledger."""
+class ReplicaState(Struct, frozen=True):
+    """The state of a replica, as it reports it to the ledger."""
 
     ready: bool
     metrics: bytes
@@ -35,29 +35,32 @@ class Told(Struct, frozen=True):
     """By the name of the tenant."""
 
 
+Report = Callable[[str, ReplicaState], Awaitable[Mapping[str, ReplicaState]]]
+
+
 class Ledger:
-    """Knows what all replicas have told. One for them all."""
+    """The reports of all replicas. One for them all."""
 
     def __init__(self) -> None:
-        self._told: dict[str, tuple[float, Told]] = {}
+        self._states: dict[str, tuple[float, ReplicaState]] = {}
 
-    def tell(self, replica: str, told: Told) -> Mapping[str, Told]:
-        """Note what a replica tells, and return what the others have told of late."""
+    def report(self, replica: str, state: ReplicaState) -> Mapping[str, ReplicaState]:
+        """Keep the report of a replica, and return the recent ones of the others."""
         now = monotonic()
-        self._told[replica] = now, told
-        self._told = {name: one for name, one in self._told.items() if now - one[0] <= TELL_SECONDS}
-        return {name: one for name, (_, one) in self._told.items() if name != replica}
+        self._states[replica] = now, state
+        self._states = {name: one for name, one in self._states.items() if now - one[0] <= REPORT_SECONDS}
+        return {name: one for name, (_, one) in self._states.items() if name != replica}
 
 
 class Peers:
     """The other replicas, as one of them knows them."""
 
-    def __init__(self, name: str, tenancy: Tenancy, tell: Callable[[str, Told], Awaitable[Mapping[str, Told]]]) -> None:
-        """`tell` reaches `Ledger.tell`. It raises `SandboxError` where that cannot be reached, and is called again."""
+    def __init__(self, name: str, tenancy: Tenancy, report: Report) -> None:
+        """`report` calls `Ledger.report`. It raises `SandboxError` where that fails, and is called again."""
         self.name = name
-        self._tenancy, self._tell = tenancy, tell
+        self._tenancy, self._report = tenancy, report
         self._beating: asyncio.Task[None] | None = None
-        self.others: Mapping[str, Told] = {}
+        self.others: Mapping[str, ReplicaState] = {}
 
     def start(self) -> None:
         self._beating = asyncio.create_task(self._keep())
@@ -73,16 +76,16 @@ class Peers:
             await asyncio.sleep(BEAT_SECONDS)
 
     async def beat(self) -> None:
-        """Tell the ledger and hear it once; leave to the store what is asked for elsewhere. Raises `SandboxError`."""
+        """Report once, and read the other reports; leave to the store what others wait for. Raises `SandboxError`."""
         tenants = self._tenancy.tenants
-        told = Told(
+        state = ReplicaState(
             self._tenancy.ready,
             self._tenancy.metrics.text(),
             {tenant.name: tenant.use() for tenant in tenants},
         )
         try:
-            async with asyncio.timeout(TELL_SECONDS):
-                self.others = await self._tell(self.name, told)
+            async with asyncio.timeout(REPORT_SECONDS):
+                self.others = await self._report(self.name, state)
         except TimeoutError as error:
             raise SandboxError(f"the other replicas cannot be reached: {error}") from None
         for tenant in tenants:

@@ -13,18 +13,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from safeexec import (
-    PolicyError,
-    SandboxBusy,
-    SandboxError,
-    SessionBusy,
-    SessionClosed,
-    SessionTaken,
-    StepFailed,
-    StepWaiting,
-)
+from safeexec import SandboxBusy, SandboxError, SessionBusy, SessionClosed, SessionTaken, StepFailed, StepWaiting
 from safeexec.common.text import printable, short_repr
-from safeexec.servers.service import BadCall, encoded, encoded_apart, fitted
+from safeexec.servers.service import BadCall, encoded, encoded_apart, fitted, problem_of
 
 E = TypeVar("E", bound=Callable[..., Any])
 
@@ -37,18 +28,12 @@ BODY_SECONDS = 30.0
 ANSWER_PIECE = 1 << 18
 RETRY_SECONDS = 1
 """After how long one may ask again where nobody knows better."""
-STATUSES: tuple[tuple[type[Exception], int], ...] = (
-    (SandboxBusy, 429),
-    (SessionBusy, 409),
-    (SessionTaken, 409),
-    (SessionClosed, 404),
-    (PolicyError, 400),
-    (StepFailed, 409),
-    (StepWaiting, 409),
-    (SandboxError, 400),
-    (TypeError, 400),
-    (ValueError, 400),
-)
+STATUSES: dict[int, tuple[type[Exception], ...]] = {
+    429: (SandboxBusy,),
+    409: (SessionBusy, SessionTaken, StepFailed, StepWaiting),
+    404: (SessionClosed, KeyError),
+    400: (SandboxError, TypeError, ValueError),
+}
 
 
 class Offered(Route):  # type: ignore[misc]
@@ -101,10 +86,10 @@ def refused(error: Exception) -> RefusedRequest | None:
         return error
     if isinstance(error, BadCall):
         return RefusedRequest(422, str(error), "InvalidArguments")
-    for kind, status in STATUSES:
-        if isinstance(error, kind):
-            retry = RETRY_SECONDS if status == 429 else None
-            return RefusedRequest(status, str(error), type(error).__name__, retry)
+    for status, kinds in STATUSES.items():
+        if isinstance(error, kinds):
+            problem = problem_of(error)
+            return RefusedRequest(status, problem.message, problem.type, RETRY_SECONDS if status == 429 else None)
     return None
 
 

@@ -20,7 +20,7 @@ from safeexec.servers.http.requests import RefusedRequest, Routes, answer_apart,
 from safeexec.servers.http.streaming import Put, Streamed, event, later
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.methods import METHODS, Method
-from safeexec.servers.service import Tell, apart, fitted
+from safeexec.servers.service import Notify, apart, fitted
 
 routes = Routes()
 
@@ -59,22 +59,12 @@ for _method in METHODS.values():
     _offer(_method)
 
 
-async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
-    """Do what was asked, within the tenant's quotas. Raises `RefusedRequest`: 404 for a session or a name that is not
-    there.
-    """
-    try:
-        if "session" in given:
-            await tenant.reached(given["session"])
-        async with _charged(tenant, method.name):
-            reply = await tenant.do(method, given, tell)
-    except KeyError as error:
-        raise RefusedRequest(404, str(error.args[0]) if error.args else "", "KeyError") from None
-    if "outcome" in reply and "usage" in reply:
-        tenant.count(reply["outcome"], reply["usage"]["cpu_ms"] / 1000, reply["usage"]["wall_ms"] / 1000)
-    elif method.name == "session.command":
-        tenant.use_cpu(reply["command"]["usage"]["cpu_ms"] / 1000)
-    return reply
+async def _call(tenant: Tenant, method: Method, given: dict[str, Any], notify: Notify | None = None) -> dict[str, Any]:
+    """Do what was asked, within the tenant's quotas. Raises `RefusedRequest` when they are used up."""
+    if "session" in given:
+        await tenant.reached(given["session"])  # from the store it may take long, and nobody is charged for that
+    async with _charged(tenant, method.name):
+        return await tenant.do(method, given, notify)
 
 
 @asynccontextmanager

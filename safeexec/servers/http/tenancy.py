@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from safeexec import Policy, PolicyError, Result, SandboxError
+from safeexec import CommandResult, Policy, PolicyError, Result, SandboxError
 from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use
 from safeexec.servers.http.metrics import Metrics
@@ -98,15 +98,11 @@ class Tenant(Service):
             what = quota.replace("_", " ").replace("cpu", "CPU")
             raise RefusedRequest(429, f"{bucket.amount} {what} are allowed; the next in {wait:.0f} s", "Quota", wait)
 
-    def counted(self, result: Result) -> Result:
-        """Count what a step used, and give it back."""
-        self.count(result.outcome, result.usage.cpu_ms / 1000, result.usage.wall_ms / 1000)
-        return result
-
-    def count(self, outcome: str, cpu_seconds: float, wall_seconds: float) -> None:
-        """Count a step that has ended."""
-        self.metrics.step(outcome, cpu_seconds, wall_seconds)
-        self.use_cpu(cpu_seconds)
+    def count(self, ran: Result | CommandResult) -> None:
+        """Count the CPU time of a step or a program; a step is one of the server's counters, too."""
+        if isinstance(ran, Result):
+            self.metrics.step(ran)
+        self.use_cpu(ran.usage.cpu_ms / 1000)
 
     def place(self, policy: Policy, memory_mb: object = None) -> ExitStack:
         """Take room for one session more, which to close gives back. Raises `RefusedRequest` when there is none."""

@@ -10,8 +10,8 @@ import keyword
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from safeexec import SandboxError
 from safeexec.common.text import printable
@@ -84,20 +84,6 @@ def _results(session: Session, steps: Iterable[str]) -> Iterator[Result | None]:
             left = min(LOOK_SECONDS, end - time.monotonic())
             result = branch.run(step, timeout=left) if left > 0 else None
             yield result if result is not None and result.ok else None
-
-
-def evaluate(session: Session, expressions: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return what a front end asks for after a cell: each name's expression as text, by the messaging protocol's
-    words.
-    """
-    results = _results(session, expressions.values()) if expressions else ()
-    failed = {"status": "error", "ename": "Failed", "evalue": "", "traceback": []}
-    return {
-        name: failed
-        if result is None
-        else {"status": "ok", "data": {"text/plain": printable(result.text)}, "metadata": {}}
-        for name, result in zip(expressions, results, strict=bool(expressions))
-    }
 
 
 def inspect(session: Session, name: str) -> str | None:

@@ -12,9 +12,9 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any, TypeVar
 
+import msgspec
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.kernelbase import Kernel
 from IPython.core.inputtransformer2 import TransformerManager
@@ -44,6 +44,14 @@ _LANGUAGE = {
 }
 
 
+_CODE = msgspec.defstruct("CodeContent", [("code", str)])
+_PLACE = msgspec.defstruct("PlaceContent", [("code", str), ("cursor_pos", int)])
+_CONTENTS = dict.fromkeys(("execute_request", "is_complete_request"), _CODE) | dict.fromkeys(
+    ("complete_request", "inspect_request"), _PLACE
+)
+"""The parts of a request's content that it cannot be answered without."""
+
+
 class SafeexecKernel(Page, Kernel):
     """Answers the requests of a front end, one after the other; interrupt and shutdown in a thread of their own. It is
     the page that its notebook shows on: messages about the request that runs.
@@ -54,7 +62,7 @@ class SafeexecKernel(Page, Kernel):
     language_info = _LANGUAGE
     _execute_sleep = 0.0  # waits for streams of ipykernel's, which nothing is printed to
     banner = "Python in a sandbox of safeexec. %card says what may be used, %rollback undoes a cell."
-    control_msg_types = [*Kernel.msg_types, "usage_request"]
+    control_msg_types = Kernel.msg_types
 
     notebook: Notebook
     """The notebook of its cells: set before it starts."""
@@ -71,6 +79,20 @@ class SafeexecKernel(Page, Kernel):
         """Do nothing: no signal interrupts a handler, interrupts are messages."""
 
     post_handler_hook = pre_handler_hook
+
+    def should_handle(self, stream: Any, msg: Any, idents: Any) -> bool:
+        """Answer a request about code that has none with an error, and say so. ipykernel would log it and send no
+        reply, for which its client waits for ever.
+        """
+        kind = msg["header"]["msg_type"]
+        try:
+            msgspec.convert(msg["content"], _CONTENTS.get(kind, Any))
+        except msgspec.ValidationError as error:
+            wrong = {"status": "error", "ename": "ValidationError", "evalue": f"{kind}: {error}", "traceback": []}
+            reply = wrong | ({"execution_count": self.execution_count} if kind == "execute_request" else {})
+            self.session.send(stream, kind.replace("_request", "_reply"), reply, msg, idents)
+            return False
+        return super().should_handle(stream, msg, idents)  # type: ignore[no-any-return]
 
     async def do_execute(
         self,
@@ -94,10 +116,6 @@ class SafeexecKernel(Page, Kernel):
             failure = refused(message, "The log of the Jupyter server has more. The variables are as they were.")
         reply = {"execution_count": self.execution_count, "payload": [], "user_expressions": {}}
         if failure is None:
-            if user_expressions:
-                nothing: dict[str, Any] = {}
-                look = partial(introspection.evaluate, self.notebook.session, user_expressions)
-                reply["user_expressions"] = _tried(look, nothing)
             return {"status": "ok", **reply}
         content = {"ename": failure.name, "evalue": failure.message, "traceback": failure.lines}
         if not silent:

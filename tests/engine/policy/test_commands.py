@@ -237,7 +237,7 @@ def test_why_of_a_program(capsys, tmp_path):
         ("policy", "why"),
         ("policy", "why", "1 + 1"),
         ("policy", "why", "--program", "/nowhere.py"),
-        ("card", "nope"),
+        ("card", "--policy", "nope"),
     ],
 )
 def test_mistakes_end_with_status_2(capsys, arguments):
@@ -249,5 +249,5 @@ def test_mistakes_end_with_status_2(capsys, arguments):
 
 def test_card(capsys):
     assert run(capsys, "card")[1].startswith("Python sandbox, profile standard")
-    assert run(capsys, "card", "calculator", "--format", "markdown")[1].startswith("# Python sandbox")
+    assert run(capsys, "card", "--policy", "calculator", "--format", "markdown")[1].startswith("# Python sandbox")
     assert json.loads(run(capsys, "card", "--policy", "plugin", "--format", "json")[1])["profile"] == "plugin"

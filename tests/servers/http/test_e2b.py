@@ -13,30 +13,17 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.servers.serving import PLAIN, Server, clients, needs_server, serving
+from safeexec import Display, Result
+from tests.servers.serving import BOB, PLAIN, Server, clients, needs_server, serving, serving_two
 
+e2b = pytest.importorskip("safeexec.servers.http.e2b")
 pytestmark = needs_server
-BOB, EVE = "bob-has-a-token-of-his-own", "eve-has-a-token-of-her-own"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    path = tmp_path_factory.mktemp("tokens") / "tokens.yaml"
-    path.write_text(f"bob: {BOB}\neve: {{token: {EVE}, sessions: 2, policies: [confined-python]}}\n")
-    with serving("--policy", "confined-python", "--token-file", str(path)) as server:
+def server() -> Iterator[Server]:
+    with serving_two("confined-python", "policies: [confined-python]") as server:
         yield server
-
-
-@pytest.fixture
-def bob(server: Server) -> Iterator[httpx.Client]:
-    with server.client(BOB) as client:
-        yield client
-
-
-@pytest.fixture
-def eve(server: Server) -> Iterator[httpx.Client]:
-    with server.client(EVE) as client:
-        yield client
 
 
 @pytest.fixture
@@ -435,3 +422,36 @@ def test_a_sandbox_is_not_paused_amid_a_cell(server: Server, bob: httpx.Client) 
     while bob.get(f"/sandboxes/{box['sandboxID']}").json()["state"] != "paused":
         pass
     bob.delete(f"/sandboxes/{box['sandboxID']}")
+
+
+# How a cell is shown
+
+
+def test_a_value_that_was_displayed_is_shown_once_and_is_the_main_result() -> None:
+    rich = Display({"text/plain": b"Table(2)", "text/html": b"<table>"})
+    first, last = e2b.shown(Result("ok", text="Table(2)", displays=(Display({"text/plain": b"a"}), rich)))
+    assert e2b.as_result(first) == {"is_main_result": False, "text": "a"}
+    assert e2b.as_result(last) == {"is_main_result": True, "text": "Table(2)", "html": "<table>"}
+    figure = Display({"text/plain": b"Figure()", "image/png": b"\x89PNG"})
+    rows = [e2b.as_result(part) for part in e2b.shown(Result("ok", text="Figure()", displays=(figure,)))]
+    assert [row["is_main_result"] for row in rows] == [False, True], "a figure is no value"
+    assert (rows[0]["png"], rows[1]["text"]) == ("iVBORw==", "Figure()")
+
+
+def test_json_is_read_and_what_cannot_be_or_has_no_name_of_its_own_is_extra() -> None:
+    data = {"application/json": '{"a": [1]}', "application/x-own": b"\xff"}
+    assert e2b.as_result(e2b.ShownPart(data, False)) == {
+        "is_main_result": False,
+        "json": {"a": [1]},
+        "extra": {"application/x-own": "/w=="},
+    }
+    for text in ("{", "[" * 100_000, '{"a": NaN}'):
+        assert e2b.as_result(e2b.ShownPart({"application/json": text}, True))["extra"] == {"application/json": text}
+
+
+def test_json_that_is_nested_deeply_can_be_written() -> None:
+    """Each depth: between those that are read and those that are not were two that were read and not written."""
+    for depth in range(90, 1100):
+        row = e2b.as_result(e2b.ShownPart({"application/json": "[" * depth + "]" * depth}, True))
+        e2b.answer([{"execution": {"results": [row]}}])
+        assert ("json" in row) != ("extra" in row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ if any(find_spec(name) is None for name in ("starlette", "prometheus_client")):
 
 from starlette.requests import Request
 
+from safeexec import Later, Policy, SessionClosed
 from safeexec.servers.access import Hosts
 from safeexec.servers.http import app, boxes, e2b, once, requests, tenancy
 from safeexec.servers.http.app import Ages, Guard
@@ -150,6 +152,28 @@ def test_no_more_sandboxes_are_kept_than_there_may_be(tenant: Tenant, monkeypatc
     with pytest.raises(RefusedRequest, match="0 sandboxes are kept") as told:
         asyncio.run(boxes.Box.create(tenant, boxes.NewSandbox()))
     assert told.value.status == 429 and not tenant.places
+
+
+async def test_what_a_paused_sandbox_waits_for_its_own_tenant_learns_alone() -> None:
+    def pay(amount: int) -> int:
+        return amount
+
+    policy = Policy.load("standard").replace(tools={"approval": ["pay"]})
+    offers = Service(policy, [], tools=[pay], approval=lambda *_: Later("ask"))
+    grants = {name: Grant(token=f"{name}-{TOKEN}") for name in ("bob", "eve")}
+    bob, eve = (Tenant(grant, offers, Metrics(lambda: 0, list), name) for name, grant in grants.items())
+    try:
+        box = await boxes.Box.create(bob, boxes.NewSandbox())
+        assert (await box.context(None).session.run("pay(3)")).outcome == "waiting"
+        await box.pause()
+        (waits,) = (await bob.call("sandbox.waiting", b"{}"))["waiting"]
+        assert waits["arguments"] == {"amount": 3}
+        assert await eve.call("sandbox.waiting", b"{}") == {"waiting": []}
+        with pytest.raises(SessionClosed):
+            await eve.call("session.waiting_for", json.dumps({"session": waits["session"]}).encode())
+    finally:
+        await bob.close()
+        await eve.close()
 
 
 @pytest.mark.parametrize("name", ["default", "further"])

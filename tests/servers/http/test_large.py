@@ -132,6 +132,26 @@ def test_a_large_value_does_not_hold_the_loop_of_the_server(source: str) -> None
     assert asyncio.run(main()) < 0.1
 
 
+@pytest.mark.parametrize("character", ["#", "é", "\ud800"])
+def test_a_large_source_does_not_hold_the_loop_of_the_server(character: str) -> None:
+    """It is refused, and as much as shows that it is too long is all that is decoded."""
+    data = base64.b64encode(character.encode("utf-8", "surrogatepass") * (7 << 20)).decode()
+
+    async def main() -> float:
+        service = Service("confined-python", [])
+        try:
+            await service.sandbox()
+            given = json.dumps({"source": {"type": "bytes", "base64": data}}).encode()
+            async with LoopClock() as clock:
+                answer = await service.call("sandbox.run", given)
+            assert (answer["outcome"], "step_source_kb" in answer["error"]["message"]) == ("rejected", True)
+            return clock.held
+        finally:
+            await service.close()
+
+    assert asyncio.run(main()) < 0.1
+
+
 NESTED: list[Any] = [
     None, [], {}, [1, "a", None], {"a": [1]}, list(range(20_000)), {str(i): i for i in range(12_000)},
     [[i, str(i)] for i in range(9000)], {"a": {"b": [{"c": i} for i in range(9000)]}, "d": []},

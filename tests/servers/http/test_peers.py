@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from time import monotonic
 from typing import Any
 
 import pytest
 
-from safeexec import SandboxError, SandboxStats
+from safeexec import Result, SandboxError, SandboxStats, Usage
 
 pytest.importorskip("starlette", reason="the server needs Starlette")
 from safeexec.servers.http import tenancy
 from safeexec.servers.http.grants import Grant
 from safeexec.servers.http.metrics import Metrics, together
-from safeexec.servers.http.peers import Ledger, Peers, Told
+from safeexec.servers.http.peers import Ledger, Peers, ReplicaState, Report
 from safeexec.servers.http.requests import RefusedRequest
 from safeexec.servers.http.tenancy import Tenancy
 from safeexec.servers.service import Service
@@ -23,18 +23,16 @@ from safeexec.servers.service import Service
 TOKEN = "a-token-of-the-tests"
 
 
-def replica(
-    tell: Callable[[str, Told], Awaitable[Mapping[str, Told]]], name: str = "a", **quotas: Any
-) -> tuple[Tenancy, Peers]:
+def replica(report: Report, name: str = "a", **quotas: Any) -> tuple[Tenancy, Peers]:
     tenancy = Tenancy(Service("calculator", (), replica=name), {"one": Grant(token=TOKEN, **quotas)})
-    return tenancy, Peers(name, tenancy, tell)
+    return tenancy, Peers(name, tenancy, report)
 
 
-def telling(ledger: Ledger) -> Callable[[str, Told], Awaitable[Mapping[str, Told]]]:
-    async def tell(name: str, told: Told) -> Mapping[str, Told]:
-        return ledger.tell(name, told)
+def reporting(ledger: Ledger) -> Report:
+    async def report(name: str, state: ReplicaState) -> Mapping[str, ReplicaState]:
+        return ledger.report(name, state)
 
-    return tell
+    return report
 
 
 async def turns(*peers: Peers) -> None:
@@ -44,8 +42,8 @@ async def turns(*peers: Peers) -> None:
 
 
 async def test_sessions_and_memory_elsewhere_count() -> None:
-    tell = telling(Ledger())
-    (a, to_a), (b, to_b) = (replica(tell, name, sessions=3, memory_mb=300) for name in "ab")
+    report = reporting(Ledger())
+    (a, to_a), (b, to_b) = (replica(report, name, sessions=3, memory_mb=300) for name in "ab")
     policy = a.offers.policies["calculator"]
     places = [a.tenants[0].place(policy, 100), a.tenants[0].place(policy, 100)]
     await turns(to_a, to_b)
@@ -61,8 +59,8 @@ async def test_sessions_and_memory_elsewhere_count() -> None:
 
 
 async def test_what_is_used_anywhere_is_taken_from_one_bucket_and_nothing_is_told_twice() -> None:
-    tell = telling(Ledger())
-    (a, to_a), (b, to_b) = (replica(tell, name, requests_per_minute=60, cpu_seconds_per_hour=100) for name in "ab")
+    report = reporting(Ledger())
+    (a, to_a), (b, to_b) = (replica(report, name, requests_per_minute=60, cpu_seconds_per_hour=100) for name in "ab")
     for _ in range(40):
         a.tenants[0].count_request()
     a.tenants[0].use_cpu(150)
@@ -78,13 +76,13 @@ async def test_what_is_used_anywhere_is_taken_from_one_bucket_and_nothing_is_tol
 
 
 async def test_a_new_replica_knows_what_is_left_and_not_what_was_used_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
-    tell = telling(Ledger())
-    a, to_a = replica(tell, cpu_seconds_per_hour=100)
+    report = reporting(Ledger())
+    a, to_a = replica(report, cpu_seconds_per_hour=100)
     a.tenants[0].use_cpu(250)
     two_hours_later = monotonic() + 7200
     monkeypatch.setattr(tenancy, "monotonic", lambda: two_hours_later)
     a.tenants[0].check_cpu()
-    b, to_b = replica(tell, "b", cpu_seconds_per_hour=100)
+    b, to_b = replica(report, "b", cpu_seconds_per_hour=100)
     await turns(to_a, to_b)
     b.tenants[0].check_cpu()
 
@@ -93,14 +91,14 @@ def test_without_the_ledger_each_counts_for_itself_and_tells_it_later() -> None:
     ledger = Ledger()
     reached = False
 
-    async def tell(name: str, told: Told) -> Mapping[str, Told]:
+    async def report(name: str, state: ReplicaState) -> Mapping[str, ReplicaState]:
         if not reached:
             raise SandboxError("it has died")
-        return ledger.tell(name, told)
+        return ledger.report(name, state)
 
     async def told() -> None:
         nonlocal reached
-        (a, to_a), (b, to_b) = (replica(tell, name, requests_per_minute=60) for name in "ab")
+        (a, to_a), (b, to_b) = (replica(report, name, requests_per_minute=60) for name in "ab")
         for _ in range(59):
             a.tenants[0].count_request()
         with pytest.raises(SandboxError, match="it has died"):
@@ -115,9 +113,9 @@ def test_without_the_ledger_each_counts_for_itself_and_tells_it_later() -> None:
 
 
 def test_counters_of_all_have_the_name_of_their_replica() -> None:
-    a, b = (replica(telling(Ledger()), name)[0].metrics for name in "ab")
-    a.step("ok", 0.5, 1.0)
-    b.step("ok", 0.25, 1.0)
+    a, b = (replica(reporting(Ledger()), name)[0].metrics for name in "ab")
+    a.step(Result("ok", usage=Usage(cpu_ms=500, wall_ms=1000)))
+    b.step(Result("ok", usage=Usage(cpu_ms=250, wall_ms=1000)))
     text = together({"a": a.text(), "b": b.text()}).decode()
     assert 'safeexec_cpu_seconds_total{replica="a"} 0.5' in text
     assert 'safeexec_cpu_seconds_total{replica="b"} 0.25' in text

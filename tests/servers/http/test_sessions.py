@@ -18,36 +18,15 @@ from hypothesis import strategies as st
 
 from safeexec import SandboxError, connect
 from safeexec.servers.methods import METHODS
-from tests.servers.serving import JSON, Server, needs_server, serving, start
+from tests.servers.serving import BOB, EVE, JSON, Server, needs_server, serving, serving_two, start
 
 pytestmark = needs_server
-BOB, EVE = "bob-has-a-token-of-his-own", "eve-has-a-token-of-her-own"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    path = tmp_path_factory.mktemp("tokens") / "tokens.yaml"
-    eve = f"{{token: {EVE}, sessions: 2, memory_mb: 300, policies: [calculator]}}"
-    path.write_text(f"bob: {BOB}\neve: {eve}\n")
-    with serving("--policy", "standard", "--token-file", str(path)) as server:
+def server() -> Iterator[Server]:
+    with serving_two("standard", "memory_mb: 300, policies: [calculator]") as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def bob_for_all(server: Server) -> Iterator[httpx.Client]:
-    with server.client(BOB) as client:
-        yield client
-
-
-@pytest.fixture
-def bob(bob_for_all: httpx.Client) -> httpx.Client:
-    return bob_for_all
-
-
-@pytest.fixture
-def eve(server: Server) -> Iterator[httpx.Client]:
-    with server.client(EVE) as client:
-        yield client
 
 
 @pytest.fixture
@@ -249,16 +228,14 @@ NAMES = st.sampled_from(
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
-def test_no_body_makes_the_server_fail(
-    bob_for_all: httpx.Client, described: dict[str, Any], data: st.DataObject
-) -> None:
+def test_no_body_makes_the_server_fail(bob: httpx.Client, described: dict[str, Any], data: st.DataObject) -> None:
     """Any JSON, with the names that methods know and ids that there are none of: never a 5xx, always our shape."""
     path = data.draw(st.sampled_from(sorted(described["paths"])))
     verb = data.draw(st.sampled_from(sorted(described["paths"][path])))
     body = data.draw(st.dictionaries(NAMES | st.text(max_size=5), JSON | st.just("1 + 1"), max_size=4) | JSON)
     name = data.draw(st.text("abc./%\\\u00e9", min_size=1, max_size=5))
     path = re.sub(r"\{\w+\}", quote(name, safe=""), path)
-    answer = bob_for_all.request(verb, path, content=json.dumps(body).encode())
+    answer = bob.request(verb, path, content=json.dumps(body).encode())
     assert answer.status_code < 500, (path, body, answer.text)
     if answer.status_code >= 400:
         assert answer.json()["code"] in (answer.status_code, "unimplemented")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from safeexec import Sandbox, Session
-from safeexec.servers.jupyter.introspection import complete, evaluate, inspect
+from safeexec.servers.jupyter.introspection import complete, inspect
 
 SETUP = """\
 import math
@@ -67,10 +67,3 @@ def test_a_function_is_explained_and_what_is_no_name_is_not(session_: Session) -
     assert "function(first, second=2)" in told and "What it does." in told
     for code in ("nothing", "", "(", "1 + 1", "alpha.append(1)"):
         assert inspect(session_, code) is None
-
-
-def test_expressions_of_a_front_end(session_: Session) -> None:
-    told = evaluate(session_, {"a": "alpha[0] + 1", "b": "1 / 0"})
-    assert told["a"]["data"] == {"text/plain": "2"}
-    assert told["b"]["status"] == "error"
-    assert evaluate(session_, {}) == {}

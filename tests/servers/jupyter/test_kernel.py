@@ -49,9 +49,12 @@ class Front:
         )
         return reply["content"], [row for row in said if row["msg_type"] not in ("status", "execute_input")]
 
-    def ask(self, send: Callable[[], object]) -> dict[str, Any]:
-        send()
-        return dict(self.client.get_shell_msg(timeout=PATIENCE)["content"])
+    def ask(self, send: Callable[[], str]) -> dict[str, Any]:
+        """The reply to the message whose id `send` gives."""
+        wanted = send()
+        while (reply := self.client.get_shell_msg(timeout=PATIENCE))["parent_header"]["msg_id"] != wanted:
+            pass
+        return dict(reply["content"])
 
     def close(self) -> None:
         self.client.stop_channels()
@@ -165,21 +168,25 @@ def test_whether_code_is_complete(front: Front, code: str, answer: str) -> None:
     assert told in ({"status": answer}, {"status": "incomplete", "indent": answer})
 
 
-def test_expressions_beside_a_cell(front: Front) -> None:
-    reply, _ = front.run("x = 4", user_expressions={"double": "x * 2", "wrong": "y_"})
-    assert reply["user_expressions"]["double"]["data"]["text/plain"] == "8"
-    assert reply["user_expressions"]["wrong"]["status"] == "error"
+@pytest.mark.parametrize("kind", ["execute", "complete", "inspect", "is_complete"])
+@pytest.mark.parametrize("content", [{}, {"code": 7, "cursor_pos": 0}, {"code": None, "cursor_pos": 0}])
+def test_a_request_without_usable_code_is_told_so(front: Front, kind: str, content: Any) -> None:
+    """ipykernel sends no reply to it."""
+    client = front.client
+    message = client.session.msg(f"{kind}_request", content)
+
+    def send() -> str:
+        client.shell_channel.send(message)
+        return str(message["header"]["msg_id"])
+
+    told = front.ask(send)
+    assert (told["status"], told["ename"]) == ("error", "ValidationError") and f"{kind}_request: " in told["evalue"]
+    assert front.run("1")[0]["status"] == "ok"
 
 
 def test_a_silent_cell_says_nothing(front: Front) -> None:
     reply, said = front.run("print('x')\n1", silent=True)
     assert (reply["status"], said) == ("ok", [])
-
-
-def test_expressions_that_never_end_cost_a_few_seconds_together(front: Front) -> None:
-    endless = {str(n): "[0 for _ in iter(int, 1)]" for n in range(50)}
-    reply, _ = front.run("1", user_expressions=endless)
-    assert {one["status"] for one in reply["user_expressions"].values()} == {"error"}
 
 
 @pytest.mark.modules("numpy", "pandas", "matplotlib", "tqdm")

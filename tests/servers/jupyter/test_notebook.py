@@ -172,14 +172,11 @@ def test_a_cell_that_shows_nothing(notebook: Notebook) -> None:
     assert any("line 3" in line for line in run(notebook, "%%capture\n\n1 / 0")[1])
 
 
-def test_a_file_grows(notebook: Notebook) -> None:
-    files = Notebook("data-analysis")
-    try:
+def test_a_file_grows() -> None:
+    with closing(Notebook("data-analysis")) as files:
         run(files, "%%writefile a.txt\none")
         run(files, "%%writefile -a a.txt\ntwo\n")
         assert run(files, "open('a.txt').read()")[0].values == [r"'one\ntwo\n'"]
-    finally:
-        files.close()
 
 
 def test_what_a_cell_has_shown_is_taken_away_in_its_order(notebook: Notebook) -> None:

@@ -145,7 +145,9 @@ class Server:
         if kind is m.Repeat:
             if request.entropy:
                 determinism.seed_all(request.entropy)
-            for entry in request.entries:  # here, so that each finds the stack as deep as the first time
+            # In this very function and no other: a step that recurses to its limit has to find the stack as deep as
+            # when it was asked for by itself, or it comes to something else.
+            for entry in request.entries:
                 self.guest.streams.empty()
                 if isinstance(entry.request, m.Execute):
                     self._step = entry.request.step

@@ -112,7 +112,7 @@ def checked_source(policy: Policy, source: str) -> tuple[bytes, ErrorInfo | None
         return text, None
     return text, ErrorInfo(
         type="PolicyViolation",
-        message=f"the source has {len(text)} bytes; limits.step_source_kb allows {allowed} KiB",
+        message=f"the source has more than {allowed} KiB, which limits.step_source_kb allows",
         rule=policy.origin("limits.step_source_kb"),
         hint="Send the program in several smaller steps; variables are kept between them.",
     )
