@@ -126,7 +126,7 @@ class Expression:
         def evaluate(names: Names | None = None) -> object:
             if names and not plain:
                 names = _spelt(names)
-            fuel = [max_steps]
+            fuel = [max_steps, {}]
             try:
                 value = run(_NO_NAMES if names is None else names, fuel)
                 if type(value) in PLAIN or (names and any(value is given for given in names.values())):

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    Weigh = Callable[["Fuel", Any, int], int]
-
-Fuel = list[int]
-"""One account: a list that holds what is left. A list because it is the cheapest mutable cell to make and to pass."""
+    Fuel = list[Any]
+    """One account: what is left, and a dict for `operators.crowd`. A list because it is the cheapest mutable cell to make
+    and to pass."""
+    Weigh = Callable[[Fuel, Any, int], int]
 
 MAX_BITS = 1 << 16
 """The largest integer that an operation may produce: 65,536 bits, about 19,700 digits."""
@@ -50,13 +50,6 @@ def weight(number: int) -> int:
     """Return the bound for printing or converting an integer: quadratic in its bits."""
     bits = number.bit_length()
     return 1 if bits < 1024 else 1 + (bits >> 9) + (bits >> 10) ** 2
-
-
-def notes(fuel: Fuel) -> dict[Any, Any]:
-    """Return what one evaluation has found out about its values, kept beside what is left of its account."""
-    if len(fuel) == 1:
-        fuel.append({})  # type: ignore[arg-type]
-    return fuel[1]  # type: ignore[return-value]
 
 
 def limit_bits(total: int) -> int:

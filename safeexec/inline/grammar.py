@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from safeexec.errors import ExpressionError
+    from safeexec.inline.costs import Fuel
     from safeexec.inline.report import Place
 
     Guard = Callable[..., Any]
@@ -66,7 +67,7 @@ class Builder:
         self._depth = 0
         self._nodes = 0
 
-    def compiled(self, tree: ast.expr) -> Callable[[Mapping[str, Any], list[int]], Any]:
+    def compiled(self, tree: ast.expr) -> Callable[[Mapping[str, Any], Fuel], Any]:
         """Return the tree as a function of names and fuel."""
         arguments = [ast.arg(arg=name.id, **_ANYWHERE) for name in (_NAMES, _FUEL)]
         run = _lambda(tree, self.visit(tree), arguments)
@@ -74,7 +75,7 @@ class Builder:
             code = compile(ast.Expression(body=run), FILENAME, "eval", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise failure("the expression is nested too deeply", self.source, 1, 0, 1) from None
-        made: Callable[[Mapping[str, Any], list[int]], Any] = eval(code, self._values)
+        made: Callable[[Mapping[str, Any], Fuel], Any] = eval(code, self._values)
         return made
 
     def visit(self, node: ast.expr) -> ast.expr:
@@ -331,7 +332,7 @@ class Builder:
         raise self.error("only a function named here can be called; a product is written with *", node)
 
 
-def _given(fuel: list[int], names: Mapping[str, Any], key: str, default: float) -> Any:
+def _given(fuel: Fuel, names: Mapping[str, Any], key: str, default: float) -> Any:
     """Return a name that has a value of its own where none is given: `pi`."""
     return admit(names[key]) if key in names else default
 

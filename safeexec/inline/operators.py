@@ -14,13 +14,12 @@ import operator
 from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.costs import (
     INTEGERS,
-    Fuel,
+    WEIGHTS,
     Refused,
     admit,
     collisions,
     limit_bits,
     measure,
-    notes,
     power_bits,
     spend,
     weight,
@@ -29,6 +28,8 @@ from safeexec.inline.costs import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
+
+    from safeexec.inline.costs import Fuel
 
     Apply = Callable[[Any, Any], Any]
     Cost = int | Callable[[Fuel, Any, Any], int]
@@ -138,7 +139,7 @@ BINARY: dict[type[ast.AST], tuple[str, Apply, dict[tuple[type, type], Cost]]] = 
     ast.Mult: ("*", operator.mul, {**_numeric(_product, NUMBERS), **_REPEATED}),
     ast.Div: ("/", operator.truediv, _numeric(_linear, NUMBERS)),
     ast.FloorDiv: ("//", operator.floordiv, _numeric(_quotient)),
-    ast.Mod: ("%", operator.mod, {**_numeric(_quotient), **_pairs(_template, (str,), (*NUMBERS, str, tuple, dict))}),
+    ast.Mod: ("%", operator.mod, {**_numeric(_quotient), **_pairs(_template, (str,), WEIGHTS)}),
     ast.Pow: ("**", operator.pow, _numeric(power_cost, NUMBERS)),
     ast.LShift: ("<<", operator.lshift, _numeric(_shift, INTEGERS)),
     ast.RShift: (">>", operator.rshift, _numeric(_linear, INTEGERS)),
@@ -239,15 +240,13 @@ def key(fuel: Fuel, item: Any, table: Any) -> None:
 
 
 def crowd(fuel: Fuel, table: Any) -> int:
-    """Return the most keys of the table that share one hash. Counted once in an evaluation: the account keeps the
-    table.
-    """
-    counted: dict[int, tuple[Any, int]] = notes(fuel)
-    known_as = counted.get(id(table))
-    if known_as is None:
+    """Return the most keys of the table that share one hash. Counted once in an evaluation."""
+    counted: dict[int, tuple[Any, int]] = fuel[1]
+    found = counted.get(id(table))
+    if found is None:
         spend(fuel, 1 + len(table))
-        known_as = counted[id(table)] = (table, _most_of_one_hash(table))
-    return known_as[1]
+        found = counted[id(table)] = (table, _most_of_one_hash(table))  # which keeps the table, and so its id
+    return found[1]
 
 
 def _most_of_one_hash(table: Any) -> int:
