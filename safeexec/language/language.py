@@ -46,7 +46,7 @@ class RestrictedLanguage(Language):
         self._adopt(importer)
 
     def have(self, find: Find, place: str, names: frozenset[str]) -> ProgramModules:
-        self._rules.is_own = lambda module: module == "__main__" or module.partition(".")[0] in names
+        self._rules.is_own = lambda module: module.partition(".")[0] in names
         importer = Importer(self._rules, find, place=place)
         self.builtins["__import__"] = importer.import_
         return self._adopt(importer)

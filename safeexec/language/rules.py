@@ -53,8 +53,8 @@ class Rules:
         awaits = plan.mode == "python" or module_access("asyncio", plan).allowed
         self.step_flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if awaits else 0
         """Flags of `compile` for a step: it may await at its top level where programs have an event loop."""
-        self.is_own: Callable[[str], bool] = lambda module: module == "__main__"
-        """Tells whether a module may be the program's own: itself, a file of its workspace, a part of its plugin."""
+        self.is_own: Callable[[str], bool] = lambda module: False
+        """Tells whether a module may be the program's own: a file of its workspace, a part of its plugin."""
         self.is_closed_path: Callable[[str], bool] = lambda path: False
         """Tells whether the kernel will refuse to open a path that the program spells."""
         self.input_only = False

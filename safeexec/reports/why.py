@@ -320,7 +320,7 @@ class Judge:
                 if not (answer := self._attribute(attribute)).allowed:
                     return msgspec.structs.replace(answer, name=name)
             if objections := self.compile(f"import {module}\n{module}.{'.'.join(path)}"):
-                return self._answer(name, "attribute", False, objections[0].rule, reason, self._hint(objections[0]))
+                return self._answer(name, "attribute", False, objections[0].rule, instead=self._hint(objections[0]))
         dotted = f"{module}.{path[0]}"
         if allowed and (row := refusals.of_call(module, path[0])):
             called = f"a call that is sure to run is refused ({row.text}); others fail at the kernel"
