@@ -18,8 +18,8 @@ import _ast as ast  # the node classes alone: `ast` itself imports re, enum and 
 
 from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline import containers, functions, operators, text
-from safeexec.inline.costs import admit
-from safeexec.inline.operators import GUARDS, QUICK
+from safeexec.inline.costs import PLAIN, admit
+from safeexec.inline.operators import GUARDS
 from safeexec.inline.report import FILENAME, at_node, failure, place_of
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Builder:
     # values
 
     def constant(self, node: ast.Constant) -> ast.expr:
-        if type(node.value) not in _CONSTANTS:
+        if type(node.value) not in PLAIN:
             raise self.error(f"a constant of type {type(node.value).__name__} is not available in expressions", node)
         return node
 
@@ -201,7 +201,7 @@ class Builder:
     # operators
 
     def operation(self, node: ast.expr, operator: type[ast.AST], left: ast.expr, right: ast.expr) -> ast.expr:
-        guard = QUICK.get(operator) or GUARDS.get(operator)
+        guard = GUARDS.get(operator)
         if guard is None:
             raise self.error("this operator is not available in expressions", node)
         if operator is ast.Pow and _is_exponent(right):
@@ -229,7 +229,7 @@ class Builder:
 
     def chain(self, node: ast.Compare, operands: list[ast.expr]) -> ast.expr:
         """`a < b < c`: each operand is computed while all before it hold, and once."""
-        guards = [QUICK.get(type(operator)) or GUARDS[type(operator)] for operator in node.ops]
+        guards = [GUARDS[type(operator)] for operator in node.ops]
         first, *others = map(self.visit, operands)
         later = [(self.guard(guard), _lambda(node, other, [])) for guard, other in zip(guards, others, strict=True)]
         return self.call(node, operators.chained, first, *(part for pair in later for part in pair))
@@ -367,7 +367,6 @@ _OTHER_WAYS = {
     ),
 }
 """What to write for a function that `math` does not have, with `{0}` for the module."""
-_CONSTANTS = frozenset({int, float, complex, bool, str, type(None)})
 _NO_ATTRIBUTES = "attributes are not available in expressions; only functions and constants of math and statistics are"
 
 NODES: dict[type[ast.AST], Callable[[Builder, Any], ast.expr] | str] = {
