@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Fuel = list[Any]
-    """One account: what is left, and a dict for `operators.crowd`. A list, the cheapest mutable cell to make and pass."""
+    """One account: what is left, and a dict for `operators.crowd`. A list is the cheapest cell to make and to pass."""
     Weigh = Callable[[Fuel, Any, int], int]
 
 MAX_BITS = 1 << 16

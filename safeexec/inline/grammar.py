@@ -319,7 +319,7 @@ class Builder:
             if node.id in functions.MATHEMATICS:
                 raise self.error(f'no function {node.id}: pass functions="mathematics"', node)
             known = (*functions.BUILTINS, *self.host, *functions.MATHEMATICS)
-            raise self.error(_unknown(f"no function {node.id}", node.id, known, ""), node)
+            raise self.error(_unknown(f"no function {node.id}", node.id, known), node)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in functions.MODULES:
             module = node.value.id
             table = functions.MODULES[module]
@@ -350,23 +350,7 @@ _OTHER_NAMES = {
     "fact": "factorial",
 }
 """Names that other languages, and textbooks, give to functions of `math`."""
-_OTHER_WAYS = {
-    "sec": "it is 1 / {0}cos(x)",
-    **dict.fromkeys(("csc", "cosec"), "it is 1 / {0}sin(x)"),
-    **dict.fromkeys(("cot", "ctg"), "it is 1 / {0}tan(x)"),
-    "root": "the n-th root is x ** (1 / n)",
-    "mod": "the remainder of a / b is a % b",
-    **dict.fromkeys(("avg", "average"), "it is statistics.mean"),
-    **dict.fromkeys(
-        ("derivative", "diff", "expand", "factor", "integral", "integrate", "limit", "simplify", "solve", "symbols"),
-        'formulas are changed by sympy, in a step of Sandbox("mathematics")',
-    ),
-    **dict.fromkeys(
-        ("Decimal", "Fraction", "date", "datetime", "time", "timedelta"),
-        'exact numbers and dates are for a program, in Sandbox("calculator")',
-    ),
-}
-"""What to write for a function that `math` does not have, with `{0}` for the module."""
+_OF_PROGRAMS = frozenset(("Decimal", "Fraction", "date", "datetime", "time", "timedelta"))
 _NO_ATTRIBUTES = "attributes are not available in expressions; only functions and constants of math and statistics are"
 
 NODES: dict[type[ast.AST], Callable[[Builder, Any], ast.expr] | str] = {
@@ -425,14 +409,14 @@ def _is_singleton(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and (node.value is None or type(node.value) is bool)
 
 
-def _unknown(message: str, name: str, known: Collection[str], module: str = "math.") -> str:
-    """`message`, and what to write instead: one of `known`, or a function that is `module` and a name."""
+def _unknown(message: str, name: str, known: Collection[str]) -> str:
+    """Return the message with what to write instead: one of `known`, or another name."""
     from safeexec.common.matching import nearest  # with re and difflib 5 ms, for what is misspelt alone
 
     if name in _OTHER_NAMES:
-        return f"{message}; it is {module}{_OTHER_NAMES[name]}"
-    if name in _OTHER_WAYS:
-        return f"{message}; {_OTHER_WAYS[name].format(module)}"
+        return f"{message}; it is {_OTHER_NAMES[name]}"
+    if name in _OF_PROGRAMS:
+        return f'{message}; exact numbers and dates are for a program, in Sandbox("calculator")'
     close = nearest(name, known)
     return (
         f"{message}; did you mean {close[0]}?" if close else f"{message}; known are {', '.join(sorted(known)[:12])} …"
