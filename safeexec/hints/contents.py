@@ -133,7 +133,7 @@ def _fields(line: str, separator: str) -> int:
 
 
 def table_of(text: str) -> tuple[str, int, int] | None:
-    """Separator, lines above the header, and fields of what looks like a table with a report around it; None if none.
+    """Return separator, lines above the header, and fields of a table with a report around it; None where none is.
 
     The header is the first line with as many fields as most lines have.
     """

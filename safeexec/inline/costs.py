@@ -60,7 +60,7 @@ def limit_bits(total: int) -> int:
 
 
 def power_bits(base: int, exponent: int) -> int:
-    """Bits of base ** exponent, exponent >= 0, without computing it."""
+    """Return the bits of base ** exponent, exponent >= 0, without computing it."""
     return 1 if -2 < base < 2 else base.bit_length() * exponent
 
 

@@ -99,7 +99,7 @@ def _advice(message: str, source: str, line: int, start: int) -> str:
 
 
 def described(error: Exception) -> str:
-    """Type and message of what Python raised, without a message that cannot be printed (KeyError of a wide integer)."""
+    """Return type and message of what Python raised; no message that cannot be printed (KeyError of a wide integer)."""
     try:
         message = str(error)
     except Exception:
