@@ -21,7 +21,7 @@ ATTRIBUTES: dict[str, Advice] = by_name(
         "__subclasses__ __base__": "Use `isinstance(obj, Kind)` or `type(obj).__name__`; keep a list of the classes you need yourself.",
         "tb_frame gi_frame gi_code cr_frame cr_code ag_frame ag_code f_back f_locals f_builtins f_code": "Frames and tracebacks are out of reach; pass values as arguments, and print an exception with `print(type(e).__name__, e)`.",
         "__builtins__ __import__": "Call the builtin directly by its name.",
-        "_getframe _current_frames _getframemodulename": "The call stack is out of reach: write the name directly, or pass it to the function as an argument.",
+        "_getframe _current_frames _current_exceptions _getframemodulename": "The call stack is out of reach: write the name directly, or pass it to the function as an argument.",
         "__loader__ __spec__": "Import the module with a plain import statement.",
     }
 )
