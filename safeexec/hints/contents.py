@@ -1,6 +1,6 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""Rules for files that are not what they are read as: an encoding, a packed file, a spreadsheet, a table with lines
-above its header. What is advised is found in the first bytes: a guess, `latin-1` or lines left out, is wrong data.
+"""Rules for files that are not what they are read as: an encoding, a packed file, a workbook, a table with lines above
+its header. What is advised is found in the first bytes: a guess, `latin-1` or lines left out, is wrong data.
 """
 
 from __future__ import annotations
@@ -22,23 +22,9 @@ _READ = 1 << 16
 _LINES = 200
 _PANDAS = ("read_csv", "read_table", "read_json", "read_fwf", "read_xml", "read_pickle")
 """Readers of pandas that unpack by `compression=`."""
-_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma", b"\x28\xb5\x2f\xfd": "zstd"}
-_BINARY = {
-    b"PAR1": "a Parquet file: read it with `pd.read_parquet({name})`",
-    b"SQLite format 3\0": "an SQLite database: open it with `sqlite3.connect({name})`",
-    b"\xd0\xcf\x11\xe0": "an old Excel file: read it with `pd.read_excel({name})`",
-    b"%PDF": "a PDF, not a text",
-    b"\x89PNG": "a picture (PNG): open it with `PIL.Image.open({name})`",
-    b"\xff\xd8\xff": "a picture (JPEG): open it with `PIL.Image.open({name})`",
-}
-_MARKS = {
-    b"\xff\xfe\0\0": "utf-32",
-    b"\0\0\xfe\xff": "utf-32",
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
-    b"\xef\xbb\xbf": "utf-8-sig",
-}
-_ASIAN = {"gb18030": "Chinese", "cp932": "Japanese", "cp949": "Korean", "big5": "Chinese, traditional"}
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma"}
+_OTHER_LETTERS = "`'gb18030'` (Chinese), `'cp932'` (Japanese), `'cp949'` (Korean) or `'cp1251'` (Cyrillic)"
+_MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 def _named(failure: Failure) -> str:
@@ -86,23 +72,17 @@ def _first_of(data: bytes, table: dict[bytes, str]) -> str:
 
 
 def kind_of(data: bytes, name: str, called: str) -> str | None:
-    """Return what a file is whose bytes are no text, and how to read it; None for what may be a text."""
+    """Return what a file is whose bytes are packed, and how to read it; None for what may be a text."""
     packed = _first_of(data, _PACKED)
+    if packed and called in _PANDAS:
+        return f"The file is packed with {packed}: pass `compression={'xz' if packed == 'lzma' else packed!r}`."
     if packed:
-        of_pandas = {"lzma": "xz"}.get(packed, packed)
-        if called in _PANDAS:
-            return f"The file is packed with {packed}: pass `compression={of_pandas!r}`."
-        if packed == "zstd":
-            return "The file is packed with zstd: `pd.read_csv` and `pd.read_json` unpack it with `compression='zstd'`."
         return f"The file is packed with {packed}: open it with `{packed}.open({name}, 'rt')` (and `import {packed}`)."
     if data.startswith(b"PK\x03\x04"):
         if b"xl/" in data or b"[Content_Types].xml" in data[:200]:
             return f"The file is an Excel file: read it with `pd.read_excel({name})`."
-        return (
-            f"The file is a zip archive: look into it with `zipfile.ZipFile({name}).namelist()` (and `import zipfile`)."
-        )
-    binary = _first_of(data, _BINARY)
-    return f"The file is {binary.format(name=name)}." if binary else None
+        return f"The file is a zip archive: `zipfile.ZipFile({name}).namelist()` says what is in it (and `import zipfile`)."
+    return None
 
 
 def encoding_of(data: bytes) -> str:
@@ -118,17 +98,6 @@ def encoding_of(data: bytes) -> str:
     return ""
 
 
-def _decodes(data: bytes, encoding: str) -> bool:
-    """Tell whether this is the encoding, up to a character that the end cuts."""
-    try:
-        data.decode(encoding)
-    except UnicodeDecodeError as error:
-        return error.start > 8 and error.start >= len(data) - 4
-    except LookupError:
-        return False
-    return True
-
-
 def _not_utf8(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     name, data = _start(failure)
     yield kind_of(data, name, failure.called)
@@ -142,33 +111,15 @@ def _not_utf8(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
 
 
 def _eight_bits(data: bytes) -> str | None:
-    """Return what to say of text with letters of one byte, or of two in an Asian encoding."""
-    if data.count(0) or not (runs := re.findall(rb"[\x80-\xff]+", data)):
-        return None
+    """Return what to say of text with letters of one byte, or of two."""
+    if re.search(rb"[\0-\x08\x0e-\x1a\x7f]", data) or not (runs := re.findall(rb"[\x80-\xff]+", data)):
+        return None  # no text in any encoding
     if sum(map(len, runs)) >= 2 * len(runs) and sum(map(len, runs)) >= 4:  # in western texts accents stand alone
-        found = [f"`{encoding!r}` ({people})" for encoding, people in _ASIAN.items() if _decodes(data, encoding)]
-        found.append("`'cp1251'` (Cyrillic)")
-        return f"The encoding is not known: try `encoding=` with {', '.join(found)}, and look at the first lines before you go on."
+        return f"The encoding is not known: try `encoding=` with {_OTHER_LETTERS}, and look at the first lines before you go on."
     best = (
         "latin-1" if re.search(rb"[\x81\x8d\x8f\x90\x9d]", data) or not re.search(rb"[\x80-\x9f]", data) else "cp1252"
     )
     return f"It is not UTF-8, most likely a text of Western Europe: pass `encoding={best!r}`, and look at the letters with accents."
-
-
-def _is_text(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
-    name = _named(failure)
-    data = _head(name) if name else b""
-    yield kind_of(data, repr(name), failure.called)
-    encoding = encoding_of(data) or ("utf-8" if _decodes(data, "utf-8") else "")
-    if not data or not encoding:
-        return
-    start = data.decode(encoding, "ignore").lstrip("\ufeff \r\n\t")[:500].lower()
-    said = "" if encoding == "utf-8" else f", encoding={encoding!r}"
-    if "<table" in start or start.startswith(("<html", "<!doctype")):
-        yield f"The file is HTML, whatever its name says: read its tables with `pd.read_html({name!r})`."
-    table = table_of(data.decode(encoding, "ignore"))
-    separator = f", sep={table[0]!r}" if table and table[0] != "," else ""
-    yield f"The file is a plain text, whatever its name says: read it with `pd.read_csv({name!r}{separator}{said})`."
 
 
 # tables of text
@@ -182,7 +133,7 @@ def _fields(line: str, separator: str) -> int:
 
 
 def table_of(text: str) -> tuple[str, int, int] | None:
-    """Separator, lines above the header, and fields of what looks like a table with a report around it; None if none.
+    """Return separator, lines above the header, and fields of a table with a report around it; None where none is.
 
     The header is the first line with as many fields as most lines have.
     """
@@ -260,8 +211,6 @@ def _not_in_header(failure: Failure, match: re.Match[str]) -> Iterator[str | Non
 _NO_COLUMNS = r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'"
 RULES = (
     HintRule("UnicodeDecodeError", "", _not_utf8),
-    HintRule("ValueError", "Excel file format cannot be determined", _is_text),
-    HintRule("BadZipFile BadGzipFile", "", _is_text),
     HintRule("ParserError", "", _lines_above),
     HintRule("ValueError", _NO_COLUMNS, _not_in_header),
 )

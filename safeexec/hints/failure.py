@@ -139,7 +139,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
                 yield tree
 
     def nodes(self, *texts: str) -> Iterator[tuple[str, ast.AST]]:
-        """File name and node of every step so far that has one of `texts` in it and can be parsed."""
+        """Yield file name and node of every step so far that has one of `texts` in it and can be parsed."""
         for filename, source in self.sources.items():
             if any(text in source for text in texts):
                 yield from ((filename, node) for node in walk(source))

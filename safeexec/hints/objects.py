@@ -20,7 +20,7 @@ _NOT_NAMES = ("self", "module", "type", "None", "True", "False")
 
 
 def class_of(obj: Any) -> type:
-    """`obj` itself if it is a class, else its class."""
+    """Return `obj` itself if it is a class, else its class."""
     return obj if issubclass(type(obj), type) else type(obj)
 
 
@@ -59,7 +59,7 @@ def enum_members(obj: Any) -> list[str]:
 
 
 def attribute_of(owner: Any, name: str) -> Any:
-    """``owner.name`` from the dictionary of the module, instance or class, without descriptors; or `MISSING`."""
+    """Return ``owner.name`` of the dictionary of the module, instance or class, without descriptors; or `MISSING`."""
     if owner is MISSING:
         return MISSING
     if is_module(owner):
@@ -122,7 +122,7 @@ _LIBRARY_KINDS = {
 
 
 def library_kind(obj: Any) -> str:
-    """``pandas.DataFrame``, ``.Series``, ``.Index``, ``.GroupBy``, ``numpy.ndarray``, ``.Generator``,
+    """Return ``pandas.DataFrame``, ``.Series``, ``.Index``, ``.GroupBy``, ``numpy.ndarray``, ``.Generator``,
     ``matplotlib.Figure`` or ``.Axes``; else empty.
     """
     for base in mro_of(type(obj)):

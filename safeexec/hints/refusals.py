@@ -145,14 +145,10 @@ def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str 
         return choose(_OF_TAGS.get(row.tag, {}), plan)
     if attribute in ATTRIBUTES:
         return choose(ATTRIBUTES[attribute], plan)
-    if not module and (text := did_you_mean(nearest(attribute, candidates, 2))):
-        return text
     if grant is not None and grant.names:
         return f"The policy gives of `{module}` only {quoted(sorted(grant.names), 12)}."
     if attribute.startswith("__") and attribute.endswith("__"):
         return "Special attributes are out of reach; use the builtin or the operator for it (`len(x)`, `str(x)`, `x + y`), or a method of your own class."
-    if attribute.startswith("_"):
-        return "Names that begin with `_` belong to the inside of an object; use its public methods."
     return None
 
 

@@ -134,7 +134,7 @@ called, and the call with its arguments as one list or tuple."""
 
 @cache
 def needles(pattern: str) -> tuple[str, ...]:
-    """Texts of which one is in every text that `pattern` matches; empty if that cannot be said.
+    """Return texts of which one is in every text that `pattern` matches; empty if that cannot be said.
 
     A table of patterns is searched without compiling those that cannot match: compiling costs 100 us each, this 6 us.
     """

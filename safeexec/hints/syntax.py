@@ -95,7 +95,7 @@ def _line_before(lines: list[str], number: int) -> str:
 
 
 def _invalid(line: str, lines: list[str], number: int) -> str | None:
-    """`invalid syntax` says nothing by itself: look at the shape of the line and of the one before."""
+    """Answer for `invalid syntax`, which says nothing by itself: by the shape of the line and of the one before."""
     code = _without_strings(line)
     stripped = code.strip()
     first = re.match(r"\s*([A-Za-z]{3,9})(?=\s+[\w('\"]|\s*:\s*$)", code)  # retrun x, improt math, esle:

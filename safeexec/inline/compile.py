@@ -28,10 +28,8 @@ _ONLY_AST = 0x400
 _NO_NAMES: dict[str, object] = {}
 
 
-def parse(source: str, bare: bool = False) -> ast.expr:
-    """Return the tree of one expression, still unchecked. `bare`: advice names functions of `math` without their
-    module.
-    """
+def parse(source: str) -> ast.expr:
+    """Return the tree of one expression, still unchecked."""
     if type(source) is not str:
         raise TypeError(f"an expression must be a str, not {type(source).__name__}")
     if len(source) > MAX_SOURCE:
@@ -45,7 +43,7 @@ def parse(source: str, bare: bool = False) -> ast.expr:
     try:
         tree: ast.Expression = compile(source.lstrip(" \t"), FILENAME, "eval", _ONLY_AST)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        raise at_syntax_error(error, source.lstrip(" \t"), bare) from None
+        raise at_syntax_error(error, source.lstrip(" \t")) from None
     return tree.body
 
 
@@ -110,7 +108,7 @@ class Expression:
             functions, mathematics = None, True
         self.source = source
         self._bare = mathematics
-        tree = parse(source, mathematics)
+        tree = parse(source)
         plain = source.isascii()
         if functions and not plain:
             functions = _spelt(functions)
@@ -126,7 +124,7 @@ class Expression:
         def evaluate(names: Names | None = None) -> object:
             if names and not plain:
                 names = _spelt(names)
-            fuel = [max_steps]
+            fuel = [max_steps, {}]
             try:
                 value = run(_NO_NAMES if names is None else names, fuel)
                 if type(value) in PLAIN or (names and any(value is given for given in names.values())):

@@ -13,7 +13,6 @@ from safeexec.inline.costs import (
     INTEGERS,
     SMALL,
     WEIGHTS,
-    Fuel,
     admit,
     bounded_numbers,
     collisions,
@@ -27,6 +26,8 @@ from safeexec.inline.operators import GUARDS, key, span
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from safeexec.inline.costs import Fuel
 
     Guard = Callable[..., Any]
 

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    Weigh = Callable[["Fuel", Any, int], int]
-
-Fuel = list[int]
-"""One account: a list that holds what is left. A list because it is the cheapest mutable cell to make and to pass."""
+    Fuel = list[Any]
+    """One account: what is left, and a dict for `operators.crowd`. A list is the cheapest cell to make and to pass."""
+    Weigh = Callable[[Fuel, Any, int], int]
 
 MAX_BITS = 1 << 16
 """The largest integer that an operation may produce: 65,536 bits, about 19,700 digits."""
@@ -52,13 +51,6 @@ def weight(number: int) -> int:
     return 1 if bits < 1024 else 1 + (bits >> 9) + (bits >> 10) ** 2
 
 
-def notes(fuel: Fuel) -> dict[Any, Any]:
-    """Return what one evaluation has found out about its values, kept beside what is left of its account."""
-    if len(fuel) == 1:
-        fuel.append({})  # type: ignore[arg-type]
-    return fuel[1]  # type: ignore[return-value]
-
-
 def limit_bits(total: int) -> int:
     """Return the cost of a product of that many bits; refuses one past the limit."""
     if total > MAX_BITS:
@@ -68,7 +60,7 @@ def limit_bits(total: int) -> int:
 
 
 def power_bits(base: int, exponent: int) -> int:
-    """Bits of base ** exponent, exponent >= 0, without computing it."""
+    """Return the bits of base ** exponent, exponent >= 0, without computing it."""
     return 1 if -2 < base < 2 else base.bit_length() * exponent
 
 

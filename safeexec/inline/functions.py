@@ -10,12 +10,14 @@ import math
 
 from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline import containers, numeric, text
-from safeexec.inline.costs import Fuel, admit, spend
+from safeexec.inline.costs import admit, spend
 from safeexec.inline.operators import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from safeexec.inline.costs import Fuel
 
     Guard = Callable[..., Any]
 

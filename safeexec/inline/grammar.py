@@ -18,8 +18,8 @@ import _ast as ast  # the node classes alone: `ast` itself imports re, enum and 
 
 from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline import containers, functions, operators, text
-from safeexec.inline.costs import admit
-from safeexec.inline.operators import GUARDS, QUICK
+from safeexec.inline.costs import PLAIN, admit
+from safeexec.inline.operators import GUARDS
 from safeexec.inline.report import FILENAME, at_node, failure, place_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from safeexec.errors import ExpressionError
+    from safeexec.inline.costs import Fuel
     from safeexec.inline.report import Place
 
     Guard = Callable[..., Any]
@@ -66,7 +67,7 @@ class Builder:
         self._depth = 0
         self._nodes = 0
 
-    def compiled(self, tree: ast.expr) -> Callable[[Mapping[str, Any], list[int]], Any]:
+    def compiled(self, tree: ast.expr) -> Callable[[Mapping[str, Any], Fuel], Any]:
         """Return the tree as a function of names and fuel."""
         arguments = [ast.arg(arg=name.id, **_ANYWHERE) for name in (_NAMES, _FUEL)]
         run = _lambda(tree, self.visit(tree), arguments)
@@ -74,7 +75,7 @@ class Builder:
             code = compile(ast.Expression(body=run), FILENAME, "eval", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise failure("the expression is nested too deeply", self.source, 1, 0, 1) from None
-        made: Callable[[Mapping[str, Any], list[int]], Any] = eval(code, self._values)
+        made: Callable[[Mapping[str, Any], Fuel], Any] = eval(code, self._values)
         return made
 
     def visit(self, node: ast.expr) -> ast.expr:
@@ -109,7 +110,7 @@ class Builder:
     # values
 
     def constant(self, node: ast.Constant) -> ast.expr:
-        if type(node.value) not in _CONSTANTS:
+        if type(node.value) not in PLAIN:
             raise self.error(f"a constant of type {type(node.value).__name__} is not available in expressions", node)
         return node
 
@@ -200,7 +201,7 @@ class Builder:
     # operators
 
     def operation(self, node: ast.expr, operator: type[ast.AST], left: ast.expr, right: ast.expr) -> ast.expr:
-        guard = QUICK.get(operator) or GUARDS.get(operator)
+        guard = GUARDS.get(operator)
         if guard is None:
             raise self.error("this operator is not available in expressions", node)
         if operator is ast.Pow and _is_exponent(right):
@@ -228,7 +229,7 @@ class Builder:
 
     def chain(self, node: ast.Compare, operands: list[ast.expr]) -> ast.expr:
         """`a < b < c`: each operand is computed while all before it hold, and once."""
-        guards = [QUICK.get(type(operator)) or GUARDS[type(operator)] for operator in node.ops]
+        guards = [GUARDS[type(operator)] for operator in node.ops]
         first, *others = map(self.visit, operands)
         later = [(self.guard(guard), _lambda(node, other, [])) for guard, other in zip(guards, others, strict=True)]
         return self.call(node, operators.chained, first, *(part for pair in later for part in pair))
@@ -318,7 +319,7 @@ class Builder:
             if node.id in functions.MATHEMATICS:
                 raise self.error(f'no function {node.id}: pass functions="mathematics"', node)
             known = (*functions.BUILTINS, *self.host, *functions.MATHEMATICS)
-            raise self.error(_unknown(f"no function {node.id}", node.id, known, ""), node)
+            raise self.error(_unknown(f"no function {node.id}", node.id, known), node)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in functions.MODULES:
             module = node.value.id
             table = functions.MODULES[module]
@@ -331,7 +332,7 @@ class Builder:
         raise self.error("only a function named here can be called; a product is written with *", node)
 
 
-def _given(fuel: list[int], names: Mapping[str, Any], key: str, default: float) -> Any:
+def _given(fuel: Fuel, names: Mapping[str, Any], key: str, default: float) -> Any:
     """Return a name that has a value of its own where none is given: `pi`."""
     return admit(names[key]) if key in names else default
 
@@ -349,24 +350,7 @@ _OTHER_NAMES = {
     "fact": "factorial",
 }
 """Names that other languages, and textbooks, give to functions of `math`."""
-_OTHER_WAYS = {
-    "sec": "it is 1 / {0}cos(x)",
-    **dict.fromkeys(("csc", "cosec"), "it is 1 / {0}sin(x)"),
-    **dict.fromkeys(("cot", "ctg"), "it is 1 / {0}tan(x)"),
-    "root": "the n-th root is x ** (1 / n)",
-    "mod": "the remainder of a / b is a % b",
-    **dict.fromkeys(("avg", "average"), "it is statistics.mean"),
-    **dict.fromkeys(
-        ("derivative", "diff", "expand", "factor", "integral", "integrate", "limit", "simplify", "solve", "symbols"),
-        'formulas are changed by sympy, in a step of Sandbox("mathematics")',
-    ),
-    **dict.fromkeys(
-        ("Decimal", "Fraction", "date", "datetime", "time", "timedelta"),
-        'exact numbers and dates are for a program, in Sandbox("calculator")',
-    ),
-}
-"""What to write for a function that `math` does not have, with `{0}` for the module."""
-_CONSTANTS = frozenset({int, float, complex, bool, str, type(None)})
+_OF_PROGRAMS = frozenset(("Decimal", "Fraction", "date", "datetime", "time", "timedelta"))
 _NO_ATTRIBUTES = "attributes are not available in expressions; only functions and constants of math and statistics are"
 
 NODES: dict[type[ast.AST], Callable[[Builder, Any], ast.expr] | str] = {
@@ -425,14 +409,14 @@ def _is_singleton(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and (node.value is None or type(node.value) is bool)
 
 
-def _unknown(message: str, name: str, known: Collection[str], module: str = "math.") -> str:
-    """`message`, and what to write instead: one of `known`, or a function that is `module` and a name."""
+def _unknown(message: str, name: str, known: Collection[str]) -> str:
+    """Return the message with what to write instead: one of `known`, or another name."""
     from safeexec.common.matching import nearest  # with re and difflib 5 ms, for what is misspelt alone
 
     if name in _OTHER_NAMES:
-        return f"{message}; it is {module}{_OTHER_NAMES[name]}"
-    if name in _OTHER_WAYS:
-        return f"{message}; {_OTHER_WAYS[name].format(module)}"
+        return f"{message}; it is {_OTHER_NAMES[name]}"
+    if name in _OF_PROGRAMS:
+        return f'{message}; exact numbers and dates are for a program, in Sandbox("calculator")'
     close = nearest(name, known)
     return (
         f"{message}; did you mean {close[0]}?" if close else f"{message}; known are {', '.join(sorted(known)[:12])} …"

@@ -12,7 +12,6 @@ from safeexec.inline.costs import (
     MAX_BITS,
     MAX_DIGITS,
     SMALL,
-    Fuel,
     Refused,
     admit,
     bounded_numbers,
@@ -27,6 +26,8 @@ from safeexec.inline.operators import GUARDS
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from safeexec.inline.costs import Fuel
 
     Guard = Callable[..., Any]
 

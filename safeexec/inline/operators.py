@@ -14,13 +14,12 @@ import operator
 from safeexec.common.typed import TYPE_CHECKING
 from safeexec.inline.costs import (
     INTEGERS,
-    Fuel,
+    WEIGHTS,
     Refused,
     admit,
     collisions,
     limit_bits,
     measure,
-    notes,
     power_bits,
     spend,
     weight,
@@ -29,6 +28,8 @@ from safeexec.inline.costs import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
+
+    from safeexec.inline.costs import Fuel
 
     Apply = Callable[[Any, Any], Any]
     Cost = int | Callable[[Fuel, Any, Any], int]
@@ -94,12 +95,9 @@ def expanded(fuel: Fuel, left: Any, right: Any) -> int:
     return measure(fuel, left) + measure(fuel, right) >> 1
 
 
-_FREE_NUMBERS = {float, complex}
-
-
 def _numeric(cost: Cost, types: tuple[type, ...] = REALS) -> dict[tuple[type, type], Cost]:
     """Return one cost for each pair of integers; pairs with a float are one machine operation (or an OverflowError)."""
-    return {(a, b): 1 if {a, b} & _FREE_NUMBERS else cost for a in types for b in types}
+    return {(a, b): 1 if {a, b} & {float, complex} else cost for a in types for b in types}
 
 
 def _pairs(cost: Cost, lefts: Iterable[type], rights: Iterable[type]) -> dict[tuple[type, type], Cost]:
@@ -138,22 +136,39 @@ BINARY: dict[type[ast.AST], tuple[str, Apply, dict[tuple[type, type], Cost]]] = 
     ast.Mult: ("*", operator.mul, {**_numeric(_product, NUMBERS), **_REPEATED}),
     ast.Div: ("/", operator.truediv, _numeric(_linear, NUMBERS)),
     ast.FloorDiv: ("//", operator.floordiv, _numeric(_quotient)),
-    ast.Mod: ("%", operator.mod, {**_numeric(_quotient), **_pairs(_template, (str,), (*NUMBERS, str, tuple, dict))}),
+    ast.Mod: ("%", operator.mod, {**_numeric(_quotient), **_pairs(_template, (str,), WEIGHTS)}),
     ast.Pow: ("**", operator.pow, _numeric(power_cost, NUMBERS)),
     ast.LShift: ("<<", operator.lshift, _numeric(_shift, INTEGERS)),
     ast.RShift: (">>", operator.rshift, _numeric(_linear, INTEGERS)),
-    ast.BitAnd: ("&", operator.and_, {**_BITWISE}),
+    ast.BitAnd: ("&", operator.and_, _BITWISE),
     ast.BitOr: ("|", operator.or_, {**_BITWISE, (dict, dict): _merge}),
-    ast.BitXor: ("^", operator.xor, {**_BITWISE}),
-    ast.Lt: ("<", operator.lt, {**_ORDERED}),
-    ast.LtE: ("<=", operator.le, {**_ORDERED}),
-    ast.Gt: (">", operator.gt, {**_ORDERED}),
-    ast.GtE: (">=", operator.ge, {**_ORDERED}),
+    ast.BitXor: ("^", operator.xor, _BITWISE),
+    ast.Lt: ("<", operator.lt, _ORDERED),
+    ast.LtE: ("<=", operator.le, _ORDERED),
+    ast.Gt: (">", operator.gt, _ORDERED),
+    ast.GtE: (">=", operator.ge, _ORDERED),
 }
 
 
+_GROWING = (ast.Pow, ast.LShift)
+"""Operators of which small operands may make a large result."""
 SHORT = 64
 """Texts of so many characters together are joined and compared for one unit, without a look at the table."""
+
+
+def _quick(apply: Apply, guard: Guard) -> Guard:
+    """Return an operator that costs no more than a node for floats and integers of one digit of CPython's (30 bits),
+    for which a loop has paid; all others go through the guard.
+    """
+
+    def run(fuel: Fuel, left: Any, right: Any) -> Any:
+        if (type(left) is float or (type(left) is int and -1073741823 < left < 1073741823)) and (
+            type(right) is float or (type(right) is int and -1073741823 < right < 1073741823)
+        ):
+            return apply(left, right)
+        return guard(fuel, left, right)
+
+    return run
 
 
 def _guard(kind: type[ast.AST]) -> Guard:
@@ -174,7 +189,7 @@ def _guard(kind: type[ast.AST]) -> Guard:
         fuel[0] = left_over
         return apply(left, right)
 
-    return guard
+    return guard if kind in _GROWING else _quick(apply, guard)
 
 
 def _unsupported(symbol: str, left: object, right: object) -> str:
@@ -239,15 +254,13 @@ def key(fuel: Fuel, item: Any, table: Any) -> None:
 
 
 def crowd(fuel: Fuel, table: Any) -> int:
-    """Return the most keys of the table that share one hash. Counted once in an evaluation: the account keeps the
-    table.
-    """
-    counted: dict[int, tuple[Any, int]] = notes(fuel)
-    known_as = counted.get(id(table))
-    if known_as is None:
+    """Return the most keys of the table that share one hash. Counted once in an evaluation."""
+    counted: dict[int, tuple[Any, int]] = fuel[1]
+    found = counted.get(id(table))
+    if found is None:
         spend(fuel, 1 + len(table))
-        known_as = counted[id(table)] = (table, _most_of_one_hash(table))
-    return known_as[1]
+        found = counted[id(table)] = (table, _most_of_one_hash(table))  # which keeps the table, and so its id
+    return found[1]
 
 
 def _most_of_one_hash(table: Any) -> int:
@@ -268,9 +281,9 @@ def span(numbers: range) -> int:
     return length * max(weight(numbers.start), weight(numbers.stop))
 
 
-def _unary(symbol: str, apply: Callable[[Any], Any], kinds: tuple[str, ...]) -> Callable[[Fuel, Any], Any]:
+def _unary(symbol: str, apply: Callable[[Any], Any], kinds: tuple[type, ...]) -> Callable[[Fuel, Any], Any]:
     def guard(fuel: Fuel, value: Any) -> Any:
-        if type(value).__name__ not in kinds:
+        if type(value) not in kinds:
             raise TypeError(f"bad operand type for unary {symbol}: '{type(admit(value)).__name__}'")
         spend(fuel, measure(fuel, value))
         return apply(value)
@@ -283,47 +296,24 @@ def _invert(value: int) -> int:
     return ~int(value)
 
 
-_SIGNED = ("int", "bool", "float", "complex")
-absolute = _unary("abs()", abs, _SIGNED)
+absolute = _unary("abs()", abs, NUMBERS)
 
 GUARDS: dict[type[ast.AST], Callable[..., Any]] = {
     **{kind: _guard(kind) for kind in BINARY},
     ast.Is: lambda fuel, left, right: left is right,
     ast.IsNot: lambda fuel, left, right: left is not right,
-    ast.Eq: equal,
-    ast.NotEq: lambda fuel, left, right: not equal(fuel, left, right),
+    ast.Eq: _quick(operator.eq, equal),
+    ast.NotEq: _quick(operator.ne, lambda fuel, left, right: not equal(fuel, left, right)),
     ast.In: contains,
     ast.NotIn: lambda fuel, item, container: not contains(fuel, item, container),
-    ast.USub: _unary("-", operator.neg, _SIGNED),
-    ast.UAdd: _unary("+", operator.pos, _SIGNED),
-    ast.Invert: _unary("~", _invert, ("int", "bool")),
+    ast.USub: _unary("-", operator.neg, NUMBERS),
+    ast.UAdd: _unary("+", operator.pos, NUMBERS),
+    ast.Invert: _unary("~", _invert, INTEGERS),
 }
-
-
-def _quick(apply: Apply, guard: Guard) -> Guard:
-    """Return an operator that costs no more than a node for floats and integers of one digit of CPython's (30 bits),
-    for which a loop has paid; all others go through the guard.
-    """
-
-    def run(fuel: Fuel, left: Any, right: Any) -> Any:
-        if (type(left) is float or (type(left) is int and -1073741823 < left < 1073741823)) and (
-            type(right) is float or (type(right) is int and -1073741823 < right < 1073741823)
-        ):
-            return apply(left, right)
-        return guard(fuel, left, right)
-
-    return run
 
 
 small_power = _quick(operator.pow, GUARDS[ast.Pow])
 """A power whose exponent is a small constant."""
-QUICK: dict[type[ast.AST], Guard] = {
-    **{
-        kind: _quick(apply, GUARDS[kind]) for kind, (_, apply, _) in BINARY.items() if kind not in (ast.Pow, ast.LShift)
-    },
-    ast.Eq: _quick(operator.eq, equal),
-    ast.NotEq: _quick(operator.ne, GUARDS[ast.NotEq]),
-}
 
 
 def exclusive_or(fuel: Fuel, left: Any, right: Any) -> Any:

@@ -22,31 +22,25 @@ _WRITTEN = {
     **dict.fromkeys("×·∙⋅", "a product is written with *"),
     "÷": "a quotient is written with /",
     "−": "write the minus sign of the keyboard, -",
-    "√": "a root is math.sqrt(x)",
+    "√": "a root is sqrt(x)",
     "²": "a square is x ** 2",
     "³": "a cube is x ** 3",
-    "!": "n! is math.factorial(n)",
+    "!": "n! is factorial(n)",
     "|": "an absolute value is abs(x)",
     **dict.fromkeys("“”‘’„", "write straight quotes"),
     "≤": "write <=",
     "≥": "write >=",
     "≠": "write !=",
     "=": "equality is ==; a name gets its value from the caller",
-    "°": "an angle is written in radians: math.radians(x)",
+    "°": "an angle is written in radians: radians(x)",
     **dict.fromkeys("½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", "a fraction is written with /, (1 / 2)"),
     "?": "leave the question mark out",
     **dict.fromkeys("$€£¥", "an amount is written without its currency"),
 }
 """How mathematics is written here, by the character that the parser stopped at."""
-_WORDS = {
-    **dict.fromkeys(("mod", "modulo"), "the remainder of a / b is a % b"),
-    **{word: f"write {sign}" for word, sign in (("plus", "+"), ("minus", "-"), ("times", "*"), ("over", "/"))},
-    **dict.fromkeys(
-        ("assert", "class", "def", "del", "for", "from", "global", "if", "import", "raise", "return", "try", "while"),
-        "only an expression is taken; a program with statements runs in a Sandbox",
-    ),
-}
-"""How mathematics is written here, by the word that the parser stopped at."""
+_STATEMENTS = frozenset(
+    ("assert", "class", "def", "del", "for", "from", "global", "if", "import", "raise", "return", "try", "while")
+)
 
 
 def lines_of(source: str) -> list[str]:
@@ -79,65 +73,33 @@ def at_node(message: str, source: str, node: ast.expr | ast.keyword | None) -> E
     return failure(message, source, node.lineno, first, last)
 
 
-def at_syntax_error(error: Exception, source: str, bare: bool) -> ExpressionError:
-    """Return what the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting. `bare`: the
-    functions of `math` have their bare names.
-    """
+def at_syntax_error(error: Exception, source: str) -> ExpressionError:
+    """Return what the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting."""
     if isinstance(error, SyntaxError):
         line = error.lineno or 1
         start = (error.offset or len(lines_of(source)[line - 1]) + 1) - 1
         end = error.end_offset - 1 if error.end_offset and error.end_lineno == line else start + 1
         message = error.msg.removesuffix(f" (detected at line {line})")
         advice = _advice(message, source, line, start)
-        words = f"not an expression: {message}{advice.replace('math.', '') if bare else advice}"
-        return failure(words, source, line, start, end)
+        return failure(f"not an expression: {message}{advice and f'; {advice}'}", source, line, start, end)
     if isinstance(error, (MemoryError, RecursionError)):
         return failure("the expression is nested too deeply", source, 1, 0, 1)
     return failure(f"not an expression: {error}", source, 1, 0, 1)
 
 
 def _advice(message: str, source: str, line: int, start: int) -> str:
+    """Return how to write what the parser stopped at, or an empty text."""
     if not source.strip():
-        return "; it is empty"
+        return "it is empty"
     if message == "invalid decimal literal":
-        return f"; {_WRITTEN['×']}"
-    if message.startswith("unexpected character after line continuation") or source.count("$") > 1:
-        return "; LaTeX is not read: write it as Python, 1 / 2 and math.sqrt(x)"
-    if message.startswith("expected expression after '"):  # since CPython 3.14, which marks a letter of the word
-        word = message.split("'")[1]
-        return f"; a value is missing behind {word}"
-    if message != "invalid syntax" and not message.startswith("invalid character"):
-        return ""
-    lines = lines_of(source)
-    if not 0 < line <= len(lines):
-        return ""
-    before, rest = lines[line - 1][:start].rstrip(), lines[line - 1][start:].lstrip()
-    words = _last_word(before), _first_word(rest)
-    advice = _WRITTEN.get(rest[:1]) or _WORDS.get(words[1]) or _WORDS.get(words[0])
-    if not advice and (before.endswith("%") or words[0] == "of"):
-        advice = "% is the remainder of a division; p percent of x is x * p / 100"
-    elif not advice and not rest and words[0] in ("and", "else", "if", "in", "not", "or"):
-        advice = f"a value is missing behind {words[0]}"
-    elif not advice and not rest and before and not before[-1].isalnum():
-        advice = f"a value is missing behind {before[-1]}"
-    elif not advice and words[0].isidentifier() and words[1].isalnum():
-        advice = f"a function is called with brackets, {words[0]}({words[1]}), and a product is written with *"
-    elif not advice and (words[0] or before.endswith((")", "]"))) and words[1]:
-        advice = "write what is to be done with the two, as + or *, between them"
-    return f"; {advice}" if advice else ""
-
-
-def _first_word(text: str) -> str:
-    end = next((place for place, sign in enumerate(text) if not (sign.isalnum() or sign == "_")), len(text))
-    return text[:end]
-
-
-def _last_word(text: str) -> str:
-    return _first_word(text[::-1])[::-1]
+        return _WRITTEN["×"]
+    if source.split()[0] in _STATEMENTS:
+        return "only an expression is taken; a program with statements runs in a Sandbox"
+    return _WRITTEN.get("".join(lines_of(source)[line - 1 : line])[start : start + 1], "")
 
 
 def described(error: Exception) -> str:
-    """Type and message of what Python raised, without a message that cannot be printed (KeyError of a wide integer)."""
+    """Return type and message of what Python raised; no message that cannot be printed (KeyError of a wide integer)."""
     try:
         message = str(error)
     except Exception:

@@ -7,11 +7,13 @@ computed. There is no template that reaches an attribute or an item of a value: 
 from __future__ import annotations
 
 from safeexec.common.typed import TYPE_CHECKING
-from safeexec.inline.costs import Fuel, Refused, measure, spend, weight
+from safeexec.inline.costs import Refused, measure, spend, weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from safeexec.inline.costs import Fuel
 
 MAX_WIDTH = 1000
 """The largest width or precision in a format, in characters."""

@@ -138,7 +138,7 @@ def _no(rules: Rules, name: str, message: str = "") -> Callable[..., Any]:
 
 
 def _attribute_guards(rules: Rules) -> dict[str, Any]:
-    """`getattr` and its kind, which judge names that are known only while running, and `format` of such a template."""
+    """Return `getattr` and its kind, which judge names known only while running, and `format` of such a template."""
     refused, members, plain = rules.refused, rules.members, ModuleType
     get, set_, delete, has = builtins.getattr, builtins.setattr, builtins.delattr, builtins.hasattr
 
@@ -180,7 +180,7 @@ def _attribute_guards(rules: Rules) -> dict[str, Any]:
     telltale = "_" if all("_" in name for name in refused) else ""
 
     def format_of(value: Any, method: str | None = None, /) -> Any:
-        """The method `format`, or `format_map`, of a template, once its fields are judged."""
+        """Return the method `format`, or `format_map`, of a template, once its fields are judged."""
         if type(value) is str and method is None and telltale not in value:
             return value.format
         if isinstance(value, str) and (field := rules.refused_field(str.__str__(value))) is not None:
@@ -215,7 +215,7 @@ class _Judged(dict[str, str]):
 
 
 def _text_guards(rules: Rules, table: dict[str, Any]) -> dict[str, Any]:
-    """`eval`, `exec` and `compile` of text: compiled under the same rules, run with the same builtins."""
+    """Return `eval`, `exec` and `compile` of text: compiled under the same rules, run with the same builtins."""
     frame_of = sys._getframe
 
     def code(source: Any, mode: str, function: str, space: dict[str, Any]) -> CodeType:
@@ -275,7 +275,7 @@ def _text_guards(rules: Rules, table: dict[str, Any]) -> dict[str, Any]:
 def _judged(
     rules: Rules, text: str, mode: str, function: str, space: dict[str, Any], filename: str, flags: int = 0
 ) -> CodeType:
-    """Text that a program runs, compiled under the rules. Raises what `function` would, for a refusal too."""
+    """Return text that a program runs, compiled under the rules. Raises what `function` would, for a refusal too."""
     try:
         return compile_text(text, rules, filename, mode, space, flags)
     except Rejection as rejection:

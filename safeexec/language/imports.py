@@ -52,7 +52,7 @@ class Importer(ProgramModules):
         """The refusal of a module's source that was last raised, and what it was made of."""
 
     def import_(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-        """``__import__`` of guest code. Raises `RefusedImport`, and whatever importing the real module raises."""
+        """Import for guest code. Raises `RefusedImport`, and whatever importing the real module raises."""
         if type(fromlist) is list and not fromlist:  # as C code imports, for itself
             return builtins.__import__(name, globals, locals, fromlist, level)
         if level and self.place and not (type(globals) is dict and globals.get("__package__")):
@@ -75,7 +75,7 @@ class Importer(ProgramModules):
             raise RefusedImport(module, name, verdict.rule, verdict.reason)
 
     def _sibling(self, name: str, globals: Any, locals: Any, fromlist: Any, level: int) -> Any:
-        """``from . import a`` and ``from .a import b`` in a module at the top of a plugin."""
+        """Import ``from . import a`` and ``from .a import b`` in a module at the top of a plugin."""
         if level > 1:
             raise ImportError("attempted relative import beyond top-level package")
         if name:

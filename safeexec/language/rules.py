@@ -163,7 +163,7 @@ class Rules:
 
 
 def _choosing(plan: LanguagePlan) -> Iterator[str]:
-    """Modules of which the policy lists names, and packages that are open only as the way to a module below."""
+    """Yield modules of which the policy lists names, and packages that are open only as the way to a module below."""
     for module, entry in plan.imports.items():
         if entry.names is not None and module not in WORDS:
             yield module

@@ -55,7 +55,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
 
     @property
     def rewritten(self) -> bool:
-        """True if the tree calls guards and must be compiled again."""
+        """Tell whether the tree calls guards and must be compiled again."""
         return bool(self._templates or self._computed)
 
     def check(self, *trees: ast.AST) -> None:
@@ -226,7 +226,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         ast.fix_missing_locations(call)
 
     def _check_members(self) -> None:
-        """``module.name`` that a row or a line refuses, through a name that an import bound; or imported by name."""
+        """Refuse ``module.name`` that a row or a line refuses, through a name that an import bound or imported."""
         for name, owner, node in self._members:
             module = owner if type(owner) is str else self._module_of(owner)
             if module is None:

@@ -237,7 +237,7 @@ def _tools(tools: Any) -> Iterator[ToolCard]:
 
 
 def _one_line(text: str) -> str:
-    """At most one line of a prompt, and nothing that a terminal obeys: the text may come from elsewhere."""
+    """Return at most one line of a prompt, and nothing that a terminal obeys: the text may come from elsewhere."""
     return shorten(" ".join(printable(text).split()), MAX_LINE)
 
 

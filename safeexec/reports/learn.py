@@ -127,7 +127,7 @@ class _Learning:
 
 
 def _limits(most: dict[str, float]) -> dict[str, Any]:
-    """Limits with room above what was used, whole, none below what a session takes at least and none above what a
+    """Return limits with room above what was used, whole, none below what a session takes and none above what a
     policy may say.
     """
     least = {"memory_mb": 64, "wall_seconds": 1, "cpu_seconds": 1, "output_kb": 16, "step_source_kb": 16}

@@ -162,7 +162,7 @@ def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
 
 
 def _attributes(policy: PolicyData) -> Iterator[PolicyFinding]:
-    """Names of modules that the policy refuses: what does not exist is misspelt, and something else stays open."""
+    """Yield names of modules that are refused and do not exist: they are misspelt, and something else stays open."""
     for name in policy.attributes.refuse:
         module, _, leaf = name.rpartition(".")
         if module.partition(".")[0] in sys.stdlib_module_names and not _has(module, leaf):

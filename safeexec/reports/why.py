@@ -320,7 +320,7 @@ class Judge:
                 if not (answer := self._attribute(attribute)).allowed:
                     return msgspec.structs.replace(answer, name=name)
             if objections := self.compile(f"import {module}\n{module}.{'.'.join(path)}"):
-                return self._answer(name, "attribute", False, objections[0].rule, reason, self._hint(objections[0]))
+                return self._answer(name, "attribute", False, objections[0].rule, instead=self._hint(objections[0]))
         dotted = f"{module}.{path[0]}"
         if allowed and (row := refusals.of_call(module, path[0])):
             called = f"a call that is sure to run is refused ({row.text}); others fail at the kernel"
@@ -363,7 +363,7 @@ class Judge:
         return self._answer(name, "tool", name in self.policy.tools.allow, self.policy.origin("tools.allow"), reason)
 
     def _unknown(self, name: str) -> Answer:
-        """No module, builtin, construct or call: a name of the program itself, as any other."""
+        """Return the answer for no module, builtin, construct or call: a name of the program itself, as any other."""
         if (hint := self.plan.hints.get(name)) is not None:
             return self._answer(
                 name, "name", True, self.policy.origin(f"hints.{name}"), "the policy has a hint for it", hint
@@ -396,7 +396,7 @@ def _shown(value: object) -> str:
 
 
 def _imported(text: str) -> str | None:
-    """``import numpy as np`` → numpy, ``from math import pi`` → math.pi; None for what is no import statement."""
+    """Return numpy for ``import numpy as np``, math.pi for ``from math import pi``; None for no import statement."""
     if match := re.fullmatch(r"from (\S+) import (\S+)(?: as \w+)?", text):
         return match[1] if match[2] == "*" else f"{match[1]}.{match[2]}"
     match = re.fullmatch(r"import ([\w.]+)(?: as \w+)?", text)
@@ -404,7 +404,7 @@ def _imported(text: str) -> str | None:
 
 
 def _plain(name: str) -> str:
-    """``pd.DataFrame as Frame`` → pd.DataFrame, ``@property`` → property, ``x._y`` → ._y, without quotes and blanks."""
+    """Return pd.DataFrame for ``pd.DataFrame as Frame``, property for ``@property``, ._y for ``x._y``."""
     text = " ".join(name.split()).strip("`")
     if _imported(text) is not None:
         return text

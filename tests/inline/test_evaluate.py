@@ -25,10 +25,7 @@ from safeexec.engine.policy.access import allowed_names
 from safeexec.inline import forget
 from safeexec.inline.functions import BUILTINS, CONSTANTS, MODULES
 
-PYTHON: dict[str, Any] = {
-    "math": math,
-    "statistics": statistics,
-}
+PYTHON: dict[str, Any] = {"math": math, "statistics": statistics}
 NAMES: dict[str, Any] = {
     "x": 3,
     "y": -2.5,
@@ -147,8 +144,6 @@ def test_values_are_those_of_python(expression: str) -> None:
     assert len({outcome for outcome, _ in found}) == 1
     if found[0][0] != "refused":
         expected = _outcome(eval, expression, {**PYTHON, **NAMES})
-        if "%" in expression and found[0] == ("error", TypeError) and expected[0] == "value":
-            return  # `%` formats no text here; Python formats one without fields by a list, a mapping to it
         assert [outcome for outcome, _ in found] == [expected[0]] * 4
         assert found == [expected] * 4 or expected[0] == "error"
 
@@ -198,8 +193,7 @@ def test_one_expression_over_numbers_of_all_sizes(expression: str, a: Any, b: An
     """Values below and above the bound of what needs no guard give what Python gives."""
     names = {"a": a, "b": b, "c": c}
     compiled = compile_expression(expression)
-    for _ in range(2):
-        assert _outcome(compiled, names) == _outcome(eval, expression, dict(names))
+    assert _outcome(compiled, names) == _outcome(eval, expression, dict(names))
 
 
 @pytest.mark.parametrize(
@@ -213,12 +207,10 @@ def test_one_expression_over_numbers_of_all_sizes(expression: str, a: Any, b: An
         "0 and b''",
     ],
 )
-def test_what_is_not_evaluated_is_refused_the_first_time_too(expression: str) -> None:
+def test_what_is_not_evaluated_is_refused_too(expression: str) -> None:
     """What is not in the language is refused wherever it stands. (A name is missed only where it is read.)"""
-    forget()
-    for _ in range(3):
-        with pytest.raises(ExpressionError):
-            evaluate(expression, {"x": 1})
+    with pytest.raises(ExpressionError):
+        evaluate(expression, {"x": 1})
 
 
 @pytest.mark.parametrize(
@@ -241,7 +233,7 @@ def test_what_is_not_evaluated_is_refused_the_first_time_too(expression: str) ->
     ],
 )  # fmt: skip
 def test_values(expression: str, names: dict[str, Any], value: object) -> None:
-    assert [evaluate(expression, names) for _ in range(3)] == [value] * 3
+    assert evaluate(expression, names) == value
 
 
 @pytest.mark.parametrize(
@@ -263,12 +255,11 @@ def test_values(expression: str, names: dict[str, Any], value: object) -> None:
     ],
 )
 def test_errors_name_column_and_reason(expression: str, column: int, text: str) -> None:
-    for _ in range(2):
-        with pytest.raises(ExpressionError) as caught:
-            evaluate(expression, {"x": 3, "zero": 0, "é": 1})
-        assert caught.value.column == column
-        assert text in str(caught.value)
-        assert caught.value.caret.split("\n")[1].index("^") == column - 1
+    with pytest.raises(ExpressionError) as caught:
+        evaluate(expression, {"x": 3, "zero": 0, "é": 1})
+    assert caught.value.column == column
+    assert text in str(caught.value)
+    assert caught.value.caret.split("\n")[1].index("^") == column - 1
 
 
 @pytest.mark.parametrize(
@@ -310,6 +301,7 @@ LONG = "9" * 20_001
         ("f'{1:1000000d}'", {}, "a width or precision in a format may be at most 1000"),
         ("'%d' % 1", {}, "% does not format texts here: write an f-string, f'{x:.2f}'"),
         ("'%(a' % x", {"x": {"a": 1}}, "% does not format texts here"),
+        ("'a' % x", {"x": [1]}, "% does not format texts here"),
         ("1\0", {}, "not an expression: "),
         ("1 " * 3000, {}, "the expression has 6000 characters; the limit is 4096"),
     ],
@@ -348,33 +340,19 @@ class Int(int):
 )
 @pytest.mark.parametrize(
     "value",
-    [
-        Int(1),
-        object(),
-        Decimal(1),
-        Fraction(1, 2),
-        date(2024, 1, 1),
-        OrderedDict(a=1),
-        int,
-        abs,
-        math,
-        (i for i in range(3)),
-        b"a",
-    ],
+    [Int(1), object(), Decimal(1), Fraction(1, 2), date(2024, 1, 1), OrderedDict(a=1), int, abs, math, iter([]), b"a"],
 )
 def test_other_types_are_refused_before_their_code_runs(expression: str, value: object) -> None:
-    for _ in range(2):
-        with pytest.raises(ExpressionError, match=r"may not take part|unhashable"):
-            evaluate(expression, {"x": value})
+    with pytest.raises(ExpressionError, match=r"may not take part|unhashable"):
+        evaluate(expression, {"x": value})
 
 
 @pytest.mark.parametrize(
     "expression", ["xs[0] + 1", "[x + 1 for x in xs]", "xs == [1]", "xs[0]", "sum(xs)", "max(xs)", "[*xs]", "all(xs)"]
 )
 def test_items_of_other_types_are_refused_where_they_come_out(expression: str) -> None:
-    for _ in range(2):
-        with pytest.raises(ExpressionError, match="subclass of int"):
-            evaluate(expression, {"xs": [Int(1), Int(2)]})
+    with pytest.raises(ExpressionError, match="subclass of int"):
+        evaluate(expression, {"xs": [Int(1), Int(2)]})
 
 
 def test_functions_of_the_caller() -> None:
@@ -389,18 +367,7 @@ def test_functions_of_the_caller() -> None:
 
 def test_a_compiled_expression_takes_values_of_changing_types() -> None:
     double = compile_expression("x * 2")
-    values: list[Any] = [
-        1,
-        2.5,
-        "ab",
-        [1],
-        (1,),
-        2**80,
-        True,
-        2**62,
-        "a" * 999,
-    ]
-    for value in values * 3:
+    for value in [1, 2.5, "ab", [1], (1,), 2**80, True, 2**62, "a" * 999]:
         assert double({"x": value}) == value * 2
     assert double.names == ("x",)
     assert double.source == "x * 2"
@@ -476,19 +443,8 @@ def test_what_a_policy_allows_beyond_expressions_is_named(more: dict[str, Any], 
         evaluate("1", policy=Policy.load("expression").replace(**more))
 
 
-def test_the_expression_policy_is_accepted() -> None:
-    assert evaluate("1 + 1", policy="expression") == evaluate("1 + 1", policy=Policy.load("expression")) == 2
-
-
 @pytest.mark.parametrize(
-    "expression",
-    [
-        "1 is None",
-        "'abc'[1.5]",
-        "~True == -2",
-        r"'\d' == '\\d'",
-        "(1if x else 2) == 1",
-    ],
+    "expression", ["1 is None", "'abc'[1.5]", "~True == -2", r"'\d' == '\\d'", "(1if x else 2) == 1"]
 )
 def test_the_compiler_does_not_warn_on_the_hosts_stderr(expression: str) -> None:
     with warnings.catch_warnings():
@@ -553,12 +509,8 @@ def test_a_call_that_fits_no_parameters_is_told_without_words_of_ours(source: st
         ("2x", "a product is written with *"),
         ("2 × 3", "a product is written with *"),
         ("x = 3", "equality is =="),
-        ("3 4", "between them"),
-        ("50%", "p percent of x is x * p / 100"),
-        ("sqrt 2", "sqrt(2)"),
-        ("100 mod 7", "a % b"),
-        ("3 +", "a value is missing behind +"),
-        (r"\frac{1}{2}", "LaTeX is not read"),
+        ("√2", "a root is sqrt(x)"),
+        ("Decimal('1')", 'Sandbox("calculator")'),
         ("|x|", "an absolute value is abs(x)"),
         ("$5 + 3", "without its currency"),
         ("e * x", "math.e"),
@@ -570,7 +522,9 @@ def test_what_is_written_as_on_paper_is_told_how_to_be_written(source: str, told
         evaluate(source, {"x": 1})
 
 
-@pytest.mark.parametrize("source", ["f'{x!z}'", "'a", "x == 1 =", "(1", "1 if x", "\n\n="])
+@pytest.mark.parametrize(
+    "source", ["f'{x!z}'", "'a", "x == 1 =", "(1", "1 if x", "\n\n=", "3 4", "3 +", "50%", r"\frac{1}{2}"]
+)
 def test_other_faults_of_syntax_are_told_in_words_of_python(source: str) -> None:
     with pytest.raises(ExpressionError, match="not an expression"):
         evaluate(source, {"x": 1})

@@ -39,7 +39,6 @@ def test_mathematics_by_bare_names(source: str, value: object) -> None:
 
 
 def test_a_name_of_the_caller_comes_before_a_constant() -> None:
-    assert evaluate("2 * e", functions="mathematics") == 2 * math.e
     assert evaluate("2 * e", {"e": 5}, functions="mathematics") == 10
     assert evaluate("2 * e", functions="mathematics") == 2 * math.e
     assert evaluate("sum(e for e in x)", {"x": [1, 2]}, functions="mathematics") == 3
@@ -56,10 +55,6 @@ REFUSED = {
     "sqrt(-1)": "; a complex result wants a complex argument, sqrt(x + 0j)",
     "ln(5)": "it is log\n",
     "binom(5, 2)": "it is comb\n",
-    "cot(1)": "it is 1 / tan(x)",
-    "integrate(x, x)": 'Sandbox("mathematics")',
-    "1 if pi else": "a value is missing behind else",
-    "√2": "a root is sqrt(x)",
     "5!": "n! is factorial(n)",
     "2 * π": "write pi\n",
     "2 * i": "the imaginary unit is 1j",

@@ -30,7 +30,7 @@ NAMES = (Path(__file__).parent / "data" / "names.txt").read_text().splitlines()
 """What ordinary programs use: syntax nodes, builtins, modules, names of modules, attributes."""
 
 OPEN = ["math", "json", "random", "statistics", "collections", "collections.abc", "os", "html", "html.parser", "re"]
-MODULES = [*OPEN, "subprocess"]
+MODULES = [*OPEN, "subprocess", "__main__"]
 MEMBERS = ["sqrt", "loads", "dumps", "pi", "abc", "parser", "path", "OrderedDict", "system"]
 ENTRIES = ["all", ["sqrt", "loads"], {"except": ["dumps", "pi"]}]
 ATTRIBUTES = sorted({*REFUSED_ATTRIBUTES, *FORMAT, "append", "_private", "__dict__", "__class__", "__unheard__"})
@@ -251,6 +251,14 @@ def test_answers(profile, name, allowed, rule, text):
     assert answer.allowed == allowed
     assert answer.rule.startswith(rule)
     assert text in answer.instead
+
+
+@pytest.mark.parametrize("profile", ["calculator", "standard", "confined-python"])
+def test_a_program_may_import_itself(profile):
+    policy = Policy.load(profile)
+    assert policy.why("__main__").allowed and policy.why("__main__.x").allowed
+    assert policy.needs("import __main__\n__main__.x = 1").refused == []
+    assert profile == "confined-python" or policy.why("__main__").reason == "it is the program itself"
 
 
 def test_the_path_along_extends():

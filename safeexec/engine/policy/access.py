@@ -30,7 +30,10 @@ STDLIB: Final = "stdlib"
 ANY: Final = "any"
 WORDS: Final = (ANY, STDLIB)
 """What `imports` may name besides modules, the broadest first."""
+PROGRAM: Final = "__main__"
+"""The program itself as a module, which every policy leaves to it."""
 
+_ITS_OWN: Final = "it is the program itself"
 _NOT_LISTED: Final = "the policy does not list it"
 _BY_POLICY: Final = "the policy takes it away"
 _NONE: Final = "the policy says `none` there"
@@ -38,8 +41,8 @@ _ONLY_NAMES: Final = "the policy lists other names of this module"
 
 
 class Access(NamedTuple):
-    """An answer. `reason` is half a sentence where it is no; `rule` is the line of the profile (``standard.yaml:12``);
-    `tag` is the kind of what the tables refuse.
+    """An answer. `reason` is half a sentence where it is no, and about the program itself; `rule` is the line of the
+    profile (``standard.yaml:12``); `tag` is the kind of what the tables refuse.
     """
 
     allowed: bool
@@ -67,7 +70,7 @@ def parents(module: str) -> Iterator[str]:
 def is_here(module: str) -> bool:
     """Tell whether the package of this module is installed here. A policy's word for many modules does not tell."""
     top = module.partition(".")[0]
-    return top == "__main__" or top in sys.stdlib_module_names or _spec_of(top) is not None
+    return top in sys.stdlib_module_names or top == PROGRAM or _spec_of(top) is not None
 
 
 def _spec_of(top: str) -> ModuleSpec | None:
@@ -111,10 +114,10 @@ def is_passage(module: str, plan: LanguagePlan) -> bool:
 
 
 def _line(module: str, plan: LanguagePlan) -> _Ruling:
+    if module == PROGRAM:
+        return _Ruling(Access(True, _ITS_OWN))
     if plan.mode == "python" or module == "__future__":
         return _Ruling(Access(True))
-    if module == "__main__":
-        return _Ruling(Access(True, "it is the program itself, under any policy"))
     module = refusals.canonical(module)
     for name in parents(module):
         entry = plan.imports.get(name)
@@ -174,7 +177,7 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
     module = refusals.canonical(module)
     grant = _line(module, plan)
     whole = grant.access
-    if not whole.allowed or plan.mode == "python" or module == "__future__":
+    if not whole.allowed or plan.mode == "python" or module in (PROGRAM, "__future__"):
         return whole
     dotted = f"{module}.{name}"
     if dotted in plan.refused_attributes:

@@ -209,16 +209,7 @@ def _fields(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _arms(expected: Any) -> list[Any]:
-    """Return the alternatives of a type, unions flattened; an annotation stays on what it annotates, except around a
-    union.
-    """
-    if get_origin(expected) is Annotated:
-        inner = get_args(expected)[0]
-        return (
-            _arms(inner)
-            if get_origin(inner) in (Union, UnionType) or get_origin(inner) is dict or get_origin(inner) is list
-            else [expected]
-        )
+    """Return the alternatives of a type, unions flattened."""
     if get_origin(expected) in (Union, UnionType):
         return [one for arm in get_args(expected) for one in _arms(arm)]
     return [expected]

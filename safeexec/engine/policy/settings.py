@@ -219,7 +219,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @property
     def digest(self) -> str:
-        """SHA-256 (hex) of the resolved content: the same on every machine, whatever files it was written in."""
+        """Return the SHA-256 (hex) of the resolved content: the same on every machine, whatever the files were."""
         from hashlib import sha256
 
         content = self.content()

@@ -12,40 +12,21 @@ from safeexec.hints.needs import Advice, dotted
 
 ATTRIBUTES: dict[str, Advice] = by_name(
     {
-        "__code__ func_code co_code co_consts co_varnames co_names co_argcount": {
+        "__code__ func_code co_code co_consts co_varnames co_names": {
             "import:inspect": "Use `inspect.signature(function).parameters` for the parameters of a function; its code is out of reach.",
             "": "What you need to know of a function's parameters, write it directly into the program, or keep it in a variable beside the function.",
         },
         "__closure__ cell_contents func_closure co_freevars": "Let the function return the value, or keep it in an instance attribute of a class, instead of reading the closure.",
-        "__globals__ func_globals __self__ __func__ f_globals": "Assign the module-level variable directly (`NAME = value`), or pass the value to the function as an argument.",
-        "__subclasses__ __bases__ __base__ __mro__ mro __class__ __instancecheck__": "Use `isinstance(obj, Kind)` or `type(obj).__name__`; keep a list of the classes you need yourself.",
-        "__dict__ __slots__ __getattribute__ __setattr__ __delattr__ __weakref__": {
-            "import:dataclasses": "Read and assign the attributes by their names (`obj.name`), or use a dataclass and `dataclasses.asdict(obj)`.",
-            "": "Read and assign the attributes by their names: `obj.name`.",
-        },
-        "__traceback__ tb_frame tb_next gi_frame gi_code cr_frame cr_code ag_frame ag_code f_back f_locals f_builtins "
-        "f_code with_traceback __context__ __cause__": "Frames and tracebacks are out of reach; pass values as arguments, and print an exception with `print(type(e).__name__, e)`.",
-        "format format_map": "Use an f-string: `f'{value:.2f}'`.",
-        "__reduce__ __reduce_ex__ __getstate__ __setstate__ to_pickle read_pickle": "Keep the object in a variable: it stays alive from step to step; as text use JSON.",
+        "__globals__ func_globals f_globals": "Assign the module-level variable directly (`NAME = value`), or pass the value to the function as an argument.",
+        "__subclasses__ __base__": "Use `isinstance(obj, Kind)` or `type(obj).__name__`; keep a list of the classes you need yourself.",
+        "tb_frame gi_frame gi_code cr_frame cr_code ag_frame ag_code f_back f_locals f_builtins f_code": "Frames and tracebacks are out of reach; pass values as arguments, and print an exception with `print(type(e).__name__, e)`.",
         "__builtins__ __import__": "Call the builtin directly by its name.",
-        "_getframe _current_frames _getframemodulename": "The call stack is out of reach: write the name directly, or pass it to the function as an argument.",
-        "__defaults__ __kwdefaults__": {
-            "import:inspect": "Use `inspect.signature(function).parameters['name'].default`.",
-            "": "Pass the value as an argument instead of changing the default.",
-        },
-        "__module__": "Use `type(obj).__name__` for the name of the class.",
-        "__wrapped__": "Keep the undecorated function under a name of its own.",
+        "_getframe _current_frames _current_exceptions _getframemodulename": "The call stack is out of reach: write the name directly, or pass it to the function as an argument.",
         "__loader__ __spec__": "Import the module with a plain import statement.",
-        "__file__": "A step has no file of its own; use names directly.",
-        "__path__": "Import the submodule with a plain import statement.",
-        "__annotations__": {
-            "import:dataclasses": "Use `dataclasses.fields(Kind)`, or keep a list of the names you need.",
-            "": "Keep a list of the names you need.",
-        },
-        "__init_subclass__": "Register the classes directly after their definition, in a dict or with a decorator.",
-        "__class_getitem__": "Write a plain class method with a name of its own.",
     }
 )
+"""Names that the language refuses by default (`engine.policy.names`); one that a policy refuses itself has the hint of that
+policy."""
 
 
 MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
@@ -226,7 +207,6 @@ CONSTRUCTS: dict[str, Advice] = {
     "import": "Nothing can be imported here; use the builtins.",
     "lambda": "Write a `def` with a name, or a comprehension.",
     "match": "Use `if`, `elif` and `else`.",
-    "module-assignment": "A module cannot be changed: call its function, `plt.title('text')`, or keep the value in a variable of your own.",
     "nonlocal": "Return the value from the inner function, or keep it in a dict or an instance attribute.",
     "raise": "Return a value that says what went wrong, for example `None`.",
     "star-import": "Name what you import: `from math import sqrt, pi`, or `import math`.",
@@ -236,6 +216,5 @@ CONSTRUCTS: dict[str, Advice] = {
     "while": "Use a `for` loop over `range(n)`.",
     "with": "Call the functions one after the other, without `with`.",
     "yield": "Build a list and return it.",
-    "relative-import": "Import modules by their full name: `import math`.",
 }
 """Language constructs that the policy refuses."""

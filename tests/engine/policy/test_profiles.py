@@ -25,8 +25,9 @@ SHIPPED = {*PROFILES, *PINNED}
 
 def test_the_profiles_of_the_installation_are_no_others(tmp_path, monkeypatch):
     for name in ("calculator", "own"):
-        (tmp_path / f"{name}.yaml").write_text("extends: standard\n")
-    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", str(tmp_path))
+        (tmp_path / f"{name}.yaml").write_text("extends: standard\nlimits: {threads: 3}\n")
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", os.pathsep.join(["/nowhere", str(tmp_path)]))
+    assert Policy.load("own").limits.threads == 3
     assert {"own", *SHIPPED} == Policy.profiles().keys()
     assert Policy.profiles()["calculator"].parent == tmp_path
     shipped = Policy.profiles(shipped=True)
@@ -128,13 +129,6 @@ def test_loading_a_shipped_profile_needs_no_yaml():
     code = "import sys, safeexec; safeexec.Policy.load('data-analysis').language_plan(); print('yaml' in sys.modules)"
     done = alone(code, check=True)
     assert done.stdout == "False\n"
-
-
-def test_profiles_from_a_directory_of_the_environment(tmp_path, monkeypatch):
-    (tmp_path / "mine.yaml").write_text("extends: calculator\nlimits: {threads: 3}\n")
-    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", os.pathsep.join(["/nowhere", str(tmp_path)]))
-    assert Policy.load("mine").limits.threads == 3
-    assert Policy.profiles()["mine"] == tmp_path / "mine.yaml"
 
 
 def test_a_changed_file_is_loaded_again(tmp_path):
