@@ -19,7 +19,7 @@ from fractions import Fraction
 from itertools import islice, permutations
 from typing import Any
 
-from safeexec.agent import formulas, readings, wording
+from safeexec.agent import formulas, inequalities, readings, wording
 from safeexec.agent.formulas import Exact
 from safeexec.agent.numerals import MAX_TEXT, Numeral, numerals
 from safeexec.agent.statements import Sentences
@@ -45,8 +45,7 @@ _FORMULA = re.compile(
 )
 """A variable, or a function that is no root, beside an operator."""
 _DENIED = re.compile(r"\b(?:not|no|isn['’]t|never|wrong|except|unless)\b", re.IGNORECASE)
-_REGION = re.compile(r"[<>≤≥]|Interval")
-"""Signs of a part of the line: its ends alone do not say it."""
+_REFUSED = re.compile(r"\b(?:not|isn['’]t|never|wrong)\b(?! (?:less|more|includ))", re.IGNORECASE)
 _ROOTS = re.compile(r"\b(?:solutions?|roots?|zeros|eigenvalues)\b", re.IGNORECASE)
 """Words for values of which a list has no order."""
 _NAMES = re.compile(r"\b(?!(?:sqrt|pi|exp|log|ln)\b)[A-Za-z]{2,}")
@@ -91,31 +90,39 @@ def judge(
     *,
     percent: bool = False,
     vocabulary: Collection[str] = (),
+    predicates: frozenset[str] = frozenset(),
 ) -> Comparison:
     """Compare the words of `answer` with the computed `value`. `percent` says that the code computes percentages: then
-    "62.9 %" may be 62.9 as well as 0.629. `vocabulary` are the words of the question, in lower case.
+    "62.9 %" may be 62.9 as well as 0.629. `vocabulary` are the words of the question, in lower case, `predicates` those
+    that the code asks about, where it computes a yes or no.
     """
-    found = _compare(answer, value, known, percent=percent, vocabulary=vocabulary)
+    found = _compare(answer, value, known, percent=percent, vocabulary=vocabulary, predicates=predicates)
     if found.matched or found.unsupported:
         return replace(found, said=found.matched)
-    loosely = _compare(answer, value, known, percent=percent, vocabulary=None)
+    loosely = _compare(answer, value, known, percent=percent, vocabulary=None, predicates=predicates)
     return Comparison(False, said=True) if loosely.matched else found
 
 
 def _compare(
-    answer: str, value: Any, known: Collection[Computed], *, percent: bool, vocabulary: Collection[str] | None
+    answer: str,
+    value: Any,
+    known: Collection[Computed],
+    *,
+    percent: bool,
+    vocabulary: Collection[str] | None,
+    predicates: frozenset[str],
 ) -> Comparison:
     """As `judge`; `vocabulary` None: whatever words stand around the numbers."""
     if len(answer) > MAX_TEXT:
         return Comparison(False)
     answer = wording.normal(answer)
     if isinstance(value, bool):
-        said = readings.truth(answer)
+        said = readings.truth(answer, predicates)
         return Comparison(said is value, said is not None and said is not value)
     if type(value) is dict and value and _is_factors(value) and (said_factors := readings.factors(answer)):
         return Comparison(said_factors == value, said_factors != value)
-    formula = _formula(value)
-    if type(value) is str and formula is None and (_NAMES.search(value) or not leaves(value)):
+    formula, region = _formula(value), inequalities.computed(value)
+    if type(value) is str and formula is None and region is None and (_NAMES.search(value) or not leaves(value)):
         return Comparison(_contains(answer, value, known, vocabulary))
     if denied := readings.refused(answer):
         computed = leaves(value) or ()
@@ -136,11 +143,10 @@ def _compare(
         return Comparison(False, any(one.sure and (one.marked or one.lead == "claim") for one in stated))
     if said_sign and leaves(value) and not numerals(answer):
         return Comparison(False, contradicted=True)
-    written = getattr(value, "repr", value)
-    if type(written) is str and _REGION.search(written):
-        return Comparison(_contains(answer, written, known, vocabulary))
+    if region is not None:
+        return _of_region(answer, region)
     if formula is not None:
-        if _contains(answer, written, known, vocabulary):
+        if _contains(answer, getattr(value, "repr", value), known, vocabulary):
             return Comparison(True)
         return _of_formula(answer, formula)
     values: list[Any] = [value]
@@ -173,6 +179,15 @@ def _is_numbers(values: set[Any]) -> bool:
 def _is_factors(value: dict[Any, Any]) -> bool:
     """Return True for a dict that may be the powers of a product, as sympy's `factorint` gives them."""
     return all(type(one) is int and one > 0 for one in (*value, *value.values())) and 1 not in value
+
+
+def _of_region(answer: str, wanted: inequalities.Region) -> Comparison:
+    """Judge by the region that the answer states: -2 < x < 2, x ∈ (-2, 2)."""
+    said = inequalities.region(answer)
+    if said is None or _REFUSED.search(answer):
+        return Comparison(False)
+    is_same = inequalities.same(said, wanted)
+    return Comparison(is_same, not is_same)
 
 
 def _infinite(value: Any) -> int:

@@ -254,7 +254,8 @@ def _compare(program: str, value: Any, answer: Any, known: list[Computed], *, pe
     if type(answer) is not str:
         return _Found()
     vocabulary = frozenset(_WORDS.findall(question[:20_000].lower()))
-    verdict = judge(answer, value, known, percent=percent, vocabulary=vocabulary)
+    predicates = readings.predicates(program) | readings.asked(question)
+    verdict = judge(answer, value, known, percent=percent, vocabulary=vocabulary, predicates=predicates)
     if converted := readings.in_unit_asked(answer[:20_000], question):
         in_unit = judge(converted, value, known, percent=percent, vocabulary=vocabulary)
         verdict = in_unit if in_unit.matched else replace(verdict, matched=False, said=False)

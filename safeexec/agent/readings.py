@@ -305,12 +305,77 @@ _IS_TRUE = re.compile(
 )
 
 
-def truth(text: str) -> bool | None:
-    """Return the yes or no of a text: of its first word, or of "is true"; None where it says neither. "91 is composite"
-    is neither: nothing here knows what the code asked.
+def truth(text: str, predicates: frozenset[str] = frozenset()) -> bool | None:
+    """Return the yes or no of a text; None where it plainly says neither. `predicates`: the words that the code asks
+    about, `prime` of `is_prime(91)`.
     """
     first = _POLARITY.match(text[:200])
     if first is not None:
         return first[1] is not None
     said = list(_IS_TRUE.finditer(text[:2000]))
-    return (said[-1][2].lower() in ("true", "correct")) is (said[-1][1] is None) if said else None
+    if said:
+        return (said[-1][2].lower() in ("true", "correct")) is (said[-1][1] is None)
+    for word in predicates:
+        for said_word, yes in _said_as(word):
+            found = re.search(_SAYS.replace("WORD", said_word), text[:2000], re.IGNORECASE)
+            if found is not None:
+                return (not (found["no"] or found["does"])) is yes
+    return None
+
+
+_SAYS = (
+    r"(?:\b(?:is|are|was|were|must be)(?P<no>n['’]t|\s+not|\s+never)?(?:\s*,[^,.\n]{1,20},)?\s+(?:(?:indeed|definitely"
+    r"|clearly|certainly|actually|really|also|therefore|thus|in fact|an?|the)\s+){0,2}"
+    r"|\b(?P<does>does(?:n['’]t|\s+not)|do(?:n['’]t|\s+not)|never|fails\s+to"
+    r"|can(?:not|['’]t| not)(?:\s+be(?:\s+an?)?)?)\s+"
+    r"|(?<=\d)\s|(?=(?:converg|diverg|divide|intersect|commute)))(?:\*\*)?\b(?:WORD)\b"
+)
+_OTHER_WORDS = {
+    "prime": "composite",
+    "even": "odd",
+    "odd": "even",
+    "invertible": "singular",
+    "singular": "invertible",
+    "convergent": r"diverg(?:es?|ent|ing)",
+    "positive": "negative",
+    "negative": "positive",
+    "disjoint": "overlapping",
+    "parallel": "perpendicular",
+}
+"""Word of a question → one that says the opposite."""
+_SAME_WORDS = {
+    "convergent": r"converg(?:es?|ent|ing)",
+    "divisible": r"divisible|divides?|a divisor|a factor|a multiple",
+}
+
+
+def _said_as(word: str) -> Iterator[tuple[str, bool]]:
+    """Yield the words that say it or the opposite, as patterns, and whether they say it."""
+    yield rf"(?:{_SAME_WORDS.get(word, re.escape(word))})", True
+    negated = rf"(?:in|im|ir|un|dis|non-?){re.escape(word)}"
+    yield rf"(?:{_OTHER_WORDS[word]}|{negated})" if word in _OTHER_WORDS else negated, False
+
+
+_PREDICATE = re.compile(r"\bis_?([a-z_]{3,30})\b")
+_DIVIDES = re.compile(r"%[^\n=]{1,40}==\s*0")
+
+
+def predicates(program: str) -> frozenset[str]:
+    """Return the words that a program asks about: `prime` of `isprime(n)`, `divisible` of `n % 7 == 0`. Bounded."""
+    asked = [word.removesuffix("_") for word in _PREDICATE.findall(program[:20_000])[:10]]
+    return frozenset(asked) | (_DIVISIBLE if _DIVIDES.search(program[:20_000]) else frozenset())
+
+
+_ASKED = re.compile(
+    r"\b(?:is|are|was|were)\s[^?.\n]{1,80}?\s(?:an?\s((?:[a-z-]+\s)?[a-z]{3,30})|([a-z]{4,30}))(?=\s?\?|\s(?:of|by|to)\s[^?.\n]{1,60}\?)",
+    re.IGNORECASE,
+)
+
+
+def asked(question: str) -> frozenset[str]:
+    """Return the word that a question asks about: `perfect square` of "Is 144 a perfect square?"."""
+    found = _ASKED.search(question[:2000])
+    return frozenset([(found[1] or found[2]).lower()] if found else ())
+
+
+_DIVISIBLE = frozenset({"divisible", "multiple", "factor", "divisor"})

@@ -36,21 +36,24 @@ class Block(NamedTuple):
     """A computed value, and what is said of it."""
 
     question: str
+    program: str
     value: str
     said: list[tuple[str, str]]
 
 
 def blocks() -> Iterator[Block]:
     """The blocks of `answers.txt`."""
-    question = ""
+    question = program = ""
     found = None
     text = (Path(__file__).parent / "answers.txt").read_text(encoding="utf-8").partition("\n\n")[2]
     for line in text.splitlines():
         mark, words = line[:1], line[2:]
         if mark == "?":
-            question = words
+            question, program = words, ""
+        elif mark == ">":
+            program = words
         elif mark == "=":
-            found = Block(question, words, [])
+            found = Block(question, program, words, [])
             yield found
         elif found is not None and mark:
             found.said.append((mark, words))
@@ -60,9 +63,10 @@ def blocks() -> Iterator[Block]:
 def test_an_answer_says_the_value_another_one_or_none_for_certain(block: Block) -> None:
     value = eval(block.value, {**vars(math), **globals()})
     known = leaves(block.question, strict=False) or ()
+    predicates = readings.predicates(block.program) | readings.asked(block.question)
     judged = {}
     for mark, words in block.said:
-        found = judge(words, value, known, percent="percent" in block.question)
+        found = judge(words, value, known, percent="percent" in block.question, predicates=predicates)
         judged[words] = "+" if found.matched else "-" if found.contradicted else "x"
         assert not (found.matched and found.contradicted)
         assert mark != "x" or not found.said
