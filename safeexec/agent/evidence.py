@@ -50,8 +50,11 @@ _ROOTS = re.compile(r"\b(?:solutions?|roots?|zeros|eigenvalues)\b", re.IGNORECAS
 """Words for values of which a list has no order."""
 _NAMES = re.compile(r"\b(?!(?:sqrt|pi|exp|log|ln)\b)[A-Za-z]{2,}")
 """Words, which a text of numbers alone has not: Friday 13, 12 km."""
-_ARTICLE = re.compile(r"\b(?:on(?:\san?)?|an?|the)\s\Z", re.IGNORECASE)
-"""Before a text that is said: it is a Friday, it falls on Friday."""
+_ARTICLE = re.compile(r"\b(?:an?|the)\s\Z", re.IGNORECASE)
+"""Before a text that is said: it was a Friday."""
+_WHEN = re.compile(r"\w+s(?: at| on(?: an?)?)\s\Z", re.IGNORECASE)
+"""Before a day or a time that is said: it falls on a Friday, the train arrives at 11:45."""
+_WORD = re.compile(r"[^\W\d_]+")
 _BOLD = re.compile(r"(?<![\w)\]}])\*\*([^*\n]+)\*\*")
 _WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
 """An object of a number, Decimal('1.5'); not a function of it, sqrt(2)."""
@@ -355,9 +358,12 @@ def _contains(answer: str, value: Any, known: Collection[Computed], vocabulary: 
         return False
     if _GOES_ON.search(rest[0][-1:]) or re.match(r"\s?[+\-/^(]|\w|\s\*", rest[1]):
         return False
+    if not rest[0].strip() and vocabulary and set(_WORD.findall(rest[1].lower())) <= set(vocabulary):
+        return True  # the question, with the text in the place of its "who": Alice has the most points
     article = _ARTICLE.search(around, 0, found.start())
     lead, sure = Sentences(around, vocabulary).standing(article.start() if article else found.start(), found.end())
-    return sure and lead in ("claim", "either")
+    when = _WHEN.search(around, 0, found.start())
+    return sure and (lead in ("claim", "either") or when is not None)
 
 
 def _plain(text: str) -> str:

@@ -5,6 +5,7 @@ another one never does.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from decimal import Decimal
@@ -64,9 +65,11 @@ def test_an_answer_says_the_value_another_one_or_none_for_certain(block: Block) 
     value = eval(block.value, {**vars(math), **globals()})
     known = leaves(block.question, strict=False) or ()
     predicates = readings.predicates(block.program) | readings.asked(block.question)
+    vocabulary = set(re.findall(r"\w+", block.question.lower()))
     judged = {}
     for mark, words in block.said:
-        found = judge(words, value, known, percent="percent" in block.question, predicates=predicates)
+        percent = "percent" in block.question
+        found = judge(words, value, known, percent=percent, vocabulary=vocabulary, predicates=predicates)
         judged[words] = "+" if found.matched else "-" if found.contradicted else "x"
         assert not (found.matched and found.contradicted)
         assert mark != "x" or not found.said
