@@ -46,7 +46,7 @@ def python_tool(
         name=NAME,
         description=describe(described(session, policy), tools),
         args_schema=RunPython,
-        handle_validation_error=_told,
+        handle_validation_error=_invalid,
         response_format="content_and_artifact",
     )
 
@@ -55,7 +55,7 @@ async_python_tool = python_tool
 """`python_tool` under its earlier name."""
 
 
-def _told(error: Any) -> str:
+def _invalid(error: Any) -> str:
     """Return what the model reads of arguments that are none: by pydantic, its first complaint."""
     first = error.errors(include_url=False, include_input=False)[0]
     return INVALID.format(why=f"{shorten('.'.join(map(str, first['loc'])), 60)}: {shorten(first['msg'], 200)}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
@@ -114,10 +114,13 @@ class _BlockReader:
         closers = self._closers(opener)
         if opener.inline and not (closers and self._parser.afford(closers[0][0] - opener.content)):
             return None
-        content, end = self._close(opener, closers)
-        if content is None:
-            content, end = self._cut_off(opener)
-        code = self._code_of_tag(content, opener)
+        cut = (found.span() for found in _CUT_CLOSE_TAG.finditer(self._text, opener.content))
+        content, end = (
+            self._close(opener, closers)
+            or self._parsed(opener, self._behind_something(opener, cut))
+            or (self._text[opener.content :], len(self._text))
+        )
+        code = self._code_of(opener, content)
         if opener.inline and not self._parser.looks_like_code(code):
             return None
         return Block("tag", code, opener.start, end, _SQL_LABEL if opener.tag == _SQL else "")
@@ -125,62 +128,53 @@ class _BlockReader:
     def _read_fence(self, opener: _Opener) -> Block:
         closers = self._closers(opener)
         kind: BlockKind = "plain" if not opener.label else "python" if _is_python(opener.label) else "other"
-        content, end = self._close_crowded(opener, closers) if kind != "other" else (None, 0)
-        if content is None:
-            content, end = self._close(opener, closers[:1] if kind == "other" else closers)
-        if content is None:
-            content, end = _cut_run(self._text[opener.content :], opener.run[0]), len(self._text)
+        if kind == "other":
+            found = self._close(opener, closers[:1])
+        else:
+            crowded = self._behind_something(opener, self._crowded_closers(opener, closers))
+            found = self._parsed(opener, crowded) or self._close(opener, closers)
+        content, end = found or (_cut_run(self._text[opener.content :], opener.run[0]), len(self._text))
         if self._sql and opener.label == _SQL_LABEL:
             return Block("sql", _call_of_sql(content), opener.start, end, _SQL_LABEL)
         return Block(kind, clean(content), opener.start, end, opener.label)
 
-    def _close(self, opener: _Opener, closers: list[tuple[int, int]]) -> tuple[str | None, int]:
+    def _close(self, opener: _Opener, closers: list[tuple[int, int]]) -> tuple[str, int] | None:
         """Return content and end at the first closer whose content parses, else at the first one; None without one."""
-        if not closers:
-            return None, len(self._text)
-        if len(closers) > 1:
-            for start, end in closers:
-                if not self._parser.afford(start - opener.content):
-                    break
-                content = self._text[opener.content : start]
-                code = self._code_of_tag(content, opener) if opener.tag else clean(content)
-                if self._parser.parses(code):
-                    return content, end
-        start, end = closers[0]
-        return self._text[opener.content : start], end
+        if len(closers) > 1 and (parsed := self._parsed(opener, closers)):
+            return parsed
+        return (self._text[opener.content : closers[0][0]], closers[0][1]) if closers else None
 
-    def _close_crowded(self, opener: _Opener, closers: list[tuple[int, int]]) -> tuple[str | None, int]:
-        """Return content and end at a closer with text behind it, before the first proper one, if that parses."""
-        last = closers[0][0] if closers else len(self._text)
-        crowded = _CROWDED_FENCE.finditer(self._text, opener.content, last)
-        for found in islice((one for one in crowded if one["rest"].strip()), _MAX_CLOSERS):
-            start, end, rest = found.start(), found.end("run"), found["rest"]
+    def _parsed(self, opener: _Opener, closers: Iterable[tuple[int, int]]) -> tuple[str, int] | None:
+        """Return content and end at the first closer whose content parses; None where none of the first ones does."""
+        for start, end in islice(closers, _MAX_CLOSERS):
             if not self._parser.afford(start - opener.content):
                 break
             content = self._text[opener.content : start]
-            if (code := clean(content)) and self._parser.parses(code):
-                opens = _is_python(_label(rest)) and _LABEL_ALONE.match(rest)
-                return content, start if opens else end
-        return None, 0
-
-    def _cut_off(self, opener: _Opener) -> tuple[str, int]:
-        """Return content and end of a tag that nothing closes: at what looks like a cut closing tag, else all."""
-        for found in islice(_CUT_CLOSE_TAG.finditer(self._text, opener.content), _MAX_CLOSERS):
-            start, end = found.span()
-            content = self._text[opener.content : start]
-            if not self._parser.afford(len(content)):
-                break
-            if (code := self._code_of_tag(content, opener)) and self._parser.parses(code):
+            if self._parser.parses(self._code_of(opener, content)):
                 return content, end
-        return self._text[opener.content :], len(self._text)
+        return None
 
-    def _code_of_tag(self, content: str, opener: _Opener) -> str:
+    def _behind_something(self, opener: _Opener, closers: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Yield those of uncertain closers that have more than blanks before them: nothing is no program."""
+        return (closer for closer in closers if self._text[opener.content : closer[0]].strip())
+
+    def _crowded_closers(self, opener: _Opener, closers: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Yield the ends of a fence that have text behind them, before the first proper one."""
+        last = closers[0][0] if closers else len(self._text)
+        for found in _CROWDED_FENCE.finditer(self._text, opener.content, last):
+            if rest := found["rest"].strip():
+                opens = _is_python(_label(rest)) and _LABEL_ALONE.match(found["rest"])
+                yield found.start(), found.start() if opens else found.end("run")
+
+    def _code_of(self, opener: _Opener, content: str) -> str:
+        """Return the program in the content of a fence or a tag, which may hold fences of its own."""
+        if not opener.tag:
+            return clean(content)
         if opener.escaped:
             content = unescape(content)
         if opener.tag == _SQL:
             return _call_of_sql(content)
-        stripped = content.lstrip()
-        if not stripped.startswith(("```", "~~~")):
+        if not content.lstrip().startswith(("```", "~~~")):
             return clean(content)
         fences = _BlockReader(content, self._parser).read(with_tags=False)
         if not fences or content[: fences[0].start].strip():

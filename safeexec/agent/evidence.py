@@ -22,6 +22,7 @@ from typing import Any
 from safeexec.agent import formulas, inequalities, readings, wording
 from safeexec.agent.formulas import Exact
 from safeexec.agent.numerals import MAX_TEXT, Numeral, numerals
+from safeexec.agent.statements import Sentences
 
 _MAX_LEAVES = 60
 _MAX_BITS = 20_000
@@ -47,6 +48,14 @@ _DENIED = re.compile(r"\b(?:not|no|isn['’]t|never|wrong|except|unless)\b", re.
 _REFUSED = re.compile(r"\b(?:not|isn['’]t|never|wrong)\b(?! (?:less|more|includ))", re.IGNORECASE)
 _ROOTS = re.compile(r"\b(?:solutions?|roots?|zeros|eigenvalues)\b", re.IGNORECASE)
 """Words for values of which a list has no order."""
+_NAMES = re.compile(r"\b(?!(?:sqrt|pi|exp|log|ln)\b)[A-Za-z]{2,}")
+"""Words, which a text of numbers alone has not: Friday 13, 12 km."""
+_ARTICLE = re.compile(r"\b(?:an?|the)\s\Z", re.IGNORECASE)
+"""Before a text that is said: it was a Friday."""
+_WHEN = re.compile(r"\w+s(?: at| on(?: an?)?)\s\Z", re.IGNORECASE)
+"""Before a day or a time that is said: it falls on a Friday, the train arrives at 11:45."""
+_WORD = re.compile(r"[^\W\d_]+")
+_BOLD = re.compile(r"(?<![\w)\]}])\*\*([^*\n]+)\*\*")
 _WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
 """An object of a number, Decimal('1.5'); not a function of it, sqrt(2)."""
 
@@ -115,8 +124,9 @@ def _compare(
         return Comparison(said is value, said is not None and said is not value)
     if type(value) is dict and value and _is_factors(value) and (said_factors := readings.factors(answer)):
         return Comparison(said_factors == value, said_factors != value)
-    if type(value) is str and _contains(answer, value, known):
-        return Comparison(True)
+    formula, region = _formula(value), inequalities.computed(value)
+    if type(value) is str and formula is None and region is None and (_NAMES.search(value) or not leaves(value)):
+        return Comparison(_contains(answer, value, known, vocabulary))
     if denied := readings.refused(answer):
         computed = leaves(value) or ()
         wrong = any(agrees(one, leaf, percent=percent) for one in numerals(denied) or () for leaf in computed)
@@ -136,11 +146,12 @@ def _compare(
         return Comparison(False, any(one.sure and (one.marked or one.lead == "claim") for one in stated))
     if said_sign and leaves(value) and not numerals(answer):
         return Comparison(False, contradicted=True)
-    if (wanted := inequalities.computed(value)) is not None:
-        return _of_region(answer, wanted)
-    formula = _formula(value)
+    if region is not None:
+        return _of_region(answer, region)
     if formula is not None:
-        return _of_formula(answer, value, formula, known)
+        if _contains(answer, getattr(value, "repr", value), known, vocabulary):
+            return Comparison(True)
+        return _of_formula(answer, formula)
     values: list[Any] = [value]
     if type(value) is timedelta:
         values = list(readings.in_units(value, answer)) or [value]
@@ -200,10 +211,8 @@ def _formula(value: Any) -> formulas.ReadFormula | None:
     return found if found is not None and found.names else None
 
 
-def _of_formula(answer: str, value: Any, formula: formulas.ReadFormula, known: Collection[Computed]) -> Comparison:
+def _of_formula(answer: str, formula: formulas.ReadFormula) -> Comparison:
     """Judge by the last formula that the answer claims, however it is written."""
-    if _contains(answer, getattr(value, "repr", value), known):
-        return Comparison(True)
     said = formulas.stated(answer, formula.names)
     if not said or _DENIED.search(answer):
         return Comparison(False)
@@ -221,7 +230,7 @@ def _judge(
     if stated is None or wanted is None:
         return Comparison(False)
     if not wanted:
-        return Comparison(_contains(answer, getattr(value, "repr", value), known))
+        return Comparison(_contains(answer, getattr(value, "repr", value), known, vocabulary))
     rows: list[list[bool]] = []
     paired: list[bool] = []
     unsupported: list[Numeral] = []
@@ -335,8 +344,8 @@ def _is_known(numeral: Numeral, leaf: Computed) -> bool:
     return agrees(numeral, leaf) or (numeral.percent and numeral.value.parts == leaf.value.parts)
 
 
-def _contains(answer: str, value: Any, known: Collection[Computed]) -> bool:
-    """Return True if the answer has a computed text, a formula say, as it is, and no number besides."""
+def _contains(answer: str, value: Any, known: Collection[Computed], vocabulary: Collection[str] | None) -> bool:
+    """Return True if the answer states a computed text, a formula say, as it is, and no number besides."""
     wanted, around = "".join(_plain(value).split()) if isinstance(value, str) else "", _plain(answer)
     if not 2 <= len(wanted) <= 1000 or len(answer) > MAX_TEXT:
         return False
@@ -347,11 +356,18 @@ def _contains(answer: str, value: Any, known: Collection[Computed]) -> bool:
     stated = numerals(" ; ".join(rest))
     if stated is None or not all(any(_is_known(numeral, leaf) for leaf in known) for numeral in stated):
         return False
-    return not (_GOES_ON.search(rest[0][-1:]) or re.match(r"\s?[+\-/^(]|\w|\s\*", rest[1]))
+    if _GOES_ON.search(rest[0][-1:]) or re.match(r"\s?[+\-/^(]|\w|\s\*", rest[1]):
+        return False
+    if not rest[0].strip() and vocabulary and set(_WORD.findall(rest[1].lower())) <= set(vocabulary):
+        return True  # the question, with the text in the place of its "who": Alice has the most points
+    article = _ARTICLE.search(around, 0, found.start())
+    lead, sure = Sentences(around, vocabulary).standing(article.start() if article else found.start(), found.end())
+    when = _WHEN.search(around, 0, found.start())
+    return sure and (lead in ("claim", "either") or when is not None)
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[*\\{}$`]", "", text.replace("**", "^"))
+    return re.sub(r"[*\\{}$`]", "", _BOLD.sub(r"\1", text).replace("**", "^"))
 
 
 # What was computed

@@ -59,7 +59,7 @@ _NUMBERS = re.compile(
 )
 _CLOSER = {"(": ")", "{": "}", "[": "]", "|": "|"}
 _FACTORS = frozenset({"frac", "root", "function", "constant", "name", "(", "{"})
-"""What may stand behind a factor without a sign between them."""
+"""Kinds of tokens that may follow a factor without a sign between them."""
 _GOES_ON = _FACTORS | {"number", "times", "power", "raised", "minus", "both", "+", "/"}
 
 

@@ -141,7 +141,6 @@ _SPACE_BEFORE_MATH = [
     (re.compile(r"\{,\}"), ","),
     (re.compile(r"(?<=\d)\\[,;: ](?=\d{3})"), "\u2009"),
     (re.compile(r"\\[,;: ]|\\[()\[\]]|\\quad"), " "),
-    (re.compile(r"\\(?:text|mathrm|mathbf|operatorname)\s?\{([^{}]{0,60})\}"), r" \1 "),
 ]
 
 

@@ -150,7 +150,7 @@ def _all_readings(text: str) -> Iterator[str]:
     yield _MIXED.sub(r"\1 \2", text)
     for pattern, family in _COMPOUNDS:
         for unit in family if any(len(_parts(found)) > 1 for found in pattern.finditer(text)) else ():
-            yield pattern.sub(partial(_in_unit, family, unit, least=2), text)
+            yield pattern.sub(partial(_in_unit, family, unit), text)
     if _CLOCK.search(text):
         yield _CLOCK.sub(lambda found: found.group().replace(":", "/") if not found[3] else found.group(), text)
         yield _CLOCK.sub(lambda found: found.group().replace(":", " and "), text)
@@ -235,9 +235,9 @@ def _parts(found: re.Match[str]) -> dict[str, str]:
     return {name: number for name, number in found.groupdict().items() if number}
 
 
-def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str], least: int = 1) -> str:
-    """Return a quantity of so many units, at `least`, as one number in this unit; any other text as it is."""
-    if len(_parts(found)) < least:
+def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
+    """Return a quantity as one number in this unit; any other text as it is."""
+    if not _parts(found):
         return found.group()
     total = _size(family, found) / unit.size
     text = found.group()

@@ -179,27 +179,27 @@ def _tokens(messages: list[Message]) -> int:
 
 
 def _render(entries: list[Entry], system: str, pictures: Pictures, short_before: int) -> list[Message]:
-    talk = _Conversation(system)
+    built = _Conversation(system)
     for position, entry in enumerate(entries):
         kind = entry["kind"]
         if kind == "task":
-            talk.close(entries[position - 1] if position else {})
-            talk.say(entry["task"])
+            built.end_run(entries[position - 1] if position else {})
+            built.add_input(entry["task"])
         elif kind == "reply":
-            talk.reply(_assistant(entry))
+            built.add_reply(_assistant(entry))
         elif kind == "notice":
-            talk.say(entry["text"])
+            built.add_input(entry["text"])
         elif kind == "step" and entry["outcome"] == "waiting":
             continue  # what came of it follows, where it has gone on
         elif kind in ("step", "unanswered"):
             text = entry["observation"] if kind == "step" else entry["text"]
             text = head_and_tail(text, _OLD_OBSERVATION_CHARACTERS)[0] if position < short_before else text
-            talk.say(text, pictures.get(position, ()), call=entry.get("call"))
-    return talk.messages()
+            built.add_input(text, pictures.get(position, ()), call=entry.get("call"))
+    return built.messages()
 
 
 class _Conversation:
-    """The messages as APIs want them. Each step takes time for what it adds alone."""
+    """Builds the messages in the order that APIs accept. Each call takes time for what it adds alone."""
 
     def __init__(self, system: str) -> None:
         self._drafts: list[tuple[Message, list[str], list[str]]] = []
@@ -216,14 +216,16 @@ class _Conversation:
         return self._drafts[-1][0].role
 
     def messages(self) -> list[Message]:
-        self._give_the_word()
+        self._end_with_input()
         return [
             replace(message, content="\n\n".join(words), pictures=tuple(pictures))
             for message, words, pictures in self._drafts
         ]
 
-    def _give_the_word(self) -> None:
-        """APIs want the word before a reply to be the user's or a tool's; a resumed run may have ended without."""
+    def _end_with_input(self) -> None:
+        """Ask the model to go on where the last message is its own: APIs expect one of the user or a tool before a
+        reply, and a resumed run may have ended without.
+        """
         self._answer_calls()
         if self._last == "assistant":
             self._add(Message("user", "Go on."))
@@ -234,24 +236,24 @@ class _Conversation:
             self._add(Message("tool", "Not run.", tool_call_id=call))
         self._open.clear()
 
-    def reply(self, message: Message) -> None:
-        self._give_the_word()
+    def add_reply(self, message: Message) -> None:
+        self._end_with_input()
         self._add(message)
         self._open = dict.fromkeys(call.id for call in message.tool_calls)
 
-    def close(self, end: Entry) -> None:
-        """Before a further task: how the run before it ended, where the model has not said it in words itself."""
+    def end_run(self, end: Entry) -> None:
+        """Add how the run before a further task ended, where the model has not said it in words itself."""
         self._answer_calls()
         if end.get("kind") != "end":
             return
         if end.get("answer") is None:
-            self.say(f"(The work was stopped: {end['reason']}.)")
+            self.add_input(f"(The work was stopped: {end['reason']}.)")
         elif self._last != "assistant":
             self._add(Message("assistant", _clean(head_and_tail(end["answer"], _REPLY_CHARACTERS)[0])))
 
-    def say(self, text: str, pictures: tuple[str, ...] = (), *, call: str | None = None) -> None:
-        """Add words of the loop, as the answer to a call where they are one. Some APIs refuse a user message behind a
-        tool's, or two in a row: there the text joins the last message.
+    def add_input(self, text: str, pictures: tuple[str, ...] = (), *, call: str | None = None) -> None:
+        """Add words of the user or the loop, as the answer to a call where they are one. Some APIs refuse a user
+        message behind a tool's, or two in a row: there the text joins the last message.
         """
         text = _clean(text)
         if call:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from safeexec.engine.policy.model import Policy
 
 ANSWER_SECONDS = 3600.0
-"""How long an answer may take: an approval may ask a person. Who is gone is noticed before, by whoever carries."""
+"""Seconds that an answer may take: an approval may ask a person. `carry` notices earlier that a program has gone."""
 
 
 Carry = Callable[[int, m.ToolRequest, "float | None", bool], Awaitable[RelayedAnswer]]

@@ -123,31 +123,16 @@ def test_a_langgraph_agent() -> None:
 
 
 def test_a_pydantic_ai_toolset() -> None:
+    """Its own model for tests calls every tool once, with arguments that fit the schema."""
     pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
     from pydantic_ai import Agent
-    from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
-    from pydantic_ai.models.function import AgentInfo, FunctionModel
     from pydantic_ai.models.test import TestModel
 
     from safeexec.adapters.pydantic_ai import toolset
 
-    async def main() -> None:
-        async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
-
-            def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-                returned = [part for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
-                if returned:
-                    return ModelResponse(parts=[TextPart(str(returned[-1].content))])
-                return ModelResponse(parts=[ToolCallPart(info.function_tools[0].name, {"code": "6 * 7"})])
-
-            tools = toolset(session, sandbox.policy)
-            agent: Any = Agent(FunctionModel(model), toolsets=[tools])
-            assert "42" in (await agent.run("what is 6 * 7?")).output
-            # TestModel calls every tool once with arguments that fit its schema.
-            called = (await Agent(TestModel(), toolsets=[tools]).run("anything")).output
-            assert "run_python" in called
-
-    asyncio.run(main())
+    with Sandbox("calculator") as sandbox, sandbox.session() as session:
+        agent: Any = Agent(TestModel(), toolsets=[toolset(session, sandbox.policy)])
+        assert "run_python" in agent.run_sync("anything").output
 
 
 def test_a_smolagents_executor() -> None:
@@ -214,16 +199,13 @@ def test_smolagents_tools_get_what_they_declare() -> None:
         "1, 'x', sanitize_inputs_outputs=True",
         "1, 'x', 1",
     )
-    executor = SafeExecutor("standard")
-    executor.send_tools({"transfer": Transfer()})
-    try:
+    with SafeExecutor("standard") as executor:
+        executor.send_tools({"transfer": Transfer()})
         for arguments in refused:
             with pytest.raises(Exception, match="TypeError"):
                 executor(f"transfer({arguments})")
         assert executor("transfer(1, to='x')").output == "1 x"
         assert str(executor("10**5000").output) == "<int of about 5001 digits>"
-    finally:
-        executor.cleanup()
 
 
 def test_functions_that_smolagents_decorates() -> None:

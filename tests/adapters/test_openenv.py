@@ -10,15 +10,12 @@ from safeexec.adapters.openenv import SafePyExecutor
 
 
 def test_actions_share_their_state_until_the_episode_ends() -> None:
-    executor = SafePyExecutor("standard")
-    try:
+    with SafePyExecutor("standard") as executor:
         first = executor.run("x = 1\nprint('a')\nx + 1")
         assert (first.stdout, first.stderr, first.exit_code) == ("a\n2\n", "", 0)
         assert executor.run("x").stdout == "1\n"
         executor.reset()
         assert "NameError" in executor.run("x").stderr
-    finally:
-        executor.close()
 
 
 @pytest.mark.parametrize(
@@ -30,10 +27,6 @@ def test_actions_share_their_state_until_the_episode_ends() -> None:
     ],
 )
 def test_what_went_wrong_is_on_standard_error(source: str, told: str, status: int) -> None:
-    executor = SafePyExecutor("standard")
-    try:
+    with SafePyExecutor("standard") as executor:
         done = executor.run(source)
-        assert told in done.stderr
-        assert done.exit_code == status
-    finally:
-        executor.close()
+    assert told in done.stderr and done.exit_code == status

@@ -29,16 +29,13 @@ from safeexec.agent import (
 )
 from safeexec.agent.messages import TokenUsage
 from safeexec.agent.outcome import Event, NoticeEvent, ObservationEvent, OutputEvent, StepEvent
+from tests.agent.scripted import code
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox("calculator") as opened:
         yield opened
-
-
-def code(source: str) -> str:
-    return f"<execute_python>\n{source}\n</execute_python>"
 
 
 def native(*sources: str, name: str = "run_python") -> Reply:
@@ -241,10 +238,28 @@ def test_the_limit_of_time_cuts_a_model_that_thinks(sandbox: Sandbox) -> None:
     assert [(result.stop, len(result.steps)) for result in results] == [("max_seconds", 1)] * 3
 
 
-@pytest.mark.parametrize("limit", [{"max_steps": -1}, {"max_seconds": float("nan")}, {"max_tokens": "many"}])
-def test_a_limit_that_is_none_is_refused(sandbox: Sandbox, limit: dict[str, object]) -> None:
-    with pytest.raises(AgentError, match=f"{next(iter(limit))} must be a number"):
-        CodeAgent(scripted(), sandbox, **limit)
+async def awaited(event: Event) -> None:
+    raise AssertionError
+
+
+@pytest.mark.parametrize("kind", [CodeAgent, MathAssistant])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sandbox": "calculatr"}, "calculatr"),
+        ({"sandbox": 5}, "not int"),
+        ({"max_step": 5}, "no keyword 'max_step'; it takes tools, files, approval, native,.* max_steps"),
+        ({"max_steps": -1}, "max_steps must be a number"),
+        ({"max_seconds": float("nan")}, "max_seconds must be a number"),
+        ({"max_tokens": "many"}, "max_tokens must be a number"),
+        ({"model": "gpt"}, "complete"),
+        ({"confirm": "yes"}, "confirm is a function that is asked about the code of each step, not 'yes'"),
+        ({"on_event": awaited}, "not awaited"),
+    ],
+)
+def test_options_are_checked_when_an_agent_is_made(kind: Any, options: dict[str, object], message: str) -> None:
+    with pytest.raises((AgentError, ValueError, TypeError), match=message):
+        kind(**{"model": scripted(), **options})
 
 
 # Bad replies
@@ -431,14 +446,6 @@ def test_a_callback_that_raises_ends_the_run_and_nothing_else(sandbox: Sandbox, 
         assert session.get("y") == 2
 
 
-def test_a_callback_that_would_have_to_be_awaited_is_refused(sandbox: Sandbox) -> None:
-    async def awaited(event: Event) -> None:
-        raise AssertionError
-
-    with pytest.raises(AgentError, match="not awaited"):
-        CodeAgent(scripted(), sandbox, on_event=awaited)  # type: ignore[arg-type]
-
-
 def test_agents_of_one_event_loop_work_at_the_same_time() -> None:
     async def work() -> list[AgentResult]:
         meeting = asyncio.Barrier(10)
@@ -496,9 +503,6 @@ def test_a_further_task_stands_behind_the_answer_and_every_call_has_its_own(sand
     assert roles == [("user", None), ("assistant", None), *calls, ("assistant", None), ("user", None)]
     assert model.requests[0][-2].content == "3"
     assert last(model).startswith("two\n\nThe session was rebuilt")
-
-
-# Long runs
 
 
 # Pictures
@@ -585,11 +589,6 @@ def test_a_refused_native_call_is_answered(sandbox: Sandbox) -> None:
     assert [m.tool_call_id for m in model.requests[1][-2:]] == ["id0", "id1"]
 
 
-def test_a_confirmation_that_cannot_be_asked_is_refused(sandbox: Sandbox) -> None:
-    with pytest.raises(AgentError, match="confirm is a function that is asked about the code of each step, not 'yes'"):
-        CodeAgent(ScriptedModel([]), sandbox, confirm="yes")  # type: ignore[arg-type]
-
-
 def test_a_confirmation_is_awaited_where_the_loop_is(sandbox: Sandbox) -> None:
     async def confirm(source: str) -> bool:
         await asyncio.sleep(0)
@@ -657,8 +656,6 @@ def test_tools_of_an_agent_have_an_approval() -> None:
     result = CodeAgent(ScriptedModel(replies), policy, tools=[order], approval=approval).run("Order.")
     assert result.steps[0].result.value == "pear ordered" and len(asked) == 2
     assert result.steps[1].result.error is not None and "only pears" in result.steps[1].result.error.message
-    with pytest.raises(TypeError, match=r"no keyword 'aproval'; it takes tools, files, approval, native,.* max_steps"):
-        CodeAgent(ScriptedModel([]), aproval=approval)
     with Sandbox("calculator") as given, pytest.raises(AgentError, match="approval= are for a policy"):
         CodeAgent(ScriptedModel([]), given, approval=approval)
 

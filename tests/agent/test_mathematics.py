@@ -6,12 +6,14 @@ import asyncio
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 from safeexec import AsyncSandbox, Policy, Sandbox
-from safeexec.agent import AgentError, ScriptedModel
-from safeexec.agent.mathematics import MathAssistant
+from safeexec.agent import ScriptedModel
+from safeexec.agent.mathematics import MathAnswer, MathAssistant
+from tests.agent.scripted import code
 
 
 @pytest.fixture(scope="module")
@@ -20,19 +22,14 @@ def sandbox() -> Iterator[Sandbox]:
         yield opened
 
 
-def code(source: str) -> str:
-    return f"<execute_python>\n{source}\n</execute_python>"
+def answered(given: Any, *replies: str) -> MathAnswer:
+    return MathAssistant(ScriptedModel(replies), given).ask("?")
 
 
 def test_a_value_that_needs_earlier_steps_is_proven_by_all_of_them() -> None:
     answer = MathAssistant(ScriptedModel([code("x = 40"), code("1 / 0"), code("final_answer(x + 2)")])).ask("?")
     assert (answer.value, answer.verified) == (42, True)
     assert answer.code == "x = 40\n\nanswer = x + 2\nanswer"
-
-
-def test_what_does_not_come_out_again_is_not_verified() -> None:
-    answer = MathAssistant(ScriptedModel([code("import random\nfinal_answer(random.random())")])).ask("?")
-    assert answer.ok and not answer.verified
 
 
 def test_an_answer_from_the_head_is_asked_for_its_proof_once() -> None:
@@ -60,23 +57,29 @@ def test_a_value_that_is_only_written_down_proves_nothing(sources: list[str]) ->
     assert answer.ok and not answer.verified
 
 
-COMPUTED = [
-    "final_answer(2 + 2)",
-    "import math\nfinal_answer(math.pi)",
-    "total = 0\nfor n in range(5):\n    total += n\nfinal_answer(answer=total)",
-    "from fractions import Fraction\nfinal_answer(Fraction(1, 3) ** 2)",
-    "x = 5\nx = x * 2\nfinal_answer(round(x, 2))",
-    "final_answer([n for n in (1, 2)])",
-    "n = [1, 1]\nn.append(n[-1] + n[-2])\nfinal_answer(n)",
-    "text = 'level'\nfinal_answer(text == text[::-1])",
-]
+COMPUTED = {
+    "final_answer(2 + 2)": 4,
+    "import math\nfinal_answer(math.pi)": math.pi,
+    "total = 0\nfor n in range(5):\n    total += n\nfinal_answer(answer=total)": 10,
+    "from fractions import Fraction\nfinal_answer(Fraction(1, 3) ** 2)": Fraction(1, 9),
+    "x = 5\nx = x * 2\nfinal_answer(round(x, 2))": 10,
+    "final_answer([n for n in (1, 2)])": [1, 2],
+    "n = [1, 1]\nn.append(n[-1] + n[-2])\nfinal_answer(n)": [1, 1, 2],
+    "text = 'level'\nfinal_answer(text == text[::-1])": True,
+    "def solve():\n    final_answer(6 * 7)\nsolve()": 42,
+    "for n in range(9):\n    if n * n == 49:\n        final_answer(6 * n)": 42,
+    "final_answer(\n    6 *\n    7\n)  # the end": 42,
+    "x = 6; final_answer(x * 7)": 42,
+    "ä = 'é'; final_answer(6 * 7)": 42,
+    "answer = 6 * 7\nfinal_answer(answer)": 42,
+}
 
 
 @pytest.mark.parametrize("source", COMPUTED)
-def test_what_is_computed_counts(sandbox: Sandbox, source: str) -> None:
-    answer = MathAssistant(ScriptedModel([code(source)]), sandbox).ask("?")
-    assert answer.verified
-    assert sandbox.run(answer.code).value == answer.value
+def test_what_is_computed_counts_and_the_code_of_the_answer_gives_it(sandbox: Sandbox, source: str) -> None:
+    answer = answered(sandbox, code(source))
+    assert (answer.value, answer.verified) == (COMPUTED[source], True)
+    assert sandbox.run(answer.code).check().value == answer.value
 
 
 def test_numbers_of_any_length_are_compared_and_written_out() -> None:
@@ -104,7 +107,7 @@ def test_a_resumed_run_is_proven_with_the_steps_from_before() -> None:
 @pytest.mark.modules("sympy")
 def test_an_expression_of_sympy_is_the_answer_as_it_is_written() -> None:
     source = "import sympy\nx = sympy.symbols('x')\nfinal_answer(sympy.integrate(x ** 2, x))"
-    answer = MathAssistant(ScriptedModel([code(source)]), "data-analysis").ask("?")
+    answer = answered("data-analysis", code(source))
     assert (answer.text, answer.verified) == ("x**3/3", True)
 
 
@@ -167,32 +170,14 @@ def test_what_a_failed_step_did_before_it_failed_is_part_of_the_program(sandbox:
     assert sandbox.run(answer.code).value == 42
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def solve():\n    final_answer(6 * 7)\nsolve()",
-        "for n in range(9):\n    if n * n == 49:\n        final_answer(6 * n)",
-        "final_answer(\n    6 *\n    7\n)  # the end",
-        "x = 6; final_answer(x * 7)",
-        "ä = 'é'; final_answer(6 * 7)",
-        "answer = 6 * 7\nfinal_answer(answer)",
-    ],
-)
-def test_the_code_of_an_answer_runs_and_gives_it(sandbox: Sandbox, source: str) -> None:
-    answer = MathAssistant(ScriptedModel([code(source)]), sandbox).ask("?")
-    assert (answer.value, answer.verified) == (42, True)
-    result = sandbox.run(answer.code)
-    assert (result.outcome, result.value) == ("ok", 42)
-
-
 # Where it runs
 
 
 def test_a_session_keeps_the_variables_and_a_question_may_rest_on_them(sandbox: Sandbox) -> None:
     with sandbox.session() as session:
         session.run("rate = 2")
-        first = MathAssistant(ScriptedModel([code("n = rate * 10"), code("final_answer(n + 1)")]), session).ask("?")
-        second = MathAssistant(ScriptedModel([code("n = n + 1\nfinal_answer(n)")]), session).ask("?")
+        first = answered(session, code("n = rate * 10"), code("final_answer(n + 1)"))
+        second = answered(session, code("n = n + 1\nfinal_answer(n)"))
         assert (first.value, first.verified) == (21, True)
         assert (second.value, second.verified) == (21, True)
         assert session.get("n") == 21
@@ -210,21 +195,6 @@ def test_questions_are_awaited_in_any_sandbox(sandbox: Sandbox) -> None:
         return found
 
     assert asyncio.run(ask()) == [(42, True)] * 5
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"sandbox": "calculatr"}, "calculatr"),
-        ({"sandbox": 5}, "not int"),
-        ({"max_step": 5}, "max_step"),
-        ({"max_steps": -1}, "max_steps"),
-        ({"model": "gpt"}, "complete"),
-    ],
-)
-def test_options_are_checked_when_the_assistant_is_made(options: dict[str, object], message: str) -> None:
-    with pytest.raises((AgentError, ValueError, TypeError), match=message):
-        MathAssistant(**{"model": ScriptedModel([]), **options})  # type: ignore[arg-type]
 
 
 def test_assistants_that_fill_a_sandbox_do_not_wait_for_each_other() -> None:
@@ -252,19 +222,23 @@ def test_a_function_is_asked_for_its_value_and_is_no_answer(sandbox: Sandbox) ->
     assert not answer.ok and "call it" in answer.reason
 
 
-def test_the_reason_says_why_an_answer_is_not_verified(sandbox: Sandbox) -> None:
-    answer = MathAssistant(ScriptedModel([code("final_answer({'a': 2, 'b': 3})")] * 2), sandbox).ask("?")
-    assert answer.ok and "written in the code, not computed by it" in answer.reason
-    answer = MathAssistant(ScriptedModel([code("42"), "There are 41 apples."] * 2), sandbox).ask("?")
-    assert not answer.ok and "the answer says 41, the code says 42" in answer.reason
-    answer = MathAssistant(ScriptedModel([code("6 * 7"), "42 apples are in the basket."] * 2), sandbox).ask("?")
-    assert answer.ok and "do not plainly say 42, which the code computed" in answer.reason
-    answer = MathAssistant(ScriptedModel([code("6 * 7"), "That is what came out."] * 2), sandbox).ask("?")
-    assert not answer.ok and not answer.contradicted and "not judged: nothing that can be read" in answer.reason
-    answer = MathAssistant(ScriptedModel([code("import random\nfinal_answer(random.random())")]), sandbox).ask("?")
-    assert answer.ok and "did not give this value" in answer.reason
-    answer = MathAssistant(ScriptedModel(["It is 7919."] * 2), sandbox).ask("?")
-    assert answer.ok and answer.reason.endswith("not verified: no code computed it"), "a sentence is no step"
+REASONS: list[tuple[list[str], bool, str]] = [
+    ([code("final_answer({'a': 2, 'b': 3})")], True, "written in the code, not computed by it"),
+    ([code("42"), "There are 41 apples."], False, "the answer says 41, the code says 42"),
+    ([code("6 * 7"), "42 apples are in the basket."], True, "do not plainly say 42, which the code computed"),
+    ([code("6 * 7"), "That is what came out."], False, "not judged: nothing that can be read"),
+    ([code("import random\nfinal_answer(random.random())")], True, "did not give this value"),
+    (["It is 7919."], True, "not verified: no code computed it"),  # a sentence is no step
+]
+
+
+@pytest.mark.parametrize(("replies", "ok", "reason"), REASONS)
+def test_the_reason_says_why_an_answer_is_not_verified(
+    sandbox: Sandbox, replies: list[str], ok: bool, reason: str
+) -> None:
+    answer = answered(sandbox, *replies * 2)
+    assert (answer.ok, answer.verified) == (ok, False) and reason in answer.reason
+    assert answer.contradicted == ("the code says" in reason)
 
 
 @pytest.mark.modules("sympy")

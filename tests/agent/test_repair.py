@@ -16,6 +16,7 @@ from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.verdicts import Verification
 from safeexec.agent.repair.verification import PROGRAMS, Verifier, digest
 from tests.agent.chat_server import Say, chat_server
+from tests.agent.scripted import code
 
 PRICING = '''"""Prices."""
 
@@ -55,10 +56,6 @@ MENDED = (
 
 HARMFUL = """print(replace_text('src/shop/pricing.py', '    return 2 * amount', '    return 3 * amount'))
 print(verify('Harm'))"""
-
-
-def code(source: str) -> str:
-    return f"<execute_python>\n{source}\n</execute_python>"
 
 
 def git(repository: Path, *arguments: str) -> str:
@@ -130,8 +127,7 @@ def test_an_honest_repair_has_no_warnings_and_is_applied_where_nobody_has_writte
 
 
 def test_a_diff_that_stands_in_the_answer_is_asked_for_as_a_step(shop: Path) -> None:
-    step = f"<execute_python>\n{GOOD}\n</execute_python>"
-    model = ScriptedModel([f"The patch:\n\n```diff\n{MENDED}```\n", step, "Done."], keep_requests=True)
+    model = ScriptedModel([f"The patch:\n\n```diff\n{MENDED}```\n", code(GOOD), "Done."], keep_requests=True)
     assert RepairAgent(model, shop).run().ok
     assert "with replace_text()" in str(model.requests[1][-1].content)
 
@@ -460,36 +456,22 @@ def test_no_test_at_all_is_no_success(shop: Path) -> None:
 
 def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
     """Nothing of it blocks the loop, and the result is that of `run`."""
-    model = ScriptedModel([code(GOOD), "Done."])
-    agent = RepairAgent(model, shop, verify=["pytest", "-q"], editable=["src/"])
+    agent = RepairAgent(ScriptedModel([code(GOOD), "Done."]), shop, verify=["pytest", "-q"], editable=["src/"])
 
     async def repair_and_count() -> tuple[RepairResult, int]:
-        turns = 0
-
-        async def count() -> None:
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0.01)
-
-        counting = asyncio.create_task(count())
-        try:
-            return await agent.run_async(), turns
-        finally:
-            counting.cancel()
+        turns, repairing = 0, asyncio.create_task(agent.run_async())
+        while not repairing.done():
+            turns += 1
+            await asyncio.sleep(0.01)
+        return repairing.result(), turns
 
     result, turns = asyncio.run(repair_and_count())
     assert result.ok and result.after.passed == 3 and result.warnings == ()
-    assert "price * rate" in result.diff
-    assert turns >= 10
-    assert result.diff == MENDED, "that of `run`"
+    assert result.diff == MENDED and turns >= 10
 
 
 def test_code_that_looks_for_files_is_told_the_tools(shop: Path) -> None:
-    replies = [
-        "<execute_python>\nfrom pathlib import Path\nPath('shop.py').read_text()\n</execute_python>",
-        "I give up.",
-    ]
+    replies = [code("from pathlib import Path\nPath('shop.py').read_text()"), "I give up."]
     result = RepairAgent(ScriptedModel(replies), shop, verify=["pytest", "-q"]).run()
     error = result.steps[0].result.error
     assert error is not None and error.hint is not None and "read_file(path)" in error.hint

@@ -13,9 +13,10 @@ from safeexec.agent import RepairError, ScriptedModel
 from safeexec.agent.repair import RepairAgent, RepairResult
 from safeexec.cli import main
 from tests.agent.chat_server import Say, chat_server
+from tests.agent.scripted import code
 
 BROKEN, MENDED = b"def f():\n    return 1\n", b"def f():\n    return 2\n"
-PATCH = "<execute_python>\nreplace_text('src/m.py', 'return 1', 'return 2')\nprint(verify('Two'))\n</execute_python>"
+PATCH = code("replace_text('src/m.py', 'return 1', 'return 2')\nprint(verify('Two'))")
 
 
 @pytest.fixture

@@ -16,16 +16,13 @@ from safeexec import AsyncSandbox, AsyncSession, Policy, Sandbox, Session, Works
 from safeexec.agent import AgentError, ScriptedModel
 from safeexec.agent.analyst import Analysis, DataAnalyst
 from safeexec.agent.survey import survey_of
+from tests.agent.scripted import code
 
 CSV = "region,amount,note\nnorth,1.5,a\nsouth,,b\nnorth,4.5,c\n"
 
 
 def analyse(files: dict[str, bytes], *replies: str) -> Analysis:
     return DataAnalyst(ScriptedModel([*replies, "The end."]), files).run("What is in it?")
-
-
-def code(source: str) -> str:
-    return f"```python\n{source}\n```"
 
 
 def database() -> bytes:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,8 +15,10 @@ from safeexec.agent import RepairError, ScriptedModel
 from safeexec.agent.repair import RepairAgent
 from safeexec.agent.repair import tree as trees
 from safeexec.agent.repair.copies import WorkingCopy
+from tests.agent.scripted import code
+from tests.agent.test_repair import git
 
-REPAIR = "<execute_python>\nreplace_text('src/m.py', 'return 1', 'return 2')\nprint(verify('mend'))\n</execute_python>"
+REPAIR = code("replace_text('src/m.py', 'return 1', 'return 2')\nprint(verify('mend'))")
 CHECK = "import sys; sys.path.insert(0, 'src')\nimport m\nassert m.f() == 2\nprint('1 passed')\n"
 
 
@@ -28,13 +29,6 @@ def repository(tmp_path: Path) -> Path:
     (root / "src/m.py").write_text("def f():\n    return 1\n")
     (root / "check.py").write_text(CHECK)
     return root
-
-
-def git(directory: Path, *arguments: str) -> None:
-    subprocess.run(
-        ("git", "-c", "user.name=t", "-c", "user.email=t@localhost", *arguments),
-        cwd=directory, check=True, capture_output=True,
-    )  # fmt: skip
 
 
 def bare_root(root: Path, command: str) -> None:
@@ -134,7 +128,7 @@ def test_too_many_files_and_too_deep_ones_are_refused(repository: Path, monkeypa
 def test_names_that_are_no_text_are_kept(repository: Path) -> None:
     for name in (b"caf\xe9.py", b"new\nline.py", b"\x1b[31m.py", "\u202eyp.x".encode()):
         Path(os.fsdecode(os.fsencode(repository / "src") + b"/" + name)).write_bytes(b"x = 1\n")
-    model = ScriptedModel(["<execute_python>\nprint(list_files('src'))\n</execute_python>", REPAIR, "Done.", "Done."])
+    model = ScriptedModel([code("print(list_files('src'))"), REPAIR, "Done.", "Done."])
     result = RepairAgent(model, repository, verify=["python", "check.py"], editable=["src/"]).run()
     assert result.ok
     assert "caf" in result.run.steps[0].observation and "\x1b" not in result.run.steps[0].observation
@@ -207,9 +201,9 @@ def test_what_a_person_is_shown_is_printable(repository: Path) -> None:
         shown.extend((action, diff))
         return True
 
-    delete = "<execute_python>\nfor path in list_files('src'):\n    if path != 'src/m.py':\n        delete_file(path)\n"
-    mend = "replace_text('src/m.py', 'return 1', 'return 2  # \\u202e')\nverify('mend')\n</execute_python>"
-    model = ScriptedModel([delete + mend, "Done.", "Done."])
+    delete = "for path in list_files('src'):\n    if path != 'src/m.py':\n        delete_file(path)\n"
+    mend = "replace_text('src/m.py', 'return 1', 'return 2  # \\u202e')\nverify('mend')"
+    model = ScriptedModel([code(delete + mend), "Done.", "Done."])
     result = RepairAgent(model, repository, verify=["python", "check.py"], editable=["src/"], approval=approval).run()
     assert result.ok and shown and result.warnings
     assert not {"\x1b", "\x07", "\u202e"} & set("".join((*shown, *map(str, result.warnings))))

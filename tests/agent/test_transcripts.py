@@ -212,11 +212,3 @@ def test_a_conversation_is_one_that_apis_take_whatever_happened(entries: list[di
             assert (message.role == "assistant") == (before.role in ("user", "tool"))
             waiting = [call.id for call in message.tool_calls]
     assert not waiting and messages[-1].role in ("user", "tool")
-
-
-def test_entries_are_plain_json(tmp_path: Path) -> None:
-    with Sandbox("calculator") as sandbox:
-        CodeAgent(ScriptedModel(["```python\nfinal_answer(1j)\n```"]), sandbox, transcript=tmp_path / "t").run("t")
-    lines = [json.loads(line) for line in (tmp_path / "t").read_text().splitlines()]
-    assert [line["kind"] for line in lines] == ["task", "reply", "step", "end"]
-    assert lines[-1]["answer"] == "1j"

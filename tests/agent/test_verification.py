@@ -17,6 +17,7 @@ from safeexec.agent.repair.judges import held_out_paths, likely_code
 from safeexec.agent.repair.verdicts import Verification, together
 from safeexec.agent.repair.verification import PROGRAMS, Verifier, commands_of, read_log
 from safeexec.agent.repair.witness import read_report
+from tests.agent.scripted import code
 from tests.agent.test_repair import verify
 
 CHECK = "import m\nassert m.half(4) == 2, 'four'\n"
@@ -40,7 +41,7 @@ def repaired(root: Path, expression: str, **options: Any) -> tuple[RepairResult,
         f"print(list_files())\nreplace_text('m.py', 'return n', 'return {expression}')\nprint(verify('Mend'))\n"
         "try:\n    read_file('held/secret.py')\nexcept Exception as error:\n    print(error)"
     )
-    model = ScriptedModel([f"<execute_python>\n{source}\n</execute_python>", "Done.", "Done."], keep_requests=True)
+    model = ScriptedModel([code(source), "Done.", "Done."], keep_requests=True)
     result = RepairAgent(
         model, root, verify=["python", "check.py"], held_out=["python", "held/secret.py"], editable=["."], **options
     ).run()

@@ -92,9 +92,10 @@ def test_a_path_is_no_deeper_than_a_repository(project: Path) -> None:
     copy.accept()
     copy.apply()
     assert opened(project).read(deepest) == "x\n"
-    for change in (copy.read, copy.check_editable, copy.read_bytes):
+    deeper = f"src/a/{deepest.removeprefix('src/')}"
+    for act in (copy.read, copy.read_bytes, lambda path: copy.preview(path, "x"), lambda path: copy.write(path, "x")):
         with pytest.raises(RepairError, match="nested too deeply"):
-            change(f"src/a/{deepest.removeprefix('src/')}")
+            act(deeper)
 
 
 def test_a_directory_is_none_any_more_when_its_files_are_gone(project: Path) -> None:

@@ -93,7 +93,7 @@ class RepairAgent:
         """Work until the verification passes and the model says so, or a limit is reached."""
         with self._verifier() as verifier:
             bench = self._bench(verifier)
-            return _ended(bench, self._agent(bench).run(_told(task, bench, verifier)))
+            return _result_of(bench, self._agent(bench).run(_prompt(task, bench, verifier)))
 
     async def run_async(self, task: str = _TASK) -> RepairResult:
         """As `run`; verifications get a thread."""
@@ -102,8 +102,8 @@ class RepairAgent:
             stack.push_async_callback(asyncio.to_thread, blocking.close)
             verifier = blocking.enter_context(self._verifier())
             bench = await asyncio.to_thread(self._bench, verifier)
-            run = await self._agent(bench).run_async(_told(task, bench, verifier))
-            return await asyncio.to_thread(_ended, bench, run)
+            run = await self._agent(bench).run_async(_prompt(task, bench, verifier))
+            return await asyncio.to_thread(_result_of, bench, run)
 
     def _bench(self, verifier: Verifier) -> Bench:
         """Return the copy of the repository, verified once."""
@@ -124,7 +124,7 @@ class RepairAgent:
         return agent
 
 
-def _told(task: str, bench: Bench, verifier: Verifier) -> str:
+def _prompt(task: str, bench: Bench, verifier: Verifier) -> str:
     """Return the task as the model reads it."""
     commands = " and ".join(map(shlex.join, verifier.commands))
     return (
@@ -133,7 +133,7 @@ def _told(task: str, bench: Bench, verifier: Verifier) -> str:
     )
 
 
-def _ended(bench: Bench, run: AgentResult) -> RepairResult:
+def _result_of(bench: Bench, run: AgentResult) -> RepairResult:
     bench.finish()
     return RepairResult(bench, run)
 
@@ -205,5 +205,5 @@ class RepairResult(OfRun):
 def _as_dict(verdict: Verification | None) -> dict[str, Any] | None:
     if verdict is None:
         return None
-    told = {name: getattr(verdict, name) for name in ("ok", "ended", "passed", "log")}
-    return told | {"failing": sorted(verdict.failing)}
+    plain = {name: getattr(verdict, name) for name in ("ok", "ended", "passed", "log")}
+    return plain | {"failing": sorted(verdict.failing)}

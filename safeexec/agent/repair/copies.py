@@ -112,9 +112,12 @@ class WorkingCopy:
     def read_bytes(self, path: str) -> bytes | None:
         """Return a file's bytes; None where there is none. Raises RepairError for a link."""
         plain = plain_path(path)
-        if not self._links.keys().isdisjoint((plain, *map(str, PurePosixPath(plain).parents))):
-            raise RepairError(f"{path}: a link; only files of the repository itself can be used, by their own paths")
+        self._check_no_link(plain)
         return self._now.get(plain)
+
+    def _check_no_link(self, path: str) -> None:
+        if not self._links.keys().isdisjoint((path, *map(str, PurePosixPath(path).parents))):
+            raise RepairError(f"{path}: a link; only files of the repository itself can be used, by their own paths")
 
     def _all_directories(self) -> set[str]:
         """Return the directories of the original, and those of new files."""
@@ -133,12 +136,13 @@ class WorkingCopy:
 
     def preview(self, path: str, text: str | None) -> str:
         """Return the diff that `write` would make. Raises RepairError for what may not be changed."""
-        plain = plain_path(path)
-        return file_diff(plain, self._now.get(plain), self._encoded(plain, text), executable=self.executable(plain))
+        plain = self._check_writable(path)
+        after = self._encoded(plain, text)
+        return file_diff(plain, self._now.get(plain), after, executable=self.executable(plain))
 
     def write(self, path: str, text: str | None) -> None:
         """Give a file new text, or remove it (None). Raises RepairError for what may not be changed."""
-        path = plain_path(path)
+        path = self._check_writable(path)
         data = self._encoded(path, text)
         after = {name: known for name, known in self._now.items() if name != path}
         if data is not None:
@@ -150,18 +154,29 @@ class WorkingCopy:
             )
         self._now = after
 
-    def _encoded(self, path: str, text: str | None) -> bytes | None:
-        """Return new text in the form of the file that it goes to."""
-        self.check_editable(path)
-        before = self.read_bytes(path)
-        for above in map(str, PurePosixPath(path).parents):
+    def _check_writable(self, path: str) -> str:
+        """Return the path in one spelling. Raises RepairError for one that may not be changed, or cannot be."""
+        path = plain_path(path)
+        parents = [*map(str, PurePosixPath(path).parents)]
+        if path in self._hidden or not self._closed.isdisjoint((path, *parents)):
+            raise RepairError(f"{path}: may not be changed")
+        if not any(base == "." or path == base or base in parents for base in self.editable):
+            raise RepairError(f"{path}: may not be changed; editable are {', '.join(self.editable)}")
+        if path not in self._now and (not path.isprintable() or len(path) > 1000):
+            raise RepairError(f"{path[:200]!a}: no name for a new file: keep to letters, digits and punctuation")
+        self._check_no_link(path)
+        for above in parents:
             if above in self._now:
                 raise RepairError(f"{path}: cannot be written: {above} is a file, not a directory")
         if path in self._all_directories():
             raise RepairError(f"{path}: is a directory")
+        return path
+
+    def _encoded(self, path: str, text: str | None) -> bytes | None:
+        """Return new text in the form of the file that it goes to; None for one that is removed."""
         if text is None:
             return None
-        form = form_of(before or b"") or TextForm()
+        form = form_of(self._now.get(path, b"")) or TextForm()
         try:
             data = form.encode(text)
         except UnicodeEncodeError as error:
@@ -170,16 +185,6 @@ class WorkingCopy:
         if len(data) > MAX_FILE_BYTES:
             raise RepairError(f"{path}: {len(data)} bytes are too many for one file; {MAX_FILE_BYTES} are allowed")
         return data
-
-    def check_editable(self, path: str) -> None:
-        """Raises RepairError for a path that may not be changed."""
-        path = plain_path(path)
-        if path in self._hidden or not self._closed.isdisjoint((path, *map(str, PurePosixPath(path).parents))):
-            raise RepairError(f"{path}: may not be changed")
-        if not any(base == "." or path == base or path.startswith(base + "/") for base in self.editable):
-            raise RepairError(f"{path}: may not be changed; editable are {', '.join(self.editable)}")
-        if path not in self._now and (not path.isprintable() or len(path) > 1000):
-            raise RepairError(f"{path[:200]!a}: no name for a new file: keep to letters, digits and punctuation")
 
     # What was changed
 

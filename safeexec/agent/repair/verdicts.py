@@ -16,7 +16,7 @@ class Verification:
     ended: str = "exit"
     """`exit`, or the outcome that ended it: `timeout`, `memory`, `crashed` …; `missing`: there is no such command."""
     outcomes: Mapping[str, str] = field(default_factory=dict)
-    """Tests by name: `passed`, `failed`, `skipped`, `xfailed`. Empty where no witness told of them."""
+    """Tests by name: `passed`, `failed`, `skipped`, `xfailed`. Empty where no test was reported."""
     exit_at: str = ""
     """The file that ended the program by SystemExit, if one did."""
     parts: tuple[Verification, ...] = ()
@@ -29,7 +29,7 @@ class Verification:
 
     @property
     def passed(self) -> int | None:
-        """The number of tests that passed; None where no witness told of any test."""
+        """The number of tests that passed; None where no test was reported."""
         return sum(outcome == "passed" for outcome in self.outcomes.values()) if self.outcomes else None
 
     def worse_than(self, before: Verification, *, may_lose_failing: bool = False) -> str:

@@ -83,18 +83,17 @@ class SearchResult(Generic[S]):
 class Job:
     """Something to do, and its outcome."""
 
-    __slots__ = ("_do", "done", "error", "value")
+    __slots__ = ("_do", "error", "value")
 
     def __init__(self, do: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         self._do = do
-        self.done = False
         self.value: Any = None
         self.error: Exception | None = None
 
     async def run(self) -> None:
         """Do it. What it raises is kept, but for what ends the search."""
         try:
-            self.value, self.done = await self._do(), True
+            self.value = await self._do()
         except Exception as error:
             self.error = error
 
@@ -297,7 +296,7 @@ class Search:
         """Record the outcome of a program. Return the session, if it is over."""
         if job.error is not None and not isinstance(job.error, SessionClosed):
             self.plan.record(node, TriedProgram(None, problem=jobs.in_words(job.error)))
-        elif job.done and job.value is not None:
+        elif job.value is not None:
             tried = job.value
             if self.stopping and tried.result.outcome == "cancelled":
                 return [session]

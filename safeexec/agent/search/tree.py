@@ -10,7 +10,7 @@ from safeexec.results import Result, in_words
 
 ROOT, UNTRIED, OPEN, FAILED, UNSCORED = "root", "untried", "open", "failed", "unscored"
 """Statuses of a node: where the search began; a program that has not run yet; a state with a score; a program that
-failed, which was undone; a state whose score could not be told.
+failed, which was undone; a state without a score.
 """
 
 

@@ -14,12 +14,19 @@ from safeexec import Changes, CheckpointError, ErrorInfo, Result, SessionClosed
 class World:
     """What the sessions of one test share: how many are open, what is called, and what goes wrong when."""
 
-    def __init__(self, branches: int = 32) -> None:
+    def __init__(self, branches: int = 32, **variables: Any) -> None:
+        """With `variables` there is a session that has them."""
         self.limit = branches
         self.open: set[ModelSession] = set()
         self.calls = 0
         self.before: Callable[[str], None] = lambda name: None
         self.lock = threading.RLock()
+        if variables:
+            self.root(**variables)
+
+    def fail(self, at: int, act: Callable[[], object]) -> None:
+        """Have this done at call number `at`."""
+        self.before = lambda name: act() if self.calls == at else None
 
     def root(self, **variables: Any) -> ModelSession:
         return ModelSession(self, variables)

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -46,6 +47,10 @@ def told(tree: SearchTree) -> list[tuple[Any, ...]]:
 def tried(tree: SearchTree) -> list[tuple[Any, ...]]:
     """Without what the budget left untried."""
     return [row for row in told(tree) if row[1] != "untried"]
+
+
+def throw(error: BaseException) -> None:
+    raise error
 
 
 def left_open(world: World, result: SearchResult[Any] | None) -> bool:
@@ -106,9 +111,8 @@ def test_a_beam_is_that_of_the_textbook(width: int) -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("branches", [1, 2, 3, 5])
 def test_with_few_branches_the_choice_is_the_same(method: Method, branches: int) -> None:
-    many, few = World(), World(branches)
-    many.root(x=1), few.root(x=1)
-    whole, part = found(many, method), found(few, method)
+    few = World(branches, x=1)
+    whole, part = found(World(x=1), method), found(few, method)
     assert tried(whole.tree) == tried(part.tree)
     assert part.best is not None and part.best.names == whole.best.names
     assert not left_open(few, part)
@@ -116,29 +120,17 @@ def test_with_few_branches_the_choice_is_the_same(method: Method, branches: int)
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_workers_change_nothing(method: Method) -> None:
-    trees = []
-    for workers in (1, 4):
-        world = World()
-        world.root(x=1)
-        trees.append(told(found(world, method, workers=workers).tree))
-    assert trees[0] == trees[1]
+    one, four = (told(found(World(x=1), method, workers=workers).tree) for workers in (1, 4))
+    assert one == four
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_search_that_is_interrupted_at_any_call_ends_with_its_best_and_can_be_gone_on_with(method: Method) -> None:
-    world = World()
-    world.root(x=1)
+    world = World(x=1)
     whole = found(world, method)
     for at in range(1, world.calls + 1):
-        interrupted = World()
-        interrupted.root(x=1)
-
-        def stop(name: str, world: World = interrupted, at: int = at) -> None:
-            if world.calls == at:
-                raise KeyboardInterrupt
-
-        interrupted.before = stop
-        tree = SearchTree()
+        interrupted, tree = World(x=1), SearchTree()
+        interrupted.fail(at, partial(throw, KeyboardInterrupt()))
         result = found(interrupted, method, tree)
         assert result.why == "interrupted" or result.best is not None
         assert not left_open(interrupted, result), at
@@ -153,19 +145,11 @@ def test_a_search_that_is_interrupted_at_any_call_ends_with_its_best_and_can_be_
 
 @pytest.mark.parametrize("error", [SessionClosed("the zygote died"), SandboxError("the process died"), MemoryError()])
 def test_an_error_at_any_call_leaves_nothing_open(error: Exception) -> None:
-    world = World()
-    world.root(x=1)
+    world = World(x=1)
     found(world)
     for at in range(1, world.calls + 1):
-        failing = World()
-        failing.root(x=1)
-
-        def fail(name: str, world: World = failing, at: int = at) -> None:
-            if world.calls == at:
-                raise error
-
-        failing.before = fail
-        result = None
+        failing, result = World(x=1), None
+        failing.fail(at, partial(throw, error))
         try:
             result = found(failing)
         except MemoryError:
@@ -176,12 +160,9 @@ def test_an_error_at_any_call_leaves_nothing_open(error: Exception) -> None:
 
 
 def test_a_refusal_is_tried_again_with_fewer() -> None:
-    whole = World()
-    whole.root(x=1)
-    expected = told(found(whole).tree)
+    expected = told(found(World(x=1)).tree)
     for at in range(1, 12):
-        world = World()
-        world.root(x=1)
+        world = World(x=1)
         branched = iter(range(1, 1000))
 
         def refuse(name: str, at: int = at, branched: Iterator[int] = branched) -> None:
@@ -194,9 +175,7 @@ def test_a_refusal_is_tried_again_with_fewer() -> None:
 
 
 def test_where_no_branch_may_be_made_the_search_says_so() -> None:
-    world = World(0)
-    world.root(x=1)
-    result = found(world)
+    result = found(World(0, x=1))
     assert (result.why, result.best) == ("refused", None) and "0 allowed" in result.message
 
 
@@ -210,18 +189,11 @@ def test_deep_searches_begin_again_from_the_root() -> None:
 
 
 def test_a_program_that_fails_when_it_is_run_once_more_is_a_dead_end() -> None:
-    world = World(1)
-    root = world.root(x=0, runs=[])
-    state: dict[str, int] = {}
-
-    def before(name: str) -> None:
-        if name == "run":
-            state["runs"] = state.get("runs", 0) + 1
-
-    world.before = before
-    source = "x = x + 1 if len(str(runs)) < 9 else 1 / 0"
-    result = search(root, [source, "x = x + 2; runs = runs + [1]"], "x", method="beam", width=2, depth=2)
-    assert result.best is None or result.score is not None
+    world, runs = World(1), iter(range(9))
+    root = world.root(x=0, run=lambda: next(runs))
+    once, after = "x = 5 if run() == 0 else 1 / 0", "x = x + 1"
+    result = search(root, [once, after], "x", method="beam", width=2, depth=2)
+    assert "failed when it was run once more: ZeroDivisionError" in result.tree.nodes[1].problem
     assert not left_open(world, result)
 
 
@@ -395,31 +367,22 @@ async def awaited(world: World, tree: SearchTree | None = None, **options: Any) 
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_on_an_event_loop_it_is_the_same(workers: int) -> None:
-    blocking, world = World(), World()
-    blocking.root(x=1), world.root(x=1)
+    world = World(x=1)
     result = asyncio.run(awaited(world, workers=workers))
-    assert told(result.tree) == told(found(blocking).tree)
+    assert told(result.tree) == told(found(World(x=1)).tree)
     assert result.best is not None and not left_open(world, SearchResult(result.best.inner, result.tree, "", ""))
 
 
 def test_a_task_that_is_cancelled_at_any_call_closes_all_and_its_tree_is_gone_on_with() -> None:
-    world = World()
-    world.root(x=1)
+    world = World(x=1)
     whole = asyncio.run(awaited(world))
     for at in range(1, world.calls + 1, 3):
-        cancelled = World()
-        cancelled.root(x=1)
-        tree = SearchTree()
+        cancelled, tree = World(x=1), SearchTree()
 
         async def main(cancelled: World = cancelled, tree: SearchTree = tree, at: int = at) -> None:
             task = asyncio.current_task()
-
-            def cancel(name: str) -> None:
-                if cancelled.calls == at:
-                    assert task is not None
-                    task.cancel()
-
-            cancelled.before = cancel
+            assert task is not None
+            cancelled.fail(at, task.cancel)
             await awaited(cancelled, tree, workers=2)
 
         try:
