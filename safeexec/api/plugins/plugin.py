@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextvars import ContextVar
 from functools import partial
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -21,7 +19,7 @@ from safeexec.api.plugins.process import Loaded
 from safeexec.api.plugins.settings import encoded
 from safeexec.api.plugins.source import Definition, Exports, Manifest, Source, define, objections
 from safeexec.common.text import printable
-from safeexec.engine.host.queue import Turnstile
+from safeexec.engine.host.queue import OneAtATime
 from safeexec.engine.host.session.decode import may_be_bound
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.tools.tool import tools_from
@@ -102,12 +100,6 @@ class Handle:
         return f"<handle of {self.repr}>"
 
 
-_inside: ContextVar[tuple[list[PluginCore], ...]] = ContextVar("safeexec_calls", default=())
-"""The calls for which this thread or task waits, or a tool that one of them made: each holds its plugin. Some may be
-over, and empty: a call that is cancelled ends in another task.
-"""
-
-
 class PluginCore:
     """One plugin without its I/O."""
 
@@ -121,9 +113,7 @@ class PluginCore:
         self._options = options
         self._tools = tools_from(options.tools)
         self._settings = dict(options.settings or {})
-        self._turnstile = Turnstile(1)
-        self._call: list[PluginCore] = []
-        """The call that has its turn: it holds the plugin until it is over."""
+        self._turn = OneAtATime()
         self.state: State = options.state
         self._released: deque[tuple[Loaded, int]] = deque()
         """Objects whose handles the host has given up, from any thread: the next call tells the plugin."""
@@ -198,7 +188,7 @@ class PluginCore:
     def reload(self, source: Source | None) -> Core[None]:
         """Load the plugin again, from the same place or from `source`; on an error the old one stays."""
         before = self.definition
-        yield from self._turn()
+        yield from self._enter()
         try:
             self.definition = self._defined(self._source if source is None else source)
             self._items += 1
@@ -207,7 +197,7 @@ class PluginCore:
             self.definition = before
             raise
         finally:
-            self._leave()
+            self._turn.leave()
         if source is not None:
             self._source = source
 
@@ -232,7 +222,7 @@ class PluginCore:
             raise PluginError(f"{name!r} is not the name of a method")
         if held is not None and name.startswith("_"):
             raise PluginError(f"{name!r} cannot be called from outside: its name begins with an underscore")
-        yield from self._turn()
+        yield from self._enter()
         try:
             wanted = self._wanted = self.definition.wanted.get(name) if held is None else None
             if self._streaming and self._loaded is not None:
@@ -261,7 +251,7 @@ class PluginCore:
                 return result, self._items
             return self._with_path(self._received((yield from loaded.after(result)), loaded, name)), 0
         finally:
-            self._leave()
+            self._turn.leave()
 
     def _objects(
         self, loaded: Loaded, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -317,7 +307,7 @@ class PluginCore:
 
     def proceed(self, number: int, name: str, *, close: bool) -> Core[tuple[Result, bool]]:
         """Return the next item of generator `number`, which the function `name` gave, and whether there is one."""
-        yield from self._turn()
+        yield from self._enter()
         try:
             if number != self._items or self._loaded is None:
                 if close:
@@ -333,28 +323,21 @@ class PluginCore:
             self._streaming = False
             return self._with_path((yield from loaded.after(result))), False
         finally:
-            self._leave()
+            self._turn.leave()
 
-    def _turn(self) -> Core[None]:
+    def _enter(self) -> Core[None]:
         """Wait for the turn of a call: threads and tasks that call one plugin wait for each other, first come first
         served. Raises `PluginError`.
 
         A tool that calls the plugin which called it would wait for itself.
         """
-        under_way = [call for call in _inside.get() if call]
-        if [self] in under_way:
+        if self._turn.would_wait_for_itself:
             raise PluginError(
                 f"{self.definition.name} is waiting for the tool that calls it now: a plugin cannot be called from its "
                 "own tools; load it a second time for that"
             )
-        if not (yield from self._turnstile.enter(monotonic() + TURN_SECONDS)):
+        if not (yield from self._turn.enter(TURN_SECONDS)):
             raise PluginError(f"{self.definition.name} was busy for {TURN_SECONDS:.0f} s")
-        self._call = [self]
-        _inside.set((*under_way, self._call))
-
-    def _leave(self) -> None:
-        self._call.clear()
-        self._turnstile.leave()
 
     def _living(self) -> Core[Loaded]:
         """Return the loaded plugin with a process for the next call; loaded again if that has gone. Raises

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter, deque
+from contextvars import ContextVar
 from math import inf
+from time import monotonic
 
 from safeexec.engine.host.waiting import Core, Wait
 
@@ -79,3 +81,38 @@ class Turnstile:
     def waiting(self) -> int:
         """How many wait."""
         return self.queued.total()
+
+
+class OneAtATime:
+    """Lets one caller in at a time. A caller who is in can ask whether it would wait for itself: a tool that calls the
+    plugin which called it, in the same task or thread, or in one that this has started.
+    """
+
+    __slots__ = ("_inside", "_places")
+
+    def __init__(self) -> None:
+        self._places = Turnstile(1)
+        self._inside: list[OneAtATime] = []
+        """This, until the caller who is in leaves. One that is cancelled leaves in another task, whose variables of
+        context are not its own: so they hold this list, which is empty then.
+        """
+
+    @property
+    def would_wait_for_itself(self) -> bool:
+        return any(self in inside for inside in _entered.get())
+
+    def enter(self, seconds: float) -> Core[bool]:
+        """Wait for the turn, so long at most. Returns whether it came; then it is for `leave`."""
+        if not (yield from self._places.enter(monotonic() + seconds)):
+            return False
+        self._inside = [self]
+        _entered.set((*(inside for inside in _entered.get() if inside), self._inside))
+        return True
+
+    def leave(self) -> None:
+        self._inside.clear()
+        self._places.leave()
+
+
+_entered: ContextVar[tuple[list[OneAtATime], ...]] = ContextVar("safeexec_entered", default=())
+"""The turns that this task or thread has, or that the one which started it has."""

@@ -933,7 +933,7 @@ def test_who_waits_for_a_turn_is_held_to_the_interface_of_its_own_call(sandbox: 
 
     exports = {"price": price, "anything": None, "holds": None}
     with sandbox.plugin(f"{GIVES}\ndef holds(): hold()", exports=exports, tools=[hold]) as plugin:
-        waiting = plugin._core._turnstile
+        waiting = plugin._core._turn._places
         with ThreadPoolExecutor(3) as threads:
             first = threads.submit(plugin.holds)
             assert begun.wait(60)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from safeexec.engine.host.queue import Turnstile
+from safeexec.engine.host.queue import OneAtATime
 from safeexec.engine.host.session.checkpoints import Checkpoint, own_bytes
 from safeexec.engine.host.session.supervisor import LOST
 from safeexec.engine.host.waiting import CallTool, Core
@@ -97,7 +96,7 @@ class TemplateCore:
         self.name = name
         self.definition = definition
         self._api = api
-        self._turnstile = Turnstile(1)
+        self._turn = OneAtATime()
         self.session: SessionCore | None = None
         """The one that holds the state, or prepares it."""
         self._given: object = None
@@ -152,18 +151,14 @@ class TemplateCore:
         )
 
     def _in_turn(self, work: Core[R]) -> Core[R]:
-        inside = [use for use in _preparing.get() if use]
-        if any(self in use for use in inside):
+        if self._turn.would_wait_for_itself:
             raise SandboxError(f"the template {self.name!r} is asked for by the function that prepares it")
-        if not (yield from self._turnstile.enter(monotonic() + TURN_SECONDS)):
+        if not (yield from self._turn.enter(TURN_SECONDS)):
             raise SandboxBusy(f"the template {self.name!r} is still being prepared after {TURN_SECONDS:g} s")
-        use = [self]
         try:
-            _preparing.set((*inside, use))
             return (yield from work)
         finally:
-            use.clear()
-            self._turnstile.leave()
+            self._turn.leave()
 
     def _begun(self, policy: Policy, label: str | None) -> Core[tuple[SessionCore, Checkpoint]]:
         """Return a branch whose process was asked for, and the copy that it comes from."""
@@ -220,12 +215,6 @@ class TemplateCore:
                 result.check()
             except StepFailed as error:
                 raise StepFailed(f"the template {self.name!r} could not be prepared: {error}", result) from None
-
-
-_preparing: ContextVar[tuple[list[TemplateCore], ...]] = ContextVar("safeexec_templates", default=())
-"""The uses for which this thread or task waits, or a function that one of them has called: the template, in a list. A
-list is empty when its use is over: one that is cancelled ends in another task.
-"""
 
 
 class Templates:
