@@ -11,7 +11,7 @@ from safeexec import SandboxError
 from safeexec.common.text import one_line
 from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
 from safeexec.servers.service import MAX_PARTS, BadCall, Notify, Service, apart, encoded, encoded_apart, problem_of
-from safeexec.untrusted.json_text import check_parts, shaped
+from safeexec.untrusted.json_shapes import check_parts, shaped
 
 MAX_BATCH = 1000
 Identity = Annotated[str, msgspec.Meta(max_length=1000)] | int | float

@@ -69,7 +69,8 @@ from safeexec.servers.methods import (
     about_label,
 )
 from safeexec.toolkit import RelayedAnswer, RelayedTools
-from safeexec.untrusted.json_text import check_parts, loads, shaped
+from safeexec.untrusted.json_shapes import check_parts, shaped
+from safeexec.untrusted.json_text import loads
 
 T = TypeVar("T")
 Notify = Callable[[str, dict[str, Any]], object]
