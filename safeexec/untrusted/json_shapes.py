@@ -1,8 +1,8 @@
 """Reads the JSON that clients send, which has a known shape and may be long.
 
 `check_parts` bounds how many parts it has before anything is built of it, by a scan that allocates next to nothing, and
-`shaped` builds what the shape names. (Of `[1,1,1,…` objects take 20 to 100 times the size, and a reader that has a bound
-counts when it has built them.)
+`shaped` builds what the shape names. (Of `[1,1,1,…` objects take 20 to 100 times the size, and a reader that has a
+bound counts when it has built them.)
 """
 
 from __future__ import annotations
