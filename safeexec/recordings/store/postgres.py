@@ -156,8 +156,8 @@ class PostgresStore:
                     self._renew()
 
     def _renew(self) -> None:
-        claim = list(self._claims.values())
-        labels, generations = [one.label for one in claim], [one.generation for one in claim]
+        claims = list(self._claims.values())
+        labels, generations = [one.label for one in claims], [one.generation for one in claims]
         self._do(lambda run: run(_RENEW, seconds=LEASE_SECONDS, labels=labels, generations=generations))
 
     # The five
