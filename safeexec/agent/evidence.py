@@ -62,7 +62,7 @@ _ALWAYS_WHEN = frozenset({"falls", "is", "was"})
 """Verbs that say it of what is asked for. Another one does where the question lacks it: of a train that leaves at 9:20
 it may ask when it arrives.
 """
-_ANOTHER = re.compile(r"\b(?:or|nor|and)\b|(?<!than )\b[A-Z]")
+_ANOTHER = re.compile(r"\b(?:or|nor|and)\b|,\s*\w+\W*\Z|(?<!than )\b[A-Z]")
 """Behind a name that the answer begins with: another name beside it."""
 _ONE_UNIT = re.compile(r"\d[\d.,]*(?=\s[A-Za-z°]+\Z)")
 """The number of a text like 12 km."""
@@ -384,7 +384,7 @@ def _contains(answer: str, value: Any, known: Collection[Computed], vocabulary: 
         return False
     if vocabulary and re.fullmatch(r"\s*(?:the\s)?", rest[0], re.IGNORECASE) and not _ANOTHER.search(rest[1]):
         words = {*_WORD.findall(rest[1].lower())}
-        if words <= {*vocabulary, "is", "are", "was", "were", "at", "with"}:
+        if words <= {*vocabulary, "is", "are", "was", "were", "at", "with", "than"}:
             return True  # the question, with the text in the place of its "who": Alice has the most points
     one_unit = _ONE_UNIT.match(found.group())
     end = found.start() + one_unit.end() if one_unit else found.end()
