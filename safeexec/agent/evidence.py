@@ -62,7 +62,7 @@ _ALWAYS_WHEN = frozenset({"falls", "is", "was"})
 """Verbs that say it of what is asked for. Another one does where the question lacks it: of a train that leaves at 9:20
 it may ask when it arrives.
 """
-_ANOTHER = re.compile(r"\b(?:or|nor|and)\b|,\s*\w+\W*\Z|(?<!than )\b[A-Z]")
+_ANOTHER = re.compile(r"\b(?:or|nor|and)\b|(?<!than )\b[A-Z]")
 """Behind a name that the answer begins with: another name beside it."""
 _ONE_UNIT = re.compile(r"\d[\d.,]*(?=\s[A-Za-z°]+\Z)")
 """The number of a text like 12 km."""
