@@ -460,7 +460,7 @@ class Repeatable:
         seen, namespace = self.seen, self._namespace
         values = [*namespace.values(), builtins_of(namespace).get("_")]
         own_classes = [*filter(_is_of_program, values)]
-        if seen.unseen_sets:
+        if seen.unseen_sets and (seen.classes or any(kind.__hash__ is object.__hash__ for kind in own_classes)):
             return True
         texts = seen.texts and (seen.classes or any(kind.__repr__ is object.__repr__ for kind in own_classes))
         if texts and seen.sorts:

@@ -512,11 +512,6 @@ COPIED = {
         "import functools, datetime as d\nname = 'NOW'.lower()",
         "@functools.wraps(d.datetime, assigned=(name,), updated=())\ndef f(): pass",
     ],
-    "a set of functions that a library makes": [
-        "import dataclasses\n@dataclasses.dataclass\nclass P:\n    a: object\n    b: object\n    c: object\n"
-        "p = P(lambda: 1, lambda: 2, lambda: 3)",
-        "order = [f() for f in dataclasses.astuple(p, tuple_factory=set)]",
-    ],
     "a finalizer under a computed name": [
         "class A: pass\ndef f(self): print('gone')\nname = '__DEL__'.lower()",
         "setattr(A, name, f)",
