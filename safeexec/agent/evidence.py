@@ -55,6 +55,8 @@ _ARTICLE = re.compile(r"\b(?:an?|the)\s\Z", re.IGNORECASE)
 _WHEN = re.compile(r"\w+s(?: at| on(?: an?)?)\s\Z", re.IGNORECASE)
 """Before a day or a time that is said: it falls on a Friday, the train arrives at 11:45."""
 _WORD = re.compile(r"[^\W\d_]+")
+_CLAUSE = re.compile(r"(?:(?!\b(?:and|or)\b)[\w\s'\u2019-])*[.!]?\s*", re.IGNORECASE)
+"""The rest of a sentence that names nobody else: Alice or Bob, "Alice? Bob."."""
 _BOLD = re.compile(r"(?<![\w)\]}])\*\*([^*\n]+)\*\*")
 _WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
 """An object of a number, Decimal('1.5'); not a function of it, sqrt(2)."""
@@ -358,7 +360,8 @@ def _contains(answer: str, value: Any, known: Collection[Computed], vocabulary: 
         return False
     if _GOES_ON.search(rest[0][-1:]) or re.match(r"\s?[+\-/^(]|\w|\s\*", rest[1]):
         return False
-    if not rest[0].strip() and vocabulary and set(_WORD.findall(rest[1].lower())) <= set(vocabulary):
+    goes_on = _CLAUSE.fullmatch(rest[1])
+    if goes_on and not rest[0].strip() and vocabulary and set(_WORD.findall(rest[1].lower())) <= set(vocabulary):
         return True  # the question, with the text in the place of its "who": Alice has the most points
     article = _ARTICLE.search(around, 0, found.start())
     lead, sure = Sentences(around, vocabulary).standing(article.start() if article else found.start(), found.end())
