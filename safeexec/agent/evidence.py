@@ -55,7 +55,7 @@ _ARTICLE = re.compile(r"\b(?:an?|the)\s\Z", re.IGNORECASE)
 _WHEN = re.compile(r"\w+s(?: at| on(?: an?)?)\s\Z", re.IGNORECASE)
 """Before a day or a time that is said: it falls on a Friday, the train arrives at 11:45."""
 _WORD = re.compile(r"[^\W\d_]+")
-_CLAUSE = re.compile(r"(?:(?!\b(?:and|or)\b)[\w\s'\u2019-])*[.!]?\s*", re.IGNORECASE)
+_CLAUSE = re.compile(r"(?:(?!\b(?:and|or)\b)[\w\s'\u2019-])*+[.!]?\s*+", re.IGNORECASE)
 """The rest of a sentence that names nobody else: Alice or Bob, "Alice? Bob."."""
 _BOLD = re.compile(r"(?<![\w)\]}])\*\*([^*\n]+)\*\*")
 _WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
