@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from safeexec.common.text import short_repr
+from safeexec.common.text import from_utf_8, short_repr
 
 Outcome = Literal[
     "ok", "error", "rejected", "violation", "memory", "timeout", "cpu", "output", "cancelled", "crashed", "waiting"
@@ -160,7 +160,7 @@ def _as_text(mime: str, item: str | bytes) -> str | bytes:
     if isinstance(item, str) or not is_text(mime):
         return item
     try:
-        return item.decode("utf-8", "surrogatepass")
+        return from_utf_8(item)
     except UnicodeDecodeError:
         return item.decode("utf-8", "replace")
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
+import time
 from unicodedata import bidirectional
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safeexec.common.text import blank, columns, head_and_tail, printable, short_repr
+from safeexec.common.text import blank, columns, from_utf_8, head_and_tail, printable, short_repr
 from tests.untrusted.doubling import SLACK, growth
 
 _OVERRIDES = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -100,3 +103,29 @@ def test_short_repr_is_short_and_never_raises() -> None:
 def test_columns_of_a_terminal() -> None:
     assert [columns(text) for text in ("", "abc", "日本", "e\u0301", "ｆ", "ä")] == [0, 3, 4, 1, 2, 1]
     assert blank("\ta日\te\u0301") == "\t   \t "
+
+
+def test_half_characters_are_read_wherever_they_stand_and_other_threads_run_meanwhile() -> None:
+    for before in range(5):
+        text = "x" * before + "\ud800\U0001f600é\udfff" * 9000
+        assert from_utf_8(text.encode("utf-8", "surrogatepass")) == text
+    for wrong in (b"\xed\xa0", b"\xff"):
+        with pytest.raises(UnicodeDecodeError):
+            from_utf_8(b"a" * 40_000 + wrong)
+    turns, ended = itertools.count(), threading.Event()
+
+    def other() -> None:
+        while not ended.is_set():
+            next(turns)
+            time.sleep(0)
+
+    data = b"\xed\xa0\x80" * 1_000_000
+    thread = threading.Thread(target=other)
+    thread.start()
+    try:
+        began = next(turns)
+        from_utf_8(data)
+        assert next(turns) - began > 3
+    finally:
+        ended.set()
+        thread.join()

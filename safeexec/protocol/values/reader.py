@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from safeexec.common.text import from_utf_8
 from safeexec.errors import ProtocolError
 from safeexec.protocol.conversation import TooMuch
 from safeexec.protocol.values import format as f
@@ -110,7 +111,7 @@ class Reader:
         return self.take(self.length())
 
     def text(self) -> str:
-        return str(self.chunk(), "utf-8", "surrogatepass")
+        return from_utf_8(self.chunk(), self.check_time)
 
     def spend(self, nodes: int) -> None:
         """Pay for what is about to be read, before it is."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from safeexec.common.text import one_line, printable
+from safeexec.common.text import from_utf_8, one_line, printable
 from safeexec.engine import advice
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
@@ -41,7 +41,7 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
     if len(data) > cap:
         data = data[: cap // 2] + b" [...] " + data[-cap // 2 :]
     try:
-        return data.decode("utf-8", "surrogatepass")
+        return from_utf_8(data)
     except UnicodeDecodeError:
         return data.decode("utf-8", "replace")
 
