@@ -177,7 +177,7 @@ class Durable(SessionRecording):
         elif memory is not FRESH and not memory.number:
             memory.number = self._number()
             entry, spent = memory.entry, 0.0
-            origin = current.before.memory if entry is None and current.before is not None else memory.origin
+            origin = current.undo_to.memory if entry is None and current.undo_to is not None else memory.origin
             if again is not None:
                 did, spent = again
             elif entry is not None and type(entry.request) is not m.Execute:

@@ -884,7 +884,7 @@ class SessionCore:
         if name is not None:
             state, copy = history.find(name)
             return state, [copy]
-        if history.current.before is None:
+        if history.current.undo_to is None:
             raise CheckpointError(NOTHING_TO_UNDO)
         if self.policy.checkpoints == "off":
             raise CheckpointError("checkpoints are off in this session: roll back to a named checkpoint")
