@@ -164,8 +164,8 @@ class Durable(SessionRecording):
 
     def moment(self, session: RecordedSession) -> dict[str, Any]:
         """Return which state an operation has led to, and how: nothing where only a saved state leads there."""
-        current, again, values = session.processes.history.current, session.again, self.variables
-        memory, session.again, self.variables = current.memory, None, 0
+        current, again, values = session.processes.history.current, session.fingerprint, self.variables
+        memory, session.fingerprint, self.variables = current.memory, None, 0
         led: dict[str, Any] = {}
         if self.is_suspended(session):
             return {}
@@ -582,7 +582,7 @@ class Durable(SessionRecording):
             way = way[0] + 1, way[1] + doing.cpu_ms, way[2] + size
             self._now = doing.moment
             self._ways[self._now] = way
-        self._since, session.again, session.files_changed = None, None, False
+        self._since, session.fingerprint, session.files_changed = None, None, False
         self.earlier = EarlierSteps(left.undone)
         place = StorePlace(self._store, held, recovery.part_of(left.part), left.size)
         try:
@@ -595,7 +595,7 @@ class Durable(SessionRecording):
             effects.come_back()
             left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
             left.waiting = [called for called in left.waiting if not effects.resume(called)]
-        session.waiting, session.calls_before = None, session.supervisor.tool_records.total
+        session.waiting, session.calls_before_waiting = None, session.supervisor.tool_records.total
         if left.waits is not None:
             try:
                 session.waiting = waits.checked(left.waits)
