@@ -514,7 +514,7 @@ class SessionAPI:
         recorded: Any = core  # all sessions that an API has are such
         self._core: RecordedSession = recorded
         core.callers += 1
-        core.abandoned = False
+        core.unowned = False
 
     def __reduce__(self) -> NoReturn:
         """Refuse: a copy would end the session when it is given up, by `copy` or by `pickle`."""

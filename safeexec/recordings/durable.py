@@ -210,8 +210,8 @@ class Durable(SessionRecording):
         """Take in which state an operation has led to, and how; what the session and this one have noted of it is
         cleared. Returns fields of its line: none where only a saved state leads there.
         """
-        current, again, values = session.processes.history.current, session.again, self.variables
-        memory, session.again, self.variables = current.memory, None, 0
+        current, again, values = session.processes.history.current, session.fingerprint, self.variables
+        memory, session.fingerprint, self.variables = current.memory, None, 0
         led: dict[str, Any] = {}
         if self.note_if_lost(session):
             return {}
@@ -223,7 +223,7 @@ class Durable(SessionRecording):
         elif memory is not FRESH and not memory.moment:
             memory.moment = self._new_moment()
             entry, spent = memory.entry, 0.0
-            origin = current.before.memory if entry is None and current.before is not None else memory.origin
+            origin = current.undo_to.memory if entry is None and current.undo_to is not None else memory.origin
             if again is not None:
                 did, spent = again
             elif entry is not None and type(entry.request) is not m.Execute:
@@ -622,7 +622,7 @@ class Durable(SessionRecording):
             size = len(doing.record.source) if isinstance(doing.record, form.Run) else 0
             way, self._moment = way.longer(doing.cpu_ms, size), doing.moment
             self._ways[self._moment] = way
-        session.again, session.files_changed = None, False
+        session.fingerprint, session.files_changed = None, False
         self.earlier = EarlierSteps(left.undone)
         place = StorePlace(self._store, claim, recovery.part_of(left.segment), left.size)
         try:
@@ -635,7 +635,7 @@ class Durable(SessionRecording):
             effects.come_back()
             left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
             left.waiting = [called for called in left.waiting if not effects.resume(called)]
-        session.waiting, session.calls_before = None, session.supervisor.tool_records.total
+        session.waiting, session.calls_before_waiting = None, session.supervisor.tool_records.total
         if left.waits is not None:
             try:
                 session.waiting = waits.checked(left.waits)

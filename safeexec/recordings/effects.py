@@ -259,7 +259,7 @@ class Effects:
                 follow_effects(one, self._toolbox, branch=True)
                 one.effects._undone |= self._undone
         elif name in ("rollback", "cancel_waiting"):
-            first = len(session.tool_records) - len(result) if name == "rollback" else session.calls_before
+            first = len(session.tool_records) - len(result) if name == "rollback" else session.calls_before_waiting
             gone = self._undone
             if cancelled is not None:  # what an earlier process has deferred was never carried out
                 calls = [one for one in cancelled.calls if isinstance(one, form.Called)]
@@ -291,7 +291,7 @@ class Effects:
         reached = self._session.processes.history.current.tool_calls
         waits = self._session.still_waiting() is not None
         for entry in [entry for entry in reversed(self._entries) if entry.number >= reached]:
-            if waits and not entry.pending and entry.number >= self._session.calls_before:
+            if waits and not entry.pending and entry.number >= self._session.calls_before_waiting:
                 continue
             # One by one: whoever is interrupted leaves the others to the next use.
             self._entries.remove(entry)

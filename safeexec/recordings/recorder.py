@@ -451,7 +451,7 @@ class RecordedTools:
             return (yield from self._tools.answer(call, session, deadline))
         number, calls, again = next(recording.calls), session.calls, None
         if calls is not None:
-            calls.again = again = calls.again or recording.earlier
+            calls.earlier_answers = again = calls.earlier_answers or recording.earlier
         where: dict[str, Any] = {"session": session.recorder.number, "step": session.step, "call": number}
         rule = getattr(session.sandbox.toolbox.tools.get(call.tool), "effect", None)
         session.recorder.call = number

@@ -65,9 +65,9 @@ class RecordedSession(SessionCore):
             self.supervisor.notes_next.append(f"nobody answered in time: {_waits().in_words(waiting)}")
         return self.waiting
 
-    def check_waiting(self, again: AnswersAgain | None = None) -> None:
-        if self.waiting is not None or again is not None:
-            _waits().check_may_begin(self, again)
+    def check_waiting(self, earlier_answers: AnswersAgain | None = None) -> None:
+        if self.waiting is not None or earlier_answers is not None:
+            _waits().check_may_begin(self, earlier_answers)
 
     def waits_for(self) -> Core[WaitingCall | None]:
         """Return the same as `waiting_call`, which may be large."""
@@ -99,7 +99,7 @@ class RecordedSession(SessionCore):
                 callbacks=callbacks,
                 stdin=waits.stdin_of(run),
                 argv=run.argv,
-                again=again,
+                earlier_answers=again,
             )
         )
 
@@ -114,18 +114,18 @@ class RecordedSession(SessionCore):
 
     def close_if_idle(self, seconds: float) -> Core[None]:
         waiting = self.waiting
-        if self.durable is None and waiting is not None and waiting.until > time() and not self.abandoned:
+        if self.durable is None and waiting is not None and waiting.until > time() and not self.unowned:
             return  # somebody is asked, who may take longer
         yield from super().close_if_idle(seconds)
 
-    def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
+    def _ended(self, step: Step, verdict: Verdict, place: Place, calls_before: int) -> Core[Result]:
         before = self.processes.history.current.memory
-        result = yield from super()._ended(step, verdict, place, calls)
+        result = yield from super()._ended(step, verdict, place, calls_before)
         if verdict.outcome != "waiting" or self.calls is None:
             return result
         if self.processes.history.current.memory is not before:
             return replace(result, outcome="crashed")  # it cannot run again from where it began
-        self.waiting, self.calls_before = self.calls.waiting, calls
+        self.waiting, self.calls_before_waiting = self.calls.waiting, calls_before
         return replace(result, waiting_for=(yield from apart(self.calls.size, self.waiting_call)))
 
     # In a saved state

@@ -362,7 +362,7 @@ class Calls:
         self.calls_of_step = 0
         self.tool_records = ToolLog()
         self.bill = Bill()
-        self.calls = self.again = self
+        self.calls = self.earlier_answers = self
         self.call_key = ""
 
     def begin(self, told: StepCall, tool: Tool) -> Core[None]:
@@ -411,7 +411,7 @@ class RemoteSessionCore:
     workspace = None
     """Its files are the server's: `read_file`, `write_file` and `list_files` reach them."""
     callers = 0
-    abandoned = False
+    unowned = False
 
     def __init__(self, sandbox: RemoteSandboxCore, identity: str, label: str | None = None) -> None:
         self._sandbox = sandbox

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct, to_builtins
@@ -64,8 +64,8 @@ def count(
     sessions: Iterable[Counted],
     queued: Mapping[str | None, int],
     spare: int,
-    room: int | None = None,
-    undo: Sequence[int] = (0, 0, 0),
+    room: int | None,
+    steps: Mapping[str, int],
 ) -> SandboxStats:
     """Return the numbers, of what is open and of what waits."""
     rows: defaultdict[str | None, Counter[str]] = defaultdict(Counter)
@@ -76,13 +76,12 @@ def count(
     for label, number in queued.items():
         if number:
             rows[label]["queued"] = number
-    journalled, copied, lost = undo
     return SandboxStats(
         **sum(rows.values(), Counter[str]()),
         by_label={label: SessionCounts(**row) for label, row in rows.items()},
         spare=spare,
         room=room,
-        steps_journalled=journalled,
-        steps_copied=copied,
-        steps_lost=lost,
+        steps_journalled=steps["journalled"],
+        steps_copied=steps["copied"],
+        steps_lost=steps["lost"],
     )

@@ -102,8 +102,8 @@ class SandboxCore:
         """The open sessions that do not rest."""
         self._opened = 0
         """How many sessions there have been."""
-        self.undo = [0, 0, 0]
-        """Steps that were journalled, that were copied, and that were lost: see `stats`."""
+        self.steps = {"journalled": 0, "copied": 0, "lost": 0}
+        """How many there were, by what became of them: see `stats`."""
         self._zygote: ZygoteHandle | None = None
         self.gate = NO_GATE
         """What every fork of the sandbox's processes waits for."""
@@ -473,7 +473,7 @@ class SandboxCore:
             stats.Counted(one.label, one.in_use, one.supervisor.restored > 0, one.rests, one.waiting is not None)
             for one in self.open_sessions()
         ]
-        return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.undo)
+        return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.steps)
 
     # Templates
 
@@ -584,7 +584,7 @@ class SandboxCore:
 
     def steps_lost(self, count: int) -> None:
         """Count, and log, steps of a session that came out otherwise when they were repeated."""
-        self.undo[2] += count
+        self.steps["lost"] += count
         logging: Any = sys.modules.get("logging")
         if logging is not None:
             logging.getLogger("safeexec").warning(

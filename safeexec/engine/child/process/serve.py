@@ -3,6 +3,14 @@
 Between an answer and the next request, in think time, it makes the checkpoint that is due, if one is: a copy of this
 process, which will wait on the control socket that the host granted with a request. None is due after a step that can
 be repeated, as long as all such steps since the last checkpoint are soon done.
+
+Three processes come out of one call of `Server._freeze`, two of them from it:
+
+    runner  ── fork ──▶ goes on: `_freeze` returns True
+                 └─▶ copy: stays frozen in `Checkpoints.freeze`, until the host closes its socket, which ends it
+                       └── fork, each time the host asks ──▶ resumed runner: `_wake` says Ready, `_freeze` returns False
+
+What the caller of `_freeze` was about to do is the runner's alone: a resumed one takes the next request.
 """
 
 from __future__ import annotations
@@ -46,6 +54,7 @@ checkpoint's permission.
 DEBT_SECONDS = 0.02
 """Seconds of processor after which a checkpoint is made: what about ten checkpoints take."""
 DEBT_STEPS = 400
+"""Steps, and values that the host has set, after which one is made, however little they took."""
 DEBT_BYTES = 128 << 10
 """Bytes of sources, and of values that the host has set, after which one is made."""
 RESERVE_BYTES = 4 << 20
@@ -66,7 +75,8 @@ class Server:
         self.plugin = LoadedPlugin(guest)
         self.unprepared: list[str] = []
         """What the zygote tried to prepare for its children, and could not."""
-        self._idle = False
+        self._checkpoints_when_idle = False
+        """`checkpoints: idle`: in think time, and none after a step that can be repeated."""
         self._serving = False
         """Whether the host speaks to this process: on the zygote's link it asks for children."""
         self._control: int | None = None
@@ -74,9 +84,9 @@ class Server:
         self._due = False
         """Whether the state that the process is in is to have one."""
         self._debt_steps = self._debt_bytes = 0
-        """What has been done since the last checkpoint."""
+        """Steps and changes since the last checkpoint, and their bytes."""
         self._debt_began = 0.0
-        """What the process had used of the processor then."""
+        """CPU seconds of this process at the last checkpoint."""
         self._step = 0
         self._pid = os.getpid()
         """This process. A process that guest code forks gets back to here, too, and must answer nothing."""
@@ -103,7 +113,7 @@ class Server:
 
     def serve(self, spawn: m.Spawn, entropy: bytes) -> NoReturn:
         """Say Ready, then answer requests until the host closes the socket. `warm_up` first if none comes at once."""
-        self._idle, self._pid, self._serving = spawn.idle, os.getpid(), True
+        self._checkpoints_when_idle, self._pid, self._serving = spawn.idle, os.getpid(), True
         self.checkpoints.workspace = spawn.workspace
         self.link.send(m.Ready(entropy=entropy))
         if spawn.warm_up and self.link.quiet(QUIET_SECONDS):
@@ -122,7 +132,7 @@ class Server:
             if answer is None:
                 continue
             self.link.send(answer)
-            if self._due and self._idle and self.link.quiet(QUIET_SECONDS):
+            if self._due and self._checkpoints_when_idle and self.link.quiet(QUIET_SECONDS):
                 self._freeze(hurry=False)
 
     def _answer(self, request: Any) -> msgspec.Struct | None:
@@ -132,7 +142,7 @@ class Server:
             self._freeze_on_request()
             return None
         if self._due and kind in _AFTER_CHECKPOINT and not self._freeze(hurry=True):
-            return None
+            return None  # a runner resumed from the copy: the request was answered in the one that made it
         stdin = None
         if kind in _STEPS:
             self._step = request.step
@@ -175,7 +185,8 @@ class Server:
         if kind is m.Execute and request.judged:
             self.guest.judges = True
         elif kind in _STEPS and self._step:
-            # What another request loads, calls or binds no step has named; and a branch of the session may be judged.
+            # A step is judged by the names in its source and in those before it. Here nobody looks at the source, or
+            # there is none: no later step can be repeated, not even in a branch whose policy has its steps judged.
             self.guest.judges = self.guest.judges and kind is not m.Execute
             self.guest.repeatable.seen.unpredictable = True
         answer = self._acts[kind](request)
@@ -186,13 +197,12 @@ class Server:
         elif kind is m.Assign or kind is m.Remove or kind is m.Load:
             self._debt_steps += 1
             self._debt_bytes += len(request.value) if kind is m.Assign else 0
-            self._due = (kind is m.Load or not self._idle or request.copied) and self._control is not None
+            due = kind is m.Load or not self._checkpoints_when_idle or request.copied
+            self._due = due and self._control is not None
         return answer
 
     def _conclude(self, request: Any, done: m.StepDone) -> None:
-        """Add to the answer of a step what the whole process tells; and whether the state after it is to be had by a
-        checkpoint, as it can be had by that alone, or at less cost.
-        """
+        """Add to the answer of a step what the whole process tells, and whether a checkpoint is due."""
         guest, usage = self.guest, resource.getrusage(resource.RUSAGE_SELF)
         done.step, done.peak_kb = self._step, usage.ru_maxrss
         if refusals.noted or guest.language.unseen:
@@ -219,7 +229,7 @@ class Server:
             done.again = not (done.due or given or done.threads or has_threads)
             due = (
                 not done.again
-                or not self._idle
+                or not self._checkpoints_when_idle
                 or self._debt_steps > DEBT_STEPS
                 or self._debt_bytes > DEBT_BYTES
                 or usage.ru_utime + usage.ru_stime - self._debt_began > DEBT_SECONDS
@@ -242,28 +252,30 @@ class Server:
             self._control = control
 
     def _freeze(self, *, hurry: bool) -> bool:
-        """Make the automatic checkpoint that is due. False in a runner resumed from it: nothing else is due there."""
+        """Make the automatic checkpoint that is due. True in this process, made or not; False in a runner that was
+        resumed from it.
+        """
         control, self._control, self._due = self._control, None, False
         self._begin_debt()
-        problem = self._copy_onto(control)
+        resumed, problem = self._copy_onto(control)
         if problem:
             # The state that it was due for is lost to a kill: so is what can be repeated from there.
             self._debt_steps = DEBT_STEPS
-        if problem == "" and not hurry:
+        elif not resumed and not hurry:
             self.warm_up()
-        return problem is not None
+        return not resumed
 
     def _freeze_on_request(self) -> None:
         # The control socket stays where it is until it is used: a copy that is made before closes it with the others.
         if self._due and not self._freeze(hurry=True):
             return
-        problem = self._copy_onto(self.link.take_fd())
-        if problem is not None:
+        resumed, problem = self._copy_onto(self.link.take_fd())
+        if not resumed:
             self.link.send(m.Done(problem=problem))
 
-    def _copy_onto(self, control: int | None) -> str | None:
-        """Make a checkpoint that freezes on `control`. Returns an empty text, or why there is none: then the end of the
-        socket tells that, too. None in a runner that was resumed from the copy.
+    def _copy_onto(self, control: int | None) -> tuple[bool, str]:
+        """Make a checkpoint that freezes on `control`. Returns whether this is a runner that was resumed from it; and
+        why there is none, if so: the end of the socket tells that, too.
         """
         if _thread._count():
             problem = "a guest thread is alive, and a checkpoint can carry one thread only"
@@ -271,20 +283,19 @@ class Server:
             problem = "this process has no descriptor left for the socket of a checkpoint"
         else:
             try:
-                resumed = self.checkpoints.freeze(control, self._step, self.link, self._control)
+                wake = self.checkpoints.freeze(control, self._step, self.link, self._control)
             except OSError as error:  # no process to be had: NPROC, memory
                 problem = f"no checkpoint could be made: {error.strerror or error}"
             except MemoryError:
                 problem = "no checkpoint could be made: the session's memory is full"
             else:
-                if resumed is None:
-                    return ""
-                self._wake(*resumed)
-                return None
+                if wake is not None:
+                    self._wake(*wake)
+                return wake is not None, ""
         if control is not None:
             with contextlib.suppress(OSError):
                 os.close(control)
-        return problem
+        return False, problem
 
     def _host_waits(self) -> bool:
         return self._serving and not self.link.quiet(0)
@@ -316,7 +327,7 @@ class Server:
         """Say that this process is a runner again."""
         self._pid = os.getpid()
         if request.branch:
-            self._idle = request.idle
+            self._checkpoints_when_idle = request.idle
             self.guest.streams.log.attach()
         self._control = None  # the copy has closed it
         self._due = False

@@ -1,9 +1,11 @@
 """What a session can go back to: which states there were, which have a copy, which are a copy and the steps since,
-where a rollback and a kill lead, and what may be dropped.
+where a rollback and a kill lead, and which copies nothing needs.
 
 Pure: no process, no clock, no descriptor. A copy is whatever object the caller keeps for a frozen process, an entry of
-the journal whatever it needs to do a step once more; this module compares copies by identity and gives back those that
-nothing leads to any more. The caller ends them.
+the journal whatever it needs to do a step once more; this module compares copies by identity.
+
+Three words for three ends: a name is dropped, a copy is forgotten here when nothing leads to it, or to what it is a
+copy of, and whoever holds it releases it then, which ends its process. What forgets copies returns them for that.
 """
 
 from __future__ import annotations
@@ -52,23 +54,23 @@ class State(Struct, eq=False, gc=True):
         copies                         A
         memories   FRESH ──e1──▶ M1    M2 ───x = 1──▶ M2' ──e3──▶ M3    an arrow is an entry; only A leads to M2
         states     S0            S1    S2             S2'         S3    `current` is S3
-        before     S0 ◀───────── S1 ◀──┴───────────── S2' ◀────── S3    where one rollback leads
-        older      S0 ◀─────────────── S2 ◀────────────────────── S3    where a kill leads if nothing leads here
+        undo_to    S0 ◀───────── S1 ◀──┴───────────── S2' ◀────── S3    where one rollback leads
+        kill_to    S0 ◀─────────────── S2 ◀────────────────────── S3    where a kill leads if nothing leads here
 
     A kill in step 4 leads to S3: A is resumed, `x` is set, step 3 is done once more. If that comes out otherwise it
     leads to S2, and if A has died to S0, in a new child.
 
-    The two ways are two fields, as each leaves out what the other needs. `before` is the state before the step that led
-    here, whatever it is made of, so it goes over every step; it is `UNREACHABLE` where that cannot be had, which a
-    rollback must tell. `older` is the next state that has a copy of its own, or a new child's, be it an earlier version
-    of this one, and leaves out what is lost.
+    The two ways are two fields, as each leaves out what the other needs. `undo_to` is the state before the step that
+    led here, whatever it is made of, so it goes over every step; it is `UNREACHABLE` where that cannot be had, which a
+    rollback must tell. `kill_to` is the next state that has a copy of its own, or a new child's, be it an earlier
+    version of this one, and leaves out what is lost.
     """
 
     step: int
     memory: Memory
     files: Any = None
-    before: State | None = None
-    older: State | None = None
+    undo_to: State | None = None
+    kill_to: State | None = None
     tool_calls: int = 0
     """Host tool calls made until then."""
 
@@ -80,7 +82,7 @@ UNREACHABLE: Final = State(-1, Memory())
 class History(Generic[C]):
     """The states of one session, and the copies of them."""
 
-    __slots__ = ("_begun", "_copies", "base", "current", "named", "next", "root", "uncertain")
+    __slots__ = ("_copies", "_process_began_in", "current", "named", "next", "resumed_from", "root", "uncertain")
 
     def __init__(self, root: State | None = None) -> None:
         self.root = State(0, FRESH) if root is None else root
@@ -90,9 +92,9 @@ class History(Generic[C]):
         self.next: State | None = None
         """The state that the running step, or change, leads to."""
         self.named: dict[str, tuple[State, C]] = {}
-        self.base: C | None = None
-        """The copy that the process was resumed from. It is kept when its name is dropped."""
-        self._begun: State | None = self.root
+        self.resumed_from: C | None = None
+        """The copy that the process was resumed from; None: it is a new child. It is kept when its name is dropped."""
+        self._process_began_in: State | None = self.root
         """The state that the process began in, as long as it has no name that was given to it later."""
         self._copies: dict[C, State] = {}
         self.uncertain: list[C] = []
@@ -103,14 +105,14 @@ class History(Generic[C]):
     def begin(self, step: int | None = None) -> None:
         """Begin step `step`; without a number, a change of variables by the host: another version of the same state."""
         now, memory = self.current, self.current.memory
-        older = now if memory is FRESH else now.older
+        kill_to = now if memory is FRESH else now.kill_to
         for copied in self._copies.values():
             if copied.memory is memory:
-                older = now  # what is begun may be repeated from here, and come out otherwise
+                kill_to = now  # what is begun may be repeated from here, and come out otherwise
         if step is None:
-            self.next = State(now.step, Memory(), now.files, now.before, older, now.tool_calls)
+            self.next = State(now.step, Memory(), now.files, now.undo_to, kill_to, now.tool_calls)
         else:
-            self.next = State(step, Memory(), None, now, older)
+            self.next = State(step, Memory(), None, now, kill_to)
 
     def commit(
         self, files: Any = None, tool_calls: int = 0, *, entry: Any = None, size: int = 0, copy: C | None = None
@@ -123,25 +125,25 @@ class History(Generic[C]):
         state.files, state.tool_calls = files, tool_calls
         before, self.current, self.next = self.current, state, None
         if copy is None and entry is None and not self._copies and before.memory.entry is None:
-            state.older = None  # what a session without copies does with every step
+            state.kill_to = None  # the fast path: no copies, no journal
             if before.memory is not FRESH:
-                state.before = UNREACHABLE
+                state.undo_to = UNREACHABLE
             return []
         if copy is not None:
             self._copies[copy] = state
             self.uncertain.append(copy)
         if entry is None:
-            state.older = before
+            state.kill_to = before
         else:
             memory = state.memory
             memory.origin, memory.entry = before.memory, entry
             memory.depth, memory.size = before.memory.depth + 1, before.memory.size + size
             if len(self._copies) <= 1 + len(self.named) and not self.uncertain:
-                return []  # the usual case: the one base, and all that leads from there to here
-        return self._dropped()
+                return []  # the usual case: one copy without a name, and all that leads from there to here
+        return self._prune()
 
     def undo(self) -> None:
-        """Forget what was begun: it is no part of the session."""
+        """Undo what was begun: it is no part of the session."""
         self.next = None
 
     def pass_over(self, step: int) -> list[C]:
@@ -149,12 +151,12 @@ class History(Generic[C]):
         Returns the copies that nothing leads to any more.
         """
         now = self.current
-        if now.before is not None and now.before.memory is now.memory:
-            now.before = UNREACHABLE  # or there would be a state more for each such step
-        self.current = State(step, now.memory, now.files, now, now.older, now.tool_calls)
-        if now is self._begun:
-            self._begun = self.current
-        return self._dropped()
+        if now.undo_to is not None and now.undo_to.memory is now.memory:
+            now.undo_to = UNREACHABLE  # or there would be a state more for each such step
+        self.current = State(step, now.memory, now.files, now, now.kill_to, now.tool_calls)
+        if now is self._process_began_in:
+            self._process_began_in = self.current
+        return self._prune()
 
     def change_files(self, files: Any) -> None:
         """Take in files that the host changed: the same memory with other files. Copies of it serve both; a name keeps
@@ -163,22 +165,22 @@ class History(Generic[C]):
         Without automatic copies a kill leads back to the state that the process began in: that state gets these files,
         too.
         """
-        begun = self._begun
-        at_begun = self.current is begun
+        began_in = self._process_began_in
+        is_there = self.current is began_in
         self.see_files(files)
-        if begun is None or at_begun or self.current.memory.entry is not None:
+        if began_in is None or is_there or self.current.memory.entry is not None:
             return
-        lasting = {self.base, *(copy for _, copy in self.named.values())}
-        if any(copy not in lasting and state.memory is not begun.memory for copy, state in self._copies.items()):
+        held = {self.resumed_from, *self._names()}
+        if any(copy not in held and state.memory is not began_in.memory for copy, state in self._copies.items()):
             return
-        self._begun = _with_files(begun, files)
-        if begun.memory is FRESH:
-            self.root = self._begun
+        self._process_began_in = _with_files(began_in, files)
+        if began_in.memory is FRESH:
+            self.root = self._process_began_in
         state = self.current
-        while state.older is not None and state.older is not begun:
-            state = state.older
-        if state.older is not None:
-            state.older = self._begun
+        while state.kill_to is not None and state.kill_to is not began_in:
+            state = state.kill_to
+        if state.kill_to is not None:
+            state.kill_to = self._process_began_in
 
     def see_files(self, files: Any) -> None:
         """Give the state these files, whoever made them."""
@@ -186,8 +188,8 @@ class History(Generic[C]):
         self.current = _with_files(now, files)
         if now is self.root:
             self.root = self.current
-        if now is self._begun:
-            self._begun = self.current
+        if now is self._process_began_in:
+            self._process_began_in = self.current
 
     # Copies
 
@@ -199,15 +201,15 @@ class History(Generic[C]):
     def replace(self, old: C, new: C) -> list[C]:
         """Put `new`, another copy of what `old` is of, in its place. Returns what nothing leads to any more."""
         self._copies[new] = self._copies[old]
-        return [*self.forget([old]), *self._dropped()]
+        return [*self.forget([old]), *self._prune()]
 
     def keep(self, name: str, copy: C) -> list[C]:
         """Name the state as it is now, of which `copy` is frozen. Returns what had that name, if nothing else leads
         there.
         """
         before = self.drop(name) if name in self.named else []
-        if self.current is self._begun:
-            self._begun = None
+        if self.current is self._process_began_in:
+            self._process_began_in = None
         self._copies[copy] = self.current
         self.named[name] = self.current, copy
         return before
@@ -221,19 +223,19 @@ class History(Generic[C]):
             raise CheckpointError(f"no checkpoint {name!r}; named checkpoints of this session: {known}") from None
 
     def drop(self, name: str) -> list[C]:
-        """Give up a name. Returns its copy, if that is to go with it. Raises `CheckpointError`."""
+        """Drop a name. Returns the copies that are forgotten with it. Raises `CheckpointError`."""
         _, copy = self.find(name)
         del self.named[name]
-        gone = [] if copy is self.base and copy in self._copies else self.forget([copy])
-        return [*gone, *self._dropped()]
+        gone = [] if copy is self.resumed_from and copy in self._copies else self.forget([copy])
+        return [*gone, *self._prune()]
 
     def expendable(self) -> list[C]:
         """Return the copies that could go for want of room: automatic ones, the oldest first, none that the present
         state is made of.
         """
         kept, memory = self._names(), self.current.memory
-        bases = self._base_of(memory), self._base_of(memory, self._memories(lasting=True))
-        return [copy for copy, state in self._copies.items() if copy not in kept and state.memory not in bases]
+        needed = self._nearest_copied(memory), self._nearest_copied(memory, self._memories(without_names=True))
+        return [copy for copy, state in self._copies.items() if copy not in kept and state.memory not in needed]
 
     def copies(self) -> list[C]:
         """Return every copy that is held, the oldest first; those with a name whose process has ended among them."""
@@ -242,8 +244,8 @@ class History(Generic[C]):
 
     def copies_below(self, state: State) -> list[C]:
         """Return the copies from which the state can be had, if need be by repeating the steps since."""
-        base = self._base_of(state.memory)
-        return [] if base is None else self.copies_of(base)
+        nearest = self._nearest_copied(state.memory)
+        return [] if nearest is None else self.copies_of(nearest)
 
     def copies_of(self, memory: Memory) -> list[C]:
         """Return the copies of a memory: the surest first, and of these the ones with a name."""
@@ -257,18 +259,19 @@ class History(Generic[C]):
         """Return the copies that have a name."""
         return [copy for _, copy in list(self.named.values())]
 
-    def _lasting(self) -> list[C]:
-        """Return the copies that stay when names are dropped, as the one does that the process was resumed from."""
+    def _kept_without_names(self) -> list[C]:
+        """Return the copies that stay when all names are dropped: those without one, and that of `resumed_from`."""
         names = self._names()
-        return [copy for copy in self._copies if copy is self.base or copy not in names]
+        return [copy for copy in self._copies if copy is self.resumed_from or copy not in names]
 
-    def _memories(self, *, lasting: bool = False) -> set[int]:
-        """Return the identities of the memories that have a copy, or one that is `lasting`."""
-        return {id(self._copies[copy].memory) for copy in (self._lasting() if lasting else self._copies)}
+    def _memories(self, *, without_names: bool = False) -> set[int]:
+        """Return the identities of the memories that have a copy, or would have one `without_names`."""
+        copies = self._kept_without_names() if without_names else self._copies
+        return {id(self._copies[copy].memory) for copy in copies}
 
     # Going back
 
-    def _base_of(self, memory: Memory | None, have: set[int] | None = None) -> Memory | None:
+    def _nearest_copied(self, memory: Memory | None, have: set[int] | None = None) -> Memory | None:
         """Return what the memory is made of by entries of the journal: the nearest one that has a copy, or that of a
         new child. Itself, if it has a copy; None if nothing leads there. `have`: those that have one, where known.
         """
@@ -281,18 +284,20 @@ class History(Generic[C]):
         """Tell whether what the process began as leads to the state as it is, by repeated steps: a new child, or
         the copy that it was resumed from. Then another one is as good.
         """
-        began = self._copies.get(self.base) if self.base is not None else None
-        memory = FRESH if self.base is None else None if began is None else began.memory
-        return memory is not None and self._base_of(self.current.memory) is memory
+        nearest = self._nearest_copied(self.current.memory)
+        if self.resumed_from is None:
+            return nearest is FRESH
+        began = self._copies.get(self.resumed_from)
+        return began is not None and nearest is began.memory
 
     def can_be_had(self, state: State) -> bool:
         """Tell whether anything leads to this state."""
-        return self._base_of(state.memory) is not None
+        return self._nearest_copied(state.memory) is not None
 
     @property
     def undoable(self) -> bool:
         """Whether the state before the last step can be had."""
-        before = self.current.before
+        before = self.current.undo_to
         return before is not None and (self.current.memory.entry is not None or self.can_be_had(before))
 
     def before_last(self, steps: int = 1) -> State:
@@ -303,9 +308,9 @@ class History(Generic[C]):
         for _ in range(steps):
             if state is UNREACHABLE:
                 raise CheckpointError(NO_LONGER_KEPT)
-            if state.before is None:
+            if state.undo_to is None:
                 raise CheckpointError(NOTHING_TO_UNDO)
-            state = state.before
+            state = state.undo_to
         if not self.can_be_had(state):
             raise CheckpointError(NO_LONGER_KEPT)
         return state
@@ -325,7 +330,7 @@ class History(Generic[C]):
                     yield state, None, entries[::-1]
                 entries.append(memory.entry)
                 memory = memory.origin
-            state = state.older
+            state = state.kill_to
 
     def last_resort(self) -> State:
         """Return the state of a new child: that of the session, with the files it had, or the one that the session
@@ -333,81 +338,81 @@ class History(Generic[C]):
         """
         state: State | None = self.current
         while state is not None and state.memory is not FRESH:
-            state = state.older
+            state = state.kill_to
         return self.root if state is None else state
 
-    def arrive(self, state: State, base: C | None = None) -> list[C]:
-        """Be in `state` again, resumed from `base`, or in a new child. Returns the copies that nothing leads to any
+    def arrive(self, state: State, resumed_from: C | None = None) -> list[C]:
+        """Be in `state` again, resumed from that copy, or in a new child. Returns the copies that nothing leads to any
         more.
         """
-        self.current, self.next, self.base, self._begun = state, None, base, state
-        if base is not None and (of := self._copies.get(base)) is not None and of.memory is not FRESH:
+        self.current, self.next, self.resumed_from, self._process_began_in = state, None, resumed_from, state
+        if resumed_from is not None and (of := self._copies.get(resumed_from)) is not None and of.memory is not FRESH:
             # What is done from here on is repeated from this copy, and never from an older one.
             of.memory.origin = of.memory.entry = None
             of.memory.depth = of.memory.size = 0
-        return self._dropped()
+        return self._prune()
 
     def branch(self, copy: C, template: str | None = None) -> History[C]:
         """Return the history of another session that begins in the state as it is now, with `copy` of it. It has no
         copies of earlier states. If the state is that of a `template`, there are no earlier ones, and it has that name.
         """
         now, branch = self.current, History[C](self.root)
-        before = now.before if template is None else None
+        before = now.undo_to if template is None else None
         if before is not None and before.memory is not FRESH:
             before = UNREACHABLE
         memory = now.memory if now.memory is FRESH else Memory()
         branch.current = State(now.step, memory, now.files, before, None, now.tool_calls)
-        branch._copies[copy] = branch._begun = branch.current
+        branch._copies[copy] = branch._process_began_in = branch.current
         if template is not None:
             branch.named[template] = branch.current, copy
-        branch.base = copy
+        branch.resumed_from = copy
         return branch
 
     # What may go
 
-    def _dropped(self) -> list[C]:
+    def _prune(self) -> list[C]:
         """Forget the copies that nothing leads to, and the states between the others.
 
         What leads somewhere: the names; the state as it is now and the one before the last step; and, until one of
         these is known to be frozen, the older ones down to the newest that is. A copy with a name does not count for
         that, as its name may be dropped; the one that the process was resumed from does.
         """
-        lasting, state = self._memories(lasting=True), self.current.older
-        kept = [self._base_of(self.current.memory, lasting)]
+        staying, state = self._memories(without_names=True), self.current.kill_to
+        kept = [self._nearest_copied(self.current.memory, staying)]
         safe = self._is_safe(kept[0])
-        if self.current.before is not None:
-            kept.append(self._base_of(self.current.before.memory, lasting))
+        if self.current.undo_to is not None:
+            kept.append(self._nearest_copied(self.current.undo_to.memory, staying))
         line, needed = [self.current], 1
         while state is not None:
             if not safe:
                 needed += 1
-                kept.append(self._base_of(state.memory, lasting))
+                kept.append(self._nearest_copied(state.memory, staying))
                 safe = self._is_safe(kept[-1])
             line.append(state)
-            state = state.older
+            state = state.kill_to
         gone = self.forget(self._superfluous(kept))
-        bases: list[Memory | None] = [None]
+        met: list[Memory | None] = [None]
         have = self._memories()
         for place, state in enumerate([*line]):
-            base = self._base_of(state.memory, have)
+            nearest = self._nearest_copied(state.memory, have)
             # Of those that are made of one copy by entries of the journal, the newest will do.
-            if place and base is not state.memory and (place >= needed or base in bases):
+            if place and nearest is not state.memory and (place >= needed or nearest in met):
                 line.remove(state)
-            bases.append(base)
-        for state, older in zip(line, [*line[1:], None], strict=True):
-            state.older = older
-            self._end_before(state, have)
+            met.append(nearest)
+        for state, kill_to in zip(line, [*line[1:], None], strict=True):
+            state.kill_to = kill_to
+            self._end_undo(state, have)
         return gone
 
-    def _end_before(self, state: State, have: set[int]) -> None:
-        """Forget the states before this one that nothing leads to."""
-        leads = self._base_of(state.memory, have) is not None
-        while (before := state.before) is not None and before is not UNREACHABLE:
+    def _end_undo(self, state: State, have: set[int]) -> None:
+        """Mark the newest state before this one that nothing leads to: no rollback goes further."""
+        leads = self._nearest_copied(state.memory, have) is not None
+        while (before := state.undo_to) is not None and before is not UNREACHABLE:
             memory = state.memory
             if not leads or id(memory) in have or before.memory not in (memory, memory.origin):
-                leads = self._base_of(before.memory, have) is not None
+                leads = self._nearest_copied(before.memory, have) is not None
             if not leads:
-                state.before = UNREACHABLE
+                state.undo_to = UNREACHABLE
                 return
             state = before
 
@@ -429,8 +434,8 @@ class History(Generic[C]):
 
     def _is_safe(self, memory: Memory | None) -> bool:
         """Tell whether a copy of it is known to be frozen that stays when names are dropped, or it needs none."""
-        lasting = (copy for copy in self._lasting() if copy not in self.uncertain)
-        return memory is FRESH or any(self._copies[copy].memory is memory for copy in lasting)
+        certain = (copy for copy in self._kept_without_names() if copy not in self.uncertain)
+        return memory is FRESH or any(self._copies[copy].memory is memory for copy in certain)
 
     def forget(self, copies: list[C]) -> list[C]:
         """Forget copies that never came to be, have ended, or are not needed; returns them. Names that they had are
@@ -445,4 +450,4 @@ class History(Generic[C]):
 
 def _with_files(state: State, files: Any) -> State:
     """Return the same state with other files."""
-    return State(state.step, state.memory, files, state.before, state.older, state.tool_calls)
+    return State(state.step, state.memory, files, state.undo_to, state.kill_to, state.tool_calls)

@@ -75,7 +75,7 @@ class SandboxInterface(Protocol):
     policy: Policy
     toolbox: Toolbox
     observer: HearsSteps | None
-    undo: list[int]
+    steps: dict[str, int]
 
     @property
     def alive(self) -> bool: ...

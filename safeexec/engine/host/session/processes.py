@@ -184,7 +184,7 @@ class SessionProcesses:
         if channel is not self._coming:
             self._give_up_coming()
         self._coming = None
-        self._withdraw_next_copy()
+        self._release_next_copy()
         self._undiscovered, self.looked_at = True, False
         channel.bill = self.bill
         self.runner = Runner(channel, lineage, origin, self.policy.limits)
@@ -318,7 +318,7 @@ class SessionProcesses:
             if seen:
                 history.note_frozen(copy)
             elif seen is False:
-                self.lose(copy)
+                self.forget_copy(copy)
         next_copy = None
         if entry is None:
             self.looked_at = False  # what a look has changed is in the copy
@@ -350,24 +350,24 @@ class SessionProcesses:
             self.commit(files, tool_calls, self._change, 1 if refused else 0)
 
     def undo(self) -> None:
-        """Give up what was begun. To be done first of all: an orphan may hold the other end of a control socket."""
+        """Undo what was begun. To be done first of all: an orphan may hold the other end of a control socket."""
         self.history.undo()
-        self._withdraw_next_copy()
+        self._release_next_copy()
 
-    def _withdraw_next_copy(self) -> None:
+    def _release_next_copy(self) -> None:
         next_copy, self._next_copy, self._next_copy_ordered = self._next_copy, None, False
         if next_copy is not None:
             next_copy.release()
 
     def release(self, copies: Iterable[Checkpoint]) -> None:
-        """End copies that nothing leads to."""
+        """Release copies that the history has forgotten."""
         for copy in copies:
             copy.release()
         if len(self._lineages) > 1:
             self._leave_lineages()
 
-    def lose(self, copy: Checkpoint) -> None:
-        """Forget a copy that is there no more."""
+    def forget_copy(self, copy: Checkpoint) -> None:
+        """Forget a copy that is not there, or has to make room; one with a name is released when that is dropped."""
         self.history.forget([copy])
         if all(copy is not named for _, named in self.history.named.values()):
             copy.release()
@@ -418,7 +418,7 @@ class SessionProcesses:
             if self._held_by_copies(share_bytes) <= limit:
                 return
             ending = copy.pidfd_copy() if copy.users == 1 else []
-            self.lose(copy)
+            self.forget_copy(copy)
             yield from wait_for(ending)  # until it has gone it counts as one more holder of what it shares
         if (total := self._held_by_copies(share_bytes)) > limit:
             raise CheckpointError(
@@ -452,7 +452,7 @@ class SessionProcesses:
                     carried.append(self._told_lost(f"the state of checkpoint {label!r} {NEWEST_LEFT}"))
                 return carried
             if copy is not None and not self.lost:
-                self.lose(copy)
+                self.forget_copy(copy)
         if (carried := (yield from self.resume(history.last_resort(), None, deadline, [], lost))) is None:
             raise SandboxError("the session's process died before it began")
         if wanted.memory is not FRESH:
@@ -679,7 +679,7 @@ class SessionProcesses:
         """Kill what runs and what is frozen. Returns pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
         self._give_up_coming()
-        self._withdraw_next_copy()
+        self._release_next_copy()
         copies = self.history.copies()
         held = self._take_ending()
         if runner is not None:

@@ -105,7 +105,7 @@ S = TypeVar("S", bound="SessionCore")
 REST_SECONDS = 0.5
 """How long a session must be idle before it rests, which costs the next step 4 ms."""
 STEP_SECONDS = 0.05
-"""How long it must be idle for each step that will be repeated then: 0.1 to 0.2 ms."""
+"""How long it must be idle for each step of its journal: the next use repeats them, in 0.1 to 0.2 ms each."""
 COMING = 8
 """Processes of branches that are asked for at a time: the copy forks the next one while these start."""
 CLOSED_HERE = "the session is closed"
@@ -194,9 +194,8 @@ class SessionCore:
         """What the keys of its tools' calls begin with: the same wherever it goes on."""
         self.call_key = ""
         """The key of the call that is made, where calls are written down."""
-        self.again: tuple[int, float] | None = None
-        """What the last step did, as a number, and the milliseconds of processor that it took, where another process
-        could do it once more.
+        self.fingerprint: tuple[int, float] | None = None
+        """A number for what the last step did, and its CPU milliseconds; None where no other process could repeat it.
         """
         self.files_changed = False
         """Whether the host has changed files, for whoever writes that down."""
@@ -205,7 +204,7 @@ class SessionCore:
         """The calls of the step that runs, where it may wait for the answer to one."""
         self.waiting: Any = None
         """The step that waits, until it has its answer or the time for that is over."""
-        self.calls_before = 0
+        self.calls_before_waiting = 0
         """How many calls there had been before the step that waits."""
         self.step = 0
         """The number of the last step."""
@@ -233,7 +232,7 @@ class SessionCore:
         self.watched = WatchedSession(self)
         self.callers = 0
         """How many hold it."""
-        self.abandoned = False
+        self.unowned = False
         """Whether no caller has it any more."""
         self.rests = False
         """Whether it has no process until its next use, and nothing that only a process needs."""
@@ -331,10 +330,10 @@ class SessionCore:
         """Close the session if nobody has used it for `seconds`, or leave it to its store."""
         if self._turn.goes_on or monotonic() - self.used < seconds:
             return
-        if self.durable is not None and not self.abandoned:
+        if self.durable is not None and not self.unowned:
             yield from self.attend(partial(self.durable.suspend, self))
             return
-        why = "when no caller had it any more" if self.abandoned else f"after {seconds:g} s without use (idle_seconds)"
+        why = "when no caller had it any more" if self.unowned else f"after {seconds:g} s without use (idle_seconds)"
         yield from self.close(f"the session was closed {why}")
 
     def begin_close(self) -> None:
@@ -466,8 +465,8 @@ class SessionCore:
 
     @exclusive
     def arouse(self) -> Core[None]:
-        """Have a process, if it is left to its store."""
-        yield from ()
+        """Resume the session if it is suspended."""
+        yield from ()  # taking the turn has: `_in_turn`
 
     def watch_anew(self) -> None:
         """It has other processes, and what they use counts from now on."""
@@ -477,7 +476,7 @@ class SessionCore:
         """Count one caller fewer; with the last one it is to be closed soon."""
         self.callers -= 1
         if self.callers <= 0:
-            self.abandoned = True
+            self.unowned = True
             self.sandbox.look_after(self)
 
     # Steps
@@ -493,13 +492,13 @@ class SessionCore:
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
         namespace: Mapping[str, Any] | None = None,
-        again: AnswersAgain | None = None,
+        earlier_answers: AnswersAgain | None = None,
     ) -> Core[Result]:
         """Run one step and give its result. `callbacks` hear of it while it runs. `namespace`: what to set
-        before. `again`: answers the calls of a step that has waited, and goes on.
+        before. `earlier_answers`: to the calls of a step that has waited, and goes on.
         """
-        if self.waiting is not None or again is not None:
-            self.check_waiting(again)
+        if self.waiting is not None or earlier_answers is not None:
+            self.check_waiting(earlier_answers)
         check = partial(checked_source, self.policy, source)
         text, refusal = (yield Work(check)) if type(source) is str and len(source) > AT_ONCE else check()
         limit = timeout_of(self.policy, timeout)
@@ -515,15 +514,19 @@ class SessionCore:
                 yield from self._changed(assignment)
         self.step += 1
         self.supervisor.sources.add(self.step, source)
-        if again is not None:
-            self.tool_records.forget_since(self.calls_before)
+        if earlier_answers is not None:
+            self.tool_records.forget_since(self.calls_before_waiting)
         if self.sandbox.toolbox.tools:
-            self.calls = StepCalls(source, timeout, atomic, stdin, argv, again)
-        shows = listeners.display is not None
+            self.calls = StepCalls(source, timeout, atomic, stdin, argv, earlier_answers)
         request = m.Execute(
-            *(self.step, text, stdin is not None, arguments, shows, self.tells_frames),
-            self.processes.must_copy(text),
-            self.policy.checkpoints == "idle",
+            self.step,
+            text,
+            stdin=stdin is not None,
+            argv=arguments,
+            shows=listeners.display is not None,
+            frames=self.tells_frames,
+            copied=self.processes.must_copy(text),
+            judged=self.policy.checkpoints == "idle",
         )
         try:
             if stdin is None:
@@ -535,12 +538,14 @@ class SessionCore:
         return self._told(text, result)
 
     def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]:
-        """Have the step that runs end, to wait for the answer to this call. Returns why it cannot wait, or ""."""
+        """Have the step that runs end, to wait for the answer to this call. Returns why it cannot wait, or "".
+        Hook: `RecordedSession` overrides it.
+        """
         yield from ()
         return "nothing here keeps a step that waits"
 
-    def check_waiting(self, again: AnswersAgain | None = None) -> None:
-        """Raises `StepWaiting` where a step waits, for another purpose than to answer it."""
+    def check_waiting(self, earlier_answers: AnswersAgain | None = None) -> None:
+        """Hook: `RecordedSession` overrides it, and raises `StepWaiting` where a step waits, but to answer that one."""
 
     def secured(self) -> Core[None]:
         """Wait until what its recording was told is written down, where there is one."""
@@ -634,7 +639,7 @@ class SessionCore:
         | the host: a limit, `cancel`, a call that has to wait | `_ended` | restored |
         | its process died, or broke the protocol | `_crashed` | restored |
         | its caller was interrupted: Ctrl-C, a cancelled task | `_interrupted` | undone, and the exception goes on |
-        | nobody drives it any more | `_abandoned` | undone by the next call: `Supervisor.finish_interrupted` |
+        | nobody drives it any more | `_let_go` | undone by the next call: `Supervisor.finish_interrupted` |
         """
         processes, runner = self.processes, self.processes.runner
         supervisor, woke = self.supervisor, 0.0
@@ -648,30 +653,29 @@ class SessionCore:
             yield from self._own_files()
         copy_socket = processes.begin_state(number) if number else None
         supervisor.transition(STEPPING)
-        self.calls_of_step, calls = 0, supervisor.tool_records.total
+        self.calls_of_step, calls_before = 0, supervisor.tool_records.total
         room = None if processes.workspace is None else self.watched.room
         step = supervisor.begin_step(number, runner, timeout, room, self._answer_tool, listeners, woke)
         try:
-            done = yield from step.run(request, copy_socket, given)
-            over = done if isinstance(done, Verdict) else None
-            if over is None and self.calls is not None and self.calls.again is not None:
-                over = self.calls.again.unmade()
-            if over is None and number and processes.workspace is not None:
-                over = yield from self._count_files(processes.workspace, step)
+            end = yield from step.run(request, copy_socket, given)
+            calls = self.calls
+            if calls is not None and calls.earlier_answers is not None and not isinstance(end, Verdict):
+                end = calls.earlier_answers.unmade() or end
+            if number and processes.workspace is not None and not isinstance(end, Verdict):
+                end = (yield from self._count_files(processes.workspace, step)) or end
             # A `cancel` that returned True must win, even if the step has ended meanwhile.
-            over = step.close() or over
+            end = step.close() or end
         except (Gone, ProtocolError) as error:
-            return (yield from self._crashed(step, error, calls))
+            return (yield from self._crashed(step, error, calls_before))
         except GeneratorExit:
-            self._abandoned(step)
+            self._let_go(step)
             raise
         except BaseException:
             yield from self._interrupted(step)
             raise
-        if over is not None or isinstance(done, Verdict):
-            assert over is not None
-            return (yield from self._ended(step, over, (yield from step.where()), calls))
-        result = yield from self._answered(step, request, done, calls, atomic)
+        if isinstance(end, Verdict):
+            return (yield from self._ended(step, end, (yield from step.where()), calls_before))
+        result = yield from self._answered(step, request, end, calls_before, atomic)
         if listeners is not NOBODY:
             step.stream_rest()
         if number == 1:
@@ -682,28 +686,31 @@ class SessionCore:
         result = Result("crashed", error=ErrorInfo("StepKilled", NOT_RUN), step=self.step, state="diverged")
         return replace(result, remaining=self.supervisor.remaining())
 
-    def _answered(self, step: Step, request: Any, done: m.StepDone, calls: int, atomic: bool) -> Core[Result]:
+    def _answered(self, step: Step, request: Any, done: m.StepDone, calls_before: int, atomic: bool) -> Core[Result]:
         """Return the result of a step that its process has answered, once it is part of the session, or is undone.
-        `calls`: how many calls of tools there were before it.
+        `calls_before`: how many calls of tools there were before it.
         """
         supervisor, log = self.supervisor, self.supervisor.tool_records
-        records = log.since(calls) if log.total != calls else ()
+        records = log.since(calls_before) if log.total != calls_before else ()
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
             self.frames = frames_of(done.frames)
-        self.again = (done.did, step.cpu * 1000) if done.again and not records else None
+        self.fingerprint = (done.did, step.cpu * 1000) if done.again and not records else None
         result = step.result(done, self.step, records)
         if step.number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
-            again = request if self.policy.checkpoints == "idle" and not (done.due or records) else None
-            result = (yield from self._undone(result)) if must_go else self._kept(result, again, done.did)
+            if must_go:
+                result = yield from self._undone(result)
+            else:
+                repeatable = self.policy.checkpoints == "idle" and not (done.due or records)
+                result = self._kept(result, request if repeatable else None, done.did)
         if supervisor.state is STEPPING:
             supervisor.transition(IDLE)
         return result
 
     def _own_files(self) -> Core[None]:
-        """Have the files be those of the state. A branch knows where they are, and Landlock does not govern the rights
-        and times that it gives them. Not where guest code may have written meanwhile.
+        """Put the files back as they are in the state: a branch may have changed modes and times, which Landlock does
+        not cover. Not where threads of the guest may have written meanwhile.
         """
         processes, files = self.processes, self.processes.history.current.files
         if processes.workspace is not None and files is not None and not self.threads:
@@ -727,15 +734,16 @@ class SessionCore:
             return too_much_in_files(error)
         return None
 
-    def _kept(self, result: Result, again: Any = None, did: int = 0) -> Result:
-        """Make the step part of the session. `again`: its request, if that can be repeated and will do `did`."""
+    def _kept(self, result: Result, repeatable_request: Any = None, did: int = 0) -> Result:
+        """Make the step part of the session. `repeatable_request`: if it can be repeated, and will do `did` again."""
         processes, step = self.processes, self.supervisor.doing
         assert step is not None
-        repeats = processes.commit(step.files, self.supervisor.tool_records.total, again, did)
-        self.sandbox.undo[not repeats] += self.policy.checkpoints != "off"
+        repeats = processes.commit(step.files, self.supervisor.tool_records.total, repeatable_request, did)
         notes = result.notes
-        if not repeats and self.policy.checkpoints != "off" and not processes.history.undoable:
-            notes = (*notes, CANNOT_UNDO)
+        if self.policy.checkpoints != "off":
+            self.sandbox.steps["journalled" if repeats else "copied"] += 1
+            if not repeats and not processes.history.undoable:
+                notes = (*notes, CANNOT_UNDO)
         workspace = processes.workspace
         files = workspace.changes(self.supervisor.marks, step.marks) if workspace is not None else ()
         self.supervisor.marks = step.marks
@@ -757,7 +765,7 @@ class SessionCore:
         notes = yield from self.supervisor.undo_step()
         return restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
 
-    def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
+    def _crashed(self, step: Step, error: Exception, calls_before: int) -> Core[Result]:
         """Return the result of a step whose process died, or broke the protocol: the first cause that is known."""
         found = yield from step.died(error)
         # A look may have found it before the step, and ended the process late; a value that was announced before the
@@ -771,12 +779,12 @@ class SessionCore:
             verdict = Verdict(
                 "memory", f"the kernel ended a process: the session held too much; limits.memory_mb is {limit}"
             )
-        return (yield from self._ended(step, verdict or found, Place(), calls))
+        return (yield from self._ended(step, verdict or found, Place(), calls_before))
 
-    def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
+    def _ended(self, step: Step, verdict: Verdict, place: Place, calls_before: int) -> Core[Result]:
         """Return the result of a step that was killed or died, after the state before it has been brought back."""
         yield from self.supervisor.stop()
-        records = self.supervisor.tool_records.since(calls)
+        records = self.supervisor.tool_records.since(calls_before)
         result = step.killed(verdict, place, self.supervisor.sources, self.step, records)
         notes = yield from self.supervisor.restore_after_step()
         return restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
@@ -787,7 +795,7 @@ class SessionCore:
         yield from step.secure(SECURE_SECONDS)
         self.supervisor.notes_next += yield from self.supervisor.undo_step()
 
-    def _abandoned(self, step: Step) -> None:
+    def _let_go(self, step: Step) -> None:
         """Let go of a step that nobody drives any more: nothing can be waited for. Its process ends at once, unless the
         copy of the state before it may still be coming from there.
         """
@@ -884,7 +892,7 @@ class SessionCore:
         if name is not None:
             state, copy = history.find(name)
             return state, [copy]
-        if history.current.before is None:
+        if history.current.undo_to is None:
             raise CheckpointError(NOTHING_TO_UNDO)
         if self.policy.checkpoints == "off":
             raise CheckpointError("checkpoints are off in this session: roll back to a named checkpoint")
@@ -948,7 +956,7 @@ class SessionCore:
         return Rows(rows_of(self.processes.history))
 
     def drop(self, name: str) -> None:
-        """Give up a named checkpoint."""
+        """Drop a named checkpoint."""
         drive(self._drop(name))
 
     @exclusive
@@ -1080,12 +1088,14 @@ class SessionCore:
         return (yield from self.saving(timeout).save(put, self.step, waiting))
 
     def written_wait(self) -> Core[bytes]:
-        """Return the step that waits, as a saved state keeps it; nothing where none does."""
+        """Return the step that waits, as a saved state keeps it; nothing where none does. Hook: `RecordedSession`
+        overrides it.
+        """
         yield from ()
         return b""
 
     def wait_again(self, written: bytes) -> Core[None]:
-        """Wait for what a saved state has written. Raises `RecordingError`."""
+        """Wait for what a saved state has written. Hook: `RecordedSession` overrides it. Raises `RecordingError`."""
         yield from ()
         raise RecordingError("a step of it waits for an answer, and nothing here keeps such steps")
 

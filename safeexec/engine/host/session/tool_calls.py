@@ -45,7 +45,7 @@ class StepCalls(Struct, eq=False):
     atomic: bool
     stdin: Given | None
     argv: Sequence[str] | None
-    again: AnswersAgain | None
+    earlier_answers: AnswersAgain | None
     """Answers the calls of a step that had waited."""
     made: list[tuple[m.ToolRequest, m.ToolReply, Any, dict[str, Any]]] = []
     """Each call, what it got, its outcome, and what else its record says."""

@@ -89,9 +89,9 @@ class AnswersCalls:
             raise ProtocolError(f"a tool {call.tool[:100]!r} was called that does not exist")
         started = monotonic()
         calls, decided = session.calls, None
-        if calls is not None and calls.again is not None:
+        if calls is not None and calls.earlier_answers is not None:
             known: m.ToolReply | None
-            known, decided = calls.again.turn(call, session)
+            known, decided = calls.earlier_answers.turn(call, session)
             if known is not None:
                 return known
         session.calls_of_step += 1

@@ -77,7 +77,7 @@ class IdleSessions:
                     drive(session.attend(partial(session.durable.flush, session)))
                 if session.can_rest():
                     drive(session.attend(session.rest))
-                if session.abandoned and not sandbox.labelled(session):
+                if session.unowned and not sandbox.labelled(session):
                     drive(session.close_if_idle(0.0))
                 elif self._close_after is not None:
                     drive(session.close_if_idle(self._close_after))

@@ -153,7 +153,7 @@ class Engine:
         def line(state: State | None) -> object:
             if state is None or state is UNREACHABLE:
                 return state is UNREACHABLE
-            return made(state.memory), line(state.before), line(state.older)
+            return made(state.memory), line(state.undo_to), line(state.kill_to)
 
         def made(of: Memory | None) -> object:
             return None if of is None else (names.setdefault(id(of), len(names)), made(of.origin))
@@ -291,8 +291,8 @@ class Pair:
             # now, before the last step, the one that is being made, and an older version of each
             assert len(history.copies()) <= len(history.named) + 4, self.engine.key()
         states, line = 0, history.current
-        while line.older is not None:
-            states, line = states + 1, line.older
+        while line.kill_to is not None:
+            states, line = states + 1, line.kill_to
         assert states <= 2 * len(history.copies()) + 4, "states without a copy pile up"
         if not self.fails:
             assert history.can_be_had(history.current)

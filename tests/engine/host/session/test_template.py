@@ -269,4 +269,4 @@ def test_the_thread_for_idle_sessions_never_takes_a_template_for_one_that_nobody
     box.template("t", prepare=lambda session: session.run(DATA))
     gc.collect()
     (template,) = box._core._all_templates()._by_name.values()
-    assert template.session is not None and not template.session.abandoned
+    assert template.session is not None and not template.session.unowned
