@@ -126,6 +126,8 @@ BOUND = {
     "servers/http/requests.py": "a body of a set size, into the shape of its method; writes JSON",
     "servers/jupyter/introspection.py": "the line before a cursor, to 2,000 characters, and one dotted name",
     "servers/jupyter/notebook.py": "the lines that a cell begins with, each in one pass; nine digits",
+    "servers/labels.py": "an id of 1,000 characters, or within the path of a request, into one closed shape",
+    "servers/wire.py": "a source, cut first, in one pass; escapes of JSON that it has written, in one pass",
     "common/matching.py": "names, 5,000 of 60 characters at most; one pass for where words begin",
     "common/text.py": "possessive patterns, shown linear in tests/common/test_text.py; numbers of lengths",
 }
