@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from safeexec import CommandResult, Policy, PolicyError, Result, SandboxError
-from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.once import Answers
 from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full, log
+from safeexec.servers.readiness import Findings, examine
 from safeexec.servers.service import ClientSession, Service
 
 if TYPE_CHECKING:
