@@ -28,9 +28,10 @@ _MAX_LEAVES = 60
 _MAX_BITS = 20_000
 _MAX_PLACES = 1_000
 """Digits of a decimal, and behind the point of any number."""
-_FEW_DIGITS = Fraction(25, 1000)
-_ONE_DIGIT = Fraction(1, 1000)
+_FEW_DIGITS, _ONE_DIGIT = Fraction(25, 1000), Fraction(1, 1000)
+"""Parts by which a rounded number of two digits and more, and one of one digit, may be off."""
 _FEW_PAIRS = 3
+"""Solutions of a system, at most, of which every order is tried."""
 _HEDGED = Fraction(5, 100)
 """Part by which a number may be off of which the text says that it is about right."""
 _FLOAT = Fraction(1, 2**50)
@@ -45,7 +46,8 @@ _FORMULA = re.compile(
 )
 """A variable, or a function that is no root, beside an operator."""
 _DENIED = re.compile(r"\b(?:not|no|isn['’]t|never|wrong|except|unless)\b", re.IGNORECASE)
-_REFUSED = re.compile(r"\b(?:not|isn['’]t|never|wrong)\b(?! (?:less|more|includ))", re.IGNORECASE)
+_DENIED_REGION = re.compile(r"\b(?:not|isn['’]t|never|wrong)\b(?! (?:less|more|includ))", re.IGNORECASE)
+"""As `_DENIED`; "not less than 2" and "2 not included" say a region."""
 _ROOTS = re.compile(r"\b(?:solutions?|roots?|zeros|eigenvalues)\b", re.IGNORECASE)
 """Words for values of which a list has no order."""
 _NAMES = re.compile(r"\b(?!(?:sqrt|pi|exp|log|ln)\b)[A-Za-z]{2,}")
@@ -76,8 +78,8 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The judgement of an answer. `unsupported` are the numbers that it states and nothing supports. `said`: it
-    says the value, among words perhaps that are not known; an answer that is matched says it in known ones.
+    """The judgement of an answer. `unsupported` are the numbers that it states and nothing supports. `said`: the value
+    was found in it, if unknown words are ignored; in a matched one it stands among known words.
     """
 
     matched: bool
@@ -127,7 +129,7 @@ def _compare(
     formula, region = _formula(value), inequalities.computed(value)
     if type(value) is str and formula is None and region is None and (_NAMES.search(value) or not leaves(value)):
         return Comparison(_contains(answer, value, known, vocabulary))
-    if denied := readings.refused(answer):
+    if denied := readings.denied(answer):
         computed = leaves(value) or ()
         wrong = any(agrees(one, leaf, percent=percent) for one in numerals(denied) or () for leaf in computed)
         return Comparison(False, wrong)
@@ -187,7 +189,7 @@ def _is_factors(value: dict[Any, Any]) -> bool:
 def _of_region(answer: str, wanted: inequalities.Region) -> Comparison:
     """Judge by the region that the answer states: -2 < x < 2, x ∈ (-2, 2)."""
     said = inequalities.region(answer)
-    if said is None or _REFUSED.search(answer):
+    if said is None or _DENIED_REGION.search(answer):
         return Comparison(False)
     is_same = inequalities.same(said, wanted)
     return Comparison(is_same, not is_same)
@@ -224,7 +226,11 @@ def _of_formula(answer: str, formula: formulas.ReadFormula) -> Comparison:
 def _judge(
     answer: str, value: Any, known: Collection[Computed], *, percent: bool, vocabulary: Collection[str] | None
 ) -> Comparison:
-    """Compare the words with a value of numbers, as they stand."""
+    """Compare the words with a value of numbers, as they stand.
+
+    What a number is said to be is its `lead` (`agent/statements.py:Standing`): a *claim* is a value, a *mention* is
+    none, *either* may be both; one more of a *list* is what the number before it was.
+    """
     stated = numerals(answer, vocabulary)
     wanted = leaves(value)
     if stated is None or wanted is None:
@@ -320,6 +326,13 @@ def _is_rounded(numeral: Numeral, leaf: Computed, scale: Fraction) -> bool:
 def _is_part(
     said: Fraction, computed: Fraction, numeral: Numeral, leaf: Computed, place: Fraction, size: Fraction
 ) -> bool:
+    """Return True if `said`, one part of a stated number, is that of the computed one, rounded at its last digit.
+
+    `place` is one unit of that digit, `size` the largest part of the computed number. It may be off by half a unit; a
+    cut one by less than a unit, downwards; one that the text calls about right by half a unit of its last digit that is
+    not 0 (of 8000: by 500); an exact one, which has no `place`, by `slack` alone. An int is rounded to no fewer than
+    three digits.
+    """
     error = abs(said - computed)
     if not error or (not said and leaf.value.imaginary and abs(computed) <= _NOISE * size):
         return True
