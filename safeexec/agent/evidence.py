@@ -17,7 +17,7 @@ from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice, permutations
-from typing import Any
+from typing import Any, Literal
 
 from safeexec.agent import formulas, inequalities, readings, wording
 from safeexec.agent.formulas import Exact
@@ -82,10 +82,17 @@ class Comparison:
     was found in it, if unknown words are ignored; in a matched one it stands among known words.
     """
 
-    matched: bool
-    contradicted: bool = False
+    judgement: Literal["matched", "contradicted", "undecided"]
     unsupported: tuple[str, ...] = ()
     said: bool = False
+
+    @property
+    def matched(self) -> bool:
+        return self.judgement == "matched"
+
+    @property
+    def contradicted(self) -> bool:
+        return self.judgement == "contradicted"
 
 
 def judge(
@@ -105,7 +112,7 @@ def judge(
     if found.matched or found.unsupported:
         return replace(found, said=found.matched)
     loosely = _compare(answer, value, known, percent=percent, vocabulary=None, predicates=predicates)
-    return Comparison(False, said=True) if loosely.matched else found
+    return Comparison("undecided", said=True) if loosely.matched else found
 
 
 def _compare(
@@ -117,58 +124,74 @@ def _compare(
     vocabulary: Collection[str] | None,
     predicates: frozenset[str],
 ) -> Comparison:
-    """As `judge`; `vocabulary` None: whatever words stand around the numbers."""
+    """As `judge`; `vocabulary` None: whatever words stand around the numbers. The first of these that is so decides:
+
+    | what was computed, or what the answer says | judged by |
+    | --- | --- |
+    | a yes or no was computed | `readings.truth` |
+    | powers of factors were, and the answer is a product | `readings.factors` |
+    | a text with words was, or one without a number | `_contains` |
+    | the answer ends with what it is not: "It is not 17." | that number: contradicted if it was computed |
+    | an empty value was computed: no solutions | `readings.says_none` |
+    | the answer says that there is none, and no number | the computed numbers: contradicted if there are any |
+    | an infinite value was computed | `_of_infinity` |
+    | the answer says infinity, and no number | the computed numbers: contradicted if there are any |
+    | a region was computed: -2 < x < 2 | `_of_region` |
+    | a formula was | the formula as it is written, or `_of_formula` |
+    | numbers were | `_of_numbers`, for each reading of the answer and each order of the numbers |
+    """
     if len(answer) > MAX_TEXT:
-        return Comparison(False)
+        return Comparison("undecided")
     answer = wording.normal(answer)
     if isinstance(value, bool):
         said = readings.truth(answer, predicates)
-        return Comparison(said is value, said is not None and said is not value)
+        return Comparison("undecided" if said is None else "matched" if said is value else "contradicted")
     if type(value) is dict and value and _is_factors(value) and (said_factors := readings.factors(answer)):
-        return Comparison(said_factors == value, said_factors != value)
+        return Comparison("matched" if said_factors == value else "contradicted")
     formula, region = _formula(value), inequalities.computed(value)
     if type(value) is str and formula is None and region is None and (_NAMES.search(value) or not leaves(value)):
-        return Comparison(_contains(answer, value, known, vocabulary))
+        return Comparison("matched" if _contains(answer, value, known, vocabulary) else "undecided")
     if denied := readings.denied(answer):
         computed = leaves(value) or ()
         wrong = any(agrees(one, leaf, percent=percent) for one in numerals(denied) or () for leaf in computed)
-        return Comparison(False, wrong)
+        return Comparison("contradicted" if wrong else "undecided")
     none = readings.says_none(answer)
     if _is_empty(value):
         claims = any(one.sure and one.lead == "claim" for one in numerals(answer, vocabulary) or ())
-        return Comparison(none, claims and not none)
+        return Comparison("matched" if none else "contradicted" if claims else "undecided")
     if none and not numerals(answer):
-        return Comparison(False, bool(leaves(value)))
+        return Comparison("contradicted" if leaves(value) else "undecided")
     said_sign = readings.infinity(answer)
     if sign := _infinite(value):
-        if said_sign:
-            right = said_sign == sign and not _DENIED.search(answer)
-            return Comparison(right, said_sign != sign)
-        stated = numerals(answer) or ()
-        return Comparison(False, any(one.sure and (one.marked or one.lead == "claim") for one in stated))
+        return _of_infinity(answer, said_sign, sign)
     if said_sign and leaves(value) and not numerals(answer):
-        return Comparison(False, contradicted=True)
+        return Comparison("contradicted")
     if region is not None:
         return _of_region(answer, region)
     if formula is not None:
         if _contains(answer, getattr(value, "repr", value), known, vocabulary):
-            return Comparison(True)
+            return Comparison("matched")
         return _of_formula(answer, formula)
-    values: list[Any] = [value]
-    if type(value) is timedelta:
-        values = list(readings.in_units(value, answer)) or [value]
-    elif type(value) is dict and all(type(count) is int for count in value.values()) and _is_numbers(set(value)):
-        values.append(set(value))  # roots or eigenvalues, with how often each of them is there
-    elif type(value) is list and len(value) <= _FEW_PAIRS and all(type(one) is tuple for one in value):
-        values = [list(order) for order in permutations(value)]  # solutions of a system
+    forms = _forms(value, answer)
     judged: list[Comparison] = []
     for reading in (answer, *readings.readings(answer)):
-        for wanted in values:
-            found = _judge(reading, wanted, known, percent=percent, vocabulary=vocabulary)
+        for wanted in forms:
+            found = _of_numbers(reading, wanted, known, percent=percent, vocabulary=vocabulary)
             if found.matched:
                 return found
             judged.append(found)
     return next((found for found in judged if not found.contradicted), judged[0])
+
+
+def _forms(value: Any, answer: str) -> list[Any]:
+    """Return the forms in which an answer may state numbers: in the units that it names, in another order."""
+    if type(value) is timedelta:
+        return list(readings.in_units(value, answer)) or [value]
+    if type(value) is dict and all(type(count) is int for count in value.values()) and _is_numbers(set(value)):
+        return [value, set(value)]  # roots or eigenvalues, with how often each of them is there
+    if type(value) is list and len(value) <= _FEW_PAIRS and all(type(one) is tuple for one in value):
+        return [list(order) for order in permutations(value)]  # solutions of a system
+    return [value]
 
 
 def _is_empty(value: Any) -> bool:
@@ -190,9 +213,17 @@ def _of_region(answer: str, wanted: inequalities.Region) -> Comparison:
     """Judge by the region that the answer states: -2 < x < 2, x ∈ (-2, 2)."""
     said = inequalities.region(answer)
     if said is None or _DENIED_REGION.search(answer):
-        return Comparison(False)
-    is_same = inequalities.same(said, wanted)
-    return Comparison(is_same, not is_same)
+        return Comparison("undecided")
+    return Comparison("matched" if inequalities.same(said, wanted) else "contradicted")
+
+
+def _of_infinity(answer: str, said: int, wanted: int) -> Comparison:
+    """Judge by the sign of the infinity that the answer states; where it states none (0), by its numbers."""
+    if said:
+        is_denied = bool(_DENIED.search(answer))
+        return Comparison("contradicted" if said != wanted else "undecided" if is_denied else "matched")
+    claims = any(one.sure and (one.marked or one.lead == "claim") for one in numerals(answer) or ())
+    return Comparison("contradicted" if claims else "undecided")
 
 
 def _infinite(value: Any) -> int:
@@ -217,13 +248,14 @@ def _of_formula(answer: str, formula: formulas.ReadFormula) -> Comparison:
     """Judge by the last formula that the answer claims, however it is written."""
     said = formulas.stated(answer, formula.names)
     if not said or _DENIED.search(answer):
-        return Comparison(False)
+        return Comparison("undecided")
     last = formulas.compare(said[-1], formula)
     alike = any(formulas.compare(one, formula) == "same" for one in said)
-    return Comparison(last == "same", last == "other" and not alike)
+    is_other = last == "other" and not alike
+    return Comparison("matched" if last == "same" else "contradicted" if is_other else "undecided")
 
 
-def _judge(
+def _of_numbers(
     answer: str, value: Any, known: Collection[Computed], *, percent: bool, vocabulary: Collection[str] | None
 ) -> Comparison:
     """Compare the words with a value of numbers, as they stand.
@@ -234,9 +266,10 @@ def _judge(
     stated = numerals(answer, vocabulary)
     wanted = leaves(value)
     if stated is None or wanted is None:
-        return Comparison(False)
+        return Comparison("undecided")
     if not wanted:
-        return Comparison(_contains(answer, getattr(value, "repr", value), known, vocabulary))
+        is_there = _contains(answer, getattr(value, "repr", value), known, vocabulary)
+        return Comparison("matched" if is_there else "undecided")
     rows: list[list[bool]] = []
     paired: list[bool] = []
     unsupported: list[Numeral] = []
@@ -271,7 +304,10 @@ def _judge(
     of_one_unknown = len(labels - {""}) == 1
     unordered = isinstance(value, (set, frozenset)) or of_one_unknown or bool(_ROOTS.search(answer))
     matched = not unsupported and not denied and any(_all_stated(rows, len(wanted), unordered) for rows in orders)
-    return Comparison(matched, contradicted, tuple(dict.fromkeys(numeral.text for numeral in unsupported)))
+    return Comparison(
+        "matched" if matched else "contradicted" if contradicted else "undecided",
+        tuple(dict.fromkeys(numeral.text for numeral in unsupported)),
+    )
 
 
 def _all_stated(fits: list[list[bool]], wanted: int, unordered: bool) -> bool:
