@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice, permutations
@@ -45,6 +45,8 @@ _FORMULA = re.compile(
     r"\b(?!(?:sqrt|pi|I|Matrix)\b)[A-Za-z_]\w*\s*(?:[-+*/^(]|$)|[-+*/^]\s*(?!(?:sqrt|pi|I)\b)[A-Za-z_]"
 )
 """A variable, or a function that is no root, beside an operator."""
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
+"""A date as ISO 8601 writes it."""
 _DENIED = re.compile(r"\b(?:not|no|isn['’]t|never|wrong|except|unless)\b", re.IGNORECASE)
 _DENIED_REGION = re.compile(r"\b(?:not|isn['’]t|never|wrong)\b(?! (?:less|more|includ))", re.IGNORECASE)
 """As `_DENIED`; "not less than 2" and "2 not included" say a region."""
@@ -54,8 +56,22 @@ _NAMES = re.compile(r"\b(?!(?:sqrt|pi|exp|log|ln)\b)[A-Za-z]{2,}")
 """Words, which a text of numbers alone has not: Friday 13, 12 km."""
 _ARTICLE = re.compile(r"\b(?:an?|the)\s\Z", re.IGNORECASE)
 """Before a text that is said: it was a Friday."""
-_WHEN = re.compile(r"\w+s(?: at| on(?: an?)?)\s\Z", re.IGNORECASE)
+_WHEN = re.compile(
+    r"\b(?:(?P<verb>\w+s)|fell|took place|will (?:be|fall))(?: at| in| on(?: an?)?)(?: about)?\s\Z", re.IGNORECASE
+)
 """Before a day or a time that is said: it falls on a Friday, the train arrives at 11:45."""
+_ALWAYS_WHEN = frozenset({"falls", "is", "was"})
+"""Verbs that say it of what is asked for. Another one does where the question lacks it: of a train that leaves at 9:20
+it may ask when it arrives.
+"""
+_ANOTHER = re.compile(r"\b(?:or|nor|and)\b|(?<!than )\b[A-Z]")
+"""Behind a name that the answer begins with: another name beside it."""
+_ONE_UNIT = re.compile(r"\d[\d.,]*(?=\s[A-Za-z°]+\Z)")
+"""The number of a text like 12 km."""
+_WORDS_ALONE = re.compile(r"[^\W\d_]{2,}(?:[ '’-][^\W\d_]+)*")
+"""A text that is a name, or words: Alice, light blue."""
+_BASE = re.compile(r"(?<=\w)_\{?\d\d?\b\}?")
+"""The base that a numeral is written in: of 1010_2."""
 _WORD = re.compile(r"[^\W\d_]+")
 _BOLD = re.compile(r"(?<![\w)\]}])\*\*([^*\n]+)\*\*")
 _WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
@@ -111,6 +127,8 @@ def judge(
     found = _compare(answer, value, known, percent=percent, vocabulary=vocabulary, predicates=predicates)
     if found.matched or found.unsupported:
         return replace(found, said=found.matched)
+    if type(value) is str and _WORDS_ALONE.fullmatch(value):
+        return found  # of names: among words that nobody knows, Ben lost says Ben, too
     loosely = _compare(answer, value, known, percent=percent, vocabulary=None, predicates=predicates)
     return Comparison("undecided", said=True) if loosely.matched else found
 
@@ -143,6 +161,11 @@ def _compare(
     if len(answer) > MAX_TEXT:
         return Comparison("undecided")
     answer = wording.normal(answer)
+    if type(value) is date or (type(value) is str and _ISO.fullmatch(value)):
+        value = value.isoformat() if type(value) is date else value
+        return Comparison(_contains(readings.with_date(answer, value), value, known, vocabulary))
+    if type(value) is str and value.isalnum():
+        answer = _BASE.sub("", answer)
     if isinstance(value, bool):
         said = readings.truth(answer, predicates)
         return Comparison("undecided" if said is None else "matched" if said is value else "contradicted")
@@ -398,7 +421,8 @@ def _contains(answer: str, value: Any, known: Collection[Computed], vocabulary: 
     wanted, around = "".join(_plain(value).split()) if isinstance(value, str) else "", _plain(answer)
     if not 2 <= len(wanted) <= 1000 or len(answer) > MAX_TEXT:
         return False
-    found = re.search(r"\s?".join(map(re.escape, wanted)), around)
+    first = rf"(?:{re.escape(wanted[0])}|(?<![^\s]){re.escape(wanted[0].upper())})"  # it may begin a sentence
+    found = re.search(r"\s?".join((first, *map(re.escape, wanted[1:]))), around)
     if found is None:
         return False
     rest = around[: found.start()], around[found.end() :]
@@ -407,12 +431,22 @@ def _contains(answer: str, value: Any, known: Collection[Computed], vocabulary: 
         return False
     if _GOES_ON.search(rest[0][-1:]) or re.match(r"\s?[+\-/^(]|\w|\s\*", rest[1]):
         return False
-    if not rest[0].strip() and vocabulary and set(_WORD.findall(rest[1].lower())) <= set(vocabulary):
-        return True  # the question, with the text in the place of its "who": Alice has the most points
+    if vocabulary and re.fullmatch(r"\s*(?:the\s)?", rest[0], re.IGNORECASE) and not _ANOTHER.search(rest[1]):
+        words = {*_WORD.findall(rest[1].lower())}
+        if words <= {*vocabulary, "is", "are", "was", "were", "at", "with", "than"}:
+            return True  # the question, with the text in the place of its "who": Alice has the most points
+    one_unit = _ONE_UNIT.match(found.group())
+    end = found.start() + one_unit.end() if one_unit else found.end()
+    if vocabulary is not None and one_unit:
+        vocabulary = {*vocabulary, *_WORD.findall(value.lower())}
     article = _ARTICLE.search(around, 0, found.start())
-    lead, sure = Sentences(around, vocabulary).standing(article.start() if article else found.start(), found.end())
+    lead, sure = Sentences(around, vocabulary).standing(article.start() if article else found.start(), end)
     when = _WHEN.search(around, 0, found.start())
-    return sure and (lead in ("claim", "either") or when is not None)
+    verb = (when["verb"] or "").lower() if when else ""
+    is_when = when is not None and (
+        not verb or verb in _ALWAYS_WHEN or (vocabulary is not None and verb not in vocabulary)
+    )
+    return sure and (lead in ("claim", "either") or is_when)
 
 
 def _plain(text: str) -> str:

@@ -47,6 +47,8 @@ _WRITTEN = {
     r"\b(?:except|but|other than|apart from) (?:for )?(?:x = )?(?=[-−]?\d)": "and x != ",
     rf"{_ARE} positive\b": "> 0",
     rf"{_ARE} negative\b": "< 0",
+    rf"(?<=\b[a-z]) {_MORE}\b": " >",
+    rf"(?<=\b[a-z]) {_LESS}\b": " <",
     _ALL: "(-oo, oo)",
 }
 _CHAIN = (

@@ -122,7 +122,7 @@ _IN_FORMULA = re.compile(
     r"|\b(?:lim|det|gcd|lcm|max|min)(?![A-Za-z]))(?:_\{?\s?\w{0,9}\s?=?)?[^$=≈\n]{0,60}$"
 )
 _FORMULA_ENDS = re.compile(r"(?>(?:(?!\\approx)[^$=≈\n,;])*)(?:=|≈|\\approx)")
-_LABEL = re.compile(r"([A-Za-z_]\w{0,40})['\"`]?\s?(?:=|≈|\\approx|:|is)[\s${*\\`'\"]*[-−+]?$")
+_LABEL = re.compile(r"(?<!\w)(?!(?:and|or)\b)([A-Za-z_]\w{0,40})['\"`]?\s?(?:=|≈|\\approx|:|is)[\s${*\\`'\"]*[-−+]?$")
 _MARKER = re.compile(r"(?:^|\n)[ \t]*$")
 _FIRST = re.compile(r"(?:\A|[.!;:\n]\s)[\s*$(€£]*-?\Z")
 _SUBJECT = re.compile(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import date, timedelta
 from fractions import Fraction
 from functools import partial
 from itertools import islice
@@ -73,6 +73,7 @@ _COMPOUNDS = [
 _CLOCK = re.compile(r"(?<![\d:.])(\d{1,4}):(\d{1,6})(?::(\d\d))?(?![\d:]|\.\d)")
 _RATIO_WORDS = re.compile(r"(?<![\d.])(\d{1,9}) to (\d{1,9})(?!\d|\.\d)")
 _MIXED = re.compile(r"(?<![\d.,/])(\d{1,9}) and (\d{1,9}/\d{1,9})(?![\d/])")
+_OR_ABOUT = re.compile(r",? or (?:about|approximately|roughly) (?=[-−]?\d)")
 _OR = re.compile(r"(?<=[\w)}$]),? or (?=\$?(?:[A-Za-z](?:_\d)?\s?[=≈]\s?)?[-−+]?\$?[\d½⅓⅔¼¾\\√(iπ])")
 
 
@@ -147,6 +148,7 @@ def _all_readings(text: str) -> Iterator[str]:
     yield _SIDES.sub(_right_side, text)
     yield _DEGREES.sub(r"\1π/180", text)
     yield from _each_of_equals(text)
+    yield _OR_ABOUT.sub(" ≈ ", text)
     yield _MIXED.sub(r"\1 \2", text)
     for pattern, family in _COMPOUNDS:
         for unit in family if any(len(_parts(found)) > 1 for found in pattern.finditer(text)) else ():
@@ -242,6 +244,39 @@ def _in_unit(family: list[_Unit], unit: _Unit, found: re.Match[str]) -> str:
     total = _size(family, found) / unit.size
     text = found.group()
     return f"{total} {unit.name}".rstrip() + text[len(text.rstrip(" ,")) :]
+
+
+# Dates
+
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+
+
+def with_date(text: str, iso: str) -> str:
+    """Return the text with this date in the form of ISO 8601 wherever it is written out: June 11, 2025, Wednesday the
+    11th of June 2025. Text that is no date stays.
+    """
+    try:
+        wanted = date.fromisoformat(iso)
+    except ValueError:
+        return text
+    name = _MONTHS[wanted.month - 1]
+    month, day = rf"(?:{name}|{name[:3]}\.?)", rf"0?{wanted.day}(?:st|nd|rd|th)?"
+    written = rf"(?:{month} {day},? |(?:the )?{day} (?:of )?{month},? ){wanted.year:04}(?!\d)|{iso}"
+    return re.sub(rf"\b(?:{_DAYS[wanted.weekday()]},? )?(?:{written})", iso, text, flags=re.IGNORECASE)
 
 
 # What is computed and is no number

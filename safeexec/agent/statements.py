@@ -40,7 +40,7 @@ _OPENING = re.compile(
 _CLAIM = re.compile(
     r"(?:(?<![!<>≠~/=:\\])(?<!\\not)(?<!\\not )=|[≈≃≅∈⇒]|(?<=\d)[ *$]{1,3}\(|\\(?:approx|simeq|in|Rightarrow)"
     r"|\\implies|(?<!\d):"
-    r"|\b(?:is|are|was|were|be|it's|equals?|approach(?:es)?|gives?|gave|giving|makes?|made|making|yields?|yielding|gets?|got"
+    r"|\b(?:is|are|was|were|be|(?:it|that)'s|equals?|approach(?:es)?|gives?|gave|giving|makes?|made|making|yields?|yielding|gets?|got"
     r"|getting"
     r"|obtain(?:s|ed)?|have|has|had|totals?|totalling|returns?|returned|finds?|found|contains?|costs?|takes?|took|needs?"
     r"|leaves?|left(?: with)?|holds?|requires?"
@@ -72,7 +72,7 @@ _LIST = re.compile(
 )
 _MENTION = re.compile(
     r"\b(?:after|at|for|from|over|with|of|by|in|between|on|per|than|below|under|above|until|to|every|within|since|size|degree|radius"
-    r"|length|order|first|nach|bei|für|von|mit|après|pour|avec)\s*\Z",
+    r"|length|order|first|to choose|choosing|nach|bei|für|von|mit|après|pour|avec)\s*\Z",
     re.IGNORECASE,
 )
 _GIVEN = re.compile(r"\b(?:for|when|at|with|if|where|given)\s\$?[a-z](?:_\w)?\s?=\s*\Z", re.IGNORECASE)
@@ -111,7 +111,7 @@ _PART = re.compile(
 _PERCENT_OF = re.compile(r"(?:%|percent|per cent) of\b")
 _MORE = re.compile(
     r"(?P<fine>\d++|\b(?:primes?|numbers?|integers?|multiples|values|terms)\s(?:below|under|above|up to"
-    r"|(?:less|greater|smaller|larger) than)\b|(?:computed|shown|found) above\b|\\[a-z]+\b)"
+    r"|(?:less|greater|smaller|larger) than)\b|(?:computed|shown|found) above\b|\bto choose\b|\\[a-z]+\b)"
     r"|[+×÷<>→∞]|->|['’]\w|\b(?:by|through|out of|than)\s[$(\\]*[-−+]?\.?\d|(?P<word>[^\W\d_]{2,})",
     re.IGNORECASE,
 )
@@ -211,6 +211,7 @@ class Sentences:
             word = found["word"].rstrip("²³").lower()
             counted = _PLURAL.match(word) and _COUNT.search(text, max(0, found.start() - 12), found.start())
             known = word not in _CHANGING and (vocabulary is None or word in vocabulary or counted)
+            known = known or (word == "zeros" and vocabulary is not None and word in vocabulary)  # 100! has 24 zeros
             if len(word) > 1 and word not in _HARMLESS and not known:
                 self._more.append((found.start(), True))
 

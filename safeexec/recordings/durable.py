@@ -1,8 +1,8 @@
 """Keeps a session in a store: records its steps, saves its state now and then, resumes it here or in another process.
 
 The lines are those of its recording. Where a step cannot be repeated, or doing all of them would take long, a
-saved state is written, and with it a new part begins. To come back is to take the newest state that there is, or a new
-child, and to do the steps since once more.
+saved state is written, and a new segment of lines begins with it. To resume is to take the newest state that there is,
+or a new child, and to do the steps since once more.
 
 A session that nobody uses is left to the store: it has no process then, and no file, until it is used again.
 """
@@ -18,16 +18,16 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from safeexec.common.text import one_line, spelt
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session.history import FRESH
-from safeexec.engine.host.session.processes import SessionProcesses, wait_for
+from safeexec.engine.host.session.processes import wait_for
 from safeexec.engine.host.session.step import checked_source
-from safeexec.engine.host.session.supervisor import CLOSED, Supervisor
+from safeexec.engine.host.session.supervisor import CLOSED
 from safeexec.engine.host.waiting import Core, Work, ending
 from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
 from safeexec.protocol import messages as m
@@ -38,7 +38,7 @@ from safeexec.recordings.reader import Recording
 from safeexec.recordings.recorder import SessionRecording
 from safeexec.recordings.served import EarlierSteps, Undone
 from safeexec.recordings.store import recovery
-from safeexec.recordings.store.interface import WAITS, Held, Store
+from safeexec.recordings.store.interface import WAITS, Claim, Store
 from safeexec.recordings.writer import Disk, RecordOptions, RecordWriter
 from safeexec.results import ErrorInfo, Result
 from safeexec.results.outcomes import NEWEST_LEFT, STARTS_EMPTY, Changes
@@ -56,19 +56,45 @@ MOST_STEPS, MOST_BYTES = 300, 1 << 20
 OTHERWISE = "a step came out otherwise when it was repeated"
 BATCH = 100
 """Steps that are repeated by one message."""
+_UNKNOWN = object()
+"""Stands for what the store's list shows, where nobody here knows it."""
+
+# How a session stands to what its store has of it. `Durable` says what leads from one to another.
+
+STORED: Final = "stored"
+"""The store has the state that the session is in, or the steps that lead to it."""
+AHEAD: Final = "ahead"
+"""Its process here alone has the state that it is in."""
+STALE: Final = "stale"
+"""The state that counts is in the store, and what is here is another one: to be dropped."""
+SUSPENDED: Final = "suspended"
+"""It is in the store alone, and has no process here."""
+
+
+class Way(NamedTuple):
+    """What is to be done once more to come from a saved state, or a new child, to another state."""
+
+    steps: int = 0
+    cpu_ms: float = 0.0
+    """What they took the first time."""
+    source_bytes: int = 0
+
+    def longer(self, cpu_ms: float, source_bytes: int) -> Way:
+        """Return the way with one more step."""
+        return Way(self.steps + 1, self.cpu_ms + cpu_ms, self.source_bytes + source_bytes)
 
 
 class StorePlace(Disk):
     """A part of a stored session, as a writer writes to it."""
 
-    def __init__(self, store: Store, held: Held, part: str, at: int) -> None:
-        self._store, self._held, self._part, self._at = store, held, part, at
-        self.path = f"{store.options.tenant}/{held.label}/{part}"
+    def __init__(self, store: Store, claim: Claim, part: str, at: int) -> None:
+        self._store, self._claim, self._part, self._at = store, claim, part, at
+        self.path = f"{store.options.tenant}/{claim.label}/{part}"
 
     def write(self, lines: bytes, *, sync: bool = False) -> None:
         """Append lines. Raises OSError with what the store says."""
         try:
-            self._store.append(self._held, self._part, self._at, lines, sync=sync)
+            self._store.append(self._claim, self._part, self._at, lines, sync=sync)
         except StoreError as error:
             raise OSError(0, str(error)) from error
         self._at += len(lines)
@@ -82,44 +108,64 @@ class StorePlace(Disk):
 
 
 class Durable(SessionRecording):
-    """Records one session in a store, and resumes it from there."""
+    """Records one session in a store, and resumes it from there.
+
+    How it stands to its store, and what changes that:
+
+        from                    what happens                                        to           where
+        STORED, AHEAD           the lines lead to the state after an operation      STORED       `take_transition`
+        STORED, AHEAD           they do not: it cannot be repeated from there       AHEAD        `take_transition`
+        AHEAD                   the state is saved                                  STORED       `save`
+        STORED, AHEAD           the processes died, with copies of what is stored   STALE        `note_if_lost`
+        STORED, AHEAD           the store did not take what was done                STALE        `_not_taken`
+        STORED, AHEAD, STALE    nobody uses it for long, or it is closed            SUSPENDED    `closed`
+        STALE                   it is to be used: what is here is dropped           SUSPENDED    `resume`
+        SUSPENDED               it is resumed; where that fails, it stays           STORED       `resume`
+
+    A new one begins as `STORED`, or `AHEAD` with a template, a saved state or files; a stored one as `SUSPENDED`.
+    """
 
     stored = True
 
     def __init__(
         self,
         store: Store,
-        held: Held,
+        claim: Claim,
         mode: Mode,
         left: recovery.Left | None = None,
         queue_seconds: float | None = None,
     ) -> None:
-        """`left`: how the session was left, where it is there already. It comes back with its first use."""
+        """`left`: how the session was left, where it is there already. Its first use resumes it."""
         super().__init__()
         self._store = store
-        self._held: Held | None = held
-        self._label = held.label
+        self._claim = claim
+        """Released while the session is suspended, but for one that has not been used yet."""
+        self._label = claim.label
         self.mode = mode
         self.identity = (left and left.heading.identity) or secrets.token_hex(8)
-        self.suspended = left is not None
-        """True while the session is left to the store, without a process, until it is used again."""
-        self._part = 1
-        self._moments = 0
-        self._ways: dict[int, tuple[int, float, int]] = {0: (0, 0.0, 0)}
-        """The states that repeated steps lead to: how many, what they take, and the bytes of their sources."""
-        self._now = self._safe = 0
-        """The number of the state, and the step whose state is the newest in the store."""
-        self._since: float | None = None
-        """Monotonic time since which the state cannot be resumed from what is stored; None: it can be."""
+        self._standing = STORED if left is None else SUSPENDED
+        self._ahead_since = 0.0
+        """Monotonic time since which it is `AHEAD`."""
+        self._segment = 1
+        self._last_moment = 0
+        """The highest number of a state: a *moment* is such a number, here and in the lines."""
+        self._moment = 0
+        """The state that the session is in, where it is `STORED`."""
+        self._ways: dict[int, Way] = {0: Way()}
+        """Moment of each state that the lines of this segment lead to → the way to it."""
+        self._stored_step = 0
+        """The step whose state is the newest in the store."""
         self._saving_seconds = 0.0
         """Seconds that the last saved state took."""
         self._queue_seconds = queue_seconds
         self._left = left
-        """The stored session as it was read, for the next `resume`; None: it is read then."""
+        """The stored session as it was read under the claim, for the first `resume`; None: it is read then."""
         self._listed: object = None
         """The waiting step that the list of the store shows."""
-        self._fell = False
-        """True after the session went back to a copy of an older state, as the store had no newer one."""
+        self._undone_unread = False
+        """True after the session went back to a copy of an older state, as the store had no newer one: which steps
+        that undid is still to be read in the lines.
+        """
         self._done = self._refusal = 0
         """The last step that was said to be done, and the one that was said to be undone since then."""
 
@@ -130,15 +176,14 @@ class Durable(SessionRecording):
         that it is in.
         """
         session.durable, session.identity, self.entropy = self, self.identity, session.processes.entropy
-        assert self._held is not None
-        self._part = next(iter(recovery.names(self._held)), 0) + 1
-        self._write_to(StorePlace(self._store, self._held, recovery.part_of(self._part), 0))
+        self._segment = next(iter(recovery.segments(self._claim)), 0) + 1
+        self._write_to(StorePlace(self._store, self._claim, recovery.part_of(self._segment), 0))
         memory = session.processes.history.current.memory
         if memory is not FRESH and saved:
-            memory.number, self._ways = self._number(), {}
+            memory.moment, self._ways = self._new_moment(), {}
         # Nothing in the store leads to a template; the files of every session, the next host may have otherwise.
         if memory is not FRESH or session.sandbox.files:
-            self._since = monotonic()
+            self._standing, self._ahead_since = AHEAD, monotonic()
         return self
 
     def _write_to(self, place: StorePlace, **there: Any) -> None:
@@ -146,36 +191,37 @@ class Durable(SessionRecording):
         later = LATE_SECONDS if self.mode == "second" else None
         self.writer = RecordWriter(options, place, sync_seconds=later, **there)
 
-    def _number(self) -> int:
-        self._moments += 1
-        return self._moments
+    def _new_moment(self) -> int:
+        self._last_moment += 1
+        return self._last_moment
 
     def records(self) -> Recording:
         """Return the lines since the newest saved state."""
-        held = self._held
-        if held is None:
+        if self._standing is SUSPENDED:
             raise StoreError(f"the session {self._label!r} rests in its store: use it first")
-        part = recovery.part_of(self._part)
-        return Recording(f"{self._label}/{part}", partial(self._store.read, held, part))
+        part = recovery.part_of(self._segment)
+        return Recording(f"{self._label}/{part}", partial(self._store.read, self._claim, part))
 
     def check(self) -> None:
         if self.writer.problem:
             raise self.writer.cause or StoreError(self.writer.problem)
 
-    def moment(self, session: RecordedSession) -> dict[str, Any]:
-        """Return which state an operation has led to, and how: nothing where only a saved state leads there."""
+    def take_transition(self, session: RecordedSession) -> dict[str, Any]:
+        """Take in which state an operation has led to, and how; what the session and this one have noted of it is
+        cleared. Returns fields of its line: none where only a saved state leads there.
+        """
         current, again, values = session.processes.history.current, session.again, self.variables
         memory, session.again, self.variables = current.memory, None, 0
         led: dict[str, Any] = {}
-        if self.is_suspended(session):
+        if self.note_if_lost(session):
             return {}
-        self._fell = self._fell or session.processes.fell_back
+        self._undone_unread = self._undone_unread or session.processes.fell_back
         session.processes.fell_back = False
         if session.files_changed:
             session.files_changed = False
-            self._ways.pop(memory.number, None)  # the same variables with other files
-        elif memory is not FRESH and not memory.number:
-            memory.number = self._number()
+            self._ways.pop(memory.moment, None)  # the same variables with other files
+        elif memory is not FRESH and not memory.moment:
+            memory.moment = self._new_moment()
             entry, spent = memory.entry, 0.0
             origin = current.before.memory if entry is None and current.before is not None else memory.origin
             if again is not None:
@@ -185,51 +231,58 @@ class Durable(SessionRecording):
             else:
                 origin = None
             steps = 1
-            while origin is not None and origin is not FRESH and not origin.number:
+            while origin is not None and origin is not FRESH and not origin.moment:
                 origin, steps = origin.origin, steps + 1  # what was set before the step
-            way = self._ways.get(origin.number) if origin is not None and steps == 1 + values else None
+            way = self._ways.get(origin.moment) if origin is not None and steps == 1 + values else None
             if way is not None and origin is not None:
-                self._ways[memory.number] = way[0] + 1, way[1] + spent, way[2] + self.size
-                led = {"since": origin.number, "did": did}
-        if memory.number in self._ways:
-            self._now, self._since, self._safe = memory.number, None, current.step
-            return {"moment": memory.number, **led}
-        self._now, self._since = -1, self._since or monotonic()
+                self._ways[memory.moment] = way.longer(spent, self.size)
+                led = {"since": origin.moment, "did": did}
+        if memory.moment in self._ways:
+            self._standing, self._moment, self._stored_step = STORED, memory.moment, current.step
+            return {"moment": memory.moment, **led}
+        if self._standing is STORED:
+            self._standing, self._ahead_since = AHEAD, monotonic()
         return {}
 
-    def is_suspended(self, session: RecordedSession) -> bool:
-        """Leave the session to the store if it has lost what the store has: no copy of its state was left, or only an
-        older one. Returns whether it is left there, until it is used again.
+    @property
+    def _live(self) -> bool:
+        """Tell whether the state of the process here is the one that counts."""
+        return self._standing in (STORED, AHEAD)
+
+    def note_if_lost(self, session: RecordedSession) -> bool:
+        """Note whether the session has lost what the store has: no copy of its state was left, or only an older one.
+        Returns whether it is lost or suspended: then it is resumed before it is used.
         """
         current = session.processes.history.current
-        if session.processes.fell_back and (current.step < self._safe or current.memory is FRESH):
-            self.suspended = True
-        return self.suspended
+        fell_back = session.processes.fell_back
+        if self._live and fell_back and (current.step < self._stored_step or current.memory is FRESH):
+            self._standing = STALE
+        return not self._live
 
     # When what is written
 
     @property
     def due(self) -> bool:
         """Tell whether a state is to be saved: nothing in the store leads to this one, or only what takes long."""
-        if self._since is not None:
+        if self._standing is AHEAD:
             return True
-        steps, spent, size = self._ways[self._now]
-        return steps > MOST_STEPS or size > MOST_BYTES or spent > max(REPEAT_CPU_MS, 2000 * self._saving_seconds)
+        way, most_ms = self._ways[self._moment], max(REPEAT_CPU_MS, 2000 * self._saving_seconds)
+        return way.steps > MOST_STEPS or way.source_bytes > MOST_BYTES or way.cpu_ms > most_ms
 
     @property
     def overdue(self) -> bool:
         """Tell whether a state is to be saved now, while nobody uses the session."""
-        return self._held is not None and not self.suspended and self.mode != "close" and self.due
+        return self._live and self.mode != "close" and self.due
 
     def after(self, session: RecordedSession, result: Result) -> Core[Result]:
-        if self.is_suspended(session):
+        if self.note_if_lost(session):
             return (yield from self._recover(session, result))
         try:
             yield from self._keep(session)
-            if self._fell:
+            if self._undone_unread:
                 yield from self._find_undone()
             self.check()
-            yield from self._list(session)
+            yield from self._update_list(session)
         except (SandboxError, OSError) as error:
             return self._refused(session, result, error)
         self._done = session.step
@@ -237,14 +290,14 @@ class Durable(SessionRecording):
 
     def _keep(self, session: RecordedSession) -> Core[None]:
         """Have what has been done in the store, as soon as the mode says."""
-        late = self._since is not None and monotonic() - self._since >= LATE_SECONDS
-        if self._since is not None and (self.mode == "step" or (self.mode == "second" and late)):
+        late = monotonic() - self._ahead_since >= LATE_SECONDS
+        if self._standing is AHEAD and (self.mode == "step" or (self.mode == "second" and late)):
             yield from self.save(session)
         elif self.mode == "step":
             yield Work(self.writer.flush)
 
     def changed(self, session: RecordedSession) -> Core[None]:
-        if self.is_suspended(session):
+        if self.note_if_lost(session):
             return  # its process is gone: what is in the store is told with the next use
         try:
             yield from self._keep(session)
@@ -252,26 +305,25 @@ class Durable(SessionRecording):
         except (SandboxError, OSError) as error:
             raise self._not_taken("change", error) from None
 
-    def _list(self, session: RecordedSession) -> Core[None]:
+    def _update_list(self, session: RecordedSession) -> Core[None]:
         """Have the store's list tell what the session waits for."""
-        held, waiting = self._held, session.waiting
-        if waiting is self._listed or held is None:
+        claim, waiting = self._claim, session.waiting
+        if waiting is self._listed:
             return
         self._listed = waiting
         with suppress(StoreError):  # the next step says so
             if waiting is None:
-                yield Work(partial(self._store.remove, held, WAITS))
+                yield Work(partial(self._store.remove, claim, WAITS))
             else:
-                yield Work(partial(self._store.append, held, WAITS, 0, waits.listed(waiting)))
+                yield Work(partial(self._store.append, claim, WAITS, 0, waits.listed(waiting)))
 
     def _find_undone(self) -> Core[None]:
         """Steps are no part of the session any more: if a source runs again, its calls are answered as they were."""
-        held = self._held
-        assert held is not None
+        claim = self._claim
         yield Work(self.writer.flush)
-        held.parts[recovery.part_of(self._part)] = self.writer.size
-        left = yield Work(partial(recovery.read, self._store, held))
-        self.earlier, self._fell = EarlierSteps(() if left is None else left.again), False
+        claim.parts[recovery.part_of(self._segment)] = self.writer.size
+        left = yield Work(partial(recovery.read, self._store, claim))
+        self.earlier, self._undone_unread = EarlierSteps(() if left is None else left.again), False
 
     def _recover(self, session: RecordedSession, result: Result) -> Core[Result]:
         """Bring back the session from its store, as a step has ended with all its processes. Returns its result."""
@@ -302,28 +354,28 @@ class Durable(SessionRecording):
         )
 
     def _not_taken(self, what: str, error: Exception) -> StoreError:
-        """Leave the session to the store, which did not take `what` was done last. Returns the error that says so."""
-        self.suspended = True
+        """Undo `what` was done last, as the store did not take it. Returns the error that says so."""
+        self._standing = STALE
         kind = SessionTaken if isinstance(error, SessionTaken) else StoreError
         return kind(f"the {what} could not be stored, and is undone: {one_line(str(error), 400)}")
 
     def save(self, session: RecordedSession) -> Core[None]:
-        """Save the state, if that is due, and begin a new part with it. By whoever has the turn. Raises `StoreError`,
-        `StateFileError`.
+        """Save the state, if that is due, and begin a new segment with it. By whoever has the turn. Raises
+        `StoreError`, `StateFileError`.
         """
-        held, began = self._held, monotonic()
-        if held is None or self.is_suspended(session) or not self.due:
+        claim, began = self._claim, monotonic()
+        if self.note_if_lost(session) or not self.due:
             return
         self.check()
-        number = self._part + 1
+        segment = self._segment + 1
         state: list[form.Content] = []
-        put = partial(self._put, held, number, state)
+        put = partial(self._put, claim, segment, state)
         yield from session.saving(None).save(put, session.step, lasting=True)
         history = session.processes.history
         memory = history.current.memory
-        moment = self._number() if memory is FRESH else memory.number or self._number()
+        moment = self._new_moment() if memory is FRESH else memory.moment or self._new_moment()
         if memory is not FRESH:
-            memory.number = moment
+            memory.moment = moment
         said: dict[str, Any] = {"step": session.step, "now": history.current.step, "moment": moment}
         carried = list(self._carried(session))
 
@@ -342,20 +394,20 @@ class Durable(SessionRecording):
             # In one: a host that is killed in between would lose what the lines before had of it.
             records = [heading, *carried]
             lines = b"".join(line_of(replace(record, n=n, at=0.0)) for n, record in enumerate(records))
-            part = recovery.part_of(number)
-            self._store.append(held, part, 0, lines, sync=True)
-            held.parts[recovery.part_of(number - 1)] = size
+            part = recovery.part_of(segment)
+            self._store.append(claim, part, 0, lines, sync=True)
+            claim.parts[recovery.part_of(segment - 1)] = size
             self.heading = heading
-            return StorePlace(self._store, held, part, len(lines)), len(lines), len(records)
+            return StorePlace(self._store, claim, part, len(lines)), len(lines), len(records)
 
         try:
             yield Work(partial(self.writer.turn_over, begin))
         finally:
             self.check()  # the store's own words
-        self._part, self._ways, self._since, self._now = number, {moment: (0, 0.0, 0)}, None, moment
-        self._safe = history.current.step
+        self._standing, self._moment, self._stored_step = STORED, moment, history.current.step
+        self._segment, self._ways = segment, {moment: Way()}
         self._saving_seconds = monotonic() - began
-        yield Work(partial(self._make_room, held))
+        yield Work(partial(self._make_room, claim))
 
     def _carried(self, session: RecordedSession) -> Iterator[form.Record]:
         """Yield what the lines before the saved state say that is still to be known."""
@@ -367,55 +419,52 @@ class Durable(SessionRecording):
         if session.waiting is not None:
             yield session.waiting
 
-    def _put(self, held: Held, number: int, state: list[form.Content], pieces: Iterator[bytes]) -> None:
+    def _put(self, claim: Claim, segment: int, state: list[form.Content], pieces: Iterator[bytes]) -> None:
         """Store a saved state: in the heading, or beside it where it is large."""
         data = bytearray()
-        part, at = recovery.part_of(number, recovery.STATE), 0
+        part, at = recovery.part_of(segment, recovery.STATE), 0
         for piece in pieces:
             data += piece
             if at or len(data) > CONTENT_BYTES // 8:
-                self._store.append(held, part, at, bytes(data))
+                self._store.append(claim, part, at, bytes(data))
                 at += len(data)
                 data.clear()
         if not at:
             state.append(content(bytes(data)))
             return
-        self._store.append(held, part, at, bytes(data), sync=True)
-        held.parts[part] = at + len(data)
+        self._store.append(claim, part, at, bytes(data), sync=True)
+        claim.parts[part] = at + len(data)
         state.append(form.Content(left_out="large", size=at + len(data)))
 
-    def _make_room(self, held: Held) -> None:
+    def _make_room(self, claim: Claim) -> None:
         """Remove the oldest parts, down to what one session may have."""
         most = self._store.options.session_mb << 20
-        for part in sorted(held.parts):
-            if sum(held.parts.values()) <= most or part.startswith(f"{self._part:06}"):
+        for part in sorted(claim.parts):
+            if sum(claim.parts.values()) <= most or part.startswith(f"{self._segment:06}"):
                 return
-            self._store.remove(held, part)
-            del held.parts[part]
+            self._store.remove(claim, part)
+            del claim.parts[part]
 
     # To the store, and back
 
     def flush(self, session: RecordedSession) -> Core[None]:
         """Write what is not in the store yet: the session is about to end, and nobody uses it."""
-        if not self.is_suspended(session) and self._held is not None and session.supervisor.state is not CLOSED:
+        if not self.note_if_lost(session) and session.supervisor.state is not CLOSED:
             try:
-                yield from self._list(session)
+                yield from self._update_list(session)
                 yield from self.save(session)
             except (SandboxError, OSError) as error:
                 session.supervisor.notes_next.append(f"its last state could not be stored: {one_line(str(error), 300)}")
 
     def suspend(self, session: RecordedSession) -> Core[None]:
         """Leave the session to the store, until it is used again."""
-        if self.suspended or session.supervisor.state is CLOSED:
+        if not self._live or session.supervisor.state is CLOSED:
             return
         yield from self.flush(session)
         yield from self._drop(session)
-        self.suspended = True
 
     def _drop(self, session: RecordedSession) -> Core[None]:
-        """End all that the session has in this process."""
-        if self._held is None:
-            return
+        """End all that the session has in this process. It is suspended then."""
         yield from wait_for(session.processes.end_processes())
         session.supervisor.doing = None
         if (workspace := session.processes.workspace) is not None:
@@ -425,38 +474,36 @@ class Durable(SessionRecording):
         yield Work(self.closed)
 
     def closed(self) -> None:
+        """Write what is left, and let another process have the session."""
         if (writer := getattr(self, "writer", None)) is not None:  # it has none before it is used
             writer.close()
-        self.release()
+        self._release()
 
-    def release(self) -> None:
-        """Let another process have the session."""
-        held, self._held = self._held, None
-        if held is not None:
-            self._store.release(held)
+    def _release(self) -> None:
+        self._standing, self._left = SUSPENDED, None
+        self._store.release(self._claim)
 
     def ensure_resumed(self, session: RecordedSession) -> Core[None]:
         """Before it is used, by who has the turn: have its process ready, or go on with what is in the store. Raises
         `StoreError`, `StateFileError`, `SandboxError`.
         """
-        if not self.suspended:
+        if self._live:
             yield from session.supervisor.ensure_ready()  # what is lost is known before a step of it is written down
-        if self.is_suspended(session):
+        if self.note_if_lost(session):
             yield from self.resume(session)
 
     def resume(self, session: RecordedSession) -> Core[None]:
         """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`, and
         `SessionClosed` where nothing is.
         """
-        if self._left is None:
+        if self._standing is STALE:
             yield from self._drop(session)
         notes = session.supervisor.notes_next
         yield from session.sandbox.admit(session, self._queue_seconds)
         try:
-            if self._held is None:
-                self._held = yield Work(partial(self._store.claim, self._label))
-            left, self._left = self._left, None
-            left = left or (yield Work(partial(recovery.read, self._store, self._held)))
+            if (left := self._left) is None:
+                self._claim = yield Work(partial(self._store.claim, self._label))
+                left = yield Work(partial(recovery.read, self._store, self._claim))
             if left is None:
                 session.supervisor.why_closed = why = (
                     f"nothing of {self._label!r} is in the store: ask for the session again"
@@ -467,9 +514,9 @@ class Durable(SessionRecording):
             yield from wait_for(session.processes.end_processes())
             session.processes.close()
             session.sandbox.session_suspended(session)
-            self.release()
+            self._release()
             raise
-        self.suspended = False
+        self._standing, self._left = STORED, None
 
     def _restore(self, session: RecordedSession, left: recovery.Left, notes: list[str]) -> Core[None]:
         doings, size = left.doings, BATCH
@@ -488,27 +535,22 @@ class Durable(SessionRecording):
                 left.now = doings[done - 1].step if done else left.heading.now
                 notes = [*notes, OTHERWISE]
                 doings = doings[:done]
+            # One by one to find the one that came out otherwise, then again in batches without it.
             size = 1 if size > 1 else BATCH
         session.supervisor.notes_next[:0] = notes
         self._go_on(session, left, doings)
 
     def _restore_state(self, session: RecordedSession, left: recovery.Left) -> Core[None]:
-        """Get a process in the state that the part begins with."""
-        sandbox, held, policy = session.sandbox, self._held, session.policy
-        assert held is not None
-        records = session.supervisor.tool_records
-        session.processes = processes = SessionProcesses(sandbox, policy, sandbox.spare_for(policy))
-        session.supervisor = supervisor = Supervisor(sandbox, processes)
-        supervisor.tool_records = records
-        yield from processes.begin()
-        session.mechanisms = sandbox.mechanisms
-        supervisor.arrived()
-        sandbox.session_resumed(session)
+        """Get a process in the state that the segment begins with."""
+        claim, policy = self._claim, session.policy
+        yield from session.begin_anew()
+        processes, supervisor = session.processes, session.supervisor
+        session.sandbox.session_resumed(session)
         if left.heading.state is None:
             return
         told = f"the stored session {self._label!r}"
         saved = yield Work(
-            lambda: state_file.read_pieces(recovery.state_of(self._store, held, left), policy.limits, told)
+            lambda: state_file.read_pieces(recovery.state_of(self._store, claim, left), policy.limits, told)
         )
         try:
             header = saved.header
@@ -520,7 +562,7 @@ class Durable(SessionRecording):
             yield from session.saving(None).load(saved.payload, foreign=foreign)
         finally:
             yield from ending(saved.size(), saved.close)
-        processes.history.current.memory.number = left.heading.moment
+        processes.history.current.memory.moment = left.heading.moment
         failed = list(header.failed.items())[: recovery.NAMED]
         supervisor.notes_next += [
             one_line(f"{name!r} could not be kept: {why}", m.NOTE_CHARACTERS) for name, why in failed
@@ -532,8 +574,8 @@ class Durable(SessionRecording):
             )
 
     def _repeat(self, session: RecordedSession, doings: list[recovery.Doing], size: int, entropy: bytes) -> Core[int]:
-        """Do once more what led to the newest state, so many at a time. Returns how many came out as they did, if not
-        all did: of them, those of whole parts.
+        """Do once more what led to the newest state, in batches of `size`. Returns the length of the prefix that came
+        out as it did, rounded down to whole batches.
         """
         processes, steps = session.processes, [self._entries(session, doing) for doing in doings]
         for start in range(0, max(len(steps), 1), size):
@@ -565,8 +607,7 @@ class Durable(SessionRecording):
 
     def _go_on(self, session: RecordedSession, left: recovery.Left, doings: list[recovery.Doing]) -> None:
         """Go on writing: the session is in the newest state that can be had."""
-        held = self._held
-        assert held is not None
+        claim = self._claim
         if self._done > left.step:
             session.supervisor.notes_next.append(f"{recovery.steps(left.step + 1, self._done)} lost: not in the store")
         if self._refusal and left.now >= self._refusal:
@@ -574,17 +615,16 @@ class Durable(SessionRecording):
         self._done = self._refusal = 0
         # Never a number that this process has given already: the keys of calls are made of them.
         session.step, session.identity = max(session.step, left.step), self.identity
-        self.heading, self._part, self._moments = left.heading, left.part, left.moments
-        self._now, self._safe = left.heading.moment, left.now
-        self._ways, way = {self._now: (0, 0.0, 0)}, (0, 0.0, 0)
+        self.heading, self._segment, self._last_moment = left.heading, left.segment, left.last_moment
+        self._moment, self._stored_step, way = left.heading.moment, left.now, Way()
+        self._ways = {self._moment: way}
         for doing in doings:
             size = len(doing.record.source) if isinstance(doing.record, form.Run) else 0
-            way = way[0] + 1, way[1] + doing.cpu_ms, way[2] + size
-            self._now = doing.moment
-            self._ways[self._now] = way
-        self._since, session.again, session.files_changed = None, None, False
+            way, self._moment = way.longer(doing.cpu_ms, size), doing.moment
+            self._ways[self._moment] = way
+        session.again, session.files_changed = None, False
         self.earlier = EarlierSteps(left.undone)
-        place = StorePlace(self._store, held, recovery.part_of(left.part), left.size)
+        place = StorePlace(self._store, claim, recovery.part_of(left.segment), left.size)
         try:
             began = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(left.heading.started)).total_seconds())
         except (ValueError, TypeError):
@@ -601,6 +641,6 @@ class Durable(SessionRecording):
                 session.waiting = waits.checked(left.waits)
             except RecordingError as error:
                 session.supervisor.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
-        self._listed = (session.waiting or held) if WAITS in held.parts else None
+        self._listed = (session.waiting or _UNKNOWN) if WAITS in claim.parts else None
         session.supervisor.notes_next += recovery.told(left)
-        self.writer.add(form.Resumed(step=session.step, now=left.now, moment=self._now))
+        self.writer.add(form.Resumed(step=session.step, now=left.now, moment=self._moment))

@@ -216,8 +216,8 @@ class Effects:
         return True
 
     def unfinished(self) -> list[form.Called]:
-        """Return the deferred calls that wait, as they were written down, for a part of a store that does not have
-        them. Those of no state any more are about to be dropped: a host that comes after is not to carry them out.
+        """Return the deferred calls that wait, as they were written down, for a new segment of a stored session. Those
+        of no state any more are about to be dropped: a host that comes after is not to carry them out.
         """
         limits, found = self._session.policy.limits, []
         most = {"max_bytes": limits.value_kb << 10, "max_depth": limits.value_depth}

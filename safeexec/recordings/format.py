@@ -97,7 +97,7 @@ class Operation(OfSession, frozen=True, kw_only=True):
     problem: str = ""
     """The exception that the caller got, ``CheckpointError: no checkpoint 'x'``; "" where it went well."""
     moment: Number | None = None
-    """The number of the state that a stored session is in afterwards."""
+    """The number of the state that a stored session is in afterwards: each new one of the session has its own."""
     since: Number | None = None
     """The state from which that one is had by doing this once more. None: only a saved state leads there."""
     did: Number = 0
@@ -145,11 +145,11 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     now: Number = 0
     """The step whose state it begins in."""
     moment: Number = 0
-    """The number of that state."""
+    """The number of that state, as `Operation.moment`."""
     entropy: Entropy = ""
     """Seed of the random numbers of its process; nothing where the state has them."""
     follows: Number | None = None
-    """Bytes of the part before. Where that has more, its owner has gone on there: it never heard that this one was
+    """Bytes of the segment before. Where that has more, its owner has gone on there: it never heard that this one was
     written.
     """
 
@@ -205,7 +205,9 @@ class Run(Begun, frozen=True, kw_only=True, tag="run"):
     namespace: dict[str, Value] = {}
     """Variables that were set first."""
     undone: bool = False
-    """True for a step that was undone before this part began, and does not run here: the calls that it made follow."""
+    """True for a step that was undone before this segment of a stored session began, and does not run here: the calls
+    that it made follow.
+    """
 
 
 class Queried(Begun, frozen=True, kw_only=True, tag="query"):

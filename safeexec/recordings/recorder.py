@@ -118,8 +118,8 @@ def preparation(session: RecordedSession, recording: SessionRecording, name: str
 
 
 class SessionRecording:
-    """One recording: a session and its branches. That of a stored session, `Durable`, does more at the moments that are
-    methods here.
+    """One recording: a session and its branches. That of a stored session, `Durable`, does more: see
+    "What a stored session does otherwise" below.
     """
 
     writer: RecordWriter
@@ -149,8 +149,8 @@ class SessionRecording:
         """Return what is written."""
         return Recording(self.writer.path)
 
-    def moment(self, session: RecordedSession) -> dict[str, Any]:
-        """Return which state an operation has led to, and how: fields of its line."""
+    def take_transition(self, session: RecordedSession) -> dict[str, Any]:
+        """Take in which state an operation has led to, and how. Returns fields of its line."""
         return {}
 
     def check(self) -> None:
@@ -344,7 +344,7 @@ class Recorder:
 
     def _where(self, session: RecordedSession) -> dict[str, Any]:
         where = {"session": self.number, "step": session.step, "now": session.processes.history.current.step}
-        return where if self.number != 1 else where | self.recording.moment(session)
+        return where if self.number != 1 else where | self.recording.take_transition(session)
 
     # Other operations
 

@@ -97,7 +97,7 @@ class RecordedSandbox(SandboxCore):
         store. Raises `StoreError`.
         """
         sessions = [one for one in self.open_sessions() if isinstance(one, RecordedSession)]
-        here = [one for one in sessions if one.durable is None or not one.durable.is_suspended(one)]
+        here = [one for one in sessions if one.durable is None or not one.durable.note_if_lost(one)]
         calls = [call for one in here if one.waiting is not None and (call := one.waiting_call()) is not None]
         if (store := self.store) is not None:
             from safeexec.recordings import waits  # with the modules of recordings
@@ -120,31 +120,31 @@ class RecordedSandbox(SandboxCore):
         tightened = dict(keywords)
         if tightened.get("record"):
             raise RecordingError("a stored session is recorded in its store: leave out `record`")
-        held = yield Work(partial(store.claim, label))
+        claim = yield Work(partial(store.claim, label))
         try:
-            left = yield Work(partial(recovery.read, store, held))
+            left = yield Work(partial(recovery.read, store, claim))
             if left is None and not new:
-                yield Work(partial(store.remove, held))
+                yield Work(partial(store.remove, claim))
                 raise SessionClosed(f"there is no session of {label!r} in the store; it may have been removed")
             if left is None:
-                begin = partial(self.new_session, label=label, record=Durable(store, held, self._durable).opened)
+                begin = partial(self.new_session, label=label, record=Durable(store, claim, self._durable).opened)
                 if state is not None and os.path.exists(state):
                     begin = partial(self.restore, state, None, **begin.keywords)
                 session = yield from begin(**tightened)
-                if unread := recovery.names(held):
+                if unread := recovery.segments(claim):
                     session.supervisor.notes_next.append(recovery.cannot_be_read(unread, "begins anew"))
                 return session
             given = {name: tightened.pop(name) for name in AT_THE_BEGINNING if name in tightened}
             session = RecordedSession(self, self._tightened.of(tightened))
             session.processes.close()
             session.label = label
-            session.durable = durable = Durable(store, held, self._durable, left, given.get("queue_seconds"))
+            session.durable = durable = Durable(store, claim, self._durable, left, given.get("queue_seconds"))
             self.follow(session)
             durable.follow(session)
             yield from session.arouse()
             return session
         except BaseException:
-            store.release(held)
+            store.release(claim)
             raise
 
     def remove_stored(self, label: str) -> Core[None]:
@@ -152,8 +152,8 @@ class RecordedSandbox(SandboxCore):
         store = self._has_store()
         if (session := self._labels.open_session(label)) is not None:
             yield from session._close("the session was removed from its store")
-        held = yield Work(partial(store.claim, label))
-        yield Work(partial(store.remove, held))
+        claim = yield Work(partial(store.claim, label))
+        yield Work(partial(store.remove, claim))
 
     def stored(self) -> Core[list[StoredSession]]:
         """Return the sessions in the store."""

@@ -210,7 +210,7 @@ class EarlierSteps:
         """Say that a step may end without a call that it made before."""
 
     def records(self) -> Iterator[Record]:
-        """Yield what a part of a store that begins anew is to say of them."""
+        """Yield what a new segment of a stored session is to say of them."""
         for run, made in self._undone:
             yield replace(run, undone=True)
             for one in made:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from safeexec.engine.host.session.listeners import NOBODY
+from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.session import SessionCore, exclusive
+from safeexec.engine.host.session.supervisor import Supervisor
 from safeexec.engine.host.waiting import Core, Work, apart, weight
 from safeexec.errors import StateFileError, StepWaiting
 from safeexec.results import Result, ToolCallRecord
@@ -41,6 +43,16 @@ class RecordedSession(SessionCore):
     """`effects.Effects`, or None."""
     _shown: tuple[Waiting, WaitingCall] | None = None
     """The step that waits, for people."""
+
+    def begin_anew(self) -> Core[None]:
+        """Get another child, in the place of processes that are gone. What is known of calls of tools stays."""
+        records = self.supervisor.tool_records
+        self.processes = SessionProcesses(self.sandbox, self.policy, self.sandbox.spare_for(self.policy))
+        self.supervisor = Supervisor(self.sandbox, self.processes)
+        self.supervisor.tool_records = records
+        yield from self.processes.begin()
+        self.mechanisms = self.sandbox.mechanisms
+        self.supervisor.arrived()
 
     def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]:
         return _waits().put_off(self, call, later)  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ from safeexec.servers import acts
 from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
 from safeexec.servers.service import Notify, Service
 from safeexec.servers.wire import MAX_PARTS, BadCall, apart, encode, encode_apart, problem_of
-from safeexec.untrusted.json_text import check_parts, shaped
+from safeexec.untrusted.json_shapes import check_parts, shaped
 
 MAX_BATCH = 1000
 Identity = Annotated[str, msgspec.Meta(max_length=1000)] | int | float

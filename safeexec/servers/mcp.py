@@ -57,7 +57,7 @@ from safeexec.results.jsonable import jsonable, size_of
 from safeexec.servers.access import TokenRequired
 from safeexec.servers.methods import REQUEST
 from safeexec.servers.wire import MAX_ITEMS, apart
-from safeexec.untrusted.json_text import check_parts, shaped
+from safeexec.untrusted.json_shapes import check_parts, shaped
 from safeexec.untrusted.lines import Lines
 
 MAX_SESSIONS = 32

@@ -16,7 +16,8 @@ from safeexec.results.jsonable import jsonable, pieces_of, size_of
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import unmarked
 from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, OURS, PARAMETERS, Bytes, Values
-from safeexec.untrusted.json_text import check_parts, loads, shaped
+from safeexec.untrusted.json_shapes import check_parts, shaped
+from safeexec.untrusted.json_text import loads
 
 T = TypeVar("T")
 Answer = dict[str, Any]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -62,7 +62,7 @@ def blocks() -> Iterator[Block]:
 
 @pytest.mark.parametrize("block", list(blocks()), ids=lambda block: block.value)
 def test_an_answer_says_the_value_another_one_or_none_for_certain(block: Block) -> None:
-    value = eval(block.value, {**vars(math), **globals()})
+    value = eval(block.value, {**vars(math), "date": date, **globals()})
     known = leaves(block.question, strict=False) or ()
     predicates = readings.predicates(block.program) | readings.asked(block.question)
     vocabulary = set(re.findall(r"\w+", block.question.lower()))

@@ -25,7 +25,8 @@ from safeexec.errors import SandboxError
 from safeexec.untrusted import frames, markup
 from safeexec.untrusted.calls import code_of, why_no_call
 from safeexec.untrusted.forms import files_of
-from safeexec.untrusted.json_text import check_parts, loads, shaped
+from safeexec.untrusted.json_shapes import check_parts, shaped
+from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.latex import plain_latex
 from safeexec.untrusted.lines import Lines
 from safeexec.untrusted.saving import is_picture
@@ -86,8 +87,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "calls.code_of of JSON": lambda text: code_of(f'{{"code": {text}}}'),
     "saving.is_picture": lambda text: is_picture("image/png", text.encode(errors="replace")),
     "json_text.loads": _json,
-    "json_text.check_parts": _parts,
-    "json_text.shaped": _shaped,
+    "json_shapes.check_parts": _parts,
+    "json_shapes.shaped": _shaped,
     "lines.Lines": lambda text: [*Lines(1 << 30).feed(text.encode("utf-8", "surrogatepass"))],
     "source_text.charset_of": charset_of,
     "source_text.costly_name": costly_name,

@@ -29,7 +29,7 @@ from safeexec.errors import SessionTaken, StoreError
 from safeexec.recordings.store.interface import (
     WAITS,
     WAITS_BYTES,
-    Held,
+    Claim,
     StoredSession,
     StoreOptions,
     TenantRoom,
@@ -54,7 +54,7 @@ class _Handle(Struct, eq=False):
     fd: int = -1
     size: int = 0
     guard: Any = None
-    """Held while it is written."""
+    """A lock, held while it is written."""
 
 
 class DirectoryStore:
@@ -75,7 +75,7 @@ class DirectoryStore:
             raise StoreError(f"{path!r} can be no store: {error.strerror}") from None
         self.path = path
 
-    def claim(self, label: str) -> Held:
+    def claim(self, label: str) -> Claim:
         check_label(label)
         name = _name_of(label)
         handle: _Handle | None = None
@@ -99,7 +99,7 @@ class DirectoryStore:
                 info = entry.stat(follow_symlinks=False)
                 if entry.name != "lock" and stat.S_ISREG(info.st_mode):
                     parts[entry.name] = info.st_size
-        return Held(label, int(handle.mark), parts, handle)
+        return Claim(label, int(handle.mark), parts, handle)
 
     def _owned(self, label: str, directory: int) -> _Handle | None:
         """Take the lock, and count its owners. None where the directory is no longer the session's."""
@@ -125,27 +125,27 @@ class DirectoryStore:
             os.close(lock)
             raise
 
-    def release(self, held: Held) -> None:
-        handle: _Handle = held.handle
+    def release(self, claim: Claim) -> None:
+        handle: _Handle = claim.handle
         with self._lock:
             if handle not in self._handles:
                 return
             self._handles.discard(handle)
         _close(handle)
 
-    def append(self, held: Held, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
-        handle: _Handle = held.handle
+    def append(self, claim: Claim, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
+        handle: _Handle = claim.handle
         if data:
             self._room.check()
         try:
             with handle.guard:
-                self._check_owner(held)
+                self._check_owner(claim)
                 self._append(handle, part, at, data)
                 if sync:
                     os.fdatasync(handle.fd)
-                self._check_owner(held)
+                self._check_owner(claim)
         except OSError as error:
-            raise self._failed(held.label, error) from None
+            raise self._failed(claim.label, error) from None
 
     def _append(self, handle: _Handle, part: str, at: int, data: bytes) -> None:
         if handle.part != part:
@@ -161,10 +161,10 @@ class DirectoryStore:
             raise
         handle.size = at + len(data)
 
-    def _check_owner(self, held: Held) -> None:
-        handle: _Handle = held.handle
+    def _check_owner(self, claim: Claim) -> None:
+        handle: _Handle = claim.handle
         if handle.lock < 0 or os.pread(handle.lock, _MARK, 0) != handle.mark:
-            raise SessionTaken(f"another process has taken over the session {held.label!r}")
+            raise SessionTaken(f"another process has taken over the session {claim.label!r}")
 
     def _open(self, handle: _Handle, part: str) -> None:
         fd = _opened(part, os.O_WRONLY | os.O_CREAT, handle.directory)
@@ -174,8 +174,8 @@ class DirectoryStore:
         if not handle.size:
             os.fsync(handle.directory)  # the name, too, is to outlive a loss of power
 
-    def read(self, held: Held, part: str) -> Iterator[bytes]:
-        handle: _Handle = held.handle
+    def read(self, claim: Claim, part: str) -> Iterator[bytes]:
+        handle: _Handle = claim.handle
         try:
             fd = _opened(part, os.O_RDONLY, handle.directory)
             try:
@@ -184,7 +184,7 @@ class DirectoryStore:
             finally:
                 os.close(fd)
         except OSError as error:
-            raise self._failed(held.label, error) from None
+            raise self._failed(claim.label, error) from None
 
     def list(self) -> Iterator[StoredSession]:
         with os.scandir(self._top) as entries:
@@ -208,8 +208,8 @@ class DirectoryStore:
         finally:
             os.close(fd)
 
-    def remove(self, held: Held, part: str | None = None) -> None:
-        handle: _Handle = held.handle
+    def remove(self, claim: Claim, part: str | None = None) -> None:
+        handle: _Handle = claim.handle
         try:
             if part is not None:
                 with handle.guard, suppress(FileNotFoundError):
@@ -218,7 +218,7 @@ class DirectoryStore:
                         handle.part = ""
                 return
             # The lock goes last, and with it the last name that leads here: whoever waits for it begins anew.
-            name = _name_of(held.label)
+            name = _name_of(claim.label)
             for one in os.listdir(handle.directory):
                 if one == "lock":
                     continue
@@ -230,8 +230,8 @@ class DirectoryStore:
             with suppress(OSError):  # somebody has begun anew in it already
                 os.rmdir(name, dir_fd=self._top)
         except OSError as error:
-            raise self._failed(held.label, error) from None
-        self.release(held)
+            raise self._failed(claim.label, error) from None
+        self.release(claim)
 
     def close(self) -> None:
         with self._lock:

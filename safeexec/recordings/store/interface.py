@@ -39,14 +39,16 @@ class StoreOptions(Struct, frozen=True, kw_only=True):
     """Days after which a session that nobody uses is removed; None: never."""
 
 
-class Held(Struct, eq=False):
-    """A session that this process owns."""
+class Claim(Struct, eq=False):
+    """The ownership of one session, which this process has: from `claim` to `release`."""
 
     label: str
     generation: int
     """Number of this owner: each claim counts it up."""
     parts: dict[str, int]
-    """Its parts, and their bytes when it was claimed."""
+    """The names of the session's parts → their bytes when it was claimed. A part is a text or a saved state that the
+    store keeps under a name of its own: a file of a directory, rows of a table.
+    """
     handle: Any = None
     """The store's own."""
 
@@ -67,28 +69,28 @@ class Store(Protocol):
 
     options: StoreOptions
 
-    def claim(self, label: str) -> Held:
+    def claim(self, label: str) -> Claim:
         """Own a session from now on; it need not be there yet. Raises `SessionTaken`."""
 
-    def release(self, held: Held) -> None:
+    def release(self, claim: Claim) -> None:
         """Own it no more."""
 
-    def append(self, held: Held, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
+    def append(self, claim: Claim, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
         """Write to a part from the byte `at` on, which is where it ends from then on; whole or not at all. `sync`: it
         is on the disk then, with all that was written before. Raises `SessionTaken` where another one owns it.
         """
 
-    def read(self, held: Held, part: str) -> Iterator[bytes]:
+    def read(self, claim: Claim, part: str) -> Iterator[bytes]:
         """Return the bytes of a part, piece by piece."""
 
     def list(self) -> Iterator[StoredSession]:
         """Return the sessions of the tenant."""
 
-    def remove(self, held: Held, part: str | None = None) -> None:
+    def remove(self, claim: Claim, part: str | None = None) -> None:
         """Remove a part of a session; None: all of it, which is released."""
 
     def close(self) -> None:
-        """Release what is held."""
+        """Release every claim."""
 
     def forget(self) -> None:
         """This process is a fork of the one that opened it: let go of it without ending anything."""
@@ -114,14 +116,14 @@ class TenantRoom:
 
     def check(self) -> None:
         """Raises `StoreError` where nothing more may be written."""
-        options, (at, held) = self._store.options, self._sum
+        options, (at, used) = self._store.options, self._sum
         if options.tenant_mb is None:
             return
         if monotonic() - at > SUM_SECONDS:
-            held = sum(row.bytes for row in self._store.list())
-            self._sum = monotonic(), held
-        if held >= options.tenant_mb << 20:
+            used = sum(row.bytes for row in self._store.list())
+            self._sum = monotonic(), used
+        if used >= options.tenant_mb << 20:
             raise StoreError(
-                f"the sessions of {options.tenant!r} take {held >> 20} MiB, and tenant_mb allows "
+                f"the sessions of {options.tenant!r} take {used >> 20} MiB, and tenant_mb allows "
                 f"{options.tenant_mb}: remove some (`Sandbox.forget`)"
             )

@@ -24,7 +24,7 @@ from safeexec.errors import SessionTaken, StoreError
 from safeexec.recordings.store.interface import (
     WAITS,
     WAITS_BYTES,
-    Held,
+    Claim,
     StoredSession,
     StoreOptions,
     TenantRoom,
@@ -98,7 +98,7 @@ class PostgresStore:
         """Held by who uses the connection."""
         self._busy: tuple[float, int] | None = None
         """Monotonic time since which the connection is used, and its descriptor."""
-        self._held: dict[str, Held] = {}
+        self._claims: dict[str, Claim] = {}
         self._own: dict[str, int] = {}
         """The numbers of the claims that could not be given back."""
         self._room = TenantRoom(self)
@@ -150,23 +150,23 @@ class PostgresStore:
             if busy is not None and monotonic() - busy[0] > PATIENCE_SECONDS + 1:
                 with suppress(OSError), socket.socket(fileno=os.dup(busy[1])) as other:
                     other.shutdown(socket.SHUT_RDWR)
-            elif monotonic() - renewed > LEASE_SECONDS / 3 and self._held:
+            elif monotonic() - renewed > LEASE_SECONDS / 3 and self._claims:
                 renewed = monotonic()
                 with suppress(StoreError):  # the next append says so
                     self._renew()
 
     def _renew(self) -> None:
-        held = list(self._held.values())
-        labels, generations = [one.label for one in held], [one.generation for one in held]
+        claims = list(self._claims.values())
+        labels, generations = [one.label for one in claims], [one.generation for one in claims]
         self._do(lambda run: run(_RENEW, seconds=LEASE_SECONDS, labels=labels, generations=generations))
 
     # The five
 
-    def claim(self, label: str) -> Held:
+    def claim(self, label: str) -> Claim:
         check_label(label)
         owner = f"process {os.getpid()} of {socket.gethostname()}"
 
-        def claimed(run: Run) -> Held:
+        def claimed(run: Run) -> Claim:
             own = self._own.pop(label, 0)
             row = run(_CLAIM, label=label, owner=owner, seconds=LEASE_SECONDS, own=own).fetchone()
             if row is None:
@@ -177,48 +177,48 @@ class PostgresStore:
                     f"{LEASE_SECONDS:g} s after its end"
                 )
             sizes = f"SELECT part, max(at + length(data)) FROM safeexec_parts WHERE {_SESSION} GROUP BY part"
-            return Held(label, row[0], dict(run(sizes, label=label).fetchall()), None)
+            return Claim(label, row[0], dict(run(sizes, label=label).fetchall()), None)
 
-        held = self._do(claimed, sync=True)
-        self._held[label] = held
-        return held
+        claim = self._do(claimed, sync=True)
+        self._claims[label] = claim
+        return claim
 
-    def release(self, held: Held) -> None:
-        if self._held.get(held.label) is not held:
+    def release(self, claim: Claim) -> None:
+        if self._claims.get(claim.label) is not claim:
             return
-        del self._held[held.label]
+        del self._claims[claim.label]
         try:
-            self._do(lambda run: run(_RELEASE, **_of(held)))
+            self._do(lambda run: run(_RELEASE, **_of(claim)))
         except StoreError:  # it runs out, or is taken again here
-            self._own[held.label] = held.generation
+            self._own[claim.label] = claim.generation
 
-    def append(self, held: Held, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
+    def append(self, claim: Claim, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
         if data:
             self._room.check()
-        values = {**_of(held), "part": part, "at": at}
+        values = {**_of(claim), "part": part, "at": at}
 
         def write(run: Run) -> None:
             run(_CUT, **values)
             if run(_APPEND, **values, data=data).rowcount:
                 return
-            if run(_OWNED, **_of(held)).fetchone() is None:
-                raise SessionTaken(f"another process has taken over the session {held.label!r}")
-            raise StoreError(f"the database has lost the end of {held.label!r}/{part}: its server was killed")
+            if run(_OWNED, **_of(claim)).fetchone() is None:
+                raise SessionTaken(f"another process has taken over the session {claim.label!r}")
+            raise StoreError(f"the database has lost the end of {claim.label!r}/{part}: its server was killed")
 
         self._do(write, sync=sync)
 
-    def read(self, held: Held, part: str) -> Iterator[bytes]:
+    def read(self, claim: Claim, part: str) -> Iterator[bytes]:
         at = 0
         pieces = (
             f"SELECT at, data FROM safeexec_parts WHERE {_SESSION} AND part = %(part)s AND at >= %(at)s "
             "AND length(data) > 0 ORDER BY at LIMIT 64"
         )
         while rows := self._do(
-            lambda run, at=at: run(pieces, label=held.label, part=part, at=at).fetchall()  # type: ignore[misc]
+            lambda run, at=at: run(pieces, label=claim.label, part=part, at=at).fetchall()  # type: ignore[misc]
         ):
             for start, data in rows:
                 if start != at:
-                    raise StoreError(f"the part {part!r} of the session {held.label!r} is damaged at byte {at}")
+                    raise StoreError(f"the part {part!r} of the session {claim.label!r} is damaged at byte {at}")
                 at += len(data)
                 yield bytes(data)
 
@@ -227,20 +227,20 @@ class PostgresStore:
         for label, size, used, waits in rows:
             yield StoredSession(label, size, used, bytes(waits or b""))
 
-    def remove(self, held: Held, part: str | None = None) -> None:
+    def remove(self, claim: Claim, part: str | None = None) -> None:
         if part is not None:
             query = f"DELETE FROM safeexec_parts WHERE {_SESSION} AND part = %(part)s AND EXISTS ({_OWNED} FOR SHARE)"
-            self._do(lambda run: run(query, **_of(held), part=part))
+            self._do(lambda run: run(query, **_of(claim), part=part))
             return
-        self._held.pop(held.label, None)
+        self._claims.pop(claim.label, None)
         query = f"DELETE FROM safeexec_sessions WHERE {_SESSION} AND generation = %(generation)s"
-        self._do(lambda run: run(query, **_of(held)), sync=True)
+        self._do(lambda run: run(query, **_of(claim)), sync=True)
 
     def close(self) -> None:
         if self._pid != os.getpid() or self._ended.is_set():
             return
-        for held in list(self._held.values()):
-            self.release(held)
+        for claim in list(self._claims.values()):
+            self.release(claim)
         self._ended.set()
         with self._use:
             if self._connection is not None:
@@ -251,5 +251,5 @@ class PostgresStore:
         """To close the connection here would end that of the other process: it stays as it is."""
 
 
-def _of(held: Held) -> dict[str, Any]:
-    return {"label": held.label, "generation": held.generation}
+def _of(claim: Claim) -> dict[str, Any]:
+    return {"label": claim.label, "generation": claim.generation}

@@ -1,8 +1,9 @@
 """Reads how the last owner left a stored session, from its parts, which anybody may have written. Pure.
 
-A part is a recording: its heading says in which state it begins (a new child, or a saved state that the heading holds
-or that is a part of its own), its lines what followed. Each line of an operation has the number of the state that it
-led to, and of the one that it was done in, where it can be repeated.
+A session is written in segments, numbered from 1. The lines of a segment are a recording, and one part of the store:
+its heading says in which state it begins (a new child, or a saved state that the heading holds or that is a part of its
+own), its lines what followed. Each line of an operation has the number of the state that it led to (`moment`), and of
+the one that it was done in (`since`), where it can be repeated.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from safeexec.recordings import format as form
 from safeexec.recordings.forms import bytes_of
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.served import OPEN, Exchange, Undone
-from safeexec.recordings.store.interface import Held, Store
+from safeexec.recordings.store.interface import Claim, Store
 
 LINES, STATE = ".jsonl", ".state"
 NAMED = 20
@@ -33,19 +34,21 @@ class Doing(NamedTuple):
 
     record: form.Run | form.Set | form.Deleted
     did: int
+    """A number for all that it changed."""
     step: int
     moment: int
+    """The number of the state that it led to."""
     cpu_ms: float = 0.0
 
 
 class Left(Struct):
     """A session as it was left."""
 
-    part: int
+    segment: int
     heading: form.Heading
     lines: int = 0
     size: int = 0
-    """Bytes of the part's whole lines."""
+    """Bytes of the segment's whole lines."""
     doings: list[Doing] = []
     """The operations to repeat, from the state of the heading to the newest one that can be had."""
     step: int = 0
@@ -54,7 +57,7 @@ class Left(Struct):
     """The step that had not ended; 0: there is none."""
     now: int = 0
     """The step whose state that is."""
-    moments: int = 0
+    last_moment: int = 0
     """The highest number of a state."""
     calls: int = 0
     """Number of the last call of a tool."""
@@ -77,43 +80,43 @@ class Left(Struct):
     unset: list[str] = []
     """Variables and files that the host changed after that state."""
     unread: list[int] = []
-    """The newer parts of which not even the heading is there."""
+    """The newer segments of which not even the heading is there."""
 
 
-def names(held: Held) -> list[int]:
-    """Return the numbers of the parts with lines, the newest first."""
-    found = [part.removesuffix(LINES) for part in held.parts if part.endswith(LINES)]
+def segments(claim: Claim) -> list[int]:
+    """Return the numbers of the segments, the newest first."""
+    found = [part.removesuffix(LINES) for part in claim.parts if part.endswith(LINES)]
     return sorted((int(number) for number in found if number.isascii() and number.isdigit()), reverse=True)
 
 
-def part_of(number: int, kind: str = LINES) -> str:
-    """Return the name of a part."""
-    return f"{number:06}{kind}"
+def part_of(segment: int, kind: str = LINES) -> str:
+    """Return the name of the part that holds the lines of a segment, or its saved state."""
+    return f"{segment:06}{kind}"
 
 
-def read(store: Store, held: Held) -> Left | None:
-    """Return the newest part whose heading is whole. None where there is nothing yet. Raises `StoreError`."""
+def read(store: Store, claim: Claim) -> Left | None:
+    """Return how the newest segment with a whole heading was left; None where there is none. Raises `StoreError`."""
     unread: list[int] = []
-    for number in names(held):
+    for number in segments(claim):
         part = part_of(number)
-        if held.parts[part] > 2 * store.options.session_mb << 20:
+        if claim.parts[part] > 2 * store.options.session_mb << 20:
             raise StoreError(
-                f"the session {held.label!r} has {held.parts[part] >> 20} MiB of lines, and session_mb allows "
+                f"the session {claim.label!r} has {claim.parts[part] >> 20} MiB of lines, and session_mb allows "
                 f"{store.options.session_mb}"
             )
-        told = f"{store.options.tenant}/{held.label}/{part}"
+        told = f"{store.options.tenant}/{claim.label}/{part}"
         try:
-            recording = Recording(told, partial(store.read, held, part))
+            recording = Recording(told, partial(store.read, claim, part))
         except RecordingError as error:
-            if any(b"\n" in piece for piece in store.read(held, part)):  # its heading is whole
+            if any(b"\n" in piece for piece in store.read(claim, part)):  # its heading is whole
                 raise StoreError(f"the stored session cannot be read: {error}") from None
             unread.append(number)  # its owner ended as it was made, or the machine lost its power
             continue
-        follows, before = recording.heading.follows, held.parts.get(part_of(number - 1))
+        follows, before = recording.heading.follows, claim.parts.get(part_of(number - 1))
         if follows is not None and before is not None and before > follows:
             continue
         try:
-            left = _PartReading(number, recording.heading).all(recording)
+            left = _SegmentReading(number, recording.heading).all(recording)
             left.unread = unread
             return left
         except RecordingError as error:
@@ -121,26 +124,26 @@ def read(store: Store, held: Held) -> Left | None:
     return None
 
 
-def state_of(store: Store, held: Held, left: Left) -> Iterator[bytes]:
-    """Return the saved state that a part begins in. Raises `StoreError`."""
+def state_of(store: Store, claim: Claim, left: Left) -> Iterator[bytes]:
+    """Return the saved state that a segment begins in. Raises `StoreError`."""
     state = left.heading.state
     assert state is not None
     if state.data is None:
-        part = part_of(left.part, STATE)
-        if held.parts.get(part) != state.size:
-            raise StoreError(f"the saved state of the session {held.label!r} is missing, or damaged")
-        return store.read(held, part)
+        part = part_of(left.segment, STATE)
+        if claim.parts.get(part) != state.size:
+            raise StoreError(f"the saved state of the session {claim.label!r} is missing, or damaged")
+        return store.read(claim, part)
     try:
         return iter([bytes_of(state)])
     except ValueError as error:
-        raise StoreError(f"the saved state of the session {held.label!r} is damaged: {error}") from None
+        raise StoreError(f"the saved state of the session {claim.label!r} is damaged: {error}") from None
 
 
-class _PartReading:
-    """The lines of one part, in turn."""
+class _SegmentReading:
+    """Reads the lines of one segment, in turn."""
 
-    def __init__(self, part: int, heading: form.Heading) -> None:
-        self._left = Left(part, heading, step=heading.step, now=heading.now, moments=heading.moment)
+    def __init__(self, segment: int, heading: form.Heading) -> None:
+        self._left = Left(segment, heading, step=heading.step, now=heading.now, last_moment=heading.moment)
         self._newest: int | None = heading.moment
         """The last state that can be had."""
         self._after: list[int] = []
@@ -269,7 +272,7 @@ class _PartReading:
             self._named.clear()
         moment = record.moment
         if moment is not None:
-            self._left.moments = max(self._left.moments, moment)
+            self._left.last_moment = max(self._left.last_moment, moment)
             since = record.since
             if done is not None and since is not None and self._can_be_had(since) and not self._can_be_had(moment):
                 spent = record.usage.cpu_ms if isinstance(record, form.Ended) else 0.0
@@ -323,9 +326,9 @@ def told(left: Left) -> list[str]:
     return notes
 
 
-def cannot_be_read(parts: list[int], became: str) -> str:
-    """Say that of these parts not even the heading is there, and what became of the session."""
-    named = ", ".join(map(part_of, parts[:NAMED]))
+def cannot_be_read(segments: list[int], became: str) -> str:
+    """Say that of these segments not even the heading is there, and what became of the session."""
+    named = ", ".join(map(part_of, segments[:NAMED]))
     why = "its host ended as it began, or it is damaged"
     return f"nothing in {named} of the store can be read ({why}): the session {became}"
 

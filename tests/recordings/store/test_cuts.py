@@ -19,7 +19,7 @@ from safeexec import Sandbox, tool
 from safeexec.engine.host.waiting import drive
 from safeexec.errors import SandboxError, StoreError
 from safeexec.recordings.store import StoreOptions
-from safeexec.recordings.store.interface import Held, StoredSession
+from safeexec.recordings.store.interface import Claim, StoredSession
 
 STEPS = ["a = pay(1)\ndone = 1", "import time\nt = time.time()\nb = pay(a + 1)\nc = pay(b + 1)\ndone = 2"]
 DEADLY = ["killed", "power"]
@@ -76,23 +76,23 @@ class MemoryStore:
         if cut:
             raise StoreError(cut)
 
-    def claim(self, label: str) -> Held:
+    def claim(self, label: str) -> Claim:
         self.memory.owners += 1
         parts = {part: len(data) for part, data in self.memory.parts().items()}
-        return Held(label, self.memory.owners, parts)
+        return Claim(label, self.memory.owners, parts)
 
-    def release(self, held: Held) -> None: ...
+    def release(self, claim: Claim) -> None: ...
 
-    def append(self, held: Held, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
+    def append(self, claim: Claim, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
         self.cut((part, at, data), sync)
 
-    def read(self, held: Held, part: str) -> Iterator[bytes]:
+    def read(self, claim: Claim, part: str) -> Iterator[bytes]:
         yield self.memory.parts()[part]
 
     def list(self) -> Iterator[StoredSession]:
         yield from ()
 
-    def remove(self, held: Held, part: str | None = None) -> None:
+    def remove(self, claim: Claim, part: str | None = None) -> None:
         assert part is not None
         self.cut((part, 0, None))
 

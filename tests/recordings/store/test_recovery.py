@@ -25,10 +25,10 @@ def lines(*records: dict[str, Any]) -> bytes:
 def left(folder: Path, **parts: bytes) -> recovery.Left | None:
     store = open_store(StoreOptions(at=folder, session_mb=8))
     try:
-        held = store.claim("ada")
+        claim = store.claim("ada")
         for number, data in parts.items():
-            store.append(held, number.removeprefix("p") + ".jsonl", 0, data)
-        store.release(held)
+            store.append(claim, number.removeprefix("p") + ".jsonl", 0, data)
+        store.release(claim)
         return recovery.read(store, store.claim("ada"))
     finally:
         store.close()
@@ -67,7 +67,7 @@ def test_a_part_that_was_about_to_begin_does_not_count(tmp_path: Path) -> None:
     whole = lines(*step(1, 0))
     for cut in (0, 10, len(lines()) - 1):
         found = left(tmp_path / str(cut), p000001=whole, p000002=lines()[:cut])
-        assert (found.part, found.now) == (1, 1)
+        assert (found.segment, found.now) == (1, 1)
         (note,) = recovery.told(found)
         assert note.startswith("nothing in 000002.jsonl") and note.endswith("the session is as it was before")
     assert left(tmp_path / "empty") is None
@@ -111,12 +111,12 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def test_cut_at_every_byte_it_is_what_it_was_after_some_line(stored: bytes, tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    held = store.claim("ada")
+    claim = store.claim("ada")
     first, before, seen = stored.index(b"\n") + 1, None, set()
     for cut in range(first, len(stored) + 1):
-        store.append(held, "000001.jsonl", 0, stored[:cut])
-        held.parts["000001.jsonl"] = cut
-        found = recovery.read(store, held)
+        store.append(claim, "000001.jsonl", 0, stored[:cut])
+        claim.parts["000001.jsonl"] = cut
+        found = recovery.read(store, claim)
         assert found.size == stored[:cut].rindex(b"\n") + 1
         if stored[cut - 1 : cut] == b"\n":
             before = found

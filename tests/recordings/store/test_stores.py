@@ -30,47 +30,47 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
         store.close()
 
 
-def whole(store: Store, held: Any, part: str) -> bytes:
-    return b"".join(store.read(held, part))
+def whole(store: Store, claim: Any, part: str) -> bytes:
+    return b"".join(store.read(claim, part))
 
 
 def test_what_is_appended_is_read(opened: Opened) -> None:
     store = opened()
-    held = store.claim("ada")
-    assert (held.parts, held.generation) == ({}, 1)
-    store.append(held, "1.jsonl", 0, b"one\n")
-    store.append(held, "1.jsonl", 4, b"two\n", sync=True)
-    store.append(held, "1.state", 0, bytes(3_000_000))
-    store.append(held, "1.jsonl", 8, b"three\n")
-    store.append(held, "1.jsonl", 14, b"", sync=True)
-    assert whole(store, held, "1.jsonl") == b"one\ntwo\nthree\n"
-    assert whole(store, held, "1.state") == bytes(3_000_000)
-    store.append(held, "1.jsonl", 8, b"3\n")  # in place of what was there from that byte on
-    assert whole(store, held, "1.jsonl") == b"one\ntwo\n3\n"
+    claim = store.claim("ada")
+    assert (claim.parts, claim.generation) == ({}, 1)
+    store.append(claim, "1.jsonl", 0, b"one\n")
+    store.append(claim, "1.jsonl", 4, b"two\n", sync=True)
+    store.append(claim, "1.state", 0, bytes(3_000_000))
+    store.append(claim, "1.jsonl", 8, b"three\n")
+    store.append(claim, "1.jsonl", 14, b"", sync=True)
+    assert whole(store, claim, "1.jsonl") == b"one\ntwo\nthree\n"
+    assert whole(store, claim, "1.state") == bytes(3_000_000)
+    store.append(claim, "1.jsonl", 8, b"3\n")  # in place of what was there from that byte on
+    assert whole(store, claim, "1.jsonl") == b"one\ntwo\n3\n"
     (row,) = store.list()
     assert (row.label, row.bytes >= 3_000_010, row.used > 0) == ("ada", True, True)
-    store.release(held)
-    held = store.claim("ada")
-    assert (held.parts, held.generation) == ({"1.jsonl": 10, "1.state": 3_000_000}, 2)
-    store.remove(held, "1.state")
-    store.remove(held, "never there")
-    store.release(held)
+    store.release(claim)
+    claim = store.claim("ada")
+    assert (claim.parts, claim.generation) == ({"1.jsonl": 10, "1.state": 3_000_000}, 2)
+    store.remove(claim, "1.state")
+    store.remove(claim, "never there")
+    store.release(claim)
     assert store.claim("ada").parts == {"1.jsonl": 10}
 
 
 def test_one_owner_at_a_time(opened: Opened) -> None:
     first, second = opened(), opened()
-    held = first.claim("ada")
+    claim = first.claim("ada")
     for store in (first, second):
         with pytest.raises(SessionTaken, match=rf"'ada' is open elsewhere: process {os.getpid()} of [\w.-]+;"):
             store.claim("ada")
     second.claim("ben")
     opened(tenant="other").claim("ada")
-    first.release(held)
-    first.release(held)
+    first.release(claim)
+    first.release(claim)
     again = second.claim("ada")
     with pytest.raises(SessionTaken, match="has taken over the session 'ada'"):
-        first.append(held, "1.jsonl", 0, b"late\n")
+        first.append(claim, "1.jsonl", 0, b"late\n")
     assert again.parts == {}
     second.remove(again)
     assert [row.label for row in first.list()] == ["ben"]
@@ -80,12 +80,12 @@ def test_one_owner_at_a_time(opened: Opened) -> None:
 def test_a_tenant_may_have_so_much(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     store = opened(tenant_mb=1)
     monkeypatch.setattr("safeexec.recordings.store.interface.SUM_SECONDS", 0.0)
-    held = store.claim("ada")
-    store.append(held, "1.jsonl", 0, bytes(1 << 20))
+    claim = store.claim("ada")
+    store.append(claim, "1.jsonl", 0, bytes(1 << 20))
     with pytest.raises(StoreError, match="take 1 MiB, and tenant_mb allows 1"):
-        store.append(held, "1.jsonl", 1 << 20, b"more")
-    assert sum(map(len, store.read(held, "1.jsonl"))) == 1 << 20
-    store.append(held, "1.jsonl", 1 << 20, b"", sync=True)
+        store.append(claim, "1.jsonl", 1 << 20, b"more")
+    assert sum(map(len, store.read(claim, "1.jsonl"))) == 1 << 20
+    store.append(claim, "1.jsonl", 1 << 20, b"", sync=True)
 
 
 def test_other_sessions_are_not_looked_at_until_they_are_listed(
@@ -131,13 +131,13 @@ def test_nothing_but_regular_files_is_opened_in_a_directory(tmp_path: Path, kind
             with pytest.raises(StoreError, match="'ada'"):
                 store.claim("ada")
             continue
-        held = store.claim("ada")
-        assert held.parts == {}
+        claim = store.claim("ada")
+        assert claim.parts == {}
         with pytest.raises(StoreError, match="'ada'"):
-            store.append(held, name, 0, b"x")
+            store.append(claim, name, 0, b"x")
         with pytest.raises(StoreError, match="'ada'"):
-            whole(store, held, name)
-        store.release(held)
+            whole(store, claim, name)
+        store.release(claim)
         (folder / "lock").unlink()
     assert secret.read_bytes() == b"secret"
     store.close()
@@ -149,8 +149,8 @@ def test_a_damaged_lock_keeps_nobody_out(tmp_path: Path, lock: bytes) -> None:
     store = open_store(tmp_path)
     (tmp_path / "default/ada").mkdir()
     (tmp_path / "default/ada/lock").write_bytes(lock)
-    held = store.claim("ada")
-    store.append(held, "000001.jsonl", 0, b"x")
+    claim = store.claim("ada")
+    store.append(claim, "000001.jsonl", 0, b"x")
     with pytest.raises(SessionTaken, match=f"process {os.getpid()}"):
         store.claim("ada")
     store.close()
@@ -178,8 +178,8 @@ def test_what_waits_is_listed_unasked(opened: Opened) -> None:
         assert sandbox.waiting() == []
         sandbox.session_for("ada").run("pay(4)")
     for label, line in (("bob", b'{"kind":'), ("eve", b"\xff" * 70_000)):
-        held = store.claim(label)
-        store.append(held, "waits", 0, line)  # by a stranger
-        store.release(held)
+        claim = store.claim(label)
+        store.append(claim, "waits", 0, line)  # by a stranger
+        store.release(claim)
     with Sandbox(policy, **given) as sandbox:
         assert [call.arguments for call in sandbox.waiting()] == [{"amount": 4}]

@@ -39,8 +39,10 @@ _CODE: Final = ("co_name", "co_firstlineno", "co_code", "co_names", "co_varnames
 
 def digest(namespace: dict[str, Any], names: Iterable[str]) -> int:
     """Return the number for what these names are bound to, and for the state of `random`; never 0."""
-    number = 1
-    for part in _parts([namespace, builtins_of(namespace)], [(name, namespace[name]) for name in names]):
+    number, builtins = 1, builtins_of(namespace)
+    # What a builtin of ours holds, `print` say, changes with what was sent: it is told by its place. `_` is a value.
+    known = [namespace, builtins, *(value for name, value in builtins.items() if name != "_")]
+    for part in _parts(known, [(name, namespace[name]) for name in names]):
         number = crc32(part, number)
     if (random := sys.modules.get("random")) is not None:
         number = crc32(marshal.dumps(random.getstate(), 2), number)

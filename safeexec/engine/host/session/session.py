@@ -1168,7 +1168,7 @@ class SessionCore:
         """Return the workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self.supervisor.why_closed is not None:
             raise SessionClosed(self.supervisor.why_closed)
-        if self.durable is not None and self.durable.is_suspended(self):
+        if self.durable is not None and self.durable.note_if_lost(self):
             drive(self.arouse())
         if self.processes.workspace is None:
             raise WorkspaceError(

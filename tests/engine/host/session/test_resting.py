@@ -35,6 +35,17 @@ def test_a_rested_session_is_as_it_was(open_session: OpenSession) -> None:
     assert rests(session) and sorted(session.namespace) == ["count", "g", "x", "y"] and session.get("x") == [1, 1, 2]
 
 
+@pytest.mark.parametrize("holder", ["log = print", "def log(x, to=print): to(x)", "log = {'to': print}['to']"])
+def test_a_variable_may_hold_a_builtin_of_the_session(open_session: OpenSession, holder: str) -> None:
+    """`print` is a function in Python, which leads to what was sent so far."""
+    session = open_session()
+    session.run("x = 5").check()
+    session.run(f"{holder}\nlog(x)").check()
+    assert rests(session)
+    result = session.run("log(x)").check()
+    assert result.stdout == "5\n" and result.state == "kept" and not result.notes
+
+
 def test_steps_that_come_to_something_else_are_told_when_it_wakes(open_session: OpenSession) -> None:
     session = open_session()
     session.run("x = [[1]]").check()

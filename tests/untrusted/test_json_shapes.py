@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safeexec.untrusted.json_text import MOST_ESCAPES, PIECE, TOLD, check_parts, shaped
+from safeexec.untrusted.json_shapes import MOST_ESCAPES, PIECE, TOLD, check_parts, shaped
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
