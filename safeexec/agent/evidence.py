@@ -163,7 +163,9 @@ def _compare(
     answer = wording.normal(answer)
     if type(value) is date or (type(value) is str and _ISO.fullmatch(value)):
         value = value.isoformat() if type(value) is date else value
-        return Comparison(_contains(readings.with_date(answer, value), value, known, vocabulary))
+        return Comparison(
+            "matched" if _contains(readings.with_date(answer, value), value, known, vocabulary) else "undecided"
+        )
     if type(value) is str and value.isalnum():
         answer = _BASE.sub("", answer)
     if isinstance(value, bool):
