@@ -146,7 +146,8 @@ def _compare(
 
     | what was computed, or what the answer says | judged by |
     | --- | --- |
-    | a yes or no was computed | `readings.truth` |
+    | a date was computed | `_contains`, in the answer with its dates as ISO 8601 has them |
+    | a yes or no was | `readings.truth` |
     | powers of factors were, and the answer is a product | `readings.factors` |
     | a text with words was, or one without a number | `_contains` |
     | the answer ends with what it is not: "It is not 17." | that number: contradicted if it was computed |
