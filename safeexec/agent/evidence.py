@@ -17,7 +17,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice, permutations
-from typing import Any
+from typing import Any, Literal
 
 from safeexec.agent import formulas, inequalities, readings, wording
 from safeexec.agent.formulas import Exact
@@ -28,9 +28,10 @@ _MAX_LEAVES = 60
 _MAX_BITS = 20_000
 _MAX_PLACES = 1_000
 """Digits of a decimal, and behind the point of any number."""
-_FEW_DIGITS = Fraction(25, 1000)
-_ONE_DIGIT = Fraction(1, 1000)
+_FEW_DIGITS, _ONE_DIGIT = Fraction(25, 1000), Fraction(1, 1000)
+"""Parts by which a rounded number of two digits and more, and one of one digit, may be off."""
 _FEW_PAIRS = 3
+"""Solutions of a system, at most, of which every order is tried."""
 _HEDGED = Fraction(5, 100)
 """Part by which a number may be off of which the text says that it is about right."""
 _FLOAT = Fraction(1, 2**50)
@@ -47,7 +48,8 @@ _FORMULA = re.compile(
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 """A date as ISO 8601 writes it."""
 _DENIED = re.compile(r"\b(?:not|no|isn['’]t|never|wrong|except|unless)\b", re.IGNORECASE)
-_REFUSED = re.compile(r"\b(?:not|isn['’]t|never|wrong)\b(?! (?:less|more|includ))", re.IGNORECASE)
+_DENIED_REGION = re.compile(r"\b(?:not|isn['’]t|never|wrong)\b(?! (?:less|more|includ))", re.IGNORECASE)
+"""As `_DENIED`; "not less than 2" and "2 not included" say a region."""
 _ROOTS = re.compile(r"\b(?:solutions?|roots?|zeros|eigenvalues)\b", re.IGNORECASE)
 """Words for values of which a list has no order."""
 _NAMES = re.compile(r"\b(?!(?:sqrt|pi|exp|log|ln)\b)[A-Za-z]{2,}")
@@ -92,14 +94,21 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The judgement of an answer. `unsupported` are the numbers that it states and nothing supports. `said`: it
-    says the value, among words perhaps that are not known; an answer that is matched says it in known ones.
+    """The judgement of an answer. `unsupported` are the numbers that it states and nothing supports. `said`: the value
+    was found in it, if unknown words are ignored; in a matched one it stands among known words.
     """
 
-    matched: bool
-    contradicted: bool = False
+    judgement: Literal["matched", "contradicted", "undecided"]
     unsupported: tuple[str, ...] = ()
     said: bool = False
+
+    @property
+    def matched(self) -> bool:
+        return self.judgement == "matched"
+
+    @property
+    def contradicted(self) -> bool:
+        return self.judgement == "contradicted"
 
 
 def judge(
@@ -121,7 +130,7 @@ def judge(
     if type(value) is str and _WORDS_ALONE.fullmatch(value):
         return found  # of names: among words that nobody knows, Ben lost says Ben, too
     loosely = _compare(answer, value, known, percent=percent, vocabulary=None, predicates=predicates)
-    return Comparison(False, said=True) if loosely.matched else found
+    return Comparison("undecided", said=True) if loosely.matched else found
 
 
 def _compare(
@@ -133,63 +142,82 @@ def _compare(
     vocabulary: Collection[str] | None,
     predicates: frozenset[str],
 ) -> Comparison:
-    """As `judge`; `vocabulary` None: whatever words stand around the numbers."""
+    """As `judge`; `vocabulary` None: whatever words stand around the numbers. The first of these that is so decides:
+
+    | what was computed, or what the answer says | judged by |
+    | --- | --- |
+    | a date was computed | `_contains`, in the answer with its dates as ISO 8601 has them |
+    | a yes or no was | `readings.truth` |
+    | powers of factors were, and the answer is a product | `readings.factors` |
+    | a text with words was, or one without a number | `_contains` |
+    | the answer ends with what it is not: "It is not 17." | that number: contradicted if it was computed |
+    | an empty value was computed: no solutions | `readings.says_none` |
+    | the answer says that there is none, and no number | the computed numbers: contradicted if there are any |
+    | an infinite value was computed | `_of_infinity` |
+    | the answer says infinity, and no number | the computed numbers: contradicted if there are any |
+    | a region was computed: -2 < x < 2 | `_of_region` |
+    | a formula was | the formula as it is written, or `_of_formula` |
+    | numbers were | `_of_numbers`, for each reading of the answer and each order of the numbers |
+    """
     if len(answer) > MAX_TEXT:
-        return Comparison(False)
+        return Comparison("undecided")
     answer = wording.normal(answer)
     if type(value) is date or (type(value) is str and _ISO.fullmatch(value)):
         value = value.isoformat() if type(value) is date else value
-        return Comparison(_contains(readings.with_date(answer, value), value, known, vocabulary))
+        return Comparison(
+            "matched" if _contains(readings.with_date(answer, value), value, known, vocabulary) else "undecided"
+        )
     if type(value) is str and value.isalnum():
         answer = _BASE.sub("", answer)
     if isinstance(value, bool):
         said = readings.truth(answer, predicates)
-        return Comparison(said is value, said is not None and said is not value)
+        return Comparison("undecided" if said is None else "matched" if said is value else "contradicted")
     if type(value) is dict and value and _is_factors(value) and (said_factors := readings.factors(answer)):
-        return Comparison(said_factors == value, said_factors != value)
+        return Comparison("matched" if said_factors == value else "contradicted")
     formula, region = _formula(value), inequalities.computed(value)
     if type(value) is str and formula is None and region is None and (_NAMES.search(value) or not leaves(value)):
-        return Comparison(_contains(answer, value, known, vocabulary))
-    if denied := readings.refused(answer):
+        return Comparison("matched" if _contains(answer, value, known, vocabulary) else "undecided")
+    if denied := readings.denied(answer):
         computed = leaves(value) or ()
         wrong = any(agrees(one, leaf, percent=percent) for one in numerals(denied) or () for leaf in computed)
-        return Comparison(False, wrong)
+        return Comparison("contradicted" if wrong else "undecided")
     none = readings.says_none(answer)
     if _is_empty(value):
         claims = any(one.sure and one.lead == "claim" for one in numerals(answer, vocabulary) or ())
-        return Comparison(none, claims and not none)
+        return Comparison("matched" if none else "contradicted" if claims else "undecided")
     if none and not numerals(answer):
-        return Comparison(False, bool(leaves(value)))
+        return Comparison("contradicted" if leaves(value) else "undecided")
     said_sign = readings.infinity(answer)
     if sign := _infinite(value):
-        if said_sign:
-            right = said_sign == sign and not _DENIED.search(answer)
-            return Comparison(right, said_sign != sign)
-        stated = numerals(answer) or ()
-        return Comparison(False, any(one.sure and (one.marked or one.lead == "claim") for one in stated))
+        return _of_infinity(answer, said_sign, sign)
     if said_sign and leaves(value) and not numerals(answer):
-        return Comparison(False, contradicted=True)
+        return Comparison("contradicted")
     if region is not None:
         return _of_region(answer, region)
     if formula is not None:
         if _contains(answer, getattr(value, "repr", value), known, vocabulary):
-            return Comparison(True)
+            return Comparison("matched")
         return _of_formula(answer, formula)
-    values: list[Any] = [value]
-    if type(value) is timedelta:
-        values = list(readings.in_units(value, answer)) or [value]
-    elif type(value) is dict and all(type(count) is int for count in value.values()) and _is_numbers(set(value)):
-        values.append(set(value))  # roots or eigenvalues, with how often each of them is there
-    elif type(value) is list and len(value) <= _FEW_PAIRS and all(type(one) is tuple for one in value):
-        values = [list(order) for order in permutations(value)]  # solutions of a system
+    forms = _forms(value, answer)
     judged: list[Comparison] = []
     for reading in (answer, *readings.readings(answer)):
-        for wanted in values:
-            found = _judge(reading, wanted, known, percent=percent, vocabulary=vocabulary)
+        for wanted in forms:
+            found = _of_numbers(reading, wanted, known, percent=percent, vocabulary=vocabulary)
             if found.matched:
                 return found
             judged.append(found)
     return next((found for found in judged if not found.contradicted), judged[0])
+
+
+def _forms(value: Any, answer: str) -> list[Any]:
+    """Return the forms in which an answer may state numbers: in the units that it names, in another order."""
+    if type(value) is timedelta:
+        return list(readings.in_units(value, answer)) or [value]
+    if type(value) is dict and all(type(count) is int for count in value.values()) and _is_numbers(set(value)):
+        return [value, set(value)]  # roots or eigenvalues, with how often each of them is there
+    if type(value) is list and len(value) <= _FEW_PAIRS and all(type(one) is tuple for one in value):
+        return [list(order) for order in permutations(value)]  # solutions of a system
+    return [value]
 
 
 def _is_empty(value: Any) -> bool:
@@ -210,10 +238,18 @@ def _is_factors(value: dict[Any, Any]) -> bool:
 def _of_region(answer: str, wanted: inequalities.Region) -> Comparison:
     """Judge by the region that the answer states: -2 < x < 2, x ∈ (-2, 2)."""
     said = inequalities.region(answer)
-    if said is None or _REFUSED.search(answer):
-        return Comparison(False)
-    is_same = inequalities.same(said, wanted)
-    return Comparison(is_same, not is_same)
+    if said is None or _DENIED_REGION.search(answer):
+        return Comparison("undecided")
+    return Comparison("matched" if inequalities.same(said, wanted) else "contradicted")
+
+
+def _of_infinity(answer: str, said: int, wanted: int) -> Comparison:
+    """Judge by the sign of the infinity that the answer states; where it states none (0), by its numbers."""
+    if said:
+        is_denied = bool(_DENIED.search(answer))
+        return Comparison("contradicted" if said != wanted else "undecided" if is_denied else "matched")
+    claims = any(one.sure and (one.marked or one.lead == "claim") for one in numerals(answer) or ())
+    return Comparison("contradicted" if claims else "undecided")
 
 
 def _infinite(value: Any) -> int:
@@ -238,22 +274,28 @@ def _of_formula(answer: str, formula: formulas.ReadFormula) -> Comparison:
     """Judge by the last formula that the answer claims, however it is written."""
     said = formulas.stated(answer, formula.names)
     if not said or _DENIED.search(answer):
-        return Comparison(False)
+        return Comparison("undecided")
     last = formulas.compare(said[-1], formula)
     alike = any(formulas.compare(one, formula) == "same" for one in said)
-    return Comparison(last == "same", last == "other" and not alike)
+    is_other = last == "other" and not alike
+    return Comparison("matched" if last == "same" else "contradicted" if is_other else "undecided")
 
 
-def _judge(
+def _of_numbers(
     answer: str, value: Any, known: Collection[Computed], *, percent: bool, vocabulary: Collection[str] | None
 ) -> Comparison:
-    """Compare the words with a value of numbers, as they stand."""
+    """Compare the words with a value of numbers, as they stand.
+
+    What a number is said to be is its `lead` (`agent/statements.py:Standing`): a *claim* is a value, a *mention* is
+    none, *either* may be both; one more of a *list* is what the number before it was.
+    """
     stated = numerals(answer, vocabulary)
     wanted = leaves(value)
     if stated is None or wanted is None:
-        return Comparison(False)
+        return Comparison("undecided")
     if not wanted:
-        return Comparison(_contains(answer, getattr(value, "repr", value), known, vocabulary))
+        is_there = _contains(answer, getattr(value, "repr", value), known, vocabulary)
+        return Comparison("matched" if is_there else "undecided")
     rows: list[list[bool]] = []
     paired: list[bool] = []
     unsupported: list[Numeral] = []
@@ -288,7 +330,10 @@ def _judge(
     of_one_unknown = len(labels - {""}) == 1
     unordered = isinstance(value, (set, frozenset)) or of_one_unknown or bool(_ROOTS.search(answer))
     matched = not unsupported and not denied and any(_all_stated(rows, len(wanted), unordered) for rows in orders)
-    return Comparison(matched, contradicted, tuple(dict.fromkeys(numeral.text for numeral in unsupported)))
+    return Comparison(
+        "matched" if matched else "contradicted" if contradicted else "undecided",
+        tuple(dict.fromkeys(numeral.text for numeral in unsupported)),
+    )
 
 
 def _all_stated(fits: list[list[bool]], wanted: int, unordered: bool) -> bool:
@@ -343,6 +388,13 @@ def _is_rounded(numeral: Numeral, leaf: Computed, scale: Fraction) -> bool:
 def _is_part(
     said: Fraction, computed: Fraction, numeral: Numeral, leaf: Computed, place: Fraction, size: Fraction
 ) -> bool:
+    """Return True if `said`, one part of a stated number, is that of the computed one, rounded at its last digit.
+
+    `place` is one unit of that digit, `size` the largest part of the computed number. It may be off by half a unit; a
+    cut one by less than a unit, downwards; one that the text calls about right by half a unit of its last digit that is
+    not 0 (of 8000: by 500); an exact one, which has no `place`, by `slack` alone. An int is rounded to no fewer than
+    three digits.
+    """
     error = abs(said - computed)
     if not error or (not said and leaf.value.imaginary and abs(computed) <= _NOISE * size):
         return True

@@ -258,7 +258,8 @@ def _compare(program: str, value: Any, answer: Any, known: list[Computed], *, pe
     verdict = judge(answer, value, known, percent=percent, vocabulary=vocabulary, predicates=predicates)
     if converted := readings.in_unit_asked(answer[:20_000], question):
         in_unit = judge(converted, value, known, percent=percent, vocabulary=vocabulary)
-        verdict = in_unit if in_unit.matched else replace(verdict, matched=False, said=False)
+        otherwise = Comparison("undecided") if verdict.matched else replace(verdict, said=False)
+        verdict = in_unit if in_unit.matched else otherwise
     return _Found(program if computed else "", value, computed, verdict)
 
 

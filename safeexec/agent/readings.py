@@ -109,7 +109,7 @@ def _changed(found: re.Match[str]) -> str:
 _DEGREES = re.compile(r"(\d{1,4})\s?(?:°(?![CF])|degrees\b)")
 
 
-def refused(text: str) -> str:
+def denied(text: str) -> str:
     """Return the number that a text says it is not, where it ends with that: of "It is not 17." it is "17"."""
     found = _REFUSED.search(_without_replaced(text[-200:]))
     return found[1] if found else ""

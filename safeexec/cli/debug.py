@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 
 from safeexec import Recording, RecordingError, SandboxError, Timeline, replay
 from safeexec.cli.common import print_error, tell
-from safeexec.cli.replay import add_changes, changes_of, place
+from safeexec.cli.replay import add_changes, changes_of
 from safeexec.common.matching import suggestion
 from safeexec.common.text import one_line
+from safeexec.recordings.timeline import describe_changes, describe_step, place_of
 
 HELP = """\
 history          the steps and how each ended             at N       one step: what it read, wrote, printed
@@ -81,42 +82,31 @@ def _do(options: argparse.Namespace, timeline: Timeline, words: list[str]) -> No
         raise RecordingError(f"{one_line(what)}\n{HELP}")
 
 
-def when(timeline: Timeline, name: str) -> str:
-    """Return the moments at which a variable changed."""
-    found = timeline.when(name)
-    return "\n".join(map(str, found)) if found else f"no step of it has changed {name}"
-
-
-def at(timeline: Timeline, step: str) -> str:
-    """Return one moment in full, by the number that the history shows."""
-    return timeline.at(*reversed(_place(step))).describe()
-
-
 def effects(timeline: Timeline) -> str:
     """Return what began and has no recorded end."""
     return "\n".join(map(str, timeline.unknown)) or "of every effect it is known what came of it"
 
 
 def _variables(timeline: Timeline, *step: str) -> str:
-    moment = timeline.at(*reversed(_place(step[0]))) if step else timeline.now()
+    moment = timeline.at(*reversed(place_of(step[0]))) if step else timeline.now()
     return "\n".join(f"{name} = {text}" for name, text in moment.variables().items()) or "no variables"
 
 
 def _try(options: argparse.Namespace, step: str, source: str) -> None:
-    with replay(options.recording, to=_place(step), **changes_of(options)) as replayed:
+    with replay(options.recording, to=place_of(step), **changes_of(options)) as replayed:
         if replayed.difference is not None:
             tell(replayed.difference, file=sys.stderr)
-        (branch,) = replayed.session_of(_place(step)[0]).branch()
+        (branch,) = replayed.session_of(place_of(step)[0]).branch()
         result = branch.run(source)
         tell(result.stdout + result.text)
         print_error(result)
 
 
 def _error(options: argparse.Namespace, step: str) -> None:
-    with replay(options.recording, to=_place(step), **changes_of(options)) as replayed:
+    with replay(options.recording, to=place_of(step), **changes_of(options)) as replayed:
         if replayed.difference is not None:
             tell(replayed.difference, file=sys.stderr)
-        frames = replayed.frames(_place(step)[0])
+        frames = replayed.frames(place_of(step)[0])
         for frame in frames:
             tell(f"{frame.file}, line {frame.line}, in {one_line(frame.function)}")
             for variable in frame.variables:
@@ -125,18 +115,11 @@ def _error(options: argparse.Namespace, step: str) -> None:
             tell("no function of it was running when it ended")
 
 
-def _place(text: str) -> tuple[int, int]:
-    try:
-        return place(text)
-    except argparse.ArgumentTypeError as error:
-        raise RecordingError(str(error)) from None
-
-
 COMMANDS: dict[tuple[str, int], Callable[..., str]] = {
     ("history", 0): str,
-    ("at", 1): at,
+    ("at", 1): describe_step,
     ("effects", 0): effects,
-    ("when", 1): when,
+    ("when", 1): describe_changes,
     ("vars", 0): _variables,
     ("vars", 1): _variables,
 }

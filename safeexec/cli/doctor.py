@@ -9,12 +9,13 @@ import platform
 import re
 import sys
 from importlib.metadata import PackageNotFoundError, metadata, version
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
-from safeexec import Mechanism, Policy, ProtectionError, Sandbox, __version__
+from safeexec import Mechanism, __version__
 from safeexec.cli.common import add_policy_option, tell
+from safeexec.servers.readiness import examine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,36 +25,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = "Tries the forbidden acts in a confined process. Exit status 1: something required is missing."
     add_policy_option(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-class Findings(NamedTuple):
-    """The findings for one policy. `held`: a session has all that it requires, and every attempt was refused."""
-
-    policy: Policy
-    machine: list[Mechanism]
-    session: list[Mechanism]
-    problem: str
-    held: bool
-
-
-def examine(policy: str | Policy) -> Findings:
-    """Open a session of the policy and try what it must not be able to do. Raises `PolicyError`."""
-    policy = Policy.load(policy)
-    session, problem = [], ""
-    try:
-        with Sandbox(policy, spare=0) as sandbox, sandbox.session(checkpoints="off") as opened:
-            session = list(opened.protection)
-    except ProtectionError as error:
-        problem = str(error)
-    held = not problem and all(
-        row.active for row in session if row.detail.startswith("tried") or "; tried" in row.detail
-    )
-    machine: list[Mechanism] = []
-    if sys.platform == "linux":
-        from safeexec import machine_protection  # which asks the kernel
-
-        machine = list(machine_protection())
-    return Findings(policy, machine, session, problem, held)
 
 
 def examine_interpreter() -> Iterator[Mechanism]:

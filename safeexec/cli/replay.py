@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from safeexec import evaluate, replay
+from safeexec import RecordingError, evaluate, replay
 from safeexec.cli.common import read_source, tell
+from safeexec.recordings.timeline import place_of
 
 EXIT_DIFFERENT = 1
 
@@ -57,12 +58,11 @@ def changes_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def place(text: str) -> tuple[int, int]:
-    """Return session and number of a step, of ``7`` or ``2.7``."""
-    session, _, step = text.rpartition(".")
-    numbers = (session or "1", step)
-    if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):
-        raise argparse.ArgumentTypeError(f"{text!r} is no step: N, or SESSION.N")
-    return int(numbers[0]), int(numbers[1])
+    """Return `place_of` the text, for `argparse`."""
+    try:
+        return place_of(text)
+    except RecordingError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _named(kind: Any) -> Any:

@@ -331,6 +331,26 @@ class Timeline:
                 self._lines[number] = _Reading(SessionStates(now, at))
 
 
+def place_of(text: str) -> tuple[int, int]:
+    """Return session and number of a step, of ``7`` or ``2.7``. Raises `RecordingError`."""
+    session, _, step = text.rpartition(".")
+    numbers = (session or "1", step)
+    if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):
+        raise RecordingError(f"{text!r} is no step: N, or SESSION.N")
+    return int(numbers[0]), int(numbers[1])
+
+
+def describe_step(timeline: Timeline, place: str) -> str:
+    """Return one moment in full, by the number that the history shows."""
+    session, step = place_of(place)
+    return timeline.at(step, session).describe()
+
+
+def describe_changes(timeline: Timeline, name: str) -> str:
+    """Return the moments at which a variable changed, a line each."""
+    return "\n".join(map(str, timeline.when(name))) or f"no step of it has changed {name}"
+
+
 def _past(moment: Moment | None) -> Iterator[Moment]:
     """Yield it, and all before it."""
     while moment is not None:

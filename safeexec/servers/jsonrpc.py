@@ -9,8 +9,10 @@ import msgspec
 
 from safeexec import SandboxError
 from safeexec.common.text import one_line
+from safeexec.servers import acts
 from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
-from safeexec.servers.service import MAX_PARTS, BadCall, Notify, Service, apart, encoded, encoded_apart, problem_of
+from safeexec.servers.service import Notify, Service
+from safeexec.servers.wire import MAX_PARTS, BadCall, apart, encode, encode_apart, problem_of
 from safeexec.untrusted.json_shapes import check_parts, shaped
 
 MAX_BATCH = 1000
@@ -72,8 +74,8 @@ async def _answer(service: Service, message: msgspec.Raw, notify: Notify, room: 
     identity = None if call.id is msgspec.UNSET else call.id
     try:
         params = NO_PARAMS if call.params == NULL else call.params
-        result = await service.call(call.method, params, notify)
-        answer = await encoded_apart({"jsonrpc": "2.0", "id": identity, "result": result})
+        result = await acts.call(service, call.method, params, notify)
+        answer = await encode_apart({"jsonrpc": "2.0", "id": identity, "result": result})
         if len(answer) > room:
             raise SandboxError("the answers of this batch are too large together; ask for this one by itself")
     except Exception as error:
@@ -86,4 +88,4 @@ def _failure(identity: Any, error: Exception) -> bytes:
     if problem.code == INTERNAL:
         print(f"safeexec serve: {type(error).__name__}: {one_line(str(error))}", file=sys.stderr)
     fault = {"code": code, "message": message, "data": {"type": kind}}
-    return encoded({"jsonrpc": "2.0", "id": identity, "error": fault})
+    return encode({"jsonrpc": "2.0", "id": identity, "error": fault})

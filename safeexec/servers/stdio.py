@@ -20,7 +20,8 @@ from typing import Any
 from safeexec import SandboxError
 from safeexec.servers.jsonrpc import reply
 from safeexec.servers.methods import MAX_MESSAGE
-from safeexec.servers.service import Service, encoded
+from safeexec.servers.service import Service
+from safeexec.servers.wire import encode
 from safeexec.untrusted.lines import Lines
 
 MAX_CALLS = 1000
@@ -94,7 +95,7 @@ class _Connection:
         self._consider()
 
     def _notify(self, name: str, params: dict[str, Any]) -> None:
-        self._output.put(encoded({"jsonrpc": "2.0", "method": name, "params": params}) + b"\n")
+        self._output.put(encode({"jsonrpc": "2.0", "method": name, "params": params}) + b"\n")
 
     def _watch(self, wanted: bool) -> None:
         """Set whether to hear when there is something to read. Raises `SandboxError` for a file: it has no client."""

@@ -120,7 +120,7 @@ def test_a_fault_of_the_server_is_told_to_its_own_user_alone(
     async def fails(*_: object) -> None:
         raise OSError("no space at /secret")
 
-    monkeypatch.setattr(served.service, "call", fails)
+    monkeypatch.setattr("safeexec.servers.acts.call", fails)
     line = b'{"jsonrpc":"2.0","id":1,"method":"x"}'
     answer = json.loads(served.loop.run_until_complete(reply(served.service, line, lambda *_: None)))
     assert answer["error"] == {"code": INTERNAL, "message": "internal error", "data": {"type": "InternalError"}}

@@ -13,10 +13,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from safeexec import AsyncSession, Later, Policy, RecordingError, Result, SandboxError, replay
+from safeexec import AsyncSession, Later, Policy, RecordingError, Result, SandboxError, __version__, replay
 from safeexec.results.marked import exact
-from safeexec.servers.methods import METHOD, METHODS, OURS, PARAMETERS
-from safeexec.servers.service import CallProblem, Notify, Service, encoded, problem_of
+from safeexec.servers import acts
+from safeexec.servers.methods import EVERY, METHOD, METHODS, OURS, PARAMETERS
+from safeexec.servers.service import Notify, Service
+from safeexec.servers.wire import CallProblem, encode, problem_of
 
 ABC = {"type": "bytes", "base64": "YWJj"}
 
@@ -31,7 +33,7 @@ async def serving(*arguments: Any, **options: Any) -> AsyncIterator[Service]:
 
 
 async def call(service: Service, name: str, parameters: object, notify: Notify | None = None) -> dict[str, Any]:
-    return await service.call(name, json.dumps(parameters).encode(), notify)
+    return await acts.call(service, name, json.dumps(parameters).encode(), notify)
 
 
 async def problem(service: Service, name: str, parameters: object) -> CallProblem:
@@ -108,13 +110,14 @@ async def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it
 
     confined = Policy.load("confined-python").replace(tools={"approval": ["pay"]})
     asked = iter([Later("ask"), Later("ask"), True, Later("ask")])
-    async with serving("calculator", [confined], tools=[pay], approval=lambda *_: next(asked)) as service:
+    options = {"tools": [pay], "approval": lambda *_: next(asked), "owned": True}
+    async with serving("calculator", [confined], **options) as service:
 
         async def ask(name: str, /, **parameters: Any) -> Any:
-            answer = json.loads(encoded(await call(service, name, parameters)))
+            answer = json.loads(encode(await call(service, name, parameters)))
             seen.add(name)
-            if METHODS[name].answer is not Result:
-                msgspec.convert(answer, METHODS[name].answer)
+            if EVERY[name].answer is not Result:
+                msgspec.convert(answer, EVERY[name].answer)
             return answer
 
         profile = {"policy": "confined-python"}
@@ -172,7 +175,20 @@ async def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it
             assert (told.type, "has no store" in told.message) == ("SandboxError", True)
         seen.add("session.command")  # no shipped profile allows one
         assert (await problem(service, "session.command", {"argv": ["ls"], **at})).type == "PolicyError"
-    assert seen == set(METHODS)
+        made = await ask("sandbox.template", name="warm", prepare="z = 1", **profile)
+        (row,) = (await ask("sandbox.templates", **profile))["templates"]
+        assert row == made["template"] | {"age": row["age"]}
+        warm = await ask("sandbox.session_for", label="ada", template="warm", **profile)
+        assert await ask("sandbox.session_for", label="ada", new=False, **profile) == warm
+        assert await ask("session.get", name="z", **warm) == {"found": True, "value": 1}
+        assert [label for label, _ in (await ask("sandbox.stats", **profile))["labels"] if label] == ["ada"]
+        assert await ask("sandbox.drop_template", name="warm", **profile) == {}
+        own = {"name": "mine", "yaml": "extends: calculator", "origins": {}}
+        brought = await ask("sandbox.bring", version=__version__, brought=own)
+        assert brought["version"] == __version__
+        assert (await ask("sandbox.policy", policy=brought["policy"]))["policy"]["name"] == "mine"
+        assert await ask("sandbox.drop", policy=brought["policy"]) == {}
+    assert seen == set(EVERY)
 
 
 RUN = inspect.signature(AsyncSession.run).parameters
@@ -272,8 +288,8 @@ async def test_nothing_is_built_of_values_that_are_too_large(monkeypatch: pytest
         built.append(text)
         return json.loads(text)
 
-    monkeypatch.setattr("safeexec.servers.service.loads", loads)
-    monkeypatch.setattr("safeexec.servers.service.MAX_PARTS", 3000)
+    monkeypatch.setattr("safeexec.servers.wire.loads", loads)
+    monkeypatch.setattr("safeexec.servers.wire.MAX_PARTS", 3000)
     inside = [[False] * 900, "\1" * 900, ["", -1, 2.5] * 80, {"type": "bytes", "base64": "YWJj" * 300}, [[]] * 90]
     parts, spaces = [[]] * 600, b"[" + b" " * 10_000 + b"1]"
 
@@ -286,7 +302,7 @@ async def test_nothing_is_built_of_values_that_are_too_large(monkeypatch: pytest
         for value in (json.dumps(parts).encode(), spaces):
             sent = json.dumps(at).encode()[:-1] + b', "name": "x", "value": ' + value + b"}"
             with pytest.raises(TypeError, match=r"'x' cannot cross .* larger than limits\.value_kb \(1 KiB\)"):
-                await service.call("session.set", sent)
+                await acts.call(service, "session.set", sent)
         for name, parameters in (
             ("session.run", {**at, "source": "1", "namespace": {"a": 1, "x": parts}}),
             ("sandbox.session", {"namespace": {f"x{number}": parts for number in range(3)}}),
@@ -332,6 +348,6 @@ async def test_what_is_too_large_to_be_sent_is_an_error_and_no_answer() -> None:
 def test_an_answer_is_json_for_strict_readers_too() -> None:
     """Half of a character becomes a question mark, as in MCP; whole ones and what only looks like one stay."""
     given = ["\ud800", "a\udfffb\ud800c", "\\ud800", "\\\\\ud800", "\U0001f600", "\ud83d\ude00", "\udc00\ud800", 'é"\n']
-    read = msgspec.json.decode(encoded(given))
+    read = msgspec.json.decode(encode(given))
     assert read == ["?", "a?b?c", "\\ud800", "\\\\?", "\U0001f600", "\U0001f600", "??", 'é"\n']
-    assert encoded({"\ud800": 1}) == b'{"?":1}'
+    assert encode({"\ud800": 1}) == b'{"?":1}'

@@ -65,7 +65,7 @@ READS_NONE = {
         servers/http/openapi.py
     """,
     "what the user gives on the command line or in code": """
-        cli/replay.py remote/container.py remote/core.py remote/pipe.py reports/review.py
+        remote/container.py remote/core.py remote/pipe.py reports/review.py
     """,
     "what its own program or library has made: times, numbers, hints": """
         agent/models/mistral.py common/signatures.py engine/host/tools/type_hints.py
@@ -120,12 +120,14 @@ BOUND = {
     "playback/compare.py": "addresses of bounded length, in one pass",
     "recordings/store/directory.py": "names that it checks, in directories of its own; a mark of few digits",
     "recordings/store/recovery.py": "a number before a dot in the name of a part, of a few characters",
-    "recordings/timeline.py": "a source of a recording, cut first; possessive patterns, one pass",
+    "recordings/timeline.py": "a source of a recording, cut first; possessive patterns, one pass; nine digits",
     "reports/needs.py": "one program that the user names, to 16 MiB; top-level names only, which import nothing",
     "reports/why.py": "one name of a command line; top-level names only, which import nothing",
     "servers/http/requests.py": "a body of a set size, into the shape of its method; writes JSON",
     "servers/jupyter/introspection.py": "the line before a cursor, to 2,000 characters, and one dotted name",
     "servers/jupyter/notebook.py": "the lines that a cell begins with, each in one pass; nine digits",
+    "servers/labels.py": "an id of 1,000 characters, or within the path of a request, into one closed shape",
+    "servers/wire.py": "a source, cut first, in one pass; escapes of JSON that it has written, in one pass",
     "common/matching.py": "names, 5,000 of 60 characters at most; one pass for where words begin",
     "common/text.py": "possessive patterns, shown linear in tests/common/test_text.py; numbers of lengths",
 }

@@ -28,7 +28,7 @@ from safeexec.servers.http.once import digest_of
 from safeexec.servers.http.requests import Large, RefusedRequest, Routes, answer, body_of
 from safeexec.servers.http.streaming import Piece, Put, Streamed, later, line
 from safeexec.servers.http.tenancy import Tenant
-from safeexec.servers.service import apart, fitted
+from safeexec.servers.wire import apart, parse
 from safeexec.untrusted.forms import files_of
 from safeexec.untrusted.json_text import loads
 
@@ -89,7 +89,7 @@ def _both(path: str) -> tuple[str, str]:
 async def create(request: Request) -> Response:
     """Create a sandbox."""
     sent = await body_of(request)
-    body = await fitted("the body", sent, NewSandbox)
+    body = await parse("the body", sent, NewSandbox)
     body.refuse_the_rest()
     tenant: Tenant = request.scope["tenant"]
 

@@ -19,7 +19,7 @@ from safeexec.results.observation import failure_of
 from safeexec.servers.http.requests import RefusedRequest, Routes, answer_apart
 from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.methods import MAX_MESSAGE, Arguments, Name
-from safeexec.servers.service import apart
+from safeexec.servers.wire import apart
 
 routes = Routes()
 Files = Annotated[dict[Name, bytes | None], Meta(max_length=10_000)]

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from safeexec import SandboxError
 from safeexec.servers.http.grants import Use
+from safeexec.servers.labels import leave
 
 if TYPE_CHECKING:
     from safeexec.servers.http.tenancy import Tenancy
@@ -91,4 +92,4 @@ class Peers:
         for tenant in tenants:
             uses = {name: one.uses[tenant.name] for name, one in self.others.items() if tenant.name in one.uses}
             tenant.hear(uses)
-            await tenant.leave(frozenset().union(*(use.wanted for use in uses.values())))
+            await leave(tenant, frozenset().union(*(use.wanted for use in uses.values())))

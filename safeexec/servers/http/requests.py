@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from safeexec import SandboxBusy, SandboxError, SessionBusy, SessionClosed, SessionTaken, StepFailed, StepWaiting
 from safeexec.common.text import printable, short_repr
-from safeexec.servers.service import BadCall, encoded, encoded_apart, fitted, problem_of
+from safeexec.servers.wire import BadCall, encode, encode_apart, parse, problem_of
 
 E = TypeVar("E", bound=Callable[..., Any])
 
@@ -112,14 +112,14 @@ class Large(Response):  # type: ignore[misc]
 
 async def answer_apart(data: Any) -> Response:
     """Return `answer` of what guests made, which is encoded in a thread where it is large."""
-    return Large(await encoded_apart(data), media_type="application/json")
+    return Large(await encode_apart(data), media_type="application/json")
 
 
 def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return `data` as JSON that strict readers take, whatever guests print. Raises `SandboxError` for more than
     `MAX_MESSAGE` bytes.
     """
-    return Response(encoded(data), status, headers, "application/json")
+    return Response(encode(data), status, headers, "application/json")
 
 
 async def body_of(request: Request) -> bytearray:
@@ -165,7 +165,7 @@ class Routes(list[Offered]):
             async def endpoint(request: Request) -> Response:
                 given = []
                 if read and takes is not None:
-                    given.append(await fitted("the body", await body_of(request), takes))
+                    given.append(await parse("the body", await body_of(request), takes))
                 found = await function(request, *given)
                 if isinstance(found, Response):
                     return found

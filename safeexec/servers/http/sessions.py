@@ -15,12 +15,15 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from safeexec.servers.acts import do
 from safeexec.servers.http.once import digest_of
 from safeexec.servers.http.requests import RefusedRequest, Routes, answer_apart, body_of
 from safeexec.servers.http.streaming import Put, Streamed, event, later
 from safeexec.servers.http.tenancy import Tenant
+from safeexec.servers.labels import reach
 from safeexec.servers.methods import METHODS, Method
-from safeexec.servers.service import Notify, apart, fitted
+from safeexec.servers.service import Notify
+from safeexec.servers.wire import apart, parse
 
 routes = Routes()
 
@@ -29,7 +32,7 @@ def _offer(method: Method) -> None:
     async def endpoint(request: Request) -> Response:
         tenant: Tenant = request.scope["tenant"]
         body = await body_of(request)
-        given = msgspec.structs.asdict(await fitted("the body", body or b"{}", method.body)) | request.path_params
+        given = msgspec.structs.asdict(await parse("the body", body or b"{}", method.body)) | request.path_params
         identity = given.pop("request_id")
 
         async def streamed(put: Put) -> None:
@@ -62,9 +65,9 @@ for _method in METHODS.values():
 async def _call(tenant: Tenant, method: Method, given: dict[str, Any], notify: Notify | None = None) -> dict[str, Any]:
     """Do what was asked, within the tenant's quotas. Raises `RefusedRequest` when they are used up."""
     if "session" in given:
-        await tenant.reached(given["session"])  # from the store it may take long, and nobody is charged for that
+        await reach(tenant, given["session"])  # from the store it may take long, and nobody is charged for that
     async with _charged(tenant, method.name):
-        return await tenant.do(method, given, notify)
+        return await do(tenant, method, given, notify)
 
 
 @asynccontextmanager

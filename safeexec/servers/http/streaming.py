@@ -14,7 +14,7 @@ from starlette.responses import Response
 from safeexec.results.jsonable import pieces_of, size_of
 from safeexec.servers.http.requests import RefusedRequest, refused
 from safeexec.servers.http.tenancy import Tenancy
-from safeexec.servers.service import SMALL, strictly
+from safeexec.servers.wire import SMALL, strictly
 
 Piece = bytes | Callable[[], bytes]
 """A piece of an answer; what is large is made when it is sent, in a thread."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from safeexec import CommandResult, Policy, PolicyError, Result, SandboxError
-from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.once import Answers
 from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full, log
+from safeexec.servers.readiness import Findings, examine
 from safeexec.servers.service import ClientSession, Service
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Tenant(Service):
             store = replace(store, tenant=name or store.tenant, tenant_mb=grant.store_mb or store.tenant_mb)
         super().__init__(
             *(first, others, offers.record, offers.replica, store, offers.durable),
-            **{"spare": SPARE, **offers.given},
+            **{"spare": SPARE, **offers.sandbox_options},
         )
         self.metrics = metrics
         self.answers = Answers()
@@ -105,7 +105,9 @@ class Tenant(Service):
         self.use_cpu(ran.usage.cpu_ms / 1000)
 
     def place(self, policy: Policy, memory_mb: object = None) -> ExitStack:
-        """Take room for one session more, which to close gives back. Raises `RefusedRequest` when there is none."""
+        """Reserve quota for one session more; closing the stack returns it. Raises `RefusedRequest` when there
+        is none.
+        """
         self.check_cpu()
         needed = policy.limits.memory_mb
         if isinstance(memory_mb, int) and 0 < memory_mb < needed:

@@ -19,8 +19,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec import Policy, Sandbox, SandboxClosed, SandboxError, SessionClosed, ToolError
-from safeexec.cli import debug
 from safeexec.common.text import one_line, printable
+from safeexec.recordings.timeline import describe_changes, describe_step
 from safeexec.results import Rows
 from safeexec.results.mimebundle import inert, of_display, of_text
 from safeexec.results.observation import failure
@@ -361,8 +361,8 @@ MAGICS: dict[str, Callable[[Notebook, str], None]] = {
     "card": lambda book, _: book._say(book.session.card()),
     "files": Notebook._files,
     "history": Notebook._history,
-    "at": lambda book, step: book._say(debug.at(book.session.history(), step)),
-    "when": lambda book, name: book._say(debug.when(book.session.history(), name)),
+    "at": lambda book, step: book._say(describe_step(book.session.history(), step)),
+    "when": lambda book, name: book._say(describe_changes(book.session.history(), name)),
 }
 
 

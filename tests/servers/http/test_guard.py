@@ -18,6 +18,7 @@ if any(find_spec(name) is None for name in ("starlette", "prometheus_client")):
 from starlette.requests import Request
 
 from safeexec import Later, Policy, SessionClosed
+from safeexec.servers import acts
 from safeexec.servers.access import Hosts
 from safeexec.servers.http import app, boxes, e2b, once, requests, tenancy
 from safeexec.servers.http.app import Ages, Guard
@@ -25,7 +26,8 @@ from safeexec.servers.http.grants import Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.requests import RefusedRequest
 from safeexec.servers.http.tenancy import Tenancy, Tenant
-from safeexec.servers.service import Service, fitted
+from safeexec.servers.service import Service
+from safeexec.servers.wire import parse
 
 TOKEN = "a-token-of-many-letters"
 START = {"type": "http.response.start", "status": 200, "headers": []}
@@ -166,11 +168,11 @@ async def test_what_a_paused_sandbox_waits_for_its_own_tenant_learns_alone() -> 
         box = await boxes.Box.create(bob, boxes.NewSandbox())
         assert (await box.context(None).session.run("pay(3)")).outcome == "waiting"
         await box.pause()
-        (waits,) = (await bob.call("sandbox.waiting", b"{}"))["waiting"]
+        (waits,) = (await acts.call(bob, "sandbox.waiting", b"{}"))["waiting"]
         assert waits["arguments"] == {"amount": 3}
-        assert await eve.call("sandbox.waiting", b"{}") == {"waiting": []}
+        assert await acts.call(eve, "sandbox.waiting", b"{}") == {"waiting": []}
         with pytest.raises(SessionClosed):
-            await eve.call("session.waiting_for", json.dumps({"session": waits["session"]}).encode())
+            await acts.call(eve, "session.waiting_for", json.dumps({"session": waits["session"]}).encode())
     finally:
         await bob.close()
         await eve.close()
@@ -267,11 +269,11 @@ async def test_a_session_that_cannot_be_ended_holds_up_no_other(
 
 def test_what_is_not_offered_is_not_read_and_not_kept() -> None:
     """A part of a body holds all of it, as long as the sandbox lives."""
-    wanted = asyncio.run(fitted("the body", b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox))
+    wanted = asyncio.run(parse("the body", b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox))
     assert bytes(wanted.mcp) == b"{}" and bytes(wanted.iam) == b"[" + b"[]," * 1000 + b"[]]"
     with pytest.raises(RefusedRequest, match="iam is not offered"):
         wanted.refuse_the_rest()
-    wanted = asyncio.run(fitted("the body", b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox))
+    wanted = asyncio.run(parse("the body", b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox))
     wanted.refuse_the_rest()
     assert wanted.mcp is wanted.network is wanted.iam is wanted.volumeMounts is boxes.NULL
 

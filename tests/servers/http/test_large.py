@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from safeexec.results.jsonable import BASE64_PIECE, TEXT_PART, pieces_of, size_of, to_base64
-from safeexec.servers.service import Service, encoded, encoded_apart, strictly
+from safeexec.servers import acts
+from safeexec.servers.service import Service
+from safeexec.servers.wire import encode, encode_apart, strictly
 from tests.engine.host.loop import LoopClock
 from tests.servers.serving import Server, needs_server, serving
 
@@ -119,12 +121,12 @@ ANSWERS = {
 def test_a_large_value_does_not_hold_the_loop_of_the_server(source: str) -> None:
     async def main() -> float:
         service = Service("confined-python", [])
-        opened = await service.call("sandbox.session", b"{}")
+        opened = await acts.call(service, "sandbox.session", b"{}")
         given = json.dumps({**opened, "source": source, "timeout": 60}).encode()
         try:
             async with LoopClock() as clock:
-                answer = await service.call("session.run", given)
-                assert answer["value"] and len(await encoded_apart(answer)) > 1_000_000
+                answer = await acts.call(service, "session.run", given)
+                assert answer["value"] and len(await encode_apart(answer)) > 1_000_000
             return clock.held
         finally:
             await service.close()
@@ -143,7 +145,7 @@ def test_a_large_source_does_not_hold_the_loop_of_the_server(character: str) -> 
             await service.sandbox()
             given = json.dumps({"source": {"type": "bytes", "base64": data}}).encode()
             async with LoopClock() as clock:
-                answer = await service.call("sandbox.run", given)
+                answer = await acts.call(service, "sandbox.run", given)
             assert (answer["outcome"], "step_source_kb" in answer["error"]["message"]) == ("rejected", True)
             return clock.held
         finally:
@@ -164,7 +166,7 @@ NESTED: list[Any] = [
 @pytest.mark.parametrize("value", NESTED, ids=range(len(NESTED)))
 def test_json_in_pieces_is_the_json(value: Any) -> None:
     assert "".join(pieces_of(value)) == json.dumps(value, separators=(",", ":"))
-    assert json.loads(encoded(value)) == json.loads(strictly(json.dumps(value)))
+    assert json.loads(encode(value)) == json.loads(strictly(json.dumps(value)))
 
 
 def test_the_size_of_a_value_is_found_without_a_walk_through_all_of_it() -> None:
