@@ -16,8 +16,8 @@ from safeexec.common.text import one_line
 from safeexec.engine.host.session.standard_input import encoded
 from safeexec.engine.host.waiting import Signal
 from safeexec.errors import ProtocolError, SandboxError
+from safeexec.remote.methods import MAX_MESSAGE
 from safeexec.results import Result, StepFailed
-from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.untrusted.json_text import loads
 
 MAX_TEXT = 20_000

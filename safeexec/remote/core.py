@@ -37,6 +37,16 @@ from safeexec.protocol.messages import ToolReply, ToolRequest
 from safeexec.recordings.forms import arguments_of, packed, shapes_of
 from safeexec.recordings.store.interface import StoredSession
 from safeexec.remote.calls import RemoteCall, Wire
+from safeexec.remote.methods import (
+    EVENTS,
+    EVERY,
+    MAX_FILE,
+    Protection,
+    StepCall,
+    StepDisplay,
+    StepOutput,
+    StepProgress,
+)
 from safeexec.results import (
     CommandResult,
     Display,
@@ -48,16 +58,6 @@ from safeexec.results.jsonable import jsonable
 from safeexec.results.marked import marked, unmarked
 from safeexec.results.outcomes import is_text
 from safeexec.results.stats import SandboxStats, SessionCounts
-from safeexec.servers.methods import (
-    EVENTS,
-    EVERY,
-    MAX_FILE,
-    Protection,
-    StepCall,
-    StepDisplay,
-    StepOutput,
-    StepProgress,
-)
 
 if TYPE_CHECKING:
     from safeexec.api.audit import Observer

@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
 from safeexec.remote.calls import LOOK_SECONDS, WAIT_SECONDS, RemoteCall, parsed, raised, sent
-from safeexec.servers.methods import LABELLED, MAX_MESSAGE, METHODS, about_label
+from safeexec.remote.methods import LABELLED, MAX_MESSAGE, METHODS, about_label
 
 CONNECT_SECONDS = 30.0
 """How long a connection may take to be made, TLS included."""

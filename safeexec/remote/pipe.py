@@ -16,7 +16,7 @@ from typing import Any
 from safeexec.engine.host.waiting import Wait, wait
 from safeexec.errors import ProtocolError, SandboxClosed
 from safeexec.remote.calls import LOOK_SECONDS, RemoteCall, parsed, raised, sent
-from safeexec.servers.methods import MAX_MESSAGE
+from safeexec.remote.methods import MAX_MESSAGE
 from safeexec.untrusted.lines import Lines
 
 WRITE_SECONDS = 30.0

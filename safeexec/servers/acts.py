@@ -25,11 +25,11 @@ from safeexec import (
     SandboxError,
     SessionClosed,
 )
+from safeexec.remote.methods import EVERY, MAX_FILE, METHOD, OWNED, TIGHTENED, Method
 from safeexec.results.jsonable import display_to_dict, jsonable, size_of, waiting_to_dict
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked
 from safeexec.servers.labels import StoredName, open_labelled, open_stored, reach
-from safeexec.servers.methods import EVERY, MAX_FILE, METHOD, OWNED, TIGHTENED, Method
 from safeexec.servers.service import Notify, Service, Target, running
 from safeexec.servers.wire import MAX_VALUE, SMALL, Answer, BadCall, answer_of, apart, decode, parse, plain
 from safeexec.toolkit import RelayedAnswer

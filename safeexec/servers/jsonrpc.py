@@ -9,8 +9,8 @@ import msgspec
 
 from safeexec import SandboxError
 from safeexec.common.text import one_line
+from safeexec.remote.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
 from safeexec.servers import acts
-from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
 from safeexec.servers.service import Notify, Service
 from safeexec.servers.wire import MAX_PARTS, BadCall, apart, encode, encode_apart, problem_of
 from safeexec.untrusted.json_shapes import check_parts, shaped

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from safeexec import AsyncSandbox, AsyncSession, SandboxError, SessionClosed, SessionTaken
-from safeexec.servers.methods import LABELLED, TIGHTENED, about_label
+from safeexec.remote.methods import LABELLED, TIGHTENED, about_label
 from safeexec.servers.service import ClientSession, Service
 
 MOVE_SECONDS, MOVE_LOOK_SECONDS = 45.0, 0.1

@@ -53,9 +53,9 @@ from safeexec import (
     __version__,
 )
 from safeexec.common.text import head_and_tail, printable, short_repr, shorten
+from safeexec.remote.methods import REQUEST
 from safeexec.results.jsonable import jsonable, size_of
 from safeexec.servers.access import TokenRequired
-from safeexec.servers.methods import REQUEST
 from safeexec.servers.wire import MAX_ITEMS, apart
 from safeexec.untrusted.json_shapes import check_parts, shaped
 from safeexec.untrusted.lines import Lines

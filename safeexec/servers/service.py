@@ -39,8 +39,8 @@ from safeexec import (
     __version__,
 )
 from safeexec.recordings.format import ToolShape
+from safeexec.remote.methods import Brought
 from safeexec.results.jsonable import to_base64
-from safeexec.servers.methods import Brought
 from safeexec.servers.wire import Answer, parse
 from safeexec.toolkit import RelayedAnswer, RelayedTools
 

@@ -18,8 +18,8 @@ from time import monotonic
 from typing import Any
 
 from safeexec import SandboxError
+from safeexec.remote.methods import MAX_MESSAGE
 from safeexec.servers.jsonrpc import reply
-from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.servers.service import Service
 from safeexec.servers.wire import encode
 from safeexec.untrusted.lines import Lines

@@ -12,10 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from safeexec import Policy, Result, SandboxError
+from safeexec.remote.methods import INTERNAL, MAX_MESSAGE, OURS, PARAMETERS, Bytes, Values
 from safeexec.results.jsonable import jsonable, pieces_of, size_of
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import unmarked
-from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, OURS, PARAMETERS, Bytes, Values
 from safeexec.untrusted.json_shapes import check_parts, shaped
 from safeexec.untrusted.json_text import loads
 
@@ -93,12 +93,19 @@ def strictly(text: str) -> bytes:
 
     It is escaped like all that is not ASCII. Strict readers refuse the whole answer for it.
     """
-    if "\\ud" in text:  # also of whole characters beyond U+FFFF, which are two halves
-        text = _ESCAPES.sub(lambda found: found[0] if found[1] or len(found[0]) == 2 else "?", text)
-    return text.encode("ascii")
+    if "\\ud" not in text:  # nor whole characters beyond U+FFFF, which are two halves
+        return text.encode("ascii")
+    pieces, at = [], 0
+    while at <= len(text):
+        whole = _WHOLE.match(text, at)
+        assert whole is not None  # it may be empty
+        pieces.append(whole[0])
+        at = whole.end() + len("\\ud800")
+    return "?".join(pieces).encode("ascii")
 
 
-_ESCAPES = re.compile(r"(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..|\\.")
+_WHOLE = re.compile(r"(?:[^\\]|\\ud[89ab]..\\ud[c-f]..|\\(?!ud[89a-f]).)*+", re.DOTALL)
+"""Characters, and escapes that are not half of one. Whole characters cost no call of Python: 3 million took 6 s."""
 
 
 def encode(message: Any) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from safeexec.servers.methods import METHODS
+from safeexec.remote.methods import METHODS
 from tests.fuzz.mutation import drawn, edited
 from tests.fuzz.target import Holds, Target
 from tests.servers.pipes import Pipes

@@ -35,7 +35,7 @@ from safeexec import (
 from safeexec.api import aio, blocking
 from safeexec.remote.connect import AsyncRemoteSandbox, RemoteSandbox
 from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore
-from safeexec.servers.methods import MAX_FILE, MAX_MESSAGE
+from safeexec.remote.methods import MAX_FILE, MAX_MESSAGE
 from tests.footprint import pause, until
 from tests.remote.commands import WAYS, command, is_busy, served
 from tests.servers.serving import needs_server

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from safeexec.remote.methods import INTERNAL, OURS, PARAMETERS, PARSE, REQUEST
 from safeexec.servers.jsonrpc import reply
-from safeexec.servers.methods import INTERNAL, OURS, PARAMETERS, PARSE, REQUEST
 from safeexec.servers.service import Service
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import safeexec
 from safeexec import Result
-from safeexec.servers.methods import METHODS, TIGHTENED
+from safeexec.remote.methods import METHODS, TIGHTENED
 
 PAGE = (Path(safeexec.__file__).parent / "servers" / "README.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## A pipe: for any language\n")[2].partition("\n## ")[0]

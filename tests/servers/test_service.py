@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from safeexec import AsyncSession, Later, Policy, RecordingError, Result, SandboxError, __version__, replay
+from safeexec.remote.methods import EVERY, METHOD, METHODS, OURS, PARAMETERS
 from safeexec.results.marked import exact
 from safeexec.servers import acts
-from safeexec.servers.methods import EVERY, METHOD, METHODS, OURS, PARAMETERS
 from safeexec.servers.service import Notify, Service
 from safeexec.servers.wire import CallProblem, encode, problem_of
 

@@ -18,10 +18,10 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from safeexec import AsyncSession, SandboxError
+from safeexec.remote.methods import Name
 from safeexec.servers.http.grants import Tokens
 from safeexec.servers.http.requests import RETRY_SECONDS, RefusedRequest, full
 from safeexec.servers.http.tenancy import Tenant
-from safeexec.servers.methods import Name
 
 ENVD_VERSION = "0.5.8"
 """The version of E2B's own daemon that this one answers as: it says what its SDKs may ask for."""

@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from safeexec import AsyncSandbox, AsyncSession, Result, SandboxError, WorkspaceError
+from safeexec.remote.methods import MAX_MESSAGE, Arguments, Name
 from safeexec.results.jsonable import to_base64
 from safeexec.results.observation import failure_of
 from safeexec.servers.http.requests import RefusedRequest, Routes, answer_apart
 from safeexec.servers.http.tenancy import Tenancy, Tenant
-from safeexec.servers.methods import MAX_MESSAGE, Arguments, Name
 from safeexec.servers.wire import apart
 
 routes = Routes()

@@ -15,13 +15,13 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from safeexec.remote.methods import METHODS, Method
 from safeexec.servers.acts import do
 from safeexec.servers.http.once import digest_of
 from safeexec.servers.http.requests import RefusedRequest, Routes, answer_apart, body_of
 from safeexec.servers.http.streaming import Put, Streamed, event, later
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.labels import reach
-from safeexec.servers.methods import METHODS, Method
 from safeexec.servers.service import Notify
 from safeexec.servers.wire import apart, parse
 

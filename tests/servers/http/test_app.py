@@ -160,8 +160,8 @@ def test_a_giant_body_is_refused_and_who_sends_it_to_its_end_reads_that(server: 
 
 
 def test_an_answer_is_no_longer_than_a_message() -> None:
+    from safeexec.remote.methods import MAX_MESSAGE
     from safeexec.servers.http.requests import answer
-    from safeexec.servers.methods import MAX_MESSAGE
 
     assert len(answer("x" * (MAX_MESSAGE - 2)).body) == MAX_MESSAGE
     with pytest.raises(SandboxError, match="are the most that is sent"):

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeexec import SandboxError, connect
-from safeexec.servers.methods import METHODS
+from safeexec.remote.methods import METHODS
 from tests.servers.serving import BOB, EVE, JSON, Server, needs_server, serving, serving_two, start
 
 pytestmark = needs_server
