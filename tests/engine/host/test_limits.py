@@ -131,14 +131,19 @@ def test_memory_in_small_pieces_ends_the_step_too(open_session: OpenSession) -> 
 
 @pytest.mark.parametrize(("checkpoints", "state"), [("idle", "restored"), ("off", "lost")])
 def test_a_process_that_is_left_no_memory_says_so(open_session: OpenSession, checkpoints: str, state: str) -> None:
-    """Its own code gets none either, once guest code that catches MemoryError holds the last of it."""
+    """Its own code gets none either, once guest code that catches MemoryError holds the last of it: a step has what is
+    kept back for that, and the next one nothing.
+    """
+    fill = (
+        "held, size = [], 1 << 20\nwhile size > 16:\n    try:\n        while True: held.append(bytearray(size))\n"
+        "    except MemoryError: size //= 2"
+    )
     session = open_session(profile="calculator", memory_mb=64, checkpoints=checkpoints)
     session.run("kept = 1").check()
-    session.run(
-        "held, size = [], 1 << 20\nwhile size > 16:\n    try:\n        while True: held.append(bytearray(size))\n"
-        "    except MemoryError: size //= 2",
-        timeout=30,
-    ).check()
+    session.run(fill, timeout=30).check()
+    for source in ("1", fill.replace("held", "more")):
+        full = session.run(source, timeout=30)
+        assert (full.outcome, full.state) == ("memory", "kept") and "memory is full" in full.error.message
     pid = os.pidfd_open(runner_of(session))
     result = session.run("1")
     told = processes.exit_status(pid) is not None  # by Linux from 6.15 on
