@@ -479,7 +479,8 @@ def _release_frames(error: BaseException) -> None:
     Generators and coroutines are left alone: one that caught the exception may still be waiting to go on. Warnings
     are off meanwhile: the coroutines that die here unawaited would be reported with a line of this file.
     """
-    with warnings.catch_warnings():
+    # The program may have taken the module from `sys.modules`, or have replaced what is in it.
+    with contextlib.suppress(Exception), warnings.catch_warnings(module=warnings):
         warnings.simplefilter("ignore")
         for one in chained(error, 1000):
             for entry in entries_of(one):
