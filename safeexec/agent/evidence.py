@@ -146,10 +146,10 @@ def _compare(
 
     | what was computed, or what the answer says | judged by |
     | --- | --- |
-    | a date was computed | `_contains`, in the answer with its dates as ISO 8601 has them |
+    | a date was computed | `_of_words`, in the answer with its dates as ISO 8601 has them |
     | a yes or no was | `readings.truth` |
     | powers of factors were, and the answer is a product | `readings.factors` |
-    | a text with words was, or one without a number | `_contains` |
+    | a text with words was, or one without a number | `_of_words` |
     | the answer ends with what it is not: "It is not 17." | that number: contradicted if it was computed |
     | an empty value was computed: no solutions | `readings.says_none` |
     | the answer says that there is none, and no number | the computed numbers: contradicted if there are any |
@@ -164,9 +164,7 @@ def _compare(
     answer = wording.normal(answer)
     if type(value) is date or (type(value) is str and _ISO.fullmatch(value)):
         value = value.isoformat() if type(value) is date else value
-        return Comparison(
-            "matched" if _contains(readings.with_date(answer, value), value, known, vocabulary) else "undecided"
-        )
+        return _of_words(readings.with_date(answer, value), value, known, vocabulary)
     if type(value) is str and value.isalnum():
         answer = _BASE.sub("", answer)
     if isinstance(value, bool):
@@ -176,7 +174,7 @@ def _compare(
         return Comparison("matched" if said_factors == value else "contradicted")
     formula, region = _formula(value), inequalities.computed(value)
     if type(value) is str and formula is None and region is None and (_NAMES.search(value) or not leaves(value)):
-        return Comparison("matched" if _contains(answer, value, known, vocabulary) else "undecided")
+        return _of_words(answer, value, known, vocabulary)
     if denied := readings.denied(answer):
         computed = leaves(value) or ()
         wrong = any(agrees(one, leaf, percent=percent) for one in numerals(denied) or () for leaf in computed)
@@ -195,9 +193,8 @@ def _compare(
     if region is not None:
         return _of_region(answer, region)
     if formula is not None:
-        if _contains(answer, getattr(value, "repr", value), known, vocabulary):
-            return Comparison("matched")
-        return _of_formula(answer, formula)
+        as_written = _of_words(answer, getattr(value, "repr", value), known, vocabulary)
+        return as_written if as_written.matched else _of_formula(answer, formula)
     forms = _forms(value, answer)
     judged: list[Comparison] = []
     for reading in (answer, *readings.readings(answer)):
@@ -294,8 +291,7 @@ def _of_numbers(
     if stated is None or wanted is None:
         return Comparison("undecided")
     if not wanted:
-        is_there = _contains(answer, getattr(value, "repr", value), known, vocabulary)
-        return Comparison("matched" if is_there else "undecided")
+        return _of_words(answer, getattr(value, "repr", value), known, vocabulary)
     rows: list[list[bool]] = []
     paired: list[bool] = []
     unsupported: list[Numeral] = []
@@ -417,6 +413,11 @@ def _is_known(numeral: Numeral, leaf: Computed) -> bool:
     if numeral.value is None:
         return False
     return agrees(numeral, leaf) or (numeral.percent and numeral.value.parts == leaf.value.parts)
+
+
+def _of_words(answer: str, value: Any, known: Collection[Computed], vocabulary: Collection[str] | None) -> Comparison:
+    """Judge by whether the answer states a computed text: another one may say the same."""
+    return Comparison("matched" if _contains(answer, value, known, vocabulary) else "undecided")
 
 
 def _contains(answer: str, value: Any, known: Collection[Computed], vocabulary: Collection[str] | None) -> bool:

@@ -368,6 +368,11 @@ def failure(result: StepData) -> list[str]:
     return lines + [f"note: {printable(note)}" for note in result.notes]
 
 
+def failure_text(error: ErrorInfo | None) -> str:
+    """Return `failure_of` as a text of whole lines; nothing where there is no error."""
+    return "" if error is None else "\n".join([*failure_of(error), ""])
+
+
 def failure_of(error: ErrorInfo) -> list[str]:
     """Return an error, or each refusal of a rejected step, in lines: the place, what happened, the rule, the hint."""
     lines: list[str] = []

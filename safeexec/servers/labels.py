@@ -94,8 +94,8 @@ async def _from_store(
 async def open_labelled(
     service: Service, sandbox: AsyncSandbox, label: str, begin: Callable[[], Awaitable[AsyncSession]], **tightened: Any
 ) -> str:
-    """Return the id of the open session of a label; where there is none, of what `begin` opens for all who ask
-    meanwhile. A sandbox without a store has it.
+    """Return the id of the open session of a label; where there is none, of what `begin` opens for all callers of
+    that time. A sandbox without a store has it.
     """
     key = sandbox, label
     async with service.label_locks.setdefault(key, asyncio.Lock()):

@@ -62,7 +62,7 @@ class Labels:
         return self._open.get(label or "", (None, {}))[0]
 
     def closed(self, session: SessionCore) -> None:
-        """Have the next one who asks for its label get another session."""
+        """Take the label from a session that was closed: the next caller for it gets another one."""
         if session.label is not None and self.open_session(session.label) is session:
             del self._open[session.label]
 

@@ -22,7 +22,7 @@ from starlette.responses import Response
 
 from safeexec import AsyncSession, Result, WorkspaceError
 from safeexec.results.jsonable import jsonable, to_base64
-from safeexec.results.observation import failure_of
+from safeexec.results.observation import failure_text
 from safeexec.servers.http.boxes import MAX_KEPT, Box, NewSandbox, Seconds, find
 from safeexec.servers.http.once import digest_of
 from safeexec.servers.http.requests import Large, RefusedRequest, Routes, answer, body_of
@@ -230,7 +230,7 @@ async def execute(request: Request, body: Cell) -> Response:
             for row in await apart(size, lambda: [line({"type": "result", **as_result(part)}) for part in parts]):
                 put(row)
             if (error := result.error) is not None:
-                failed = {"name": error.type, "value": error.message, "traceback": "\n".join([*failure_of(error), ""])}
+                failed = {"name": error.type, "value": error.message, "traceback": failure_text(error)}
                 put(line({"type": "error", **failed}))
 
     return Streamed(request, work, "application/x-ndjson", _failed)

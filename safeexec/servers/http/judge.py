@@ -16,7 +16,7 @@ from starlette.responses import Response
 from safeexec import AsyncSandbox, AsyncSession, Result, SandboxError, WorkspaceError
 from safeexec.remote.methods import MAX_MESSAGE, Arguments, Name
 from safeexec.results.jsonable import to_base64
-from safeexec.results.observation import failure_of
+from safeexec.results.observation import failure_text
 from safeexec.servers.http.requests import RefusedRequest, Routes, answer_apart
 from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.wire import apart
@@ -88,8 +88,7 @@ def _ran(result: Result) -> dict[str, Any]:
     """Return a result as `run_result` tells it. `execution_time`: seconds."""
     late = result.outcome in ("timeout", "cpu")
     code = result.exit_status if result.exit_status is not None else int(not result.ok)
-    unseen = None if result.exit_status is not None else result.error
-    raised = "" if unseen is None else "\n".join([*failure_of(unseen), ""])
+    raised = failure_text(None if result.exit_status is not None else result.error)
     return {
         "status": "TimeLimitExceeded" if late else "Finished",
         "execution_time": result.usage.wall_ms / 1000,
