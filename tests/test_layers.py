@@ -170,7 +170,7 @@ def test_the_engine_names_nothing_that_stands_on_it() -> None:
 def test_every_folder_has_its_place() -> None:
     found = [
         path.parent.relative_to(ROOT)
-        for pattern in ("*", "engine/*", "engine/host/*")
+        for pattern in ("*", "engine/*", "engine/host/*", "engine/child/*")
         for path in ROOT.glob(f"{pattern}/__init__.py")
     ]
     assert {str(folder) for folder in found} - {"policies", "engine"} == set(FOLDERS)

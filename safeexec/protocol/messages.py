@@ -52,6 +52,8 @@ none.
 """
 ENTROPY_BYTES = 16
 """How many bytes the random numbers of a session come from."""
+StepOutcome = Literal["ok", "error", "rejected", "violation", "memory", "output"]
+"""How a step ended, in the words of its child. What the host ends has others: timeout, cpu, crashed, waiting."""
 _MANY, _SOME, _FEW = (msgspec.Meta(max_length=most) for most in (MANY, SOME, FEW))
 _Name = Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]
 _Notes = Annotated[list[Annotated[str, msgspec.Meta(max_length=NOTE_CHARACTERS)]], _FEW]
@@ -485,7 +487,7 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     bytes, and fetched by `Deliver`.
     """
 
-    outcome: Literal["ok", "error", "rejected", "violation", "memory", "output"]
+    outcome: StepOutcome
     value: bytes = b""
     text: bytes = b""
     error: ErrorReport | None = None

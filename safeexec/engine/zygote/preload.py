@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from safeexec.engine import advice
+from safeexec.engine.child.link import Link
 from safeexec.engine.child.process import fetching, substitutes
-from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.process.serve import Server
 from safeexec.engine.child.process.threads import Threads
 from safeexec.engine.child.step.displays import Displays

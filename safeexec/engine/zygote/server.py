@@ -19,8 +19,8 @@ import msgspec
 from msgspec.structs import replace
 
 from safeexec.engine import advice
+from safeexec.engine.child.link import Link
 from safeexec.engine.child.process import determinism
-from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.process.lockdown import PROGRAM_STACK, STACK, Lockdown
 from safeexec.engine.child.repeat.objects import look_at_modules
 from safeexec.engine.child.step import refusals

@@ -8,7 +8,7 @@ The runner, which goes on, forks the checkpoint; the other way round makes fork 
 from __future__ import annotations
 
 from safeexec.common.own import contextlib, gc, os, resource, select
-from safeexec.engine.child.process.link import Link
+from safeexec.engine.child.link import Link
 from safeexec.engine.child.process.open_files import OpenFiles
 from safeexec.engine.child.step import violations
 from safeexec.engine.child.step.output import Streams

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from safeexec.engine.child.process.on_import import replace_after_import
+from safeexec.engine.child.on_import import replace_after_import
 from safeexec.engine.policy.refusals import FETCHES
 from safeexec.protocol import messages as m
 

@@ -24,9 +24,9 @@ from typing import Any, NoReturn
 import msgspec
 
 from safeexec.common.own import contextlib, os
+from safeexec.engine.child.link import Link
 from safeexec.engine.child.process import determinism
 from safeexec.engine.child.process.checkpoints import Checkpoints
-from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.repeat.digest import digest
 from safeexec.engine.child.step import refusals
 from safeexec.engine.child.step.execute import WARM_UP, Guest
@@ -183,11 +183,11 @@ class Server:
         """Do what is asked for, and note whether a checkpoint is due then."""
         kind = type(request)
         if kind is m.Execute and request.judged:
-            self.guest.judges = True
+            self.guest.looks_for_repeats = True
         elif kind in _STEPS and self._step:
             # A step is judged by the names in its source and in those before it. Here nobody looks at the source, or
             # there is none: no later step can be repeated, not even in a branch whose policy has its steps judged.
-            self.guest.judges = self.guest.judges and kind is not m.Execute
+            self.guest.looks_for_repeats = self.guest.looks_for_repeats and kind is not m.Execute
             self.guest.repeatable.seen.unpredictable = True
         answer = self._acts[kind](request)
         if os.getpid() != self._pid:
@@ -306,11 +306,11 @@ class Server:
         """
         if self.plugin.waits_for_calls:
             if self._warm_up(_WARM_UP_CALL):
-                self.plugin.touch()
+                self.plugin.warm_up()
             return
-        self.guest.warm_up(lambda: self._warm_up(_WARM_UP_REQUEST))
+        self.guest.without_trace(lambda: self._warm_up(_WARM_UP_REQUEST))
         if not self._host_waits():
-            self.guest.touch()
+            self.guest.warm_up()
 
     def _warm_up(self, request: msgspec.Struct) -> bool:
         """Receive, do and answer a request that changes nothing. False, and nothing done, if the host waits."""

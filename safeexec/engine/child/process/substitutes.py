@@ -11,7 +11,7 @@ import resource
 import sys
 from typing import Any
 
-from safeexec.engine.child.process.on_import import after_import, replace_after_import
+from safeexec.engine.child.on_import import after_import, replace_after_import
 
 _OPTIONS = ("flags", "prot", "access", "offset")
 """The arguments of `mmap.mmap` after file and length."""

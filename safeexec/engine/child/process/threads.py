@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from safeexec.engine.child.process.on_import import after_import
+from safeexec.engine.child.on_import import after_import
 from safeexec.engine.child.step import violations
 
 _STARTERS = ("start_new_thread", "start_new", "start_joinable_thread")

@@ -546,7 +546,7 @@ class _SampleClass:
     held: ClassVar[dict[str, tuple[int, float]]] = {"three": (3, 3.5)}
 
 
-def warm_up() -> None:
+def warm_up_looks() -> None:
     """Judge a program as a step that has run. In the zygote CPython specialises this code; in a child, in think time,
     it touches the pages that its first class will need: 0.5 ms of a step of 1 ms.
     """

@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from safeexec.common.text import short_repr, type_name
-from safeexec.engine.child.process.on_import import after_import, replace_after_import
+from safeexec.engine.child.on_import import after_import, replace_after_import
 from safeexec.engine.child.step import rich
 from safeexec.protocol.messages import DisplayData
 

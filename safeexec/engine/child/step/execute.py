@@ -5,22 +5,27 @@ from __future__ import annotations
 import atexit
 import linecache
 import sys
-import warnings
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from types import CodeType, CoroutineType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.common.identity import args_of, chained, class_name, entries_of
+from safeexec.common.identity import args_of
 from safeexec.common.own import contextlib, gc, os, resource
-from safeexec.common.text import short_repr
 from safeexec.engine import advice
-from safeexec.engine.child.process.on_import import after_import
 from safeexec.engine.child.repeat.code import CO_COROUTINE
-from safeexec.engine.child.repeat.repeatable import Repeatable, external_events, warm_up
+from safeexec.engine.child.repeat.repeatable import Repeatable, external_events, warm_up_looks
 from safeexec.engine.child.step.changes import after_step, before_step, variables
+from safeexec.engine.child.step.failures import (
+    EXIT_CODE,
+    brief_report,
+    exit_status,
+    outcome_of,
+    rejection_report,
+    release_frames,
+)
+from safeexec.engine.child.step.loop import StepLoop, on_the_loop
 from safeexec.engine.child.step.program import (
     CompiledStep,
-    Diagnostic,
     Language,
     Rejection,
     Review,
@@ -29,8 +34,8 @@ from safeexec.engine.child.step.program import (
     without_magics,
 )
 from safeexec.engine.child.step.progress import ProgressBars
+from safeexec.engine.child.step.shown import TEXT_CHARACTERS, shown
 from safeexec.engine.child.step.standard_input import NO_ARGUMENTS, GuestInput
-from safeexec.engine.child.step.violations import explain, is_out_of_memory
 from safeexec.engine.policy.names import GUARD_NAMES, GUARD_SET, KNOWN_BUILTINS
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import OUTPUT_CEILING
@@ -48,10 +53,6 @@ WARM_UP = "x = x + 1"
 """The source of a warm-up, until there has been a step."""
 WARM_UP_CHARACTERS = 4000
 """A longer source is not compiled for a warm-up."""
-TEXT_CHARACTERS = 20_000
-"""The most characters of the repr of a value; of a longer one the beginning and the end are kept."""
-SHOWN_DIGITS = 20_000
-"""The most digits of a number that is a step's value: 5 ms. `str` of guest code stops at 4300 digits."""
 KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 
@@ -110,15 +111,16 @@ class Guest:
             streams.watch_descriptors()
             self._watch_exit_functions()
         for name, tool in tools.items():
-            if name not in GUARD_NAMES:  # a builtin, which `del` brings back; none of Python's own is replaced
+            # One with the name of a builtin goes into the namespace: `del` uncovers Python's own there.
+            if name not in GUARD_NAMES:
                 (self.namespace if name in KNOWN_BUILTINS else language.builtins)[name] = tool
         language.watch_builtins()
         self.hidden = frozenset(self.namespace) | GUARD_NAMES
         """Names that the guest does not bind: the module's own, what the sandbox put there, and those of guards."""
         self.repeatable = Repeatable(self.namespace, self.language.builtins, tools)
         language.builtins[GUARD_SET] = self.repeatable.report_set
-        self.judges = True
-        """Whether it matters if a step can be repeated."""
+        self.looks_for_repeats = True
+        """Whether an answer says if its step can be repeated: that takes a look at its code and at what it left."""
 
     def step(self, request: m.Execute) -> m.StepDone:
         """Run one step. Whatever the guest raises is reported, never raised."""
@@ -130,18 +132,18 @@ class Guest:
         # Parsing allocates thousands of short-lived nodes; a collection in the middle finds nothing and costs 10 %.
         gc.disable()
         try:
-            review = self.repeatable.inspect if self.judges else None
+            review = self.repeatable.inspect if self.looks_for_repeats else None
             source, compiled = self._compiled(source, filename, request.stdin, review)
         except BaseException as error:
             done = self.refused(error, filename, source)
-            return self.repeatable.refused(done) if self.judges else done
+            return self.repeatable.refused(done) if self.looks_for_repeats else done
         finally:
             if collecting:
                 gc.enable()
         self.remember(filename, source)
         self._last_source = source
         done = self._run(compiled.body, compiled.tail)
-        if self.judges:
+        if self.looks_for_repeats:
             self.repeatable.conclude(done, self.streams.printed)
         return done
 
@@ -182,6 +184,9 @@ class Guest:
         return m.StepDone("ok")
 
     def _run(self, body: CodeType | None, tail: CodeType | None) -> m.StepDone:
+        """Run a step's statements (`body`), and its last expression (`tail`), whose value is the step's. Code that
+        awaits at its top level runs on the session's loop: also a body that does not, if its tail does.
+        """
         namespace = self.namespace
         before = before_step(namespace, body, tail)
         value: Any = None
@@ -192,7 +197,7 @@ class Guest:
                 elif body is not None and (tail is None or not tail.co_flags & CO_COROUTINE):
                     exec(body, namespace)
                 elif body is not None:  # its tasks are to be made on the loop that the tail awaits them on
-                    self.loop.run(_on_the_loop(body, namespace))
+                    self.loop.run(on_the_loop(body, namespace))
                 if tail is not None:
                     value = eval(tail, namespace)
                     if tail.co_flags & CO_COROUTINE:
@@ -241,7 +246,7 @@ class Guest:
 
     def _exited(self, error: SystemExit) -> m.StepDone:
         """Return the answer of a program that has ended itself: `ok` with status 0, any other is its error."""
-        code = _EXIT_CODE(error)
+        code = EXIT_CODE(error)
         status = exit_status(code)
         if status == 0:
             done = self._done(None)
@@ -316,8 +321,8 @@ class Guest:
         namespace = self.namespace
         return variables({name: namespace[name] for name in self.names()})
 
-    def warm_up(self, steps: Callable[[], object]) -> None:
-        """Call `steps`: steps that run in there leave no trace. They have a namespace of their own."""
+    def without_trace(self, steps: Callable[[], object]) -> None:
+        """Call `steps`, which runs steps on a namespace that is thrown away then, as are their sources."""
         kept = self.namespace, self.sources, self._source_bytes, self._last_source
         self.namespace, self.sources = {"x": 0, "__builtins__": {}}, {}
         try:
@@ -326,10 +331,10 @@ class Guest:
             self.namespace, self.sources, self._source_bytes, self._last_source = kept
             _lines.pop("<step 0>", None)
 
-    def touch(self) -> None:
+    def warm_up(self) -> None:
         """Look at the real namespace and compile the last source again, as the next step will; keep nothing of it."""
-        if self.judges:
-            warm_up()
+        if self.looks_for_repeats:
+            warm_up_looks()
         source = self._last_source if len(self._last_source) <= WARM_UP_CHARACTERS else WARM_UP
         try:
             _, compiled = self._compiled(source, "<warm-up>", stdin=False)
@@ -358,13 +363,13 @@ class Guest:
                 frames = errors.running_functions(error, self.sources)
         except BaseException:
             # The step has left no descriptor to read `errors` with, or code of the guest's raised in what is reported.
-            report = _brief_report(error)
+            report = brief_report(error)
             self.streams.end()
         finally:
-            _release_frames(error)
+            release_frames(error)
         # Its message is output too, and Python would have printed it.
         printed = sum(len(part) for part in args_of(error) if type(part) in (str, bytes))
-        outcome: Any = "output" if printed > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error)
+        outcome: m.StepOutcome = "output" if printed > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error)
         return m.StepDone(outcome, error=report, displays=displays, frames=frames)
 
     def refused(self, error: BaseException, filename: str, source: str) -> m.StepDone:
@@ -392,176 +397,8 @@ class Guest:
         _lines[filename] = (len(source), None, source.splitlines(True), filename)
 
 
-class StepLoop:
-    """The event loop of a session's steps, made when a first one awaits at its top level, as cells of a notebook do.
-
-    It stands still between steps: a task that is not done goes on with the next step that awaits, and a queue or a lock
-    can be used in several. At rest it has neither a descriptor nor a thread, which no copy of the process could have
-    for itself.
-    """
-
-    def __init__(self) -> None:
-        self._loop: Any = None
-
-    def prepare(self) -> None:
-        """Be the loop on which tasks are made where none runs, as in a notebook; once asyncio is there."""
-        after_import("asyncio", self._adopt)
-
-    def _adopt(self) -> None:
-        import asyncio
-
-        self._loop = self._make()
-        self._loop._close_self_pipe()
-        asyncio.set_event_loop(self._loop)
-
-    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Run a step's coroutine to its end; it raises what that raises, and RuntimeError where a loop runs."""
-        loop = self._loop
-        if loop is None or loop.is_closed():
-            loop = self._loop = self._make()
-        else:
-            loop._make_self_pipe()
-        try:
-            return loop.run_until_complete(coroutine)
-        finally:
-            if not loop.is_closed():
-                if (executor := loop._default_executor) is not None:
-                    loop._default_executor = None
-                    executor.shutdown()
-                loop._close_self_pipe()
-
-    @staticmethod
-    def _make() -> Any:
-        import asyncio  # for steps that await, as below
-        import selectors
-
-        # No epoll: its descriptor would be one object for all copies of the process.
-        return asyncio.SelectorEventLoop(selectors.PollSelector())
-
-
-async def _on_the_loop(code: CodeType, namespace: dict[str, Any]) -> None:
-    exec(code, namespace)
-
-
-_EXIT_CODE: Callable[[SystemExit], Any] = SystemExit.__dict__["code"].__get__
-"""A subclass of the guest's may have an attribute `code` of its own."""
-_LONG = range(-(1 << 63), 1 << 63)
-
-
-def exit_status(code: object) -> int:
-    """Return the exit status that CPython on Linux makes of a SystemExit's code: 0 to 255.
-
-    None is 0, a whole number its last eight bits (255 for one that no C long holds), anything else a message and 1.
-    """
-    if code is None:
-        return 0
-    if not issubclass(type(code), int):
-        return 1
-    number = int.__index__(code)  # type: ignore[arg-type]  # `isinstance` would ask its `__class__`
-    return number & 0xFF if number in _LONG else 255
-
-
-def _brief_report(error: BaseException) -> m.ErrorReport:
-    """Return type, message and line, without the modules that tell the rest. Runs no code of the exception's own."""
-    words = " ".join(part for part in args_of(error) if type(part) is str)
-    if type(error) is OSError:
-        with contextlib.suppress(BaseException):  # what it was made with may be the guest's
-            words = str(error)
-    lines = (one.tb_lineno for one in entries_of(error) if one.tb_frame.f_code.co_filename.startswith("<step "))
-    message = words.encode("utf-8", "surrogatepass")[:TEXT_CHARACTERS]
-    return m.ErrorReport(type=class_name(type(error)), message=message, line=next(lines, None))
-
-
-def _release_frames(error: BaseException) -> None:
-    """Drop the local variables that the frames of an exception, and of what it is chained to, hold: who keeps the
-    exception, be it a frame of its own, keeps no more than that.
-
-    Generators and coroutines are left alone: one that caught the exception may still be waiting to go on. Warnings
-    are off meanwhile: the coroutines that die here unawaited would be reported with a line of this file.
-    """
-    # The program may have taken the module from `sys.modules`, or have replaced what is in it.
-    with contextlib.suppress(Exception), warnings.catch_warnings(module=warnings):
-        warnings.simplefilter("ignore")
-        for one in chained(error, 1000):
-            for entry in entries_of(one):
-                if not entry.tb_frame.f_code.co_flags & _GENERATOR_FLAGS:
-                    with contextlib.suppress(RuntimeError):  # still running: ours
-                        entry.tb_frame.clear()
-
-
-_GENERATOR_FLAGS = 0x20 | 0x80 | 0x200
-"""`inspect.CO_GENERATOR`, `CO_COROUTINE` and `CO_ASYNC_GENERATOR`."""
-
-
 def _workspace_files() -> list[str]:
     try:
         return sorted(os.listdir("."))[:1000]
     except OSError:
         return []
-
-
-def shown(value: Any, sources: Mapping[str, str]) -> str:
-    """Return `repr(value)`, or a short one of a value that Python or a library cannot write: an exact number past the
-    digits that `str` allows, whatever class holds it, and what is nested past the recursion limit are values all the
-    same. What code of the guest's raises, a file of `sources`, is the step's error, as at a prompt.
-    """
-    kind = type(value)
-    try:
-        if kind in _SLICED and len(value) > TEXT_CHARACTERS:
-            return _ends_of(value, kind)
-        return str.__str__(repr(value))  # a `__repr__` may give text of a class of its own
-    except (ValueError, RecursionError) as error:
-        from safeexec.engine.child.step.tracebacks import guest_frames  # few values cannot be written
-
-        if guest_frames(error, sources):
-            raise
-    digits = sys.get_int_max_str_digits()
-    if 0 < digits < SHOWN_DIGITS:
-        sys.set_int_max_str_digits(SHOWN_DIGITS)
-        try:
-            return str.__str__(repr(value))
-        except (ValueError, RecursionError):
-            pass
-        finally:
-            sys.set_int_max_str_digits(digits)
-    return short_repr(value, TEXT_CHARACTERS)
-
-
-_SLICED = (str, bytes, list, tuple)
-
-
-def _ends_of(value: Any, kind: type) -> str:
-    """Return as much of a long value's repr as is kept: half at each end (1 MB of bytes: 0.1 ms instead of 3)."""
-    half = TEXT_CHARACTERS // 2 + 1
-    count = half if kind is str or kind is bytes else half // 3 + 2  # an item and what parts it from the next: three
-    return repr(value[:count])[:half] + " … " + repr(value[-count:])[-half:]
-
-
-def outcome_of(error: BaseException) -> Any:
-    """Return the outcome word for an exception that the guest did not catch."""
-    if is_out_of_memory(error):
-        return "memory"
-    # Any type: a library may say it in its own words, "can't start new thread" or "failed to map segment".
-    return "violation" if explain(error) is not None else "error"
-
-
-def rejection_report(rejection: Rejection, hint_of: Callable[[str, str], str | None]) -> m.ErrorReport:
-    """Return all diagnostics of a rejection as one report, the first one first. `hint_of`: kind and name to hint."""
-
-    def report(d: Diagnostic) -> dict[str, Any]:
-        hint = hint_of(d.kind, d.name)
-        return {
-            "type": "PolicyViolation",
-            "message": d.message.encode("utf-8", "surrogatepass"),
-            "line": d.line,
-            "column": d.column,
-            "end_line": d.end_line,
-            "end_column": d.end_column,
-            "source_line": d.caret.partition("\n")[0].encode("utf-8", "surrogatepass"),
-            "traceback": d.caret.encode("utf-8", "surrogatepass"),
-            "rule": d.rule,
-            "hint": None if hint is None else hint.encode("utf-8", "surrogatepass"),
-        }
-
-    diagnostics = rejection.diagnostics[: m.FEW]
-    return m.ErrorReport(**report(diagnostics[0]), diagnostics=[m.Refusal(**report(d)) for d in diagnostics])

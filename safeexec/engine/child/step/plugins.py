@@ -98,7 +98,7 @@ class LoadedPlugin:
         """Tell whether a plugin is loaded, and no generator of it is half through."""
         return bool(self._exports) and self._items is None
 
-    def touch(self) -> None:
+    def warm_up(self) -> None:
         """Look at the functions that may be called next: their pages are copied now and not then."""
         namespace = self._guest.namespace
         for name in self._exports:

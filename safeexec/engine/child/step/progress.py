@@ -12,7 +12,7 @@ from io import StringIO
 from time import monotonic
 from typing import Any
 
-from safeexec.engine.child.process.on_import import after_import
+from safeexec.engine.child.on_import import after_import
 
 Emit = Callable[[str, float, float | None], object]
 """Called with description, how much is done, and of how much (None where that is not known)."""

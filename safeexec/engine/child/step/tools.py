@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from safeexec.engine.child.process.link import Link
+from safeexec.engine.child.link import Link
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import CALL_NODES, encode_arguments
 from safeexec.protocol.plan import LimitsPlan

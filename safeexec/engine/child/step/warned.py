@@ -11,7 +11,7 @@ from typing import Any
 
 from safeexec import errors
 from safeexec.common.text import shorten
-from safeexec.engine.child.process.on_import import after_import
+from safeexec.engine.child.on_import import after_import
 
 MAX_KINDS = 200
 """Different ones of a step that are told apart; further ones are written as they come."""

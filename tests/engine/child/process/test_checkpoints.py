@@ -10,8 +10,8 @@ from typing import NoReturn
 
 import pytest
 
+from safeexec.engine.child.link import Link
 from safeexec.engine.child.process import checkpoints
-from safeexec.engine.child.process.link import Link
 from safeexec.engine.child.step.output import Streams
 
 
