@@ -172,8 +172,8 @@ class CodeAgent:
         self.emit = on_event
         self.review = review
         self.judge: AnswerJudge | None = None
-        self.verdict: Callable[[], str | None] = lambda: None
-        """Tells what became of what the last step did outside of its session, in a word or two for the transcript."""
+        self.outside_effect: Callable[[], str | None] = lambda: None
+        """Returns what became of what the last step did outside of its session, in a word or two for the transcript."""
         self.confirm = confirm
         self._transcript_path = transcript
 
@@ -226,8 +226,8 @@ class CodeAgent:
                     "the session of this run is not open here: give the agent the session itself, as it was saved "
                     "with the step that waits (Sandbox.restore), or as it is still open"
                 )
-        again = rebuild and answer is UNSET and kept.held is None
-        return lambda calls: _Work(self, calls, kept, task, again, answer).loop(), self.judge is not None, kept
+        must_rebuild = rebuild and answer is UNSET and kept.held is None
+        return lambda calls: _Work(self, calls, kept, task, must_rebuild, answer).loop(), self.judge is not None, kept
 
 
 class _Work:
@@ -276,7 +276,7 @@ class _Work:
             self._transcript.add("task", task=self._task, model=self._agent.model.name, policy=self._policy.name)
         if rebuilt and pending is None:
             self._tell(rebuilt)
-        if self._answer_given is not UNSET and (ended := await self._answer_waiting()) is not None:
+        if self._answer_given is not UNSET and (ended := await self._resume_waiting()) is not None:
             return ended
         while True:
             if stop := self._exhausted():
@@ -358,6 +358,19 @@ class _Work:
     # One reply
 
     async def _handle_reply(self, reply: Reply) -> AgentResult | None:
+        """Act on a reply, and return the end of the run, if it is one. The first row that fits decides:
+
+        | the reply | what follows |
+        | --- | --- |
+        | is withheld by the provider's filter | the end, `refused` |
+        | has native calls | each is a step: `_handle_calls` |
+        | prints a call, with code that can be read | a step |
+        | is Python meant as words (`_is_prose`) | it is the answer |
+        | has code that the limit of length cut off | the model is told, and it counts as an empty reply |
+        | has code, and a step is left for it | a step; a bare sentence that failed as one is the answer |
+        | prints a call of no tool, or has code that cannot be read | the model is told, as above |
+        | has words alone | they are the answer |
+        """
         if reply.finish == "content_filter":
             return self._end("refused", answer=reply.text.strip() or None)
         if reply.tool_calls:
@@ -367,7 +380,7 @@ class _Work:
             self._marked = True
             return await self._step(code, None)
         if self._is_prose(found) and call is None:
-            return await self._answer(_plain_answer(found.text), "answer")
+            return await self._finish_with(_plain_answer(found.text), "answer")
         self._marked |= found.kind == "code" and not found.bare
         if found.kind == "code" and reply.finish == "length" and not _complete(found.code or ""):
             return self._unusable(prompts.CUT_OFF)
@@ -377,14 +390,14 @@ class _Work:
             if ended is not None or len(self._steps) == before:
                 return ended
             if found.bare and _is_failed_sentence(self._steps[-1]):
-                return await self._answer(_plain_answer(found.text), "answer")
+                return await self._finish_with(_plain_answer(found.text), "answer")
             return ended
         if call is not None:
             unknown = prompts.unknown_tool(shorten(call.name, 80), self._tool_names())
             return self._unusable(f"{unknown} {prompts.no_code(found.found, native=self._agent.native)}")
         if found.kind == "none":
             return self._unusable(prompts.no_code(found.found, native=self._agent.native))
-        return await self._answer(_plain_answer(found.text), "answer")
+        return await self._finish_with(_plain_answer(found.text), "answer")
 
     def _read(self, text: str) -> tuple[Extraction, ToolCall | None]:
         """Extract a reply, and the call that it prints in place of code. Where there are tables, a fence of SQL is a
@@ -421,8 +434,8 @@ class _Work:
         return self._count_empty() if len(self._steps) == before else None
 
     def _is_prose(self, found: Extraction) -> bool:
-        """Return True if a reply that may be Python is meant as words: with native calling always, else once the model
-        has sent code with markup: `x = 7` and `[1, 2]` are answers then.
+        """Return True if a reply that may be Python is meant as words. With native calling code comes in calls, so it
+        is; else it is once the model has sent code with markup: `x = 7` and `[1, 2]` are answers then.
         """
         if self._agent.native:
             return found.bare or (found.unmarked and found.kind == "none" and bool(self._steps))
@@ -466,7 +479,7 @@ class _Work:
             )
         return None
 
-    async def _answer(self, answer: Any, stop: Stop) -> AgentResult | None:
+    async def _finish_with(self, answer: Any, stop: Stop) -> AgentResult | None:
         agent, steps = self._agent, tuple(self._steps)
         if agent.judge is not None:
             objection = await agent.judge(answer, steps, self._calls)
@@ -496,7 +509,7 @@ class _Work:
         result = await self._execute(source)
         return await self._record_step(source, call, result, changed)
 
-    async def _answer_waiting(self) -> AgentResult | None:
+    async def _resume_waiting(self) -> AgentResult | None:
         """Have the step that waits go on with the answer that was given."""
         entry = self._transcript.waiting
         assert entry is not None
@@ -519,7 +532,7 @@ class _Work:
         kept = {"pictures": list(pictures)} if pictures and self._room >= 0 else {}
         self._transcript.add(
             "step", source=source, outcome=result.outcome, state=result.state, observation=observation, call=call,
-            verdict=self._agent.verdict(), **kept,
+            verdict=self._agent.outside_effect(), **kept,
         )  # fmt: skip
         if self._agent.images and pictures:
             self._pictures[len(self._transcript.entries) - 1] = pictures
@@ -530,10 +543,10 @@ class _Work:
         if given is not None:
             await self._calls.do(self._session.set, _ANSWER_NAME, None)
             if result.ok and type(given) is list and len(given) == 1:  # guest code may bind anything to the name
-                return await self._answer(given[0], "final_answer")
-        return self._judge(result, source)
+                return await self._finish_with(given[0], "final_answer")
+        return self._note_failure(result, source)
 
-    def _judge(self, result: Result, source: str) -> AgentResult | None:
+    def _note_failure(self, result: Result, source: str) -> AgentResult | None:
         """Count failures that repeat, and say when steps run out."""
         failure = _failure(result)
         if failure is None or (self._failures and failure != self._failures[-1][0] and source != self._failures[-1][1]):

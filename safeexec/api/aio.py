@@ -91,7 +91,9 @@ def opening(
 
 
 def opening(method: Any) -> Any:
-    """Return the form for event loops of a method that opens something, which has the async API then."""
+    """Return the form for event loops of a method that opens something: to be awaited, or entered. What it opens has
+    the async API.
+    """
     begin = awaited(method)
 
     @wraps(method.__wrapped__)
@@ -104,7 +106,7 @@ def opening(method: Any) -> Any:
 def giving(
     method: Callable[Concatenate[Any, P], list[Session]],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, list[AsyncSession]]]:
-    """Return the same as `awaited`, of a method that gives sessions: here they have the async API."""
+    """Return `awaited(method)`, with the type that it has here: its sessions have the async API."""
     found: Any = awaited(method)
     return found  # type: ignore[no-any-return]
 
@@ -170,7 +172,9 @@ class AsyncSandbox(SandboxAPI):
     async def map(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[Result]:
-        """Run many programs, each in a session of its own; their results in order. For asyncio (trio has nurseries)."""
+        """Run many programs, each in a session of its own; their results in order. Under asyncio alone: with
+        trio, start `run` in a nursery.
+        """
         async with aclosing(self._results(programs, workers, timeout, in_order=True)) as results:
             async for _, result in results:
                 yield result
@@ -197,7 +201,9 @@ class AsyncSandbox(SandboxAPI):
 
         rest = enumerate(each_of(programs))
         try:
-            while True:
+            while (
+                True
+            ):  # as many again wait at the semaphore, so that a worker that is done has its next program at once
                 running += [asyncio.create_task(one(*numbered)) for numbered in islice(rest, 2 * most - len(running))]
                 if not running:
                     return
@@ -304,7 +310,8 @@ class AsyncStream(OneStep):
 
 class _Pieces:
     """The iteration over a step's output. It alone holds the step: when it is given up, by `break` or by an exception
-    in the loop's body, the step is over at once, and whoever uses the session next finds it undone.
+    in the loop's body, the step is over at once, and whoever uses the session next finds it undone. An async generator
+    that is left by `break` would end when the loop's hook gets round to it.
     """
 
     __slots__ = ("_step", "_stream")

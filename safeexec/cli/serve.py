@@ -111,8 +111,8 @@ def _over_http(offers: Service, options: argparse.Namespace) -> int:
     else:
         raise SandboxError(f"--host {options.host} can be reached by others: that needs a --token-file")
     hosts = hosts_for(options.host, options.allow_host or ())
-    ages = app.Ages(options.idle_seconds, options.max_seconds)
-    served = app.application(tenancy.Tenancy(offers, grants), hosts, ages)
+    lifetimes = app.Lifetimes(options.idle_seconds, options.max_seconds)
+    served = app.application(tenancy.Tenancy(offers, grants), hosts, lifetimes)
     return running.serve(served, listen(options.port, options.host), token)
 
 

@@ -27,7 +27,7 @@ from safeexec.servers.service import Service
 try:
     import ray
 
-    from safeexec.servers.http.app import Ages, application
+    from safeexec.servers.http.app import Lifetimes, application
     from safeexec.servers.http.peers import Ledger, Peers, ReplicaState
     from safeexec.servers.http.tenancy import Tenancy
 except ImportError as error:
@@ -287,7 +287,7 @@ class _Replica:
         here = behind.get_replica_context()
         offers = Service(policy, allowed, replica=here.replica_id.unique_id, store=store, durable=durable)
         self._tenancy = Tenancy(offers, grants)
-        self._app = application(self._tenancy, hosts_for("0.0.0.0", hosts), Ages(idle_seconds, MOST_SECONDS))
+        self._app = application(self._tenancy, hosts_for("0.0.0.0", hosts), Lifetimes(idle_seconds, MOST_SECONDS))
         self._app.peers = Peers(offers.replica, self._tenancy, partial(_report, here.app_name))
 
     def __serve_build_asgi_app__(self) -> _Served:

@@ -120,7 +120,7 @@ class RepairAgent:
             self._model, policy, tools=bench.tools(), instructions=_INSTRUCTIONS, on_event=self._on_event,
             review=bench.review, **self._options,
         )  # fmt: skip
-        agent.verdict = bench.verdict
+        agent.outside_effect = bench.verdict
         return agent
 
 

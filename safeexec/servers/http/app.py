@@ -20,7 +20,7 @@ from starlette.routing import Router
 from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.http import e2b, judge, openapi, sessions
 from safeexec.servers.http.boxes import let_in
-from safeexec.servers.http.metrics import together
+from safeexec.servers.http.metrics import merged
 from safeexec.servers.http.peers import Peers
 from safeexec.servers.http.requests import Offered, RefusedRequest, Routes, answer, log, refused
 from safeexec.servers.http.tenancy import Tenancy
@@ -38,27 +38,29 @@ OPEN = frozenset({"/healthz", "/readyz"})
 """Paths that need no token. Nothing of a tenant is told there."""
 
 
-def application(tenancy: Tenancy, hosts: Hosts, ages: Ages) -> Guard:
+def application(tenancy: Tenancy, hosts: Hosts, lifetimes: Lifetimes) -> Guard:
     """Return everything that `safeexec serve` offers over HTTP."""
-    return Guard(Router(routes(), redirect_slashes=False), tenancy, hosts, ages)
+    return Guard(Router(routes(), redirect_slashes=False), tenancy, hosts, lifetimes)
 
 
 def routes() -> list[Offered]:
     return [*_routes, *sessions.routes, *judge.routes, *e2b.routes]
 
 
-class Ages(NamedTuple):
-    """How long a session is kept that nobody uses, and how long any: seconds."""
+class Lifetimes(NamedTuple):
+    """After how many seconds a session is closed."""
 
-    idle: float
-    most: float
+    unused: float
+    """Since it was used last."""
+    any: float
+    """Since it was opened, however much it is used."""
 
 
 class Guard:
     """Lets in who may come in, and turns whatever goes wrong into an answer."""
 
-    def __init__(self, app: Router, tenancy: Tenancy, hosts: Hosts, ages: Ages) -> None:
-        self._app, self._tenancy, self._hosts, self._ages = app, tenancy, hosts, ages
+    def __init__(self, app: Router, tenancy: Tenancy, hosts: Hosts, lifetimes: Lifetimes) -> None:
+        self._app, self._tenancy, self._hosts, self._lifetimes = app, tenancy, hosts, lifetimes
         self.peers: Peers | None = None
         """The other replicas, where there may be any."""
         self._sweeping: asyncio.Task[None] | None = None
@@ -86,11 +88,12 @@ class Guard:
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             for tenant in self._tenancy.tenants:
-                await tenant.sweep(*self._ages)
+                await tenant.sweep(*self._lifetimes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http"
-        scope.update(app=self, tenancy=self._tenancy, peers=self.peers)  # with an "app", no route is an HTTPException
+        # With an "app" in the scope Starlette raises where no route fits, and does not answer: `_refusal` does.
+        scope.update(app=self, tenancy=self._tenancy, peers=self.peers)
         answered = _Answer(receive, send)
         try:
             self._let_in(scope, Headers(scope=scope))
@@ -115,7 +118,7 @@ class Guard:
             raise RefusedRequest(403, "requests of other sites' pages are refused", "ForeignOrigin")
         tokens = given_tokens(scope)
         if scope["path"] in OPEN:
-            scope["known"] = any(map(self._tenancy.tokens.owner, tokens))
+            scope["has_token"] = any(map(self._tenancy.tokens.owner, tokens))
             return
         tenant = let_in(self._tenancy.tenants, scope, headers)
         tenant = tenant or next(filter(None, map(self._tenancy.tokens.owner, tokens)), None)
@@ -143,7 +146,7 @@ class Guard:
 
 
 class _Answer:
-    """An answer as it is sent. For how long a client may take nothing of it is the affair of `running`."""
+    """An answer as it is sent. A client that takes nothing of it is cut off by `servers/running.py`."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
@@ -155,12 +158,18 @@ class _Answer:
             self.begun, self.status = True, message["status"]
         elif self.status == 413:
             await self._send({**message, "more_body": True})
-            with suppress(TimeoutError):  # a client that is sending when the connection ends never reads the answer
-                async with asyncio.timeout(LINGER_SECONDS):
-                    while (await self._receive()).get("more_body"):
-                        pass
+            await self._read_the_rest()
             message = {"type": "http.response.body"}
         await self._send(message)
+
+    async def _read_the_rest(self) -> None:
+        """Read a body that is too long to its end, for a while: a client whose connection ends while it still sends
+        never reads the answer that says why.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_SECONDS):
+                while (await self._receive()).get("more_body"):
+                    pass
 
 
 @_routes("GET", "/healthz")
@@ -175,7 +184,7 @@ async def _readyz(request: Request) -> Response:
     tenancy: Tenancy = request.scope["tenancy"]
     found, ready, peers = tenancy.findings, tenancy.ready, request.scope["peers"]
     status: dict[str, Any] = {"ready": ready}
-    if request.scope["known"]:
+    if request.scope["has_token"]:
         problem = found.problem if found is not None else "not examined yet"
         status["policy"] = found.policy.name if found is not None else ""
         status["problem"] = "the server stops" if tenancy.stopping else problem
@@ -192,7 +201,7 @@ async def _metrics(request: Request) -> Response:
     tenancy: Tenancy = request.scope["tenancy"]
     text, peers = tenancy.metrics.text(), request.scope["peers"]
     if peers is not None:
-        text = together({peers.name: text} | {name: one.metrics for name, one in peers.others.items()})
+        text = merged({peers.name: text} | {name: one.metrics for name, one in peers.others.items()})
     return Response(text, media_type="text/plain; version=0.0.4")
 
 

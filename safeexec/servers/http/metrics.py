@@ -40,7 +40,7 @@ class Metrics:
         return bytes(generate_latest(self._registry))
 
 
-def together(texts: Mapping[str, bytes]) -> bytes:
+def merged(texts: Mapping[str, bytes]) -> bytes:
     """Return the counters of several replicas, each sample with the name of its own: their sum is the server's."""
     families: dict[str, Metric] = {}
     for replica, text in texts.items():

@@ -21,7 +21,7 @@ from safeexec import Later, Policy, SessionClosed
 from safeexec.servers import acts
 from safeexec.servers.access import Hosts
 from safeexec.servers.http import app, boxes, e2b, once, requests, tenancy
-from safeexec.servers.http.app import Ages, Guard
+from safeexec.servers.http.app import Guard, Lifetimes
 from safeexec.servers.http.grants import Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.requests import RefusedRequest
@@ -54,7 +54,7 @@ def asked(app: Callable[..., Awaitable[None]], server: Any) -> list[dict[str, An
         sent.append(message)
 
     app.routes = []  # type: ignore[attr-defined]
-    guard = Guard(app, server, Hosts(frozenset({"localhost"})), Ages(1, 1))  # type: ignore[arg-type]
+    guard = Guard(app, server, Hosts(frozenset({"localhost"})), Lifetimes(1, 1))  # type: ignore[arg-type]
     headers = [(b"host", b"localhost"), (b"x-api-key", TOKEN.encode())]
     scope = {"type": "http", "path": "/run_code", "method": "POST", "headers": headers}
     asyncio.run(guard(scope, receive, send))
@@ -105,7 +105,7 @@ def test_a_server_that_could_not_begin_is_closed(capsys: pytest.CaptureFixture[s
         closed.append(True)
 
     router: Any = SimpleNamespace(routes=[])
-    asyncio.run(Guard(router, held(close=close), Hosts(frozenset()), Ages(1, 1)).close())
+    asyncio.run(Guard(router, held(close=close), Hosts(frozenset()), Lifetimes(1, 1)).close())
     assert closed == [True]
 
 
@@ -250,7 +250,7 @@ async def test_a_session_that_cannot_be_ended_holds_up_no_other(
 
     monkeypatch.setattr(app, "SWEEP_SECONDS", 0.01)
     tenant.boxes["a"] = SimpleNamespace(sweep=fails)
-    guard = Guard(SimpleNamespace(routes=[]), held(), Hosts(frozenset()), Ages(0, 0))  # type: ignore[arg-type]
+    guard = Guard(SimpleNamespace(routes=[]), held(), Hosts(frozenset()), Lifetimes(0, 0))  # type: ignore[arg-type]
     guard._tenancy.tenants = [tenant]
     for name in ("first", "second"):
         tenant.hold(session(name, fails=name == "first"), tenant.place(tenant.policies["calculator"]))

@@ -14,7 +14,7 @@ from safeexec import Result, SandboxError, SandboxStats, Usage
 pytest.importorskip("starlette", reason="the server needs Starlette")
 from safeexec.servers.http import tenancy
 from safeexec.servers.http.grants import Grant
-from safeexec.servers.http.metrics import Metrics, together
+from safeexec.servers.http.metrics import Metrics, merged
 from safeexec.servers.http.peers import Ledger, Peers, ReplicaState, Report
 from safeexec.servers.http.requests import RefusedRequest
 from safeexec.servers.http.tenancy import Tenancy
@@ -116,14 +116,14 @@ def test_counters_of_all_have_the_name_of_their_replica() -> None:
     a, b = (replica(reporting(Ledger()), name)[0].metrics for name in "ab")
     a.step(Result("ok", usage=Usage(cpu_ms=500, wall_ms=1000)))
     b.step(Result("ok", usage=Usage(cpu_ms=250, wall_ms=1000)))
-    text = together({"a": a.text(), "b": b.text()}).decode()
+    text = merged({"a": a.text(), "b": b.text()}).decode()
     assert 'safeexec_cpu_seconds_total{replica="a"} 0.5' in text
     assert 'safeexec_cpu_seconds_total{replica="b"} 0.25' in text
     assert text.count("# TYPE safeexec_step_seconds histogram") == 1
     assert 'safeexec_step_seconds_bucket{le="1.0",replica="b"} 1.0' in text
 
 
-def test_what_all_sandboxes_count_is_told_together() -> None:
+def test_what_all_sandboxes_count_is_told_merged() -> None:
     told = [
         SandboxStats(resting=3, waiting=1, steps_journalled=5, steps_copied=2),
         SandboxStats(steps_copied=1, steps_lost=4),

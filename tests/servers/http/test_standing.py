@@ -194,7 +194,7 @@ def test_no_route_holds_the_loop_and_every_route_is_driven() -> None:
     from starlette.routing import Route
 
     from safeexec.servers.access import Hosts
-    from safeexec.servers.http.app import Ages, application, routes
+    from safeexec.servers.http.app import Lifetimes, application, routes
     from safeexec.servers.http.grants import Grant
     from safeexec.servers.http.tenancy import Tenancy
     from safeexec.servers.service import Service
@@ -202,7 +202,7 @@ def test_no_route_holds_the_loop_and_every_route_is_driven() -> None:
     async def main() -> dict[tuple[str, str], float]:
         service = Service("confined-python", [])
         tenancy = Tenancy(service, {"only": Grant(token=TOKEN)})
-        app = application(tenancy, Hosts(frozenset({"localhost"})), Ages(3600, 3600))
+        app = application(tenancy, Hosts(frozenset({"localhost"})), Lifetimes(3600, 3600))
         await app.open()
         client = Client(app)
         try:
