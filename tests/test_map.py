@@ -61,13 +61,17 @@ def place(path: str) -> Path:
 
 @cache
 def defined(path: Path) -> frozenset[str]:
-    """The names that a module binds, in functions and classes too."""
+    """The functions, classes and constants of a module, and of its classes. A local variable is none of these."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    pending: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while pending:
+        node = pending.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            pending += ast.iter_child_nodes(node)
     return frozenset(names)
 
 
