@@ -241,8 +241,12 @@ def test_the_threads_of_all_processes_of_a_user_are_counted() -> None:
     told, tell = os.pipe()
     pid = os.fork()
     if pid == 0:
+        held = _thread.allocate_lock()
+        held.acquire()
         for _ in range(2):
-            _thread.start_new_thread(signal.pause, ())
+            _thread.start_new_thread(
+                held.acquire, ()
+            )  # not `pause`: the signal with which setuid reaches a thread ends it
         if os.geteuid() == 0:
             os.setuid(user)
         os.write(tell, b".")
