@@ -244,9 +244,8 @@ def test_the_threads_of_all_processes_of_a_user_are_counted() -> None:
         held = _thread.allocate_lock()
         held.acquire()
         for _ in range(2):
-            _thread.start_new_thread(
-                held.acquire, ()
-            )  # not `pause`: the signal with which setuid reaches a thread ends it
+            # Not `pause`: glibc reaches each thread with a signal as it sets the user, and that one would end.
+            _thread.start_new_thread(held.acquire, ())
         if os.geteuid() == 0:
             os.setuid(user)
         os.write(tell, b".")
