@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -159,6 +159,11 @@ class Sources(dict[str, str]):
             if oldest == f"<step {step}>":
                 return
             self._size -= len(self.pop(oldest))
+
+    def add_plugin(self, label: str, modules: Iterable[tuple[str, str]]) -> None:
+        """Keep those of a plugin, by module, for tracebacks of calls that are killed. The first is the main module."""
+        for index, (name, source) in enumerate(modules):
+            self[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
 
     def bound_last(self) -> list[str]:
         """Return names that the last step seems to bind: when it is undone, a NameError about one can say why that is

@@ -1,5 +1,5 @@
 """What a session does to keep its state: it has the process ready that steps run in, asks it, and brings the state back
-when the process is lost. The order of things in a call is the session's (`session.py`).
+when the process is lost. The order of things in a step is that of `steps.py`.
 """
 
 from __future__ import annotations
@@ -91,6 +91,21 @@ class Supervisor:
         """Whether steps were lost as they came out otherwise, and no caller knows."""
         self.why_closed: str | None = None
         """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
+
+    # Beginning
+
+    def begin(self) -> Core[None]:
+        """Get a child and wait until it is locked down."""
+        yield from self.processes.begin()
+        self.arrived()
+
+    def begin_anew(self) -> Core[None]:
+        """Get another child, in the place of processes that are gone. What is known of calls of tools stays."""
+        policy = self.processes.policy
+        self.processes = SessionProcesses(self.sandbox, policy, self.sandbox.spare_for(policy))
+        self.state, self.doing, self.notes_next = NEW, None, []
+        self.restored, self.idle_violation, self.diverged = 0, None, False
+        yield from self.begin()
 
     def begin_step(
         self,

@@ -7,10 +7,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from msgspec import Struct
 
+from safeexec.engine.host.waiting import Core
+from safeexec.errors import RecordingError
 from safeexec.protocol import messages as m
 from safeexec.results import ToolCallRecord
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
         """Whether nobody knows what came of the call that was answered last."""
 
         def key_of(self, call: m.ToolRequest) -> str: ...
-        def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Any]: ...
+        def turn(self, call: m.ToolRequest, steps: Any) -> tuple[m.ToolReply | None, Any]: ...
         def unmade(self) -> Verdict | None: ...
 
 
@@ -61,6 +63,36 @@ class StepCalls(Struct, eq=False):
         self.size += len(call.arguments) + len(reply.value or b"") + 500
         if self.size <= KEPT_BYTES:
             self.made.append((call, reply, outcome, {"key": key, "effect": "deferred" if deferred else "at-once"}))
+
+
+class NeverWaits:
+    """Stands where a session keeps the step that waits for the answer to a call: here none can wait."""
+
+    waiting = None
+    calls_before = 0
+
+    def check(self, earlier_answers: AnswersAgain | None = None) -> None:
+        """Allow everything."""
+
+    def put_off(self, call: m.ToolRequest, later: object, steps: object) -> Core[str]:
+        """Return why the step cannot wait."""
+        yield from ()
+        return "nothing here keeps a step that waits"
+
+    def begin(self, calls: StepCalls, calls_before: int) -> Core[NoReturn]:
+        raise NotImplementedError  # no step was put off
+
+    def is_asking(self) -> bool:
+        return False
+
+    def written(self) -> Core[bytes]:
+        yield from ()
+        return b""
+
+    def wait_again(self, written: bytes) -> Core[None]:
+        """Raises `RecordingError`: a saved state has such a step."""
+        yield from ()
+        raise RecordingError("a step of it waits for an answer, and nothing here keeps such steps")
 
 
 RECORDS = 10_000
