@@ -531,7 +531,7 @@ class SessionAPI:
         """Stop the running step, or `save`, from another task or thread. The state before it is restored. Returns
         whether one was running.
         """
-        return self._core.steps.cancel()
+        return self._core.supervisor.cancel()
 
     @property
     def policy(self) -> Policy:
@@ -548,7 +548,7 @@ class SessionAPI:
 
     def drop(self, name: str) -> None:
         """Give up a named checkpoint. Raises `CheckpointError`."""
-        self._core.way_back.drop(name)
+        drive(self._core.way_back.drop(name))
 
     def pending(self) -> list[PendingCall]:
         """Return the deferred calls of host tools that have not been carried out, in order."""

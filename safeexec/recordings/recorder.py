@@ -403,7 +403,7 @@ LINES: dict[str, Callable[..., RecordLine]] = {
     "command": lambda argv, cwd, timeout: (partial(form.Command, argv=list(argv), cwd=cwd, timeout=timeout), 0),
     "checkpoint": lambda name: (partial(form.Named, name=name), 0),
     "rollback": lambda name, steps: (partial(form.RolledBack, name=name, steps=steps), 0),
-    "_drop": lambda name: (partial(form.Dropped, name=name), 0),
+    "drop": lambda name: (partial(form.Dropped, name=name), 0),
     "branch": lambda *_: (form.Branched, 0),
 }
 """Operation that is one line of the recording → that line, by its arguments."""

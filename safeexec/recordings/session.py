@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec.engine.host.session.listeners import NOBODY
 from safeexec.engine.host.session.session import SessionCore
+from safeexec.engine.host.session.tool_calls import Waits
 from safeexec.engine.host.session.turns import exclusive
 from safeexec.engine.host.waiting import Core, Work, apart, weight
 from safeexec.errors import RecordingError, StateFileError, StepWaiting
@@ -37,7 +38,7 @@ def _waits() -> Any:
 NONE_WAITS = "no step of this session waits for an answer"
 
 
-class WaitingStep:
+class WaitingStep(Waits):
     """The step of one session that waits for an answer: how it waits, is told of, and given up."""
 
     def __init__(self, name: SessionName, turns: Turns, supervisor: Supervisor) -> None:
@@ -46,8 +47,6 @@ class WaitingStep:
         self._supervisor = supervisor
         self.waiting: Waiting | None = None
         """The step, until it has its answer or the time for that is over: ask `still`."""
-        self.calls_before = 0
-        """How many calls of tools there had been before it."""
         self._shown: tuple[Waiting, WaitingCall] | None = None
         """The step, for people."""
 
@@ -60,13 +59,9 @@ class WaitingStep:
         return self.waiting
 
     def is_asking(self) -> bool:
-        """Tell whether somebody may still answer."""
         return self.waiting is not None and self.waiting.until > time()
 
     def check(self, earlier_answers: AnswersAgain | None = None) -> None:
-        """Check that a step may begin, or the state be changed: only to answer the one that waits. Raises
-        `StepWaiting`.
-        """
         if self.waiting is not None or earlier_answers is not None:
             _waits().check_may_begin(self.still(), earlier_answers)
 
@@ -101,25 +96,21 @@ class WaitingStep:
     # What the steps ask
 
     def put_off(self, call: m.ToolRequest, later: PutOff, steps: Steps) -> Core[str]:
-        """Have the step that runs end, to wait for the answer to this call. Returns why it cannot wait, or ""."""
         return _waits().put_off(steps, call, later)  # type: ignore[no-any-return]
 
     def begin(self, calls: StepCalls, calls_before: int) -> Core[WaitingCall | None]:
-        """Wait, as the step that was put off has been undone. Returns the call, for people."""
         self.waiting, self.calls_before = calls.waiting, calls_before
         return (yield from apart(calls.size, self.call))
 
     # In a saved state
 
     def written(self) -> Core[bytes]:
-        """Return the step as a saved state keeps it; nothing where none waits."""
         if (waiting := self.still()) is None:
             return b""
         written: bytes = yield from apart(_waits().size_of(waiting), partial(_waits().line_of, waiting))
         return written
 
     def wait_again(self, written: bytes) -> Core[None]:
-        """Wait for what a saved state has written. Raises `RecordingError`."""
         self.waiting = waiting = yield Work(partial(_waits().read, written))
         processes = self._supervisor.processes
         entropy = bytes.fromhex(waiting.entropy) if processes.policy.determinism is None else b""

@@ -408,7 +408,7 @@ _numbers = count(1)
 class RemoteSessionCore:
     """A session of a server."""
 
-    turns = steps = variables = files = way_back = waits = property(lambda self: self)
+    turns = supervisor = steps = variables = files = way_back = waits = property(lambda self: self)
     """The parts of a session here. One elsewhere has none: each method is a call of the server."""
     workspace = None
     """Its files are the server's: `read_file`, `write_file` and `list_files` reach them."""
@@ -562,7 +562,7 @@ class RemoteSessionCore:
     checkpoint = asks("checkpoint", "name")
     rollback = asks("rollback", "name", "steps")
     rows = asks("checkpoints", at_once=True)
-    drop = asks("drop", "name", at_once=True)
+    drop = asks("drop", "name")
 
     def note(self, text: str, score: float | None) -> None:
         """Record nothing over a connection."""

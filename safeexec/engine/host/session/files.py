@@ -14,8 +14,8 @@ from safeexec.errors import SessionClosed, WorkspaceError
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Snapshot, Workspace
-    from safeexec.engine.host.session.interfaces import Waits
     from safeexec.engine.host.session.supervisor import Supervisor
+    from safeexec.engine.host.session.tool_calls import Waits
     from safeexec.engine.host.session.turns import Turns
     from safeexec.engine.host.watch.room import Room
     from safeexec.results import CommandResult

@@ -10,15 +10,13 @@ from typing import Any, Literal, Protocol
 from safeexec.engine.host.files.workspace import Workspace
 from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.session.spare import Spare
-from safeexec.engine.host.session.tool_calls import AnswersAgain, StepCalls
-from safeexec.engine.host.tools.answers import PutOff
 from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.gate import ForkGate
 from safeexec.engine.policy.model import Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
-from safeexec.results import Result, WaitingCall
+from safeexec.results import Result
 
 
 class ToolAnswers(Protocol):
@@ -57,20 +55,6 @@ class HasEffects(Protocol):
 
     def follow(self, name: str, work: Core[Any]) -> Core[Any]: ...
     def closed(self) -> None: ...
-
-
-class Waits(Protocol):
-    """Keeps the step of a session that waits for the answer to a call: such a one, or none."""
-
-    waiting: Any
-    calls_before: int
-
-    def check(self, earlier_answers: AnswersAgain | None = None) -> None: ...
-    def put_off(self, call: m.ToolRequest, later: PutOff, steps: Any) -> Core[str]: ...
-    def begin(self, calls: StepCalls, calls_before: int) -> Core[WaitingCall | None]: ...
-    def is_asking(self) -> bool: ...
-    def written(self) -> Core[bytes]: ...
-    def wait_again(self, written: bytes) -> Core[None]: ...
 
 
 class HearsSteps(Protocol):

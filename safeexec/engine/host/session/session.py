@@ -30,7 +30,7 @@ from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.step import timeout_of
 from safeexec.engine.host.session.steps import SessionName, Steps
 from safeexec.engine.host.session.supervisor import CLOSED, CLOSED_MEANWHILE, IDLE, RESTING, Supervisor
-from safeexec.engine.host.session.tool_calls import NeverWaits
+from safeexec.engine.host.session.tool_calls import Waits
 from safeexec.engine.host.session.turns import Turn, Turns, exclusive
 from safeexec.engine.host.session.variables import Variables
 from safeexec.engine.host.session.way_back import WayBack
@@ -42,7 +42,7 @@ from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace
-    from safeexec.engine.host.session.interfaces import SandboxInterface, Waits
+    from safeexec.engine.host.session.interfaces import SandboxInterface
     from safeexec.engine.host.session.saving import Saving
     from safeexec.engine.host.session.spare import Spare
     from safeexec.engine.policy.model import Policy
@@ -65,8 +65,8 @@ _numbers = count(1)
 
 
 class SessionCore:
-    """One lineage of guest state: variables, files, checkpoints. One user at a time, but `steps.cancel` and `close` are
-    for any thread.
+    """One lineage of guest state: variables, files, checkpoints. One user at a time, but `close` and
+    `supervisor.cancel` are for any thread.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class SessionCore:
         """The name of the template that the session, or the one that it branched from, began with."""
         self.supervisor = supervisor = Supervisor(sandbox, SessionProcesses(sandbox, policy, spare))
         self.turns = turns = Turns(self, supervisor)
-        self.waits: Waits = self._new_waits()
+        self.waits = self._new_waits()
         self.variables = Variables(turns, supervisor, self.waits)
         self.files = SessionFiles(turns, supervisor, self.waits)
         self.way_back = WayBack(turns, supervisor, self.waits)
@@ -96,7 +96,7 @@ class SessionCore:
         self.watch_anew()
 
     def _new_waits(self) -> Waits:
-        return NeverWaits()
+        return Waits()
 
     def watch_anew(self) -> None:
         """It has other processes, and what they use counts from now on."""
@@ -229,7 +229,7 @@ class SessionCore:
                 yield from self.end_and_wait()
                 return
             # In use: the step that runs is ended, and whoever uses the session lets go of it.
-            if self.steps.cancel(CLOSED_MEANWHILE) and (runner := self.processes.runner) is not None:
+            if self.supervisor.cancel(CLOSED_MEANWHILE) and (runner := self.processes.runner) is not None:
                 runner.channel.kill()
             if self.turns.is_mine:
                 return

@@ -194,6 +194,8 @@ class Step(Struct, eq=False):
     _answer_tool: AnswerTool | None = None
     """None for a request that may call no tool."""
     _listeners: Listeners = NOBODY
+    calls_before: int = 0
+    """How many calls of tools the session had made before it."""
     woke: float = 0.0
     """Seconds before it in which its process was brought back."""
     value: Any = None

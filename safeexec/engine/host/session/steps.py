@@ -27,7 +27,7 @@ from safeexec.engine.host.session.step import (
     checked_source,
     timeout_of,
 )
-from safeexec.engine.host.session.supervisor import ASKING, IDLE, STEPPING, Supervisor
+from safeexec.engine.host.session.supervisor import IDLE, STEPPING, Supervisor
 from safeexec.engine.host.session.tool_calls import StepCalls, ToolLog
 from safeexec.engine.host.session.turns import exclusive
 from safeexec.engine.host.waiting import AT_ONCE, Core, Work, apart, ending, weight
@@ -41,9 +41,9 @@ from safeexec.results import ErrorInfo, Result
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace
     from safeexec.engine.host.session.files import SessionFiles
-    from safeexec.engine.host.session.interfaces import ToolAnswers, Waits
+    from safeexec.engine.host.session.interfaces import ToolAnswers
     from safeexec.engine.host.session.listeners import Callbacks
-    from safeexec.engine.host.session.tool_calls import AnswersAgain
+    from safeexec.engine.host.session.tool_calls import AnswersAgain, Waits
     from safeexec.engine.host.session.turns import Turns
     from safeexec.engine.host.session.variables import Variables
     from safeexec.results.outcomes import Frame
@@ -269,7 +269,7 @@ class Steps:
             yield from self._files.take_back()
         copy_socket = processes.begin_state(number) if number else None
         supervisor.transition(STEPPING)
-        self.calls_of_step, calls_before = 0, supervisor.tool_records.total
+        self.calls_of_step = 0
         room = None if processes.workspace is None else self._files.room
         step = supervisor.begin_step(number, runner, timeout, room, self._answer_tool, listeners, woke)
         try:
@@ -282,7 +282,7 @@ class Steps:
             # A `cancel` that returned True must win, even if the step has ended meanwhile.
             end = step.close() or end
         except (Gone, ProtocolError) as error:
-            return (yield from self._crashed(step, error, calls_before))
+            return (yield from self._crashed(step, error))
         except GeneratorExit:
             self._let_go(step)
             raise
@@ -290,8 +290,8 @@ class Steps:
             yield from self._interrupted(step)
             raise
         if isinstance(end, Verdict):
-            return (yield from self._ended(step, end, (yield from step.where()), calls_before))
-        result = yield from self._answered(step, request, end, calls_before, atomic)
+            return (yield from self._ended(step, end, (yield from step.where())))
+        result = yield from self._answered(step, request, end, atomic)
         if listeners is not NOBODY:
             step.stream_rest()
         if number == 1:
@@ -302,12 +302,10 @@ class Steps:
         result = Result("crashed", error=ErrorInfo("StepKilled", NOT_RUN), step=self.number, state="diverged")
         return replace(result, remaining=self.supervisor.remaining())
 
-    def _answered(self, step: Step, request: Any, done: m.StepDone, calls_before: int, atomic: bool) -> Core[Result]:
-        """Return the result of a step that its process has answered, once it is part of the session, or is undone.
-        `calls_before`: how many calls of tools there were before it.
-        """
+    def _answered(self, step: Step, request: Any, done: m.StepDone, atomic: bool) -> Core[Result]:
+        """Return the result of a step that its process has answered, once it is part of the session, or is undone."""
         supervisor, log = self.supervisor, self.supervisor.tool_records
-        records = log.since(calls_before) if log.total != calls_before else ()
+        records = log.since(step.calls_before) if log.total != step.calls_before else ()
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
             self.frames = frames_of(done.frames)
@@ -316,10 +314,10 @@ class Steps:
         if step.number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
             if must_go:
-                result = yield from self._undone(result)
+                result = yield from self._undone(step, result)
             else:
                 repeatable = self.policy.checkpoints == "idle" and not (done.due or records)
-                result = self._kept(result, request if repeatable else None, done.did)
+                result = self._kept(step, result, request if repeatable else None, done.did)
         if supervisor.state is STEPPING:
             supervisor.transition(IDLE)
         return result
@@ -339,10 +337,9 @@ class Steps:
             return too_much_in_files(error)
         return None
 
-    def _kept(self, result: Result, repeatable_request: Any = None, did: int = 0) -> Result:
+    def _kept(self, step: Step, result: Result, repeatable_request: Any = None, did: int = 0) -> Result:
         """Make the step part of the session. `repeatable_request`: if it can be repeated, and will do `did` again."""
-        processes, step = self.supervisor.processes, self.supervisor.doing
-        assert step is not None
+        processes = self.supervisor.processes
         repeats = processes.commit(step.files, self.supervisor.tool_records.total, repeatable_request, did)
         notes = result.notes
         if self.policy.checkpoints != "off":
@@ -356,21 +353,19 @@ class Steps:
             result = replace(result, files=files, notes=notes)
         return result
 
-    def _undone(self, result: Result) -> Core[Result]:
+    def _undone(self, step: Step, result: Result) -> Core[Result]:
         """Undo a step that failed: it leaves no trace."""
         processes = self.supervisor.processes
         if self.policy.checkpoints == "off" and next(processes.history.ways_back(), None) is None:
             # To go back to nothing would lose more than what the step has done.
-            return self._kept(replace(result, notes=(*result.notes, NOT_UNDONE)))
-        step = self.supervisor.doing
-        assert step is not None
+            return self._kept(step, replace(result, notes=(*result.notes, NOT_UNDONE)))
         workspace = processes.workspace
         if workspace is not None and (files := workspace.changes(self.supervisor.marks, step.marks)):
             result = replace(result, files=files)
         notes = yield from self.supervisor.undo_step()
         return restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
 
-    def _crashed(self, step: Step, error: Exception, calls_before: int) -> Core[Result]:
+    def _crashed(self, step: Step, error: Exception) -> Core[Result]:
         """Return the result of a step whose process died, or broke the protocol: the first cause that is known."""
         found = yield from step.died(error)
         # A look may have found it before the step, and ended the process late; a value that was announced before the
@@ -384,14 +379,14 @@ class Steps:
             verdict = Verdict(
                 "memory", f"the kernel ended a process: the session held too much; limits.memory_mb is {limit}"
             )
-        return (yield from self._ended(step, verdict or found, Place(), calls_before))
+        return (yield from self._ended(step, verdict or found, Place()))
 
-    def _ended(self, step: Step, verdict: Verdict, place: Place, calls_before: int) -> Core[Result]:
+    def _ended(self, step: Step, verdict: Verdict, place: Place) -> Core[Result]:
         """Return the result of a step that was killed or died, after the state before it has been brought back."""
         processes = self.supervisor.processes
         before = processes.history.current.memory
         yield from self.supervisor.stop()
-        records = self.supervisor.tool_records.since(calls_before)
+        records = self.supervisor.tool_records.since(step.calls_before)
         result = step.killed(verdict, place, self.supervisor.sources, self.number, records)
         notes = yield from self.supervisor.restore_after_step()
         result = restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
@@ -399,7 +394,7 @@ class Steps:
             return result
         if processes.history.current.memory is not before:
             return replace(result, outcome="crashed")  # it cannot run again from where it began
-        return replace(result, waiting_for=(yield from self.waits.begin(self.calls, calls_before)))
+        return replace(result, waiting_for=(yield from self.waits.begin(self.calls, step.calls_before)))
 
     def _interrupted(self, step: Step) -> Core[None]:
         """Undo a step whose caller was interrupted. A callback that raises is one way."""
@@ -416,33 +411,6 @@ class Steps:
         history, runner = processes.history, processes.runner
         if runner is not None and all(copy.seen() is not None for copy in history.copies_of(history.current.memory)):
             runner.channel.kill()
-
-    # Ending a step, and what the watch asks of it: from any thread
-
-    def cancel(self, why: str = "the step was cancelled by the host") -> bool:
-        """Stop the running step from another thread; the session goes on. Whether there was one."""
-        step = self.supervisor.doing
-        return step is not None and step.hand_in(Verdict("cancelled", why))
-
-    def exceed(self, verdict: Verdict) -> bool:
-        """End the step for what the session uses. False: no caller ends it, so its processes are to be killed here.
-        From the accountant's thread.
-        """
-        step = self.supervisor.doing
-        if step is not None and step.hand_in(verdict):
-            return not (step.in_tool or step.listening)
-        self.supervisor.idle_violation = verdict
-        return False
-
-    def overdue(self) -> Verdict | None:
-        """Return the verdict on a step that is past its deadline, where its caller does not end it. From any thread."""
-        step = self.supervisor.doing
-        return None if step is None else step.overdue()
-
-    @property
-    def forks_requested(self) -> int:
-        """How many processes its runner may have been asked to make, beside the copies that were promised."""
-        return 1 if self.supervisor.state is ASKING else 0
 
     # What its tools see, beside attributes above
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from safeexec.engine.host.session.standard_input import Given
     from safeexec.engine.host.watch.verdict import Verdict
+    from safeexec.results import WaitingCall
 
     class AnswersAgain(Protocol):
         """Answers the calls of a step that runs again."""
@@ -65,32 +66,41 @@ class StepCalls(Struct, eq=False):
             self.made.append((call, reply, outcome, {"key": key, "effect": "deferred" if deferred else "at-once"}))
 
 
-class NeverWaits:
-    """Stands where a session keeps the step that waits for the answer to a call: here none can wait."""
+class Waits:
+    """Keeps the step of a session that waits for the answer to a call, if one does. Here none can:
+    `recordings.session.WaitingStep` keeps them.
+    """
 
-    waiting = None
+    waiting: Any = None
+    """What is known of the step."""
     calls_before = 0
+    """How many calls of tools there had been before it."""
 
     def check(self, earlier_answers: AnswersAgain | None = None) -> None:
-        """Allow everything."""
+        """Check that a step may begin, or the state be changed: only to answer the one that waits. Raises
+        `StepWaiting`.
+        """
 
-    def put_off(self, call: m.ToolRequest, later: object, steps: object) -> Core[str]:
-        """Return why the step cannot wait."""
+    def put_off(self, call: m.ToolRequest, later: Any, steps: Any) -> Core[str]:
+        """Have the step that runs end, to wait for the answer to this call. Returns why it cannot wait, or ""."""
         yield from ()
         return "nothing here keeps a step that waits"
 
-    def begin(self, calls: StepCalls, calls_before: int) -> Core[NoReturn]:
-        raise NotImplementedError  # no step was put off
+    def begin(self, calls: StepCalls, calls_before: int) -> Core[WaitingCall | None]:
+        """Wait, as the step that was put off has been undone. Returns the call, for people."""
+        raise NotImplementedError
 
     def is_asking(self) -> bool:
+        """Tell whether somebody may still answer."""
         return False
 
     def written(self) -> Core[bytes]:
+        """Return the step as a saved state keeps it; nothing where none waits."""
         yield from ()
         return b""
 
     def wait_again(self, written: bytes) -> Core[None]:
-        """Raises `RecordingError`: a saved state has such a step."""
+        """Wait for what a saved state has written. Raises `RecordingError`."""
         yield from ()
         raise RecordingError("a step of it waits for an answer, and nothing here keeps such steps")
 

@@ -16,9 +16,9 @@ from safeexec.protocol.arguments import encode_payload
 from safeexec.results import Rows, Variable
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.interfaces import Waits
     from safeexec.engine.host.session.runner import Runner
     from safeexec.engine.host.session.supervisor import Supervisor
+    from safeexec.engine.host.session.tool_calls import Waits
     from safeexec.engine.host.session.turns import Turns
 
 

@@ -11,13 +11,13 @@ from safeexec.engine.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO
 from safeexec.engine.host.session.processes import FREEZE_SECONDS
 from safeexec.engine.host.session.supervisor import IDLE, RESTING
 from safeexec.engine.host.session.turns import exclusive
-from safeexec.engine.host.waiting import Core, drive
+from safeexec.engine.host.waiting import Core
 from safeexec.errors import CheckpointError
 from safeexec.results import CheckpointInfo, Rows, ToolCallRecord
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.interfaces import Waits
     from safeexec.engine.host.session.supervisor import Supervisor
+    from safeexec.engine.host.session.tool_calls import Waits
     from safeexec.engine.host.session.turns import Turns
 
 
@@ -48,12 +48,9 @@ class WayBack:
         """Return the checkpoints as data."""
         return Rows(rows_of(self._supervisor.processes.history))
 
-    def drop(self, name: str) -> None:
-        """Drop a named checkpoint."""
-        drive(self._drop(name))
-
     @exclusive
-    def _drop(self, name: str) -> Core[None]:
+    def drop(self, name: str) -> Core[None]:
+        """Drop a named checkpoint."""
         processes = self._supervisor.processes
         _, copy = processes.history.find(name)
         dropped = processes.history.drop(name)

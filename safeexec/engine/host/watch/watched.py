@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace
     from safeexec.engine.host.session.files import SessionFiles
     from safeexec.engine.host.session.processes import SessionProcesses
-    from safeexec.engine.host.session.steps import Steps
+    from safeexec.engine.host.session.supervisor import Supervisor
     from safeexec.engine.host.session.turns import Turns
     from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Policy
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
         policy: Policy
         turns: Turns
-        steps: Steps
+        supervisor: Supervisor
         files: SessionFiles
 
         @property
@@ -91,7 +91,7 @@ class WatchedSession(Subject):
         self.account.base = own.memory_base or 0
         frozen = [copy.pid() for copy in own.copies()]
         copies = {pid for pid in frozen if pid is not None}
-        return Known(own.runner_pid(), copies, frozen.count(None) + session.steps.forks_requested)
+        return Known(own.runner_pid(), copies, frozen.count(None) + session.supervisor.forks_requested)
 
     def in_use(self) -> bool:
         session = self._session()
@@ -102,7 +102,7 @@ class WatchedSession(Subject):
         session = self._session()
         if session is None:
             return Period(None)
-        step = session.steps.supervisor.doing
+        step = session.supervisor.doing
         if step is not None and not step.closed:
             return Period(step.watch.started, step.runner_pid, step.watch.cpu_start)
         return Period((session.turns.used, session.turns.in_use))
@@ -115,7 +115,7 @@ class WatchedSession(Subject):
         session = self._session()
         if session is None or session.closed:
             return None
-        return self._unrequested_fork(session) or session.steps.overdue() or self._goes_on(session)
+        return self._unrequested_fork(session) or session.supervisor.overdue() or self._goes_on(session)
 
     def _goes_on(self, session: Watchable) -> Verdict | None:
         """Return the verdict on a process that works though it has answered: its first thread does nothing but wait
@@ -189,7 +189,7 @@ class WatchedSession(Subject):
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
         """Have whoever drives a step end it. Where nobody does, its processes end here; the next user restores it."""
         session, leaders = self._session(), self.lineage_leaders()
-        if session is None or session.steps.exceed(verdict):
+        if session is None or session.supervisor.exceed(verdict):
             return
         self.account.begin(Period(object()))  # what is left, if anything, has a budget of its own
         for pid in (*hostile, session.processes.runner_pid()):
