@@ -291,7 +291,7 @@ class Effects:
         """
         reached = self._session.processes.history.current.tool_calls
         waits = self._session.waits
-        still = waits.still() is not None
+        still = waits.current() is not None
         for entry in [entry for entry in reversed(self._entries) if entry.number >= reached]:
             if still and not entry.pending and entry.number >= waits.calls_before:
                 continue

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from safeexec.engine.host.tools.toolbox import PendingCall
     from safeexec.protocol import messages as m
     from safeexec.recordings.format import Waiting
-    from safeexec.recordings.recorder import Recorder
     from safeexec.recordings.timeline import Timeline
     from safeexec.results.outcomes import WaitingCall
 
@@ -46,11 +45,11 @@ class WaitingStep(Waits):
         self._name = name
         self._supervisor = supervisor
         self.waiting: Waiting | None = None
-        """The step, until it has its answer or the time for that is over: ask `still`."""
+        """The step, until it has its answer or the time for that is over: ask `current`."""
         self._shown: tuple[Waiting, WaitingCall] | None = None
         """The step, for people."""
 
-    def still(self) -> Waiting | None:
+    def current(self) -> Waiting | None:
         """Return what the session waits for. Once the time for the answer is over, nothing: the next result says so."""
         waiting = self.waiting
         if waiting is not None and waiting.until <= time():
@@ -63,7 +62,7 @@ class WaitingStep(Waits):
 
     def check(self, earlier_answers: AnswersAgain | None = None) -> None:
         if self.waiting is not None or earlier_answers is not None:
-            _waits().check_may_begin(self.still(), earlier_answers)
+            _waits().check_may_begin(self.current(), earlier_answers)
 
     def shown(self) -> Core[WaitingCall | None]:
         """Return the same as `call`, which may be large."""
@@ -72,7 +71,7 @@ class WaitingStep(Waits):
 
     def call(self) -> WaitingCall | None:
         """Return what the session waits for, for people."""
-        if (waiting := self.still()) is None:
+        if (waiting := self.current()) is None:
             return None
         if self._shown is None or self._shown[0] is not waiting:
             self._shown = waiting, _waits().call_of(waiting, self._supervisor.sandbox.toolbox, self._name.label)
@@ -82,7 +81,7 @@ class WaitingStep(Waits):
     def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
         """Give up the step that waits. Returns the calls that it had made. Raises `StepWaiting` where there is none."""
         yield from ()
-        if (waiting := self.still()) is None:
+        if (waiting := self.current()) is None:
             raise StepWaiting(NONE_WAITS)
         self.end("cancelled")
         return _waits().records_of(waiting)  # type: ignore[no-any-return]
@@ -105,7 +104,7 @@ class WaitingStep(Waits):
     # In a saved state
 
     def written(self) -> Core[bytes]:
-        if (waiting := self.still()) is None:
+        if (waiting := self.current()) is None:
             return b""
         written: bytes = yield from apart(_waits().size_of(waiting), partial(_waits().line_of, waiting))
         return written
@@ -173,10 +172,9 @@ class RecordedSession(SessionCore):
         """Return what the recording says of this session and its branches. Raises `RecordingError` where there is
         none.
         """
-        return self._recorder().history()
+        return self._recorder().history()  # type: ignore[no-any-return]
 
-    def _recorder(self) -> Recorder:
-        recorder: Any = self.turns.recorder
-        if recorder is None:
+    def _recorder(self) -> Any:
+        if self.turns.recorder is None:
             raise RecordingError("this session is not recorded: open it with session(record=True), or with a path")
-        return recorder  # type: ignore[no-any-return]
+        return self.turns.recorder

@@ -127,14 +127,11 @@ class Turns:
 
     def in_turn(self, session: TakesTurns, turn: Turn, work: Core[R]) -> Core[R]:
         """Do `work` in `turn`. Raises `SessionClosed`, and `SessionBusy` while another caller has one."""
-        while True:
-            if (why := self.supervisor.why_closed) is not None:
-                raise SessionClosed(why)
-            if self.take(turn):
-                break
-            if not self._last.brief:
-                raise SessionBusy(_BUSY)
+        while not self.take(turn):
+            self.check_free()
             yield Wait((), monotonic() + BRIEF_SECONDS)
+        if (why := self.supervisor.why_closed) is not None:
+            raise SessionClosed(why)
         if session.rests or session.watched.idle:
             session.wake()
         try:
