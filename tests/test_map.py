@@ -171,8 +171,8 @@ FIRST_RUN = {
     "api": "audit blocking",
     "recordings": "sandbox session",
     "engine/host/session": (
-        "channel checkpoints decode history listeners output processes runner session spare "
-        "standard_input step supervisor tightened tool_calls"
+        "channel checkpoints decode files history listeners output processes runner session spare "
+        "standard_input step steps supervisor tightened tool_calls turns variables way_back"
     ),
     "engine/host/startup": "configuration confinement launch launcher",
     "engine/host/tools": "answers toolbox",

@@ -261,11 +261,11 @@ class AsyncSession(SessionAPI):
 
     async def remove(self, name: str) -> None:
         """Unbind a variable. Raises KeyError."""
-        await drive(self._core.remove(name), undo=False)
+        await drive(self._core.variables.remove(name), undo=False)
 
     async def names(self) -> list[str]:
         """Return the names that the session's steps have bound."""
-        return await drive(self._core.names(), undo=False)
+        return await drive(self._core.variables.names(), undo=False)
 
     # Files
 
@@ -287,7 +287,7 @@ class AsyncSession(SessionAPI):
     @property
     def waiting_for(self) -> Awaitable[WaitingCall | None]:
         """The call for which a step of this session waits, as by `Session.waiting_for`: `await` it."""
-        return drive(self._core.waits_for(), undo=False)
+        return drive(self._core.waits.shown(), undo=False)
 
     adopt = awaited(Session.adopt)
     command = awaited(Session.command)

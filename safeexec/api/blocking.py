@@ -445,7 +445,7 @@ class Sandbox(SandboxAPI):
         """
         session = yield from self._core.new_session(checkpoints="off")
         try:
-            return (yield from session.check(source, stdin))
+            return (yield from session.steps.check(source, stdin))
         finally:
             yield from session.close()
 
@@ -466,28 +466,28 @@ class Namespace(MutableMapping[str, "Any"]):
         self._core = session._core
 
     def __getitem__(self, name: str) -> Any:
-        found, value = drive(self._core.fetch(name, arrays=True))
+        found, value = drive(self._core.variables.fetch(name, arrays=True))
         if not found:
             raise KeyError(name)
         return value
 
     def __setitem__(self, name: str, value: Any) -> None:
-        drive(self._core.assign(name, value))
+        drive(self._core.variables.assign(name, value))
 
     def __delitem__(self, name: str) -> None:
-        drive(self._core.remove(name))
+        drive(self._core.variables.remove(name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(drive(self._core.names()))
+        return iter(drive(self._core.variables.names()))
 
     def __contains__(self, name: object) -> bool:
         from safeexec.common.text import spelt  # with `re`, which no start needs
 
-        names = drive(self._core.names())
+        names = drive(self._core.variables.names())
         return name in names or (isinstance(name, str) and spelt(name) in names)
 
     def __len__(self) -> int:
-        return len(drive(self._core.names()))
+        return len(drive(self._core.variables.names()))
 
     def copy(self) -> dict[str, Any]:
         """Return all variables and their values as a dict of the host's."""
@@ -531,7 +531,7 @@ class SessionAPI:
         """Stop the running step, or `save`, from another task or thread. The state before it is restored. Returns
         whether one was running.
         """
-        return self._core.cancel()
+        return self._core.supervisor.cancel()
 
     @property
     def policy(self) -> Policy:
@@ -544,11 +544,11 @@ class SessionAPI:
 
     def checkpoints(self) -> list[CheckpointInfo]:
         """Return the checkpoints of this session: name, parent, step, age, memory."""
-        return self._core.checkpoint_rows()
+        return self._core.way_back.rows()
 
     def drop(self, name: str) -> None:
         """Give up a named checkpoint. Raises `CheckpointError`."""
-        self._core.drop(name)
+        drive(self._core.way_back.drop(name))
 
     def pending(self) -> list[PendingCall]:
         """Return the deferred calls of host tools that have not been carried out, in order."""
@@ -638,10 +638,10 @@ class Session(SessionAPI):
         """
         callbacks = (on_output, on_stdout, on_stderr, on_display, on_progress)
         run = partial(
-            self._core.run, source,
+            self._core.steps.run, source,
             timeout=timeout, atomic=atomic, callbacks=callbacks, stdin=stdin, argv=argv, namespace=namespace,
         )  # fmt: skip
-        return run() if wait is None else self._core.patiently(wait, run)
+        return run() if wait is None else self._core.turns.patiently(wait, run)
 
     @blocking
     def sql(self, query: str, *, name: str | None = None, timeout: float | None = None) -> Core[Result]:
@@ -650,7 +650,7 @@ class Session(SessionAPI):
         The result is a DataFrame. With a `name` it becomes that variable; without, no variable changes. Errors have
         position and hint like those of any step.
         """
-        return self._core.sql(query, name, timeout)
+        return self._core.steps.sql(query, name, timeout)
 
     def stream(self, source: str, **options: Unpack[RunOptions]) -> Stream:
         """Run one step and iterate over its output while it runs; `result` of the stream holds the result at the end.
@@ -671,19 +671,19 @@ class Session(SessionAPI):
         """Return the bytes of a file of the workspace. Links are not followed. Raises `WorkspaceError`, also for more
         than `max_bytes`, of which nothing is read then; None: as many as the workspace may hold.
         """
-        return self._core.read_file(name, max_bytes)
+        return self._core.files.read_file(name, max_bytes)
 
     def write_file(self, name: str, data: bytes | str) -> None:
         """Put a file into the workspace; text is written as UTF-8. Raises `WorkspaceError` for a name that leaves it,
         or too much data.
         """
-        self._core.write_file(name, data)
+        self._core.files.write_file(name, data)
 
     def list_files(self) -> list[str]:
         """Return the names of the workspace's regular files, sorted. Raises `WorkspaceError` when the policy gives
         none.
         """
-        return self._core.list_files()
+        return self._core.files.list_files()
 
     # State
 
@@ -697,25 +697,25 @@ class Session(SessionAPI):
         """Return the value of a variable: arrays and frames as such where the host has the library. `default` if there
         is no such variable.
         """
-        found, value = yield from self._core.fetch(name, arrays=True)
+        found, value = yield from self._core.variables.fetch(name, arrays=True)
         return value if found else default
 
     @blocking
     def set(self, name: str, value: Any) -> Core[None]:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
-        return self._core.assign(name, value)
+        return self._core.variables.assign(name, value)
 
     @blocking
     def variables(self) -> Core[list[Variable]]:
         """Return every variable with type, shape, size and a short repr."""
-        return self._core.variables()
+        return self._core.variables.described()
 
     # Checkpoints
 
     @blocking
     def checkpoint(self, name: str) -> Core[None]:
         """Keep the state as it is now under `name`. Raises `CheckpointError`."""
-        return self._core.checkpoint(name)
+        return self._core.way_back.checkpoint(name)
 
     @blocking
     def rollback(self, name: str | None = None, *, steps: int = 1) -> Core[list[ToolCallRecord]]:
@@ -725,7 +725,7 @@ class Session(SessionAPI):
         Returns the host-tool calls made since then: they happened, and cannot be undone. What could not be carried over
         is in the notes of the next result. Raises `CheckpointError`.
         """
-        return self._core.rollback(name, steps)
+        return self._core.way_back.rollback(name, steps)
 
     @blocking
     def branch(self, n: int = 1, *, checkpoints: Checkpoints | None = None) -> Core[list[Session]]:
@@ -762,19 +762,19 @@ class Session(SessionAPI):
         """
         callbacks = (on_output, on_stdout, on_stderr, on_display, on_progress)
         run = partial(self._core.answer, answer, callbacks=callbacks)
-        return run() if wait is None else self._core.patiently(wait, run)
+        return run() if wait is None else self._core.turns.patiently(wait, run)
 
     @property
     def waiting_for(self) -> WaitingCall | None:
         """The call of a host tool whose answer was put off, where a step of this session waits for it."""
-        return drive(self._core.waits_for())
+        return drive(self._core.waits.shown())
 
     @blocking
     def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
         """Give up the step that waits: the session stays as it was before it. Returns the calls of host tools that it
         had made, which cannot be undone. Raises `StepWaiting` where no step waits.
         """
-        return self._core.cancel_waiting()
+        return self._core.waits.cancel_waiting()
 
     @blocking
     def adopt(self) -> Core[list[str]]:
@@ -787,7 +787,7 @@ class Session(SessionAPI):
     @blocking
     def command(self, argv: Sequence[str], *, cwd: str = ".", timeout: float | None = None) -> Core[CommandResult]:
         """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
-        return self._core.command(argv, cwd, timeout)
+        return self._core.files.command(argv, cwd, timeout)
 
     @blocking
     def save(
@@ -800,7 +800,7 @@ class Session(SessionAPI):
         Returns the names that could not be saved, each with the reason. Raises `StateFileError`, OSError.
         """
         save = partial(self._core.save, path, timeout)
-        return save() if wait is None else self._core.patiently(wait, save)
+        return save() if wait is None else self._core.turns.patiently(wait, save)
 
     @property
     def protection(self) -> tuple[Mechanism, ...]:
@@ -832,7 +832,7 @@ class OneStep:
 
     def __init__(self, core: SessionCore, source: str, options: RunOptions) -> None:
         if options.get("wait") is None:
-            core.check_free()
+            core.turns.check_free()
         self._core = core
         self._heard: deque[Piece] = deque()
         self._result: Result | None = None

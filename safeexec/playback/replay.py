@@ -84,7 +84,7 @@ def replay(
     replayed = Replay(recording, chosen, dict(set or {}), changes, dict(files or {}), tools, policy is not None)
     try:
         replayed.begin(state)
-        replayed.session._core.waiting = None  # its answer is in the recording, if it came
+        replayed.session._core.waits.waiting = None  # its answer is in the recording, if it came
         replayed.run(None if to is None else _place(to), keep_going=on_difference == "go on")
     except BaseException:
         replayed.close()
@@ -233,7 +233,7 @@ class Replay:
         """Return the functions that were running when the last step of a session raised, the outermost first, each with
         its variables as they were.
         """
-        return list(self.session_of(session)._core.frames)
+        return list(self.session_of(session)._core.steps.frames)
 
     @property
     def difference(self) -> Deviation | None:
@@ -312,7 +312,7 @@ class Replay:
         if (recorded.problem or stopped) and not self._replaced(begun):
             self._take(session, begun, recorded)
             return
-        session._core.tells_frames = True
+        session._core.steps.tells_frames = True
         self._tools.begin([*self._calls.pop(recorded.session, {}).values()])
         try:
             result = self._again(session, begun, recorded)
@@ -328,7 +328,7 @@ class Replay:
         self._compare(recorded, result, self._replaced(begun))
         if len(self.differences) == differences:
             self._arrived(recorded, session)
-        elif session._core.threads and not self._changed:
+        elif session._core.steps.threads and not self._changed:
             found = self.differences.pop()
             self.taken.append(f"threads ran in {found}: taken as recorded")
             self._threads.setdefault(recorded.session, f"step {recorded.step}")
@@ -388,23 +388,23 @@ class Replay:
     def _take(self, session: Session, begun: form.Begun, recorded: form.Ended) -> None:
         """Take a step that was stopped as recorded: the session is where it was, unless more was lost."""
         core = session._core
-        happened = recorded.step > core.step
+        happened = recorded.step > core.steps.number
         history = core.processes.history
         why = f"interrupted ({recorded.problem})" if recorded.problem else f"stopped ({recorded.outcome})"
         self.taken.append(f"step {recorded.step} was {why}: taken as recorded")
         if not happened:
             return
-        core.step = recorded.step - 1
+        core.steps.number = recorded.step - 1
         if core.policy.checkpoints != "off" or any(history.ways_back()):
             # What fails in its first line goes back as a step does that is stopped: as far, and hints speak of what
             # it would have bound.
             session.run(f"0 / 0\n{begun.text}", atomic=True)
-        core.step = recorded.step
+        core.steps.number = recorded.step
         if history.current.step == recorded.now:
             return
         if recorded.now == 0 and core.processes.workspace is None and self.recording.heading.state is None:
             fresh = self._new_session()
-            fresh._core.step = core.step
+            fresh._core.steps.number = core.steps.number
             self._sessions[recorded.session] = fresh
             session.close()
             return

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from safeexec.common.text import one_line, spelt
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session.history import FRESH
-from safeexec.engine.host.session.processes import wait_for
+from safeexec.engine.host.session.processes import SessionProcesses, wait_for
 from safeexec.engine.host.session.step import checked_source
 from safeexec.engine.host.session.supervisor import CLOSED
 from safeexec.engine.host.waiting import Core, Work, ending
@@ -175,7 +175,7 @@ class Durable(SessionRecording):
         """Return this, to record a session of which nothing is stored yet. `saved`: the heading will hold the state
         that it is in.
         """
-        session.durable, session.identity, self.entropy = self, self.identity, session.processes.entropy
+        session.turns.durable, session.steps.identity, self.entropy = self, self.identity, session.processes.entropy
         self._segment = next(iter(recovery.segments(self._claim)), 0) + 1
         self._write_to(StorePlace(self._store, self._claim, recovery.part_of(self._segment), 0))
         memory = session.processes.history.current.memory
@@ -210,15 +210,15 @@ class Durable(SessionRecording):
         """Take in which state an operation has led to, and how; what the session and this one have noted of it is
         cleared. Returns fields of its line: none where only a saved state leads there.
         """
-        current, again, values = session.processes.history.current, session.fingerprint, self.variables
-        memory, session.fingerprint, self.variables = current.memory, None, 0
+        current, again, values = session.processes.history.current, session.steps.fingerprint, self.variables
+        memory, session.steps.fingerprint, self.variables = current.memory, None, 0
         led: dict[str, Any] = {}
-        if self.note_if_lost(session):
+        if self.note_if_lost(session.processes):
             return {}
         self._undone_unread = self._undone_unread or session.processes.fell_back
         session.processes.fell_back = False
-        if session.files_changed:
-            session.files_changed = False
+        if session.files.changed:
+            session.files.changed = False
             self._ways.pop(memory.moment, None)  # the same variables with other files
         elif memory is not FRESH and not memory.moment:
             memory.moment = self._new_moment()
@@ -249,13 +249,12 @@ class Durable(SessionRecording):
         """Tell whether the state of the process here is the one that counts."""
         return self._standing in (STORED, AHEAD)
 
-    def note_if_lost(self, session: RecordedSession) -> bool:
+    def note_if_lost(self, processes: SessionProcesses) -> bool:
         """Note whether the session has lost what the store has: no copy of its state was left, or only an older one.
         Returns whether it is lost or suspended: then it is resumed before it is used.
         """
-        current = session.processes.history.current
-        fell_back = session.processes.fell_back
-        if self._live and fell_back and (current.step < self._stored_step or current.memory is FRESH):
+        current = processes.history.current
+        if self._live and processes.fell_back and (current.step < self._stored_step or current.memory is FRESH):
             self._standing = STALE
         return not self._live
 
@@ -275,7 +274,7 @@ class Durable(SessionRecording):
         return self._live and self.mode != "close" and self.due
 
     def after(self, session: RecordedSession, result: Result) -> Core[Result]:
-        if self.note_if_lost(session):
+        if self.note_if_lost(session.processes):
             return (yield from self._recover(session, result))
         try:
             yield from self._keep(session)
@@ -285,7 +284,7 @@ class Durable(SessionRecording):
             yield from self._update_list(session)
         except (SandboxError, OSError) as error:
             return self._refused(session, result, error)
-        self._done = session.step
+        self._done = session.steps.number
         return result
 
     def _keep(self, session: RecordedSession) -> Core[None]:
@@ -297,7 +296,7 @@ class Durable(SessionRecording):
             yield Work(self.writer.flush)
 
     def changed(self, session: RecordedSession) -> Core[None]:
-        if self.note_if_lost(session):
+        if self.note_if_lost(session.processes):
             return  # its process is gone: what is in the store is told with the next use
         try:
             yield from self._keep(session)
@@ -307,7 +306,7 @@ class Durable(SessionRecording):
 
     def _update_list(self, session: RecordedSession) -> Core[None]:
         """Have the store's list tell what the session waits for."""
-        claim, waiting = self._claim, session.waiting
+        claim, waiting = self._claim, session.waits.waiting
         if waiting is self._listed:
             return
         self._listed = waiting
@@ -341,7 +340,7 @@ class Durable(SessionRecording):
 
     def _refused(self, session: RecordedSession, result: Result, error: Exception) -> Result:
         """Return the result of a step that the store did not take: the session comes back as it is stored."""
-        refusal, self._refusal = self._not_taken("step", error), session.step
+        refusal, self._refusal = self._not_taken("step", error), session.steps.number
         return replace(
             result,
             outcome="cancelled",
@@ -364,19 +363,19 @@ class Durable(SessionRecording):
         `StoreError`, `StateFileError`.
         """
         claim, began = self._claim, monotonic()
-        if self.note_if_lost(session) or not self.due:
+        if self.note_if_lost(session.processes) or not self.due:
             return
         self.check()
         segment = self._segment + 1
         state: list[form.Content] = []
         put = partial(self._put, claim, segment, state)
-        yield from session.saving(None).save(put, session.step, lasting=True)
+        yield from session.saving(None).save(put, session.steps.number, lasting=True)
         history = session.processes.history
         memory = history.current.memory
         moment = self._new_moment() if memory is FRESH else memory.moment or self._new_moment()
         if memory is not FRESH:
             memory.moment = moment
-        said: dict[str, Any] = {"step": session.step, "now": history.current.step, "moment": moment}
+        said: dict[str, Any] = {"step": session.steps.number, "now": history.current.step, "moment": moment}
         carried = list(self._carried(session))
 
         def begin(size: int) -> tuple[Disk, int, int]:
@@ -412,12 +411,12 @@ class Durable(SessionRecording):
     def _carried(self, session: RecordedSession) -> Iterator[form.Record]:
         """Yield what the lines before the saved state say that is still to be known."""
         for name in session.processes.history.named:
-            yield form.Named(name=name, step=session.step, now=session.processes.history.current.step)
+            yield form.Named(name=name, step=session.steps.number, now=session.processes.history.current.step)
         yield from self.earlier.records()
         if session.effects is not None:
             yield from session.effects.unfinished()
-        if session.waiting is not None:
-            yield session.waiting
+        if (waiting := session.waits.waiting) is not None:
+            yield waiting
 
     def _put(self, claim: Claim, segment: int, state: list[form.Content], pieces: Iterator[bytes]) -> None:
         """Store a saved state: in the heading, or beside it where it is large."""
@@ -449,7 +448,7 @@ class Durable(SessionRecording):
 
     def flush(self, session: RecordedSession) -> Core[None]:
         """Write what is not in the store yet: the session is about to end, and nobody uses it."""
-        if not self.note_if_lost(session) and session.supervisor.state is not CLOSED:
+        if not self.note_if_lost(session.processes) and session.supervisor.state is not CLOSED:
             try:
                 yield from self._update_list(session)
                 yield from self.save(session)
@@ -489,7 +488,7 @@ class Durable(SessionRecording):
         """
         if self._live:
             yield from session.supervisor.ensure_ready()  # what is lost is known before a step of it is written down
-        if self.note_if_lost(session):
+        if self.note_if_lost(session.processes):
             yield from self.resume(session)
 
     def resume(self, session: RecordedSession) -> Core[None]:
@@ -543,7 +542,7 @@ class Durable(SessionRecording):
     def _restore_state(self, session: RecordedSession, left: recovery.Left) -> Core[None]:
         """Get a process in the state that the segment begins with."""
         claim, policy = self._claim, session.policy
-        yield from session.begin_anew()
+        yield from session.supervisor.begin_anew()
         processes, supervisor = session.processes, session.supervisor
         session.sandbox.session_resumed(session)
         if left.heading.state is None:
@@ -614,7 +613,7 @@ class Durable(SessionRecording):
             session.supervisor.notes_next.append(f"step {self._refusal} is in the store after all, and not undone")
         self._done = self._refusal = 0
         # Never a number that this process has given already: the keys of calls are made of them.
-        session.step, session.identity = max(session.step, left.step), self.identity
+        session.steps.number, session.steps.identity = max(session.steps.number, left.step), self.identity
         self.heading, self._segment, self._last_moment = left.heading, left.segment, left.last_moment
         self._moment, self._stored_step, way = left.heading.moment, left.now, Way()
         self._ways = {self._moment: way}
@@ -622,7 +621,7 @@ class Durable(SessionRecording):
             size = len(doing.record.source) if isinstance(doing.record, form.Run) else 0
             way, self._moment = way.longer(doing.cpu_ms, size), doing.moment
             self._ways[self._moment] = way
-        session.fingerprint, session.files_changed = None, False
+        session.steps.fingerprint, session.files.changed = None, False
         self.earlier = EarlierSteps(left.undone)
         place = StorePlace(self._store, claim, recovery.part_of(left.segment), left.size)
         try:
@@ -635,12 +634,12 @@ class Durable(SessionRecording):
             effects.come_back()
             left.unsure = [called for called in left.unsure if not effects.resume(called, again=True)]
             left.waiting = [called for called in left.waiting if not effects.resume(called)]
-        session.waiting, session.calls_before_waiting = None, session.supervisor.tool_records.total
+        session.waits.waiting, session.waits.calls_before = None, session.supervisor.tool_records.total
         if left.waits is not None:
             try:
-                session.waiting = waits.checked(left.waits)
+                session.waits.waiting = waits.checked(left.waits)
             except RecordingError as error:
                 session.supervisor.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
-        self._listed = (session.waiting or _UNKNOWN) if WAITS in claim.parts else None
+        self._listed = (session.waits.waiting or _UNKNOWN) if WAITS in claim.parts else None
         session.supervisor.notes_next += recovery.told(left)
-        self.writer.add(form.Resumed(step=session.step, now=left.now, moment=self._moment))
+        self.writer.add(form.Resumed(step=session.steps.number, now=left.now, moment=self._moment))

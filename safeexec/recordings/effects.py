@@ -127,11 +127,11 @@ class _Entry(Struct, eq=False):
 
 def follow_effects(session: Any, toolbox: Toolbox, *, branch: bool = False) -> None:
     """Have the effects of a session's tools follow it. `branch`: deferred calls wait until it is adopted."""
-    effects = session.effects = Effects(session, toolbox, branch)
-    if isinstance(session.toolbox, RecordedTools):
-        session.toolbox = RecordedTools(effects.tools, session.toolbox.recording)
+    effects = session.turns.effects = Effects(session, toolbox, branch)
+    if isinstance(recorded := session.steps.toolbox, RecordedTools):
+        session.steps.toolbox = RecordedTools(effects.tools, recorded.recording)
     else:
-        session.toolbox = effects.tools
+        session.steps.toolbox = effects.tools
 
 
 class Effects:
@@ -161,12 +161,12 @@ class Effects:
         return noting
 
     def _entry(self, tool: Tool, args: Any, kwargs: Any, *, pending: bool) -> _Entry:
-        session, call = self._session, next(self._calls)
-        if session.recorder is not None:
-            call = session.recorder.call
-        number, key = len(session.tool_records), session.call_key or session.next_key()
+        steps, call = self._session.steps, next(self._calls)
+        if steps.turns.recorder is not None:
+            call = steps.turns.recorder.call
+        number, key = len(steps.tool_records), steps.call_key or steps.next_key()
         self._undone.discard(number)  # of a step that has waited, and makes the call again
-        return _Entry(call, number, session.step, tool, args, kwargs, key, pending)
+        return _Entry(call, number, steps.number, tool, args, kwargs, key, pending)
 
     def _defer(self, tool: Tool, /, *args: Any, **kwargs: Any) -> None:
         tool.signature.bind(*args, **kwargs)  # a call that cannot be made is told now
@@ -211,7 +211,7 @@ class Effects:
             tool.signature.bind(*args, **kwargs)
         except (ValueError, TypeError):
             return False
-        before = self._session.tool_records.total - 1
+        before = self._session.steps.tool_records.total - 1
         self._entries.append(_Entry(called.call, before, called.step, tool, args, kwargs, called.key, pending=True))
         return True
 
@@ -229,7 +229,7 @@ class Effects:
 
     def _known(self, entry: _Entry) -> dict[str, Any]:
         """Return what each line about a call says."""
-        where = {"session": self._session.recorder.number, "step": entry.step, "call": entry.call}
+        where = {"session": self._session.turns.recorder.number, "step": entry.step, "call": entry.call}
         return {**where, "tool": entry.tool.name, "key": entry.key}
 
     def _pending(self) -> list[_Entry]:
@@ -242,7 +242,7 @@ class Effects:
     def follow(self, name: str, work: Core[Any]) -> Core[Any]:
         """Do an operation of the session, then what follows from where the session is."""
         session = self._session
-        cancelled = session.waiting if name == "cancel_waiting" else None
+        cancelled = session.waits.waiting if name == "cancel_waiting" else None
         # First: a state that is lost would take no call with it once the next step is part of the session.
         yield from session.supervisor.ensure_ready()
         yield from self._go_back()
@@ -257,9 +257,10 @@ class Effects:
         if name == "branch":
             for one in result:
                 follow_effects(one, self._toolbox, branch=True)
-                one.effects._undone |= self._undone
+                one.turns.effects._undone |= self._undone
         elif name in ("rollback", "cancel_waiting"):
-            first = len(session.tool_records) - len(result) if name == "rollback" else session.calls_before_waiting
+            total = len(session.steps.tool_records)
+            first = total - len(result) if name == "rollback" else session.waits.calls_before
             gone = self._undone
             if cancelled is not None:  # what an earlier process has deferred was never carried out
                 calls = [one for one in cancelled.calls if isinstance(one, form.Called)]
@@ -279,7 +280,7 @@ class Effects:
         self._entries.clear()
 
     def _tell(self, entry: _Entry, became: Any, message: str = "") -> None:
-        if (recorder := self._session.recorder) is not None:
+        if (recorder := self._session.turns.recorder) is not None:
             recorder.tell(form.Effect(became=became, message=message[:1000], **self._known(entry)))
 
     # What follows
@@ -289,9 +290,10 @@ class Effects:
         kept: it goes on from them.
         """
         reached = self._session.processes.history.current.tool_calls
-        waits = self._session.still_waiting() is not None
+        waits = self._session.waits
+        still = waits.current() is not None
         for entry in [entry for entry in reversed(self._entries) if entry.number >= reached]:
-            if waits and not entry.pending and entry.number >= self._session.calls_before_waiting:
+            if still and not entry.pending and entry.number >= waits.calls_before:
                 continue
             # One by one: whoever is interrupted leaves the others to the next use.
             self._entries.remove(entry)
@@ -367,7 +369,7 @@ class Effects:
         timeout, is_async = longest if own is None else min(longest, own), inspect.iscoroutinefunction(function)
         self._tell(entry, began)
         try:
-            yield from self._session.secured()
+            yield from self._session.steps.secured()
             value = yield CallTool(
                 partial(contained, title, function, *args, **entry.kwargs),
                 timeout,

@@ -1,7 +1,7 @@
 """Records the operations of a session, each by its name, before it begins and after it has ended.
 
-`OPERATIONS` says what is written of which operation of `SessionCore`; those that change nothing are not in it. A
-session without a recorder never comes here.
+`OPERATIONS` says what is written of which operation of a session and its parts; those that change nothing are not in
+it. A session without a recorder never comes here.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def record(
     files: dict[str, bytes] = {}
     if state is None and prepared is None:
         with suppress(WorkspaceError):  # its policy gives it no workspace
-            files = {name: session.read_file(name) for name in session.list_files()}
+            files = {name: session.files.read_file(name) for name in session.files.list_files()}
 
     def heading(n: int, at: float) -> form.Heading:
         policy = session.policy
@@ -108,7 +108,7 @@ def record(
 
 def preparation(session: RecordedSession, recording: SessionRecording, name: str) -> TemplateRecord:
     """Return what was recorded of a session that has prepared a template; nothing more is."""
-    session.recorder, session.toolbox = None, session.sandbox.toolbox
+    session.turns.recorder, session.steps.toolbox = None, session.sandbox.toolbox
     writer = recording.writer
     writer.flush()
     try:
@@ -163,8 +163,8 @@ class SessionRecording:
         writer = self.writer
         if writer.options.durable:
             yield Work(writer.flush)
-        if writer.problem and not session.recorder.stop_noted:
-            session.recorder.stop_noted = True
+        if writer.problem and not session.turns.recorder.stop_noted:
+            session.turns.recorder.stop_noted = True
             stopped = f"the recording of this session has stopped: {writer.problem}"
             return replace(result, notes=(*result.notes, stopped))
         return result
@@ -189,18 +189,18 @@ class SessionRecording:
             elif isinstance(one, form.Branched):
                 sessions = max(sessions, *one.branches, 0)
         now = session.processes.history.current.step
-        self.writer.add(form.FromTemplate(session=1, step=session.step, now=now, name=prepared.name))
+        self.writer.add(form.FromTemplate(session=1, step=session.steps.number, now=now, name=prepared.name))
         self.calls, self._numbers = count(calls + 1), chain((1,), count(sessions + 1))
 
     def follow(self, session: RecordedSession) -> None:
         """Record this session and the calls of its tools."""
         self.join(session)
-        session.toolbox = RecordedTools(session.toolbox, self)
+        session.steps.toolbox = RecordedTools(session.steps.toolbox, self)
 
     def join(self, session: RecordedSession) -> int:
         """Record this session, too. Returns its number."""
         number = next(self._numbers)
-        session.recorder = Recorder(self, number)
+        session.turns.recorder = Recorder(self, number)
         self.sessions += 1
         return number
 
@@ -224,7 +224,7 @@ class Recorder:
         """Do an operation of the session, and write down what it was and what came of it."""
         how = OPERATIONS.get(operation.__name__)
         if how is None:
-            return operation(session, *args, **kwargs)
+            return operation(*args, **kwargs)
         return how(self, operation, session, args, kwargs)
 
     def history(self) -> Timeline:
@@ -235,14 +235,14 @@ class Recorder:
     def closed(self, session: RecordedSession) -> None:
         """Write that the session is over."""
         if not self.recording.stored:
-            self.tell(form.Closed(session=self.number, step=session.step))
+            self.tell(form.Closed(session=self.number, step=session.steps.number))
         self.recording.sessions -= 1
         if self.recording.stored or not self.recording.sessions:
             self.recording.closed()
 
     def note(self, session: RecordedSession, text: str, score: float | None) -> None:
         """Write down what the host has to say of the session as it is now."""
-        self.tell(form.Note(session=self.number, step=session.step, text=text[:2000], score=score))
+        self.tell(form.Note(session=self.number, step=session.steps.number, text=text[:2000], score=score))
 
     def secured(self, *, intent: bool = False, written: bool = False) -> Core[None]:
         """Wait until what was told is on the disk, where that is asked for: an `intent` of a stored session always is.
@@ -277,7 +277,7 @@ class Recorder:
         argv = kwargs.get("argv")
         argv = None if argv is None else [str(item) for item in argv]
         said: dict[str, Any] = {"timeout": kwargs.get("timeout"), "atomic": bool(kwargs.get("atomic"))}
-        number, step = self.number, session.step + 1
+        number, step = self.number, session.steps.number + 1
 
         def begun(n: int, at: float) -> form.Run:
             return form.Run(
@@ -294,12 +294,12 @@ class Recorder:
             )
 
         if not isinstance(source, str):
-            return (yield from operation(session, *args, **kwargs))
+            return (yield from operation(*args, **kwargs))
         fits = all(len(data) <= forms.VALUE_BYTES for data in values.values())
         self.recording.variables, self.recording.size = len(values) if fits else NEVER, len(source)
         self.recording.earlier.begin(source)
         writer.add(begun, len(source) + len(whole or b"") + sum(map(len, values.values())))
-        return (yield from self._to_its_end(operation(session, *args, **kwargs), session, heard))
+        return (yield from self._to_its_end(operation(*args, **kwargs), session, heard))
 
     def _perform(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         (make,) = args
@@ -311,7 +311,7 @@ class Recorder:
             self.tell(form.Queried(query=text, name=request.name, step=step, **where))
             return request
 
-        return (yield from self._to_its_end(operation(session, making, **kwargs), session, None))
+        return (yield from self._to_its_end(operation(making, **kwargs), session, None))
 
     def _to_its_end(self, work: Core[Result], session: RecordedSession, heard: list[bytes] | None) -> Core[Result]:
         """Do a step and write down its end."""
@@ -328,7 +328,7 @@ class Recorder:
         elif type(result.value) in (bool, int, float, str):
             value = forms.encoded(result.value)
         else:  # how much it is, nobody knows before
-            value = yield from session.bill.reading(AT_ONCE_BYTES + 1, partial(forms.encoded, result.value))
+            value = yield from session.processes.bill.reading(AT_ONCE_BYTES + 1, partial(forms.encoded, result.value))
 
         def ended(n: int, at: float) -> form.Ended:
             stdin = None if heard is None else forms.content(b"".join(heard))
@@ -338,12 +338,12 @@ class Recorder:
         shown = (item for display in result.displays for item in display.values())
         held = (value, result.stdout, result.stderr, result.text, *shown, *(heard or ()))
         recording.writer.add(ended, sum(map(len, held)))
-        if session.waiting is not None and result.outcome == "waiting":
-            self.tell(replace(session.waiting, session=self.number))
+        if (waiting := session.waits.waiting) is not None and result.outcome == "waiting":
+            self.tell(replace(waiting, session=self.number))
         return (yield from recording.after(session, result))
 
     def _where(self, session: RecordedSession) -> dict[str, Any]:
-        where = {"session": self.number, "step": session.step, "now": session.processes.history.current.step}
+        where = {"session": self.number, "step": session.steps.number, "now": session.processes.history.current.step}
         return where if self.number != 1 else where | self.recording.take_transition(session)
 
     # Other operations
@@ -356,7 +356,7 @@ class Recorder:
             self.recording.variables = NEVER
         known: dict[str, Any] = {}
         try:
-            result = yield from operation(session, *args, **kwargs)
+            result = yield from operation(*args, **kwargs)
             if name in CAME_OF:
                 known = CAME_OF[name](self, result)
         except BaseException as error:
@@ -369,12 +369,13 @@ class Recorder:
         return result
 
     def _files(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        before = set(session.list_files())
-        yield from operation(session, *args, **kwargs)
+        files = session.files
+        before = set(files.list_files())
+        yield from operation(*args, **kwargs)
         (given,) = args
-        for name in session.list_files():
+        for name in files.list_files():
             if name not in before or any(name == one or name.startswith(f"{one}/") for one in given):
-                content = yield Work(lambda name=name: forms.content(session.read_file(name)))  # type: ignore[misc]
+                content = yield Work(lambda name=name: forms.content(files.read_file(name)))  # type: ignore[misc]
                 self.tell(form.Written(name=name, content=content, **self._where(session)))
 
     def _branched(self, branches: list[RecordedSession]) -> dict[str, Any]:
@@ -402,7 +403,7 @@ LINES: dict[str, Callable[..., RecordLine]] = {
     "command": lambda argv, cwd, timeout: (partial(form.Command, argv=list(argv), cwd=cwd, timeout=timeout), 0),
     "checkpoint": lambda name: (partial(form.Named, name=name), 0),
     "rollback": lambda name, steps: (partial(form.RolledBack, name=name, steps=steps), 0),
-    "_drop": lambda name: (partial(form.Dropped, name=name), 0),
+    "drop": lambda name: (partial(form.Dropped, name=name), 0),
     "branch": lambda *_: (form.Branched, 0),
 }
 """Operation that is one line of the recording → that line, by its arguments."""
@@ -419,7 +420,7 @@ OPERATIONS: dict[str, Follow] = {
     "put_files": Recorder._files,
     **dict.fromkeys(LINES, Recorder._plain),
 }
-"""Operation of `SessionCore` → how it is written down."""
+"""Operation of a session or of a part of it → how it is written down."""
 
 
 def _problem_of(error: BaseException) -> str:
@@ -443,36 +444,36 @@ class RecordedTools:
         self._tools = tools
         self.recording = recording
 
-    def answer(self, call: m.ToolRequest, session: Any, deadline: float | None) -> Core[m.ToolReply]:
+    def answer(self, call: m.ToolRequest, steps: Any, deadline: float | None) -> Core[m.ToolReply]:
         """Run one call, as `Toolbox.answer` does, and write it down."""
-        recording = self.recording
-        if session.calls_of_step > session.policy.tools.max_calls:
+        recording, recorder = self.recording, steps.turns.recorder
+        if steps.calls_of_step > steps.policy.tools.max_calls:
             # A guest may make a hundred thousand of them. The first one that was refused is in the recording.
-            return (yield from self._tools.answer(call, session, deadline))
-        number, calls, again = next(recording.calls), session.calls, None
+            return (yield from self._tools.answer(call, steps, deadline))
+        number, calls, again = next(recording.calls), steps.calls, None
         if calls is not None:
             calls.earlier_answers = again = calls.earlier_answers or recording.earlier
-        where: dict[str, Any] = {"session": session.recorder.number, "step": session.step, "call": number}
-        rule = getattr(session.sandbox.toolbox.tools.get(call.tool), "effect", None)
-        session.recorder.call = number
-        session.call_key = (again.key_of(call) if again is not None else "") or session.next_key()
+        where: dict[str, Any] = {"session": recorder.number, "step": steps.number, "call": number}
+        rule = getattr(steps.sandbox.toolbox.tools.get(call.tool), "effect", None)
+        recorder.call = number
+        steps.call_key = (again.key_of(call) if again is not None else "") or steps.next_key()
         effect = "deferred" if rule is not None and rule.deferred else "at-once"
-        called = partial(forms.called, call, effect=effect, key=session.call_key, **where)
+        called = partial(forms.called, call, effect=effect, key=steps.call_key, **where)
         recording.writer.add(called, len(call.arguments))
-        before = len(session.tool_records)
+        before = len(steps.tool_records)
         try:
-            yield from session.recorder.secured(intent=rule is not None, written=recording.stored)
+            yield from recorder.secured(intent=rule is not None, written=recording.stored)
         except StoreError as error:
             # What cannot be written down is not done.
             return m.ToolReply(call.call, error_type="ToolError", error=f"{call.tool}(): {error}"[:2000])
-        reply = yield from self._tools.answer(call, session, deadline)
+        reply = yield from self._tools.answer(call, steps, deadline)
         if again is not None and again.unsure:
             return reply  # it is as unknown as it was
-        records = session.tool_records.since(before)
+        records = steps.tool_records.since(before)
         outcome: Any = records[-1].outcome if records else ("error" if reply.error_type else "ok")
         spent = records[-1].wall_ms if records else 0.0
         recording.writer.add(partial(forms.answered, reply, outcome, wall_ms=spent, **where), len(reply.value or b""))
         if recording.stored:
             with suppress(StoreError):  # the end of the step says so
-                yield from session.recorder.secured(written=recording.writer.options.durable)
+                yield from recorder.secured(written=recording.writer.options.durable)
         return reply

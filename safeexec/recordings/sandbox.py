@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec.engine.host.sandbox import AT_THE_BEGINNING, SandboxCore
 from safeexec.engine.host.session.session import SessionCore
+from safeexec.engine.host.session.turns import arouse
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.errors import RecordingError, SandboxError, SessionClosed, StoreError
 from safeexec.recordings.session import RecordedSession
@@ -57,8 +58,8 @@ class RecordedSandbox(SandboxCore):
         if self.closed:
             return
         for session in list(self._open):
-            if session.durable is not None:
-                yield from session.attend(partial(session.durable.flush, session))
+            if (durable := session.turns.durable) is not None:
+                yield from session.turns.attend(partial(durable.flush, session))
         yield from super().close()
         if self.store is not None:
             yield Work(self.store.close)
@@ -97,8 +98,9 @@ class RecordedSandbox(SandboxCore):
         store. Raises `StoreError`.
         """
         sessions = [one for one in self.open_sessions() if isinstance(one, RecordedSession)]
-        here = [one for one in sessions if one.durable is None or not one.durable.note_if_lost(one)]
-        calls = [call for one in here if one.waiting is not None and (call := one.waiting_call()) is not None]
+        kept = ((one, one.turns.durable) for one in sessions)
+        here = [one for one, durable in kept if durable is None or not durable.note_if_lost(one.processes)]
+        calls = [call for one in here if one.waits.waiting is not None and (call := one.waits.call()) is not None]
         if (store := self.store) is not None:
             from safeexec.recordings import waits  # with the modules of recordings
 
@@ -135,13 +137,12 @@ class RecordedSandbox(SandboxCore):
                     session.supervisor.notes_next.append(recovery.cannot_be_read(unread, "begins anew"))
                 return session
             given = {name: tightened.pop(name) for name in AT_THE_BEGINNING if name in tightened}
-            session = RecordedSession(self, self._tightened.of(tightened))
+            session = RecordedSession(self, self._tightened.of(tightened), label)
             session.processes.close()
-            session.label = label
-            session.durable = durable = Durable(store, claim, self._durable, left, given.get("queue_seconds"))
+            session.turns.durable = durable = Durable(store, claim, self._durable, left, given.get("queue_seconds"))
             self.follow(session)
             durable.follow(session)
-            yield from session.arouse()
+            yield from arouse(session)
             return session
         except BaseException:
             store.release(claim)
@@ -151,7 +152,7 @@ class RecordedSandbox(SandboxCore):
         """Close the session of a label, and remove it from the store."""
         store = self._has_store()
         if (session := self._labels.open_session(label)) is not None:
-            yield from session._close("the session was removed from its store")
+            yield from session.end("the session was removed from its store")
         claim = yield Work(partial(store.claim, label))
         yield Work(partial(store.remove, claim))
 

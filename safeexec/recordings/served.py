@@ -89,40 +89,40 @@ class ServedTools:
         """Return the calls that the step has not made."""
         return [exchange for exchange in self._script if not exchange.served]
 
-    def answer(self, call: m.ToolRequest, session: Any, deadline: float | None) -> Core[m.ToolReply]:
+    def answer(self, call: m.ToolRequest, steps: Any, deadline: float | None) -> Core[m.ToolReply]:
         """Return the recorded answer to this very call; of several in turn."""
         yield from ()
-        session.calls_of_step += 1
+        steps.calls_of_step += 1
         # A recording may hold a million calls, so none is looked at twice.
         waiting = self._waiting.get(key_of(call.tool, call.arguments)) or self._waiting.get((call.tool, None))
         answer = waiting[0].answer if waiting else None
         if waiting and answer is not None:
             exchange = waiting.popleft()
             if self._live is None or answer.value is None or not answer.value.left_out:
-                return self._serve(call, exchange, session)
+                return self._serve(call, exchange, steps)
             exchange.served = True
         if self._live is not None:
-            session.calls_of_step -= 1
-            return (yield from self._live.answer(call, session, deadline))
-        limit = session.policy.tools.max_calls
+            steps.calls_of_step -= 1
+            return (yield from self._live.answer(call, steps, deadline))
+        limit = steps.policy.tools.max_calls
         text = f"{call.tool[:100]}({call_text(call.arguments)})"
-        if session.calls_of_step > limit:
+        if steps.calls_of_step > limit:
             refused = f"{call.tool[:100]}(): more than {limit} tool calls in one step (tools.max_calls)"
             return m.ToolReply(call.call, error_type="PermissionError", error=refused)
         if not self.mismatch:
             expected = next((one.call.text for one in self._script if not one.served), "")
             instead = f"where {expected} was recorded" if expected else "which was not recorded"
             self.mismatch = f"the step called {text}, {instead}"
-        session.tool_records.append(ToolCallRecord(call.tool[:200], session.step, "error", "not in the recording"))
+        steps.tool_records.append(ToolCallRecord(call.tool[:200], steps.number, "error", "not in the recording"))
         return m.ToolReply(call.call, error_type="ToolError", error=f"{text}: the recording has no answer to this call")
 
-    def _serve(self, call: m.ToolRequest, exchange: Exchange, session: Any) -> m.ToolReply:
+    def _serve(self, call: m.ToolRequest, exchange: Exchange, steps: Any) -> m.ToolReply:
         """Return the answer that a call got when it was recorded."""
         answer = exchange.answer
         assert answer is not None
         exchange.served = True
         outcome: Any = "ok" if answer.outcome == "deferred" else answer.outcome
-        session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, answer.error))
+        steps.tool_records.append(ToolCallRecord(call.tool, steps.number, outcome, answer.error))
         try:
             if answer.value is not None:
                 value_of(answer.value)
@@ -196,14 +196,14 @@ class EarlierSteps:
             self._before.clear()
         return "" if self._made is None else self._made.call.key
 
-    def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, None]:
+    def turn(self, call: m.ToolRequest, steps: Any) -> tuple[m.ToolReply | None, None]:
         """Return what the earlier run got for this call. None: it is made."""
         made, self._made, self.unsure = self._made, None, False
-        rule = getattr(session.sandbox.toolbox.tools.get(call.tool), "effect", None)
+        rule = getattr(steps.sandbox.toolbox.tools.get(call.tool), "effect", None)
         reply = None if made is None else earlier_reply(made, call, rule)
         if made is not None and reply is not None:
             self.unsure = made.unknown and bool(reply.error_type)
-            note_repeated(session, call, reply, made.call, "error" if reply.error_type else "ok")
+            note_repeated(steps, call, reply, made.call, "error" if reply.error_type else "ok")
         return reply, None
 
     def unmade(self) -> None:
@@ -223,11 +223,11 @@ def reply_of(call: m.ToolRequest, answer: Answered) -> m.ToolReply:
     return m.ToolReply(call.call, value, answer.error_type, answer.error, answer.inside)
 
 
-def note_repeated(session: Any, call: m.ToolRequest, reply: m.ToolReply, before: Called, outcome: Any) -> None:
+def note_repeated(steps: Any, call: m.ToolRequest, reply: m.ToolReply, before: Called, outcome: Any) -> None:
     """Count and record a call that a step made before, and that gets its earlier answer."""
-    session.calls_of_step += 1
-    session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, reply.error))
-    session.calls.note(call, reply, outcome, before.key, deferred=before.effect == "deferred")
+    steps.calls_of_step += 1
+    steps.tool_records.append(ToolCallRecord(call.tool, steps.number, outcome, reply.error))
+    steps.calls.note(call, reply, outcome, before.key, deferred=before.effect == "deferred")
 
 
 def signature_of(shape: ToolShape) -> m.ToolSignature:

@@ -36,6 +36,7 @@ from safeexec.recordings.store.interface import WAITS_BYTES
 from safeexec.results import ToolCallRecord, WaitingCall
 
 if TYPE_CHECKING:
+    from safeexec.engine.host.session.steps import Steps
     from safeexec.engine.host.session.tool_calls import StepCalls
     from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.recordings.store.interface import StoredSession
@@ -45,26 +46,26 @@ NOTE = 2000
 """Characters of what an approval or a tool says to whoever is to answer."""
 
 
-def put_off(session: Any, call: m.ToolRequest, later: PutOff) -> Core[str]:
+def put_off(steps: Steps, call: m.ToolRequest, later: PutOff) -> Core[str]:
     """Have the step that runs end, to wait for the answer to this call. Returns why it cannot wait, or ""."""
-    calls, step = session.calls, session.supervisor.doing
+    calls, step = steps.calls, steps.supervisor.doing
     if calls is None or step is None:
         return "this is no step of a session (Session.run)"
-    if session.policy.checkpoints == "off":
+    if steps.policy.checkpoints == "off":
         return 'the step cannot be undone with checkpoints="off", nor in Sandbox.run: use a session'
-    if not (days := session.policy.tools.wait_days):
+    if not (days := steps.policy.tools.wait_days):
         return "the policy allows none to wait (tools.wait_days is 0)"
     if calls.size > KEPT_BYTES:
         return f"the calls before it hold more than {KEPT_BYTES >> 20} MiB, which are the most that is kept"
     if calls.stdin is not None and not isinstance(calls.stdin, str | bytes | bytearray | memoryview):
         return "its standard input is a stream, which cannot be read again: give it as a text"
     yield from step.secure(SECURE_SECONDS)
-    history = session.processes.history
+    history = steps.supervisor.processes.history
     if not history.can_be_had(history.current):
         return "the state before this step has no checkpoint to go back to"
     seconds = min(days * DAY, later.answer.seconds or float("inf"))
     size = calls.size + len(call.arguments) + len(calls.stdin or "")
-    waiting = yield from apart(size, partial(_record, session, calls, call, later, seconds))
+    waiting = yield from apart(size, partial(_record, steps, calls, call, later, seconds))
     if large := _left_out(waiting):
         return f"{large} too large to be kept"
     calls.waiting = waiting
@@ -72,9 +73,9 @@ def put_off(session: Any, call: m.ToolRequest, later: PutOff) -> Core[str]:
     return ""
 
 
-def _record(session: Any, calls: StepCalls, call: m.ToolRequest, later: PutOff, seconds: float) -> form.Waiting:
+def _record(steps: Steps, calls: StepCalls, call: m.ToolRequest, later: PutOff, seconds: float) -> form.Waiting:
     now = time()
-    where: dict[str, Any] = {"step": session.step}
+    where: dict[str, Any] = {"step": steps.number}
     made: list[form.Called | form.Answered] = []
     for number, (one, reply, outcome, more) in enumerate(calls.made, 1):
         made.append(forms.called(one, call=number, **more, **where))
@@ -91,10 +92,10 @@ def _record(session: Any, calls: StepCalls, call: m.ToolRequest, later: PutOff, 
     return form.Waiting(
         run=run,
         calls=made,
-        call=forms.called(call, call=len(calls.made) + 1, key=session.call_key, **where),
+        call=forms.called(call, call=len(calls.made) + 1, key=steps.call_key, **where),
         asked=later.asked,
         note=shorten(later.answer.note, NOTE),
-        entropy=session.processes.entropy.hex(),
+        entropy=steps.supervisor.processes.entropy.hex(),
         since=now,
         until=now + seconds,
         **where,
@@ -178,9 +179,8 @@ def records_of(waiting: form.Waiting) -> list[ToolCallRecord]:
     ]
 
 
-def check_may_begin(session: Any, again: Any) -> None:
+def check_may_begin(waiting: form.Waiting | None, again: Any) -> None:
     """Check that a step may begin, or the state be changed: only to answer the one that waits. Raises `StepWaiting`."""
-    waiting = session.still_waiting()
     if again is None and waiting is not None:
         raise StepWaiting(
             f"step {waiting.step} of this session waits: {in_words(waiting)}; `answer` has it go on, `cancel_waiting` "
@@ -192,11 +192,9 @@ def check_may_begin(session: Any, again: Any) -> None:
         raise StepWaiting(f"no answer to {again.waiting.call.text} is waited for any more")
 
 
-def end_wait(session: Any, became: Literal["answered", "cancelled", "late"]) -> None:
-    """Note that nothing waits any more."""
-    session.waiting = None
-    if session.recorder is not None:
-        session.recorder.tell(form.WaitOver(session=session.recorder.number, step=session.step, became=became))
+def over(waiting: form.Waiting, session: int, became: Literal["answered", "cancelled", "late"]) -> form.WaitOver:
+    """Return what a recording says when nothing waits any more."""
+    return form.WaitOver(session=session, step=waiting.step, became=became)
 
 
 class Again:
@@ -227,7 +225,7 @@ class Again:
         """Return the key of the call which is expected next, where it had one."""
         return "" if self.reached else self._expected.call.key
 
-    def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Allow | Deny | Given | None]:
+    def turn(self, call: m.ToolRequest, steps: Any) -> tuple[m.ToolReply | None, Allow | Deny | Given | None]:
         """Return the answer that this call got before, or what is decided about the one that waited. Neither: it is
         made.
         """
@@ -236,11 +234,11 @@ class Again:
         expected = self._expected
         if self.mismatch or key_of(call.tool, call.arguments) != recorded_key(expected.call):
             text = forms.call_text(call.arguments)
-            self._differ(f"it called {one_line(call.tool)}({one_line(text, 400)}), where it had called", session)
+            self._differ(f"it called {one_line(call.tool)}({one_line(text, 400)}), where it had called", steps)
             return m.ToolReply(call.call), None
         if expected.call is self.waiting.call:
             self.reached = True
-            end_wait(session, "answered")
+            steps.waits.end("answered")
             return None, self._decided
         self._expected = next(self._next)
         if expected.call.effect == "deferred":
@@ -248,16 +246,16 @@ class Again:
         answer = expected.answer
         assert answer is not None
         reply = reply_of(call, answer)
-        note_repeated(session, call, reply, expected.call, answer.outcome)
+        note_repeated(steps, call, reply, expected.call, answer.outcome)
         return reply, None
 
     def unmade(self) -> Verdict | None:
         """Return the verdict on a step that has ended without the call that waited."""
         return None if self.reached else self._verdict("it ended without its call")
 
-    def _differ(self, what: str, session: Any) -> None:
-        if session.supervisor.doing is not None:
-            session.supervisor.doing.hand_in(self._verdict(what))
+    def _differ(self, what: str, steps: Any) -> None:
+        if steps.supervisor.doing is not None:
+            steps.supervisor.doing.hand_in(self._verdict(what))
 
     def _verdict(self, what: str) -> Verdict:
         self.mismatch = self.mismatch or (

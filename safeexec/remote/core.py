@@ -358,18 +358,18 @@ class Calls:
         """The answer that was given, if it is for the call which is made now."""
         self.later: PutOff | None = None
         """Why the call that is made now is put off."""
-        self.step = 0
+        self.number = 0
         self.calls_of_step = 0
         self.tool_records = ToolLog()
         self.bill = Bill()
-        self.calls = self.earlier_answers = self
+        self.calls = self.waits = self.earlier_answers = self
         self.call_key = ""
 
     def begin(self, told: StepCall, tool: Tool) -> Core[None]:
         """Take a call of the server. What was answered counts once, and for no other call than the caller was shown: a
         server may lie.
         """
-        self.step, self.later, self._decided = told.step, None, None
+        self.number, self.later, self._decided = told.step, None, None
         waits = self._waits
         if told.allowed and waits is not None and waits.tool == told.tool:
             arguments = packed(told.arguments)
@@ -377,7 +377,7 @@ class Calls:
             if made == jsonable(waits.arguments):
                 self._decided, self._waits = self._answer, None
 
-    def turn(self, call: ToolRequest, session: object) -> tuple[None, Allow | None]:
+    def turn(self, call: ToolRequest, steps: object) -> tuple[None, Allow | None]:
         """Return what is decided about a call."""
         return None, self._decided
 
@@ -386,7 +386,7 @@ class Calls:
     ) -> None:
         """Keep nothing: the server keeps what its step was answered."""
 
-    def put_off(self, call: ToolRequest, later: PutOff) -> Core[str]:
+    def put_off(self, call: ToolRequest, later: PutOff, steps: object) -> Core[str]:
         """Leave it to the server to wait, or to refuse that."""
         yield from ()
         self.later = later
@@ -408,6 +408,8 @@ _numbers = count(1)
 class RemoteSessionCore:
     """A session of a server."""
 
+    turns = supervisor = steps = variables = files = way_back = waits = property(lambda self: self)
+    """The parts of a session here. One elsewhere has none: each method is a call of the server."""
     workspace = None
     """Its files are the server's: `read_file`, `write_file` and `list_files` reach them."""
     callers = 0
@@ -494,7 +496,7 @@ class RemoteSessionCore:
             raise TypeError("a step that waits goes on with an answer; Later is none")
         calls = None
         if self._sandbox.toolbox.tools:
-            waits = self._waits or (yield from self.waits_for())
+            waits = self._waits or (yield from self.shown())
             allows = Allow() if answer is True else answer if isinstance(answer, Allow) else None
             calls = Calls(self.identity, allows, waits)
         if isinstance(answer, Allow):
@@ -505,7 +507,7 @@ class RemoteSessionCore:
             params = {"value": self._sandbox.values({"value": answer})["value"]}
         return (yield from self._step("answer", params, callbacks, calls, wait))
 
-    def waits_for(self) -> Core[WaitingCall | None]:
+    def shown(self) -> Core[WaitingCall | None]:
         self._waits = yield from self.tell("waiting_for")
         return self._waits
 
@@ -553,14 +555,14 @@ class RemoteSessionCore:
 
     remove = asks("remove", "name")
     names = asks("names")
-    variables = asks("variables")
+    described = asks("variables")
 
     # Checkpoints
 
     checkpoint = asks("checkpoint", "name")
     rollback = asks("rollback", "name", "steps")
-    checkpoint_rows = asks("checkpoints", at_once=True)
-    drop = asks("drop", "name", at_once=True)
+    rows = asks("checkpoints", at_once=True)
+    drop = asks("drop", "name")
 
     def note(self, text: str, score: float | None) -> None:
         """Record nothing over a connection."""

@@ -75,19 +75,19 @@ class RelayedTools(AnswersCalls):
         """Do nothing: there is nothing to end here."""
 
     def _outcome(
-        self, tool: RelayedTool, call: m.ToolRequest, session: Caller, deadline: float | None, decided: Decided
+        self, tool: RelayedTool, call: m.ToolRequest, steps: Caller, deadline: float | None, decided: Decided
     ) -> Core[RelayedAnswer]:
         """Have the call made where the tool is. Nothing of the arguments is read here."""
         most = self._rules.max_calls
-        if session.calls_of_step > most + 1:  # the first one beyond the limit is refused, and recorded, over there
+        if steps.calls_of_step > most + 1:  # the first one beyond the limit is refused, and recorded, over there
             return refusal(f"{call.tool}(): more than {most} tool calls in one step (tools.max_calls)")
         if decided is not None:
-            yield from session.secured()  # as in a toolbox
+            yield from steps.secured()  # as in a toolbox
         if isinstance(decided, Given):
             return RelayedAnswer("ok", self.encoded(tool, decided.value))
         if isinstance(decided, Deny):
             return refusal(f"{call.tool}(): {decided.reason}")
-        given = yield from self._carried(call, session.step, deadline, decided is not None)
+        given = yield from self._carried(call, steps.number, deadline, decided is not None)
         if given.outcome == "broken":
             raise ProtocolError(given.error or f"{call.tool}() was called with what cannot be read")
         if given.outcome == "waiting":

@@ -36,7 +36,7 @@ def test_a_text_that_is_too_long_is_no_message(state: str, message: Any) -> None
 def test_a_long_name_is_cut_by_the_child(session: Session) -> None:
     session.run("x = 1").check()
     with pytest.raises(KeyError, match="no variable 'aaa") as missing:
-        drive(session._core.remove("a" * 100_000))
+        drive(session._core.variables.remove("a" * 100_000))
     assert len(str(missing.value)) <= m.PROBLEM_CHARACTERS + 2
     assert session.run("x").value == 1
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from safeexec import CheckpointError, Policy, Recording, RecordingError, RecordOptions, Sandbox, Session, replay
-from safeexec.engine.host.session.session import SessionCore
+from safeexec.engine.host.session.steps import Steps
 from safeexec.recordings import format as form
 from safeexec.recordings import writer
 from safeexec.recordings.forms import arguments_of, bytes_of, value_of
@@ -194,14 +194,14 @@ def test_calls_beyond_the_limit_fill_no_recording(tmp_path: Path) -> None:
 
 
 def calls_of(session: Session) -> list[str]:
-    """The Python functions that the entry to `SessionCore.run` calls in one step, and any of a recording."""
+    """The Python functions that the entry to `Steps.run` calls in one step, and any of a recording."""
     called: list[str] = []
 
     def profile(frame: Any, event: str, argument: Any) -> None:
         if event != "call" or frame.f_back is None:
             return
         recording = frame.f_globals.get("__name__", "").startswith("safeexec.recordings.")
-        if frame.f_back.f_code is SessionCore.run.__code__ or recording:
+        if frame.f_back.f_code is Steps.run.__code__ or recording:
             called.append(frame.f_code.co_name)
 
     sys.setprofile(profile)

@@ -24,7 +24,7 @@ def exchange(number: int, answer: int | None, *args: Any) -> Exchange:
 
 def a_session(max_calls: int = 1 << 30) -> Any:
     limits = SimpleNamespace(tools=SimpleNamespace(max_calls=max_calls))
-    return SimpleNamespace(calls_of_step=0, step=1, tool_records=[], policy=limits)
+    return SimpleNamespace(calls_of_step=0, number=1, tool_records=[], policy=limits)
 
 
 def call(tools: ServedTools, *args: Any, session: Any = None, raw: bytes | None = None) -> ToolReply:

@@ -228,10 +228,10 @@ def test_a_program_that_asks_otherwise_is_stopped(session: Session, desk: Desk, 
 
 def behind_its_back(session: Session, name: str, value: Any) -> None:
     """Another state than the step that waits began in, as one that a stranger has saved may be."""
-    core = session._core
-    waiting, core.waiting = core.waiting, None
+    waits = session._core.waits
+    waiting, waits.waiting = waits.waiting, None
     session.set(name, value)
-    core.waiting = waiting
+    waits.waiting = waiting
 
 
 def test_random_numbers_are_the_same_again(session: Session, desk: Desk) -> None:

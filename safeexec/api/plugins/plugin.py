@@ -160,15 +160,15 @@ class PluginCore:
         definition = self.definition
         settings = encoded(definition.title, definition.manifest.settings, self._settings, core.policy.limits)
         shared = self._sandbox.toolbox
-        core.toolbox = own = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval, shared)
+        core.steps.toolbox = own = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval, shared)
         if own.has_effects:
             raise ToolError("tools with an effect follow the steps of a session: a plugin cannot have them")
         modules = [(name, source.encode("utf-8", "surrogatepass")) for name, source in definition.modules]
         names = None if definition.exports is None else list(definition.exports)
         tools = tuple(tool.described() for tool in self._tools.values())
-        core.add_sources(definition.name, definition.modules)
-        core.code = b"\n".join(source for _, source in modules)
-        result = yield from core.perform(
+        core.supervisor.sources.add_plugin(definition.name, definition.modules)
+        core.steps.code = b"\n".join(source for _, source in modules)
+        result = yield from core.steps.perform(
             lambda step: m.Install(step, definition.name, modules, names, tools, settings),
             timeout=self._options.timeout,
         )
@@ -235,7 +235,7 @@ class PluginCore:
             args, kwargs, objects = self._objects(loaded, name, args, kwargs)
             if wanted is not None and wanted.hints:
                 args, kwargs = given(wanted.hints, wanted.signature, args, kwargs)
-            result = yield from loaded.core.invoke(
+            result = yield from loaded.core.steps.invoke(
                 name,
                 args,
                 kwargs,
@@ -246,7 +246,7 @@ class PluginCore:
                 release=self._to_release(loaded),
                 objects=objects,
             )
-            if loaded.core.more and result.ok:
+            if loaded.core.steps.more and result.ok:
                 self._streaming = True
                 return result, self._items
             return self._with_path(self._received((yield from loaded.after(result)), loaded, name)), 0
@@ -281,8 +281,8 @@ class PluginCore:
         """
         if result.ok and self._wanted is not None and self._wanted.returns is not Any:
             return returned(self._wanted.returns, f"{self.definition.name}.{name}()", result)
-        if result.ok and loaded.core.held and isinstance(result.value, Opaque):
-            handle = Handle(loaded, loaded.core.step, self._released, result.value)
+        if result.ok and loaded.core.steps.held and isinstance(result.value, Opaque):
+            handle = Handle(loaded, loaded.core.steps.number, self._released, result.value)
             return msgspec.structs.replace(result, value=handle)
         return result
 
@@ -317,8 +317,9 @@ class PluginCore:
                     f"of its items first, as with list(plugin.{name}(…))"
                 )
             loaded = self._loaded
-            result = yield from loaded.core.perform(lambda step: m.Proceed(step, close), timeout=self._options.timeout)
-            if loaded.core.more and result.ok:
+            proceed = partial(m.Proceed, close=close)
+            result = yield from loaded.core.steps.perform(proceed, timeout=self._options.timeout)
+            if loaded.core.steps.more and result.ok:
                 return self._received(result, loaded, "item"), True
             self._streaming = False
             return self._with_path((yield from loaded.after(result))), False

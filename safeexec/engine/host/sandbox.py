@@ -302,7 +302,7 @@ class SandboxCore:
             if record not in _UNRECORDED:
                 self.record(session, record, origin=origin)
             for name, value in dict(namespace or {}).items():
-                yield from session.assign(name, value)
+                yield from session.variables.assign(name, value)
         except BaseException:
             yield from session.close()
             raise
@@ -399,8 +399,7 @@ class SandboxCore:
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
         """Return a session that begins in a new child, whether there is a place for it or not."""
-        session = self.session_type(self, policy, self.spare_for(policy))
-        session.label = label
+        session = self.session_type(self, policy, label, self.spare_for(policy))
         yield from session.open()
         self.session_opened(session)
         return session
@@ -450,10 +449,10 @@ class SandboxCore:
 
     def session_closed(self, session: SessionCore) -> None:
         self._labels.closed(session)
-        if session.effects is not None:
-            session.effects.closed()
-        if session.recorder is not None:
-            session.recorder.closed(session)
+        if (effects := session.turns.effects) is not None:
+            effects.closed()
+        if (recorder := session.turns.recorder) is not None:
+            recorder.closed(session)
         self._let_go(session)
 
     def open_sessions(self, *, awake: bool = False) -> list[SessionCore]:
@@ -470,7 +469,9 @@ class SandboxCore:
         from safeexec.results import stats  # for operators
 
         rows = [
-            stats.Counted(one.label, one.in_use, one.supervisor.restored > 0, one.rests, one.waiting is not None)
+            stats.Counted(
+                one.label, one.turns.in_use, one.supervisor.restored > 0, one.rests, one.waits.waiting is not None
+            )
             for one in self.open_sessions()
         ]
         return stats.count(rows, dict(self._places.queued), len(self._spares), descriptors.room(), self.steps)

@@ -58,7 +58,7 @@ def ended_at_rest(session: Session) -> bool:
 def rests(session: Session) -> bool:
     """Let it rest now. Whether it has given up its process."""
     core = session._core
-    drive(core.attend(core.rest))
+    drive(core.turns.attend(core.rest))
     return core.processes.runner is None
 
 

@@ -129,7 +129,7 @@ def test_nothing_survives_close(profile: str) -> None:
 
 def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
     dead: list[bool] = []
-    ends = SessionCore._end_and_wait
+    ends = SessionCore.end_and_wait
 
     def end(core: SessionCore) -> Core[None]:
         until(lambda: all(gone(member) for member in members))
@@ -142,7 +142,7 @@ def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch
         for session in sessions:
             session.run("x = 1").check()
         members = [psutil.Process(session._core.processes.runner.pid) for session in sessions]  # type: ignore[union-attr]
-        monkeypatch.setattr(SessionCore, "_end_and_wait", end)
+        monkeypatch.setattr(SessionCore, "end_and_wait", end)
         sandbox.close()
     assert dead == [True] * 4
     with pytest.raises(SessionClosed, match="the sandbox was closed, and this session with it"):

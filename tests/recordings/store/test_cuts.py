@@ -143,8 +143,8 @@ class Runs:
                 return False
             if result.ok:
                 done += 1
-                core: Any = session._core
-                drive(core.attend(partial(core.durable.flush, core)))  # as while it is idle
+                turns: Any = session._core.turns
+                drive(turns.attend(partial(turns.durable.flush, session._core)))  # as while it is idle
                 result = session.run("1 / 0")  # the numbers of steps are not those of what is done
             if result.outcome != "error":  # what is run next is the step that was lost: so its calls are known
                 done = session.get("done", 0)

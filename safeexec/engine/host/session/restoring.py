@@ -37,7 +37,7 @@ def from_file(
                 yield Work(partial(state_file.put_back, session.processes.workspace, saved))
             if saved.header.waiting:
                 try:
-                    yield from session.wait_again(saved.header.waiting)
+                    yield from session.waits.wait_again(saved.header.waiting)
                 except RecordingError as error:
                     raise StateFileError(f"{os.fsdecode(path)} is damaged: {error}") from None
             yield from session.load(saved.payload, timeout)
@@ -45,10 +45,10 @@ def from_file(
                 record(session, state=(yield Work(saved.whole)))
             if namespace:
                 # After the state, which begins a recording: what is set before would be missing there.
-                there = set((yield from session.names()))
+                there = set((yield from session.variables.names()))
                 for name, value in namespace.items():
                     if name not in there:
-                        yield from session.assign(name, value)
+                        yield from session.variables.assign(name, value)
         except BaseException:
             yield from session.close()
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -160,6 +160,11 @@ class Sources(dict[str, str]):
                 return
             self._size -= len(self.pop(oldest))
 
+    def add_plugin(self, label: str, modules: Iterable[tuple[str, str]]) -> None:
+        """Keep those of a plugin, by module, for tracebacks of calls that are killed. The first is the main module."""
+        for index, (name, source) in enumerate(modules):
+            self[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
+
     def bound_last(self) -> list[str]:
         """Return names that the last step seems to bind: when it is undone, a NameError about one can say why that is
         gone.
@@ -189,6 +194,8 @@ class Step(Struct, eq=False):
     _answer_tool: AnswerTool | None = None
     """None for a request that may call no tool."""
     _listeners: Listeners = NOBODY
+    calls_before: int = 0
+    """How many calls of tools the session had made before it."""
     woke: float = 0.0
     """Seconds before it in which its process was brought back."""
     value: Any = None

@@ -1,5 +1,5 @@
 """What a session does to keep its state: it has the process ready that steps run in, asks it, and brings the state back
-when the process is lost. The order of things in a call is the session's (`session.py`).
+when the process is lost. The order of things in a step is that of `steps.py`.
 """
 
 from __future__ import annotations
@@ -92,6 +92,21 @@ class Supervisor:
         self.why_closed: str | None = None
         """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
 
+    # Beginning
+
+    def begin(self) -> Core[None]:
+        """Get a child and wait until it is locked down."""
+        yield from self.processes.begin()
+        self.arrived()
+
+    def begin_anew(self) -> Core[None]:
+        """Get another child, in the place of processes that are gone. What is known of calls of tools stays."""
+        policy = self.processes.policy
+        self.processes = SessionProcesses(self.sandbox, policy, self.sandbox.spare_for(policy))
+        self.state, self.doing, self.notes_next = NEW, None, []
+        self.restored, self.idle_violation, self.diverged = 0, None, False
+        yield from self.begin()
+
     def begin_step(
         self,
         number: int,
@@ -107,8 +122,32 @@ class Supervisor:
         out.begin()
         err.begin()
         watch = Watch(runner.channel, self.processes.policy.limits, timeout, (out, err), room)
-        self.doing = Step(number, self.processes, runner, watch, answer_tool, listeners, woke)
+        calls = self.tool_records.total
+        self.doing = Step(number, self.processes, runner, watch, answer_tool, listeners, calls, woke)
         return self.doing
+
+    # Ending a step, and what the watch asks: from any thread
+
+    def cancel(self, why: str = "the step was cancelled by the host") -> bool:
+        """Stop the running step, or what runs under its limits; the session goes on. Whether there was one."""
+        return (step := self.doing) is not None and step.hand_in(Verdict("cancelled", why))
+
+    def exceed(self, verdict: Verdict) -> bool:
+        """End the step for what the session uses. False: no caller ends it, so its processes are to be killed."""
+        step = self.doing
+        if step is not None and step.hand_in(verdict):
+            return not (step.in_tool or step.listening)
+        self.idle_violation = verdict
+        return False
+
+    def overdue(self) -> Verdict | None:
+        """Return the verdict on a step that is past its deadline, where its caller does not end it."""
+        return None if (step := self.doing) is None else step.overdue()
+
+    @property
+    def forks_requested(self) -> int:
+        """How many processes its runner may have been asked to make, beside the copies that were promised."""
+        return 1 if self.state is ASKING else 0
 
     # Asking the process
 

@@ -72,7 +72,7 @@ class FrozenState(Struct, eq=False):
 
 def freeze(core: SessionCore, name: str) -> Core[FrozenState]:
     """Return the state as it is now, under a name. The process goes on until it is left."""
-    yield from core.checkpoint(name)
+    yield from core.way_back.checkpoint(name)
     return FrozenState(core, *core.processes.history.find(name))
 
 
@@ -166,8 +166,7 @@ class TemplateCore:
         session = self.session
         assert session is not None
         session.processes.check_branches(1)
-        branch = session.new_branch(policy)
-        branch.label = label
+        branch = session.new_branch(policy, label)
         try:
             yield from branch.processes.begin_branch(session.processes, copy, self.name)
         except BaseException:
@@ -190,7 +189,7 @@ class TemplateCore:
             session.template = self.name
             written = self._sandbox.preparing(session, self.name)
             if self.definition.files:
-                yield from session.put_files(self.definition.files)
+                yield from session.files.put_files(self.definition.files)
             yield from self._run(session)
             self.recorded = written()
             kept = yield from freeze(session, self.name)
@@ -210,7 +209,7 @@ class TemplateCore:
             self._given = self._api(session)
             yield CallTool(partial(prepare, self._given), None, is_async=is_async, owner=self._sandbox.toolbox)
         elif prepare is not None:
-            result = yield from session.run(prepare, timeout=timeout, atomic=False)
+            result = yield from session.steps.run(prepare, timeout=timeout, atomic=False)
             try:
                 result.check()
             except StepFailed as error:

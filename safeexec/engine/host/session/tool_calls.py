@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Struct
 
+from safeexec.engine.host.waiting import Core
+from safeexec.errors import RecordingError
 from safeexec.protocol import messages as m
 from safeexec.results import ToolCallRecord
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from safeexec.engine.host.session.standard_input import Given
     from safeexec.engine.host.watch.verdict import Verdict
+    from safeexec.results import WaitingCall
 
     class AnswersAgain(Protocol):
         """Answers the calls of a step that runs again."""
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
         """Whether nobody knows what came of the call that was answered last."""
 
         def key_of(self, call: m.ToolRequest) -> str: ...
-        def turn(self, call: m.ToolRequest, session: Any) -> tuple[m.ToolReply | None, Any]: ...
+        def turn(self, call: m.ToolRequest, steps: Any) -> tuple[m.ToolReply | None, Any]: ...
         def unmade(self) -> Verdict | None: ...
 
 
@@ -61,6 +64,45 @@ class StepCalls(Struct, eq=False):
         self.size += len(call.arguments) + len(reply.value or b"") + 500
         if self.size <= KEPT_BYTES:
             self.made.append((call, reply, outcome, {"key": key, "effect": "deferred" if deferred else "at-once"}))
+
+
+class Waits:
+    """Keeps the step of a session that waits for the answer to a call, if one does. Here none can:
+    `recordings.session.WaitingStep` keeps them.
+    """
+
+    waiting: Any = None
+    """What is known of the step."""
+    calls_before = 0
+    """How many calls of tools there had been before it."""
+
+    def check(self, earlier_answers: AnswersAgain | None = None) -> None:
+        """Check that a step may begin, or the state be changed: only to answer the one that waits. Raises
+        `StepWaiting`.
+        """
+
+    def put_off(self, call: m.ToolRequest, later: Any, steps: Any) -> Core[str]:
+        """Have the step that runs end, to wait for the answer to this call. Returns why it cannot wait, or ""."""
+        yield from ()
+        return "nothing here keeps a step that waits"
+
+    def begin(self, calls: StepCalls, calls_before: int) -> Core[WaitingCall | None]:
+        """Wait, as the step that was put off has been undone. Returns the call, for people."""
+        raise NotImplementedError
+
+    def is_asking(self) -> bool:
+        """Tell whether somebody may still answer."""
+        return False
+
+    def written(self) -> Core[bytes]:
+        """Return the step as a saved state keeps it; nothing where none waits."""
+        yield from ()
+        return b""
+
+    def wait_again(self, written: bytes) -> Core[None]:
+        """Wait for what a saved state has written. Raises `RecordingError`."""
+        yield from ()
+        raise RecordingError("a step of it waits for an answer, and nothing here keeps such steps")
 
 
 RECORDS = 10_000

@@ -22,19 +22,24 @@ if TYPE_CHECKING:
     from safeexec.engine.policy.settings import Tools
 
     class Caller(Protocol):
-        """A session, as its tools see it."""
+        """The steps of a session, as its tools see them."""
 
-        step: int
+        number: int
         calls_of_step: int
-        tool_records: ToolLog
-        bill: Bill
         call_key: str
 
+        @property
+        def tool_records(self) -> ToolLog: ...
+        @property
+        def bill(self) -> Bill: ...
         @property
         def calls(self) -> Any:
             """`StepCalls`, where the step may wait for the answer to one."""
 
-        def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]: ...
+        @property
+        def waits(self) -> Any:
+            """What keeps a step that waits."""
+
         def secured(self) -> Core[None]: ...
 
 
@@ -79,7 +84,7 @@ class AnswersCalls:
     tools: Mapping[str, Any]
     _rules: Tools
 
-    def answer(self, call: m.ToolRequest, session: Caller, deadline: float | None) -> Core[m.ToolReply]:
+    def answer(self, call: m.ToolRequest, steps: Caller, deadline: float | None) -> Core[m.ToolReply]:
         """Run one call and give the reply for the guest. Raises `ProtocolError` for a call that no honest child makes.
 
         `deadline` (monotonic seconds) is the step's own, where its clock goes on while tools run.
@@ -88,31 +93,31 @@ class AnswersCalls:
         if tool is None:
             raise ProtocolError(f"a tool {call.tool[:100]!r} was called that does not exist")
         started = monotonic()
-        calls, decided = session.calls, None
+        calls, decided = steps.calls, None
         if calls is not None and calls.earlier_answers is not None:
             known: m.ToolReply | None
-            known, decided = calls.earlier_answers.turn(call, session)
+            known, decided = calls.earlier_answers.turn(call, steps)
             if known is not None:
                 return known
-        session.calls_of_step += 1
+        steps.calls_of_step += 1
         try:
-            given = yield from self._outcome(tool, call, session, deadline, decided)
+            given = yield from self._outcome(tool, call, steps, deadline, decided)
         except PutOff as later:
             given = RelayedAnswer("waiting", note=later.answer.note)
-            if refused := (yield from session.put_off(call, later)):
+            if refused := (yield from steps.waits.put_off(call, later, steps)):
                 given = refusal(f"{call.tool}() was put off, and cannot wait here: {refused}")
         reply = m.ToolReply(call.call, given.value, given.error_type, given.error, given.inside)
         # Of the calls beyond the limit only the first is recorded: a guest may make a hundred thousand of them.
-        if session.calls_of_step <= self._rules.max_calls + 1:
+        if steps.calls_of_step <= self._rules.max_calls + 1:
             outcome: Any = given.outcome
             told, spent = given.error or given.note, (monotonic() - started) * 1e3
-            session.tool_records.append(ToolCallRecord(call.tool, session.step, outcome, told, spent))
+            steps.tool_records.append(ToolCallRecord(call.tool, steps.number, outcome, told, spent))
             if calls is not None:
-                calls.note(call, reply, outcome, session.call_key, deferred=tool.deferred)
+                calls.note(call, reply, outcome, steps.call_key, deferred=tool.deferred)
         return reply
 
     def _outcome(
-        self, tool: Any, call: m.ToolRequest, session: Caller, deadline: float | None, decided: Decided
+        self, tool: Any, call: m.ToolRequest, steps: Caller, deadline: float | None, decided: Decided
     ) -> Core[RelayedAnswer]:
         """Say what becomes of a call. Raises `ProtocolError`, and `PutOff` where its answer is put off."""
         raise NotImplementedError

@@ -89,12 +89,12 @@ class Toolbox(AnswersCalls):
             calls.release(self)
 
     def _outcome(
-        self, tool: Tool, call: m.ToolRequest, session: Caller, deadline: float | None, decided: Decided
+        self, tool: Tool, call: m.ToolRequest, steps: Caller, deadline: float | None, decided: Decided
     ) -> Core[RelayedAnswer]:
         try:
             if decided is not None:
-                yield from session.secured()  # that the answer counts: no other host may give it once more
-            value = yield from self._call(tool, call.arguments, session, deadline, decided)
+                yield from steps.secured()  # that the answer counts: no other host may give it once more
+            value = yield from self._call(tool, call.arguments, steps, deadline, decided)
             return RelayedAnswer("ok", (yield from apart(weight(value), partial(self.encoded, tool, value))))
         except (ProtocolError, PutOff):
             raise
@@ -103,18 +103,16 @@ class Toolbox(AnswersCalls):
         except Exception as error:
             return tool.failure(error, "refused" if isinstance(error, RefusedCall) else "error")
 
-    def _call(
-        self, tool: Tool, arguments: bytes, session: Caller, deadline: float | None, decided: Decided
-    ) -> Core[Any]:
+    def _call(self, tool: Tool, arguments: bytes, steps: Caller, deadline: float | None, decided: Decided) -> Core[Any]:
         """Return what the tool returns. Of a call beyond the limit nothing is read. Raises `PutOff` where it is put
         off.
         """
         rules = self._rules
-        if session.calls_of_step > rules.max_calls:
+        if steps.calls_of_step > rules.max_calls:
             raise RefusedCall(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
         asks = not tool.deferred and rules.needs_approval(tool.name)
         read = partial(self._arguments, tool, arguments, bind=asks or tool.checked or decided is not None)
-        args, kwargs, bound = yield from session.bill.reading(len(arguments), read)
+        args, kwargs, bound = yield from steps.bill.reading(len(arguments), read)
         if tool.effect is not None:
             # Where effects follow the steps, another tool that notes the call stands in its place.
             raise RefusedCall(

@@ -73,10 +73,11 @@ class IdleSessions:
             self._next = monotonic() + max(self._tick, self._close_after / LATE)
         for session in sandbox.open_sessions(awake=awake):
             try:
-                if session.durable is not None and session.durable.overdue:
-                    drive(session.attend(partial(session.durable.flush, session)))
+                turns = session.turns
+                if turns.durable is not None and turns.durable.overdue:
+                    drive(turns.attend(partial(turns.durable.flush, session)))
                 if session.can_rest():
-                    drive(session.attend(session.rest))
+                    drive(turns.attend(session.rest))
                 if session.unowned and not sandbox.labelled(session):
                     drive(session.close_if_idle(0.0))
                 elif self._close_after is not None:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from safeexec.engine.host.files.workspace import Workspace
+    from safeexec.engine.host.session.files import SessionFiles
     from safeexec.engine.host.session.processes import SessionProcesses
+    from safeexec.engine.host.session.supervisor import Supervisor
+    from safeexec.engine.host.session.turns import Turns
     from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Policy
 
@@ -25,19 +28,14 @@ if TYPE_CHECKING:
         """A session, as it is looked at."""
 
         policy: Policy
-        processes: SessionProcesses
-        commanding: bool
-        used: float
+        turns: Turns
+        supervisor: Supervisor
+        files: SessionFiles
 
         @property
-        def forks_requested(self) -> int: ...
+        def processes(self) -> SessionProcesses: ...
         @property
         def closed(self) -> bool: ...
-        @property
-        def in_use(self) -> bool: ...
-        def period(self) -> Period: ...
-        def exceed(self, verdict: Verdict) -> bool: ...
-        def overdue(self) -> Verdict | None: ...
 
 
 STREAMS_KB = 4 << 10
@@ -93,33 +91,39 @@ class WatchedSession(Subject):
         self.account.base = own.memory_base or 0
         frozen = [copy.pid() for copy in own.copies()]
         copies = {pid for pid in frozen if pid is not None}
-        return Known(own.runner_pid(), copies, frozen.count(None) + session.forks_requested)
+        return Known(own.runner_pid(), copies, frozen.count(None) + session.supervisor.forks_requested)
 
     def in_use(self) -> bool:
         session = self._session()
-        return session is not None and session.in_use
+        return session is not None and session.turns.in_use
 
     def period(self) -> Period:
+        """Return the step that runs, or else the use or the rest that goes on."""
         session = self._session()
-        return Period(None) if session is None else session.period()
+        if session is None:
+            return Period(None)
+        step = session.supervisor.doing
+        if step is not None and not step.closed:
+            return Period(step.watch.started, step.runner_pid, step.watch.cpu_start)
+        return Period((session.turns.used, session.turns.in_use))
 
     def group(self) -> Group | None:
         session = self._session()
-        return None if session is None or session.commanding else session.processes.group
+        return None if session is None or session.files.commanding else session.processes.group
 
     def check_progress(self) -> Verdict | None:
         session = self._session()
         if session is None or session.closed:
             return None
-        return self._unrequested_fork(session) or session.overdue() or self._goes_on(session)
+        return self._unrequested_fork(session) or session.supervisor.overdue() or self._goes_on(session)
 
     def _goes_on(self, session: Watchable) -> Verdict | None:
         """Return the verdict on a process that works though it has answered: its first thread does nothing but wait
         then, and for the threads that guest code may leave there is `limits.cpu_seconds`.
         """
-        runner, limits = session.processes.runner, session.policy.limits
-        key, _, _ = session.period()
-        if session.in_use or runner is None or runner.pid is None or monotonic() - session.used < limits.wall_seconds:
+        runner, turns, limits = session.processes.runner, session.turns, session.policy.limits
+        key, _, _ = self.period()
+        if turns.in_use or runner is None or runner.pid is None or monotonic() - turns.used < limits.wall_seconds:
             self._resting = Resting()
             return None
         if (spent := processes.main_thread_seconds(runner.pid)) is None:
@@ -149,7 +153,7 @@ class WatchedSession(Subject):
                 continue
             channel = runner.channel
             unrequested = fork.thread != fork.process or (
-                channel.all_read() and (channel.at_work or not session.in_use)
+                channel.all_read() and (channel.at_work or not session.turns.in_use)
             )
             if unrequested and gate.waits(fork):
                 allowed, rule = session.policy.limits.processes, session.policy.origin("limits.processes")
@@ -185,7 +189,7 @@ class WatchedSession(Subject):
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
         """Have whoever drives a step end it. Where nobody does, its processes end here; the next user restores it."""
         session, leaders = self._session(), self.lineage_leaders()
-        if session is None or session.exceed(verdict):
+        if session is None or session.supervisor.exceed(verdict):
             return
         self.account.begin(Period(object()))  # what is left, if anything, has a budget of its own
         for pid in (*hostile, session.processes.runner_pid()):

@@ -426,7 +426,7 @@ def test_a_caller_may_give_saving_and_restoring_more_time(tmp_path: pathlib.Path
 
 def once_running(core: SessionCore) -> None:
     """Wait until the session's guest code runs."""
-    until(lambda: core.forks_requested)
+    until(lambda: core.supervisor.forks_requested)
     threading.Event().wait(0.1)
 
 
@@ -476,7 +476,7 @@ def restoring(sandbox: SandboxCore) -> SessionCore:
 def test_a_restore_is_stopped_from_another_thread(alone: Sandbox, endless: pathlib.Path, how: str) -> None:
     def stop() -> None:
         core = restoring(alone._core)
-        core.cancel() if how == "cancel" else alone.close()
+        core.supervisor.cancel() if how == "cancel" else alone.close()
 
     thread = threading.Thread(target=stop)
     thread.start()
@@ -508,7 +508,7 @@ async def test_a_task_that_restores_is_cancelled(endless: pathlib.Path) -> None:
         assert not open_sessions(own) and (await own.run("1 + 1")).value == 2
         task = asyncio.create_task(own.restore(endless, timeout=60.0))
         core = await asyncio.to_thread(restoring, own._core)
-        assert core.cancel()
+        assert core.supervisor.cancel()
         with pytest.raises(StateFileError, match="cancelled by the host"):
             await task
         assert (await own.run("1 + 1")).value == 2

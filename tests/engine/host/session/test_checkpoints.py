@@ -49,7 +49,7 @@ def test_what_a_look_finds_as_a_step_is_ended_is_not_told_of_the_time_after_it(
 
     def stop_and_look() -> Core[None]:
         yield from stop()
-        core.exceed(Verdict("memory", "the session holds too much"))
+        core.supervisor.exceed(Verdict("memory", "the session holds too much"))
 
     monkeypatch.setattr(core.processes, "stop", stop_and_look)
     kill(session)

@@ -104,9 +104,9 @@ def check_repeated(session: Session, what: str) -> None:
     """The state is the same after the steps of its journal have been repeated."""
     if depth(session):
         before = namespace(session)
-        steps = session._core.step
+        steps = session._core.steps.number
         session.run("0").check()
-        assert session._core.step == steps + 1
+        assert session._core.steps.number == steps + 1
         session.rollback()
         after = namespace(session)
         assert session._core.processes.repeats and session._core.processes.runner is not None, f"{what}: lost"

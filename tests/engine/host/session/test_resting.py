@@ -278,9 +278,9 @@ def test_a_long_journal_rests_later(open_session: OpenSession) -> None:
     for number in range(30):
         session.run(f"x = {number}").check()
     core = session._core
-    core.used = monotonic() - module.REST_SECONDS
+    core.turns.used = monotonic() - module.REST_SECONDS
     assert not core.can_rest()
-    core.used = monotonic() - module.REST_SECONDS - 31 * module.STEP_SECONDS
+    core.turns.used = monotonic() - module.REST_SECONDS - 31 * module.STEP_SECONDS
     assert core.can_rest()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from safeexec import AsyncSandbox, CheckpointError, Sandbox, Session
-from safeexec.engine.host.session import session as module
+from safeexec.engine.host.session import steps as module
 from tests.alone import alone
 from tests.engine.host.inside import open_sessions, rests, runner_of
 

@@ -132,7 +132,7 @@ def test_no_event_loop_waits_for_a_session_that_is_not_compacted() -> None:
         async with AsyncSandbox("confined-python", spare=0) as sandbox, await sandbox.session() as session:
             (await session.run("x = 1\n" + HOLDS_UP)).check()
             deadline = monotonic() + SOON
-            while session._core.rested != session._core.used and monotonic() < deadline:
+            while session._core.rested != session._core.turns.used and monotonic() < deadline:
                 await asyncio.sleep(0.01)
             step, turns = asyncio.create_task(session.run("x")), 0
             while not step.done():
@@ -152,7 +152,7 @@ def test_a_session_that_is_closed_while_it_is_compacted_leaves_nothing(monkeypat
         session.run(HOLDS_UP).check()
         core, place = session._core, session.workspace
         assert place is not None and os.path.exists(place)
-        until(lambda: core.rested == core.used)
+        until(lambda: core.rested == core.turns.used)
         session.close()
         until(lambda: not os.path.exists(place) and not open_sessions(sandbox))
 
@@ -167,7 +167,7 @@ def use():
     session = Sandbox({policy!r}, spare=0, idle_seconds={idle}).open().session()
     session.run("import time").check()
     session.run({source!r}).check()
-    while session._core.rested != session._core.used:
+    while session._core.rested != session._core.turns.used:
         time.sleep(0.01)
     if {sockets_first}:
         for each in gc.get_objects():
@@ -220,7 +220,7 @@ with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sand
         session.run("x = 1").check()
     def rest():
         cores = [session._core for session in sessions]
-        while any(core.can_rest() or core.rested < core.used for core in cores):
+        while any(core.can_rest() or core.rested < core.turns.used for core in cores):
             time.sleep(0.01)
     held = []
     while True:
@@ -266,8 +266,8 @@ def test_a_sandbox_that_closes_waits_for_one_session_that_does_not_answer_and_no
         for session in sessions:
             session.run(HOLDS_UP).check()
         cores = [session._core for session in sessions]
-        until(lambda: any(core.rested == core.used for core in cores))
-    begun = [core for core in cores if core.rested == core.used]
+        until(lambda: any(core.rested == core.turns.used for core in cores))
+    begun = [core for core in cores if core.rested == core.turns.used]
     assert 0 < len(begun) < len(cores)
 
 

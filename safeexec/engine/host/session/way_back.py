@@ -1,0 +1,106 @@
+"""The way back: to what a session was, under a name or before its last steps."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from safeexec.engine.host.patience import patient
+from safeexec.engine.host.session.checkpoints import Checkpoint, check_name, rows_of
+from safeexec.engine.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
+from safeexec.engine.host.session.processes import FREEZE_SECONDS
+from safeexec.engine.host.session.supervisor import IDLE, RESTING
+from safeexec.engine.host.session.turns import exclusive
+from safeexec.engine.host.waiting import Core
+from safeexec.errors import CheckpointError
+from safeexec.results import CheckpointInfo, Rows, ToolCallRecord
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.session.supervisor import Supervisor
+    from safeexec.engine.host.session.tool_calls import Waits
+    from safeexec.engine.host.session.turns import Turns
+
+
+class WayBack:
+    """The checkpoints and rollbacks of one session."""
+
+    def __init__(self, turns: Turns, supervisor: Supervisor, waits: Waits) -> None:
+        self.turns = turns
+        self._supervisor = supervisor
+        self._waits = waits
+
+    @exclusive
+    def checkpoint(self, name: str) -> Core[None]:
+        """Keep the state as it is now under `name`."""
+        check_name(name)
+        processes = self._supervisor.processes
+        named, limit = processes.history.named, processes.policy.limits.checkpoints
+        if name not in named and len(named) >= limit:
+            raise CheckpointError(
+                f"this session already has {len(named)} named checkpoints, and limits.checkpoints allows {limit}; "
+                f"drop one first: {', '.join(named)}"
+            )
+        copy = yield from self._supervisor.new_copy()
+        copy.name = name
+        processes.release(processes.history.keep(name, copy))
+
+    def rows(self) -> list[CheckpointInfo]:
+        """Return the checkpoints as data."""
+        return Rows(rows_of(self._supervisor.processes.history))
+
+    @exclusive
+    def drop(self, name: str) -> Core[None]:
+        """Drop a named checkpoint."""
+        processes = self._supervisor.processes
+        _, copy = processes.history.find(name)
+        dropped = processes.history.drop(name)
+        copy.name = None
+        processes.release(dropped)
+        yield from ()
+
+    @exclusive
+    def rollback(self, name: str | None, steps: int) -> Core[list[ToolCallRecord]]:
+        """Go back to a named checkpoint, or to before the last `steps` steps. Returns the tool calls that cannot be
+        undone.
+        """
+        if not isinstance(steps, int) or steps < 1 or (name is not None and steps != 1):
+            raise ValueError(f"steps={steps!r}: a number of steps from 1 on, without a name")
+        self._waits.check()
+        supervisor = self._supervisor
+        if supervisor.state is not IDLE and supervisor.state is not RESTING:
+            yield from supervisor.finish_interrupted()
+        processes = supervisor.processes
+        state, copies = self._target(name, steps)
+        for copy in copies:
+            if (yield from copy.has_frozen(monotonic() + patient(FREEZE_SECONDS))):
+                processes.history.note_frozen(copy)
+                break
+        else:
+            if name is not None:
+                raise CheckpointError(f"the checkpoint {name!r} is gone (its process was killed)")
+            if copies:
+                raise CheckpointError(NO_LONGER_KEPT)
+        since = list(supervisor.tool_records.since(state.tool_calls))
+        # Decided: whoever is interrupted from here on finds the session in that state.
+        processes.release(processes.history.arrive(state))
+        yield from supervisor.stop()
+        notes = yield from supervisor.restore(asked=True)
+        supervisor.notes_next += notes
+        if supervisor.take_diverged() or processes.history.current.memory is not state.memory:
+            what = "the state before the last step" if name is None else f"the checkpoint {name!r}"
+            raise CheckpointError(f"{what} could not be brought back; {supervisor.became(notes)}")
+        return since
+
+    def _target(self, name: str | None, steps: int) -> tuple[State, list[Checkpoint]]:
+        """Return the state to go back to, and the copies of it. Raises `CheckpointError`."""
+        processes = self._supervisor.processes
+        history = processes.history
+        if name is not None:
+            state, copy = history.find(name)
+            return state, [copy]
+        if history.current.undo_to is None:
+            raise CheckpointError(NOTHING_TO_UNDO)
+        if processes.policy.checkpoints == "off":
+            raise CheckpointError("checkpoints are off in this session: roll back to a named checkpoint")
+        state = history.before_last(steps)
+        return state, history.copies_below(state)
