@@ -46,12 +46,12 @@ class RecordedSession(SessionCore):
 
     def begin_anew(self) -> Core[None]:
         """Get another child, in the place of processes that are gone. What is known of calls of tools stays."""
-        records = self.supervisor.tool_records
-        self.processes = SessionProcesses(self.sandbox, self.policy, self.sandbox.spare_for(self.policy))
-        self.supervisor = Supervisor(self.sandbox, self.processes)
+        records, children = self.supervisor.tool_records, self.sandbox.children
+        self.processes = SessionProcesses(children, self.policy, children.spare_for(self.policy))
+        self.supervisor = Supervisor(self.processes)
         self.supervisor.tool_records = records
         yield from self.processes.begin()
-        self.mechanisms = self.sandbox.mechanisms
+        self.mechanisms = children.mechanisms
         self.supervisor.arrived()
 
     def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]:

@@ -34,9 +34,10 @@ from safeexec.results import CommandResult, Usage
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace
-    from safeexec.engine.host.session.interfaces import SandboxInterface
+    from safeexec.engine.host.session.interfaces import MakesChildren
+    from safeexec.engine.host.watch.gate import ForkGate
     from safeexec.engine.linux.cgroups import Group
-    from safeexec.engine.policy.model import Limits
+    from safeexec.engine.policy.model import Limits, Policy
 
 _MAX_SHEBANG = 256
 _PT_INTERP = 3
@@ -123,11 +124,10 @@ def environment(home: str, memory_mb: int) -> dict[str, str]:
     }
 
 
-def check(sandbox: SandboxInterface, argv: Sequence[str], timeout: float | None) -> tuple[str, float]:
+def check(policy: Policy, argv: Sequence[str], timeout: float | None) -> tuple[str, float]:
     """Return the program's path and its limit in seconds. Raises `PolicyError` for what the policy does not allow, and
     TypeError or ValueError for what is no command line or no time.
     """
-    policy = sandbox.policy
     if (
         isinstance(argv, (str, bytes))
         or not argv
@@ -157,7 +157,7 @@ def check(sandbox: SandboxInterface, argv: Sequence[str], timeout: float | None)
 
 
 def run(
-    sandbox: SandboxInterface,
+    children: MakesChildren,
     argv: Sequence[str],
     workspace: Workspace,
     directory: str,
@@ -165,18 +165,19 @@ def run(
     group: Group | None,
 ) -> Core[CommandResult]:
     """Run one program in `directory`, a path inside `workspace`, counted with `group`. What fails is in the result."""
-    program, seconds = check(sandbox, argv, timeout)
+    program, seconds = check(children.policy, argv, timeout)
     workspace.make_temporary()
-    most = sandbox.policy.limits.output_kb << 10
+    limits = children.policy.limits
+    most = limits.output_kb << 10
     with closing(OutputFile("stdout", most)) as out, closing(OutputFile("stderr", most)) as err:
-        number, channel = sandbox.spawn(
+        number, channel = children.spawn(
             lambda number: m.RunCommand(
                 number=number,
                 argv=list(argv),
                 program=program,
                 directory=directory,
                 home=workspace.home,
-                environment=environment(workspace.home, sandbox.policy.limits.memory_mb),
+                environment=environment(workspace.home, limits.memory_mb),
             ),
             (out.fd, err.fd),
         )
@@ -184,17 +185,17 @@ def run(
             try:
                 ready = yield from channel.receive(monotonic() + patient(START_SECONDS))
             except (Gone, ProtocolError) as error:
-                raise ProtectionError(f"no command could be started: {sandbox.problem(number) or error}") from None
+                raise ProtectionError(f"no command could be started: {children.problem(number) or error}") from None
             if not isinstance(ready, m.Ready):
                 raise ProtectionError(f"the process of the command was not ready after {patient(START_SECONDS):.1f} s")
             if channel.pid is not None:
-                sandbox.gate.allow(channel.pid, lambda: True)
+                children.gate.allow(channel.pid, lambda: True)
             if group is not None and channel.pid is not None:
                 with suppress(OSError):  # it has ended already
                     group.add(channel.pid)
-            return (yield from _finish(sandbox, channel, seconds, workspace, group, out, err))
+            return (yield from _finish(limits, channel, seconds, workspace, group, out, err))
         finally:
-            yield from _end(sandbox, channel)
+            yield from _end(children.gate, channel)
 
 
 class _Watched(Subject):
@@ -224,7 +225,7 @@ class _Watched(Subject):
 
 
 def _finish(
-    sandbox: SandboxInterface,
+    limits: Limits,
     channel: Channel,
     seconds: float,
     workspace: Workspace,
@@ -232,7 +233,6 @@ def _finish(
     out: OutputFile,
     err: OutputFile,
 ) -> Core[CommandResult]:
-    limits = sandbox.policy.limits
     watched = _Watched(channel, limits, workspace, group)
     watch = Watch(channel, limits, seconds, (out, err), watched.room)
     accountant().add(watched)
@@ -262,12 +262,12 @@ def _finish(
     return CommandResult(outcome, status, printed.text, warned.text, usage, message, cut)
 
 
-def _end(sandbox: SandboxInterface, channel: Channel) -> Core[None]:
+def _end(gate: ForkGate, channel: Channel) -> Core[None]:
     """End the program and what it started: nothing of a command outlives it."""
     if channel.pid is not None and channel.pidfd >= 0:
         processes.signal_group(channel.pidfd, channel.pid, signal.SIGKILL)
     channel.kill()
     yield from channel.wait_ended(monotonic() + lineage.KILL_SECONDS)
     if channel.pid is not None:
-        sandbox.gate.forget_lineage(channel.pid)
+        gate.forget_lineage(channel.pid)
     channel.close()

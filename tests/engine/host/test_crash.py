@@ -193,7 +193,7 @@ def test_when_the_zygote_dies_sessions_end_with_a_clear_error_and_the_sandbox_ca
     sandbox = Sandbox(profile).open()
     session = sandbox.session()
     session.run("x = 1").check()
-    zygote = sandbox._core._zygote
+    zygote = sandbox._core.children.zygote
     os.kill(zygote.pid, signal.SIGKILL)
     until(lambda: not is_alive(sandbox))
     with pytest.raises((SessionClosed, SandboxClosed), match="zygote"):

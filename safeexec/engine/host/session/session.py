@@ -177,8 +177,8 @@ class SessionCore:
     def __init__(self, sandbox: SandboxInterface, policy: Policy, spare: Spare | None = None) -> None:
         self.sandbox = sandbox
         self.policy = policy
-        self.processes = SessionProcesses(sandbox, policy, spare)
-        self.supervisor = Supervisor(sandbox, self.processes)
+        self.processes = SessionProcesses(sandbox.children, policy, spare)
+        self.supervisor = Supervisor(self.processes)
         self.mechanisms: list[Mechanism] = []
         self.toolbox: ToolAnswers = sandbox.toolbox
         self.tells_frames = False
@@ -255,7 +255,7 @@ class SessionCore:
         if self.watched.idle:
             self.watched.wake()
         if self.rests:
-            self.sandbox.session_wakes(self)
+            self.sandbox.sessions.wakes(self)
             self.rests = False
         try:
             if self.durable is not None:
@@ -312,7 +312,7 @@ class SessionCore:
         """Get a child and wait until it is locked down."""
         try:
             yield from self.processes.begin()
-            self.mechanisms = self.sandbox.mechanisms
+            self.mechanisms = self.sandbox.children.mechanisms
             self.supervisor.arrived()
         except BaseException:
             yield from self.close()
@@ -386,7 +386,7 @@ class SessionCore:
                 os.close(process)
             self.processes.close()
             self.supervisor.state = CLOSED
-            self.sandbox.session_closed(self)
+            self.sandbox.sessions.closed(self)
 
     def forget(self) -> None:
         """Close the copies of descriptors in a fork of the process that has the session. Ends nothing."""
@@ -456,7 +456,7 @@ class SessionCore:
         yield from self.supervisor.rest()
         if self.supervisor.state is RESTING:
             self.rests = True
-            self.sandbox.session_rests(self)
+            self.sandbox.sessions.rests(self)
 
     def next_key(self) -> str:
         """Return the key of the call of a tool that comes next."""
@@ -477,7 +477,7 @@ class SessionCore:
         self.callers -= 1
         if self.callers <= 0:
             self.unowned = True
-            self.sandbox.look_after(self)
+            self.sandbox.sessions.look_after(self)
 
     # Steps
 
@@ -679,7 +679,7 @@ class SessionCore:
         if listeners is not NOBODY:
             step.stream_rest()
         if number == 1:
-            self.sandbox.session_began()
+            self.sandbox.sessions.first_step_done()
         return result
 
     def _not_run(self) -> Result:
@@ -741,7 +741,7 @@ class SessionCore:
         repeats = processes.commit(step.files, self.supervisor.tool_records.total, repeatable_request, did)
         notes = result.notes
         if self.policy.checkpoints != "off":
-            self.sandbox.steps["journalled" if repeats else "copied"] += 1
+            self.sandbox.children.steps["journalled" if repeats else "copied"] += 1
             if not repeats and not processes.history.undoable:
                 notes = (*notes, CANNOT_UNDO)
         workspace = processes.workspace
@@ -771,7 +771,7 @@ class SessionCore:
         # A look may have found it before the step, and ended the process late; a value that was announced before the
         # deadline may not have come by then.
         verdict = step.close() or self.supervisor.idle_violation or step.watch.exceeded()
-        if verdict is None and not self.sandbox.alive:
+        if verdict is None and not self.sandbox.children.alive:
             yield from self.supervisor.stop()
             raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
         if verdict is None and self.processes.ran_out_of_memory():
@@ -950,7 +950,7 @@ class SessionCore:
         self.supervisor.notes_next = list((yield from self.processes.arrive_branch(copy)))
         self.supervisor.refresh_file_baseline()
         self.supervisor.transition(IDLE)
-        self.sandbox.session_opened(self)
+        self.sandbox.sessions.opened(self)
 
     def checkpoint_rows(self) -> list[CheckpointInfo]:
         return Rows(rows_of(self.processes.history))
@@ -1070,7 +1070,7 @@ class SessionCore:
 
     def _self_test(self, runner: Runner) -> Core[list[Mechanism]]:
         """Return one row per forbidden act; `active` where it was refused."""
-        gate = self.sandbox.gate
+        gate = self.sandbox.children.gate
         if (yield from self.processes.secured(monotonic())):
             gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier one is not the self-test's
         with gate.refusing(runner.pid):
@@ -1126,9 +1126,9 @@ class SessionCore:
             os.close(workspace.open(directory, os.O_PATH | os.O_DIRECTORY))
             place = os.path.join(place, directory)
         yield from self.supervisor.ensure_ready()  # there is no control group without a process
-        self.commanding = True
+        children, self.commanding = self.sandbox.children, True
         try:
-            result = yield from commands.run(self.sandbox, argv, workspace, place, timeout, self.processes.group)
+            result = yield from commands.run(children, argv, workspace, place, timeout, self.processes.group)
         finally:
             self.commanding = False
         self.processes.history.change_files((yield from self.processes.on_files(workspace.snapshot_or_undo)))

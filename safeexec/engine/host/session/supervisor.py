@@ -25,7 +25,6 @@ from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace_files import Marks
-    from safeexec.engine.host.session.interfaces import SandboxInterface
     from safeexec.engine.host.watch.room import Room
 
 R = TypeVar("R")
@@ -71,8 +70,7 @@ FOLLOWS: Final[dict[str, frozenset[str]]] = {
 class Supervisor:
     """Keeps the state of one session. Each method is part of a turn of the session."""
 
-    def __init__(self, sandbox: SandboxInterface, processes: SessionProcesses) -> None:
-        self.sandbox = sandbox
+    def __init__(self, processes: SessionProcesses) -> None:
         self.processes = processes
         self.state = NEW
         self.doing: Step | None = None
@@ -126,7 +124,7 @@ class Supervisor:
         """Return the process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died;
         and `SandboxError` where the state has diverged, unless it is for a `step`, whose result says so.
         """
-        if not self.sandbox.alive:
+        if not self.processes.children.alive:
             if self.state is IDLE:
                 yield from self.stop()
             self.processes.check_alive()

@@ -188,6 +188,7 @@ class TemplateCore:
         session = self.session = yield from self._sandbox.begin_session(self.policy, f"template {self.name}")
         try:
             session.template = self.name
+            self._sandbox.sessions.set_apart(session)
             written = self._sandbox.preparing(session, self.name)
             if self.definition.files:
                 yield from session.put_files(self.definition.files)
@@ -269,7 +270,3 @@ class Templates:
 
     def rows(self) -> list[TemplateInfo]:
         return [template.row() for template in list(self._by_name.values())]
-
-    def sessions(self) -> list[SessionCore | None]:
-        """Return the sessions that hold the states of templates; nobody else uses these."""
-        return [template.session for template in list(self._by_name.values())]
