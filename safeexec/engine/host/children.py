@@ -17,17 +17,17 @@ from safeexec.engine.host.session.channel import Channel, Gone
 from safeexec.engine.host.session.output import new_streams
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.session.spare import Spare, Spares
-from safeexec.engine.host.session.tightened import lowered, value_limits
+from safeexec.engine.host.session.tightened import own_limits
 from safeexec.engine.host.startup.configuration import configuration
 from safeexec.engine.host.startup.confinement import branch_ruleset
 from safeexec.engine.host.startup.launch import Launched
 from safeexec.engine.host.startup.launcher import ZygoteHandle
-from safeexec.engine.host.waiting import Core, Work
+from safeexec.engine.host.waiting import LARGE, Core, Work, apart
 from safeexec.engine.host.watch.gate import NO_GATE
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError
 from safeexec.protocol import messages as m
-from safeexec.protocol.confinement import ChildConfinement, Mechanism
+from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace, WorkspaceRoot
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
 Fetch = Callable[[Policy], tuple[Policy, str]]
 """Has the packages that a policy requires: returns the policy with their modules, and where they lie."""
+Request = Callable[..., m.Spawn | m.RunCommand]
+"""What is asked of the zygote, but for its `number`."""
 CLOSED = "the sandbox is closed"
 FORKED = "this sandbox was opened before the process forked; open one in each worker, or reopen() it"
 
@@ -60,8 +62,10 @@ class Children:
         self.spares = Spares(spare)
         self.steps = {"journalled": 0, "copied": 0, "lost": 0}
         """How many steps they have done, by what became of them: see `SandboxStats`."""
-        self._confinement: ChildConfinement | None = None
-        """What each is held to by the kernel."""
+        self.branch_ruleset: Callable[[str], int | None] = lambda region: None
+        """Gives what shuts a branch off from all files but those in its region; None where nothing does. Raises
+        OSError.
+        """
         self._numbers = count(1)
         self._came_up = 0.0
         """When a child that was waited for last became ready (monotonic seconds)."""
@@ -83,19 +87,17 @@ class Children:
         message = yield Work(partial(self._configuration, toolbox, packages))
         yield from zygote.start(message)
         self.gate, self.reapers, self.mechanisms = zygote.gate, zygote.reapers, zygote.mechanisms
-        self._confinement = message.child
+        self.branch_ruleset = partial(branch_ruleset, message.child, zygote.proc)
         if self.root is not None and message.child.separate == "turns":
             self.root.turns = True
-            self.spares = Spares(0)  # one would have the turn of the first session
+            self.spares.close()  # one would have the turn of the first session
         self.why_closed = None
 
     def _configuration(self, toolbox: Toolbox, packages: str | None) -> m.Configure:
         """Return what the zygote is told. `packages`: where those lie that the policy requires."""
         workspaces = None
         if self.policy.filesystem.workspace != "none":
-            from safeexec.engine.host.files.workspace import (
-                WorkspaceRoot,  # with what it needs 20 ms that few profiles pay
-            )
+            from safeexec.engine.host.files.workspace import WorkspaceRoot  # 20 ms that few profiles pay
 
             self.root = WorkspaceRoot()
             workspaces = self.root.path
@@ -118,9 +120,7 @@ class Children:
     def begin_close(self) -> Core[None]:
         """Do the first half of `close`: make no more, and end those that wait for sessions."""
         self.why_closed = CLOSED
-        if self.spares:
-            yield Work(self.spares.close)
-        self.spares.close()
+        yield from apart(LARGE * len(self.spares), self.spares.close)
 
     def close(self) -> Core[None]:
         """End all that are left, and remove the workspaces."""
@@ -138,29 +138,26 @@ class Children:
         if self.zygote is not None:
             self.zygote.forget()
 
-    def branch_ruleset(self, region: str) -> int | None:
-        """Return what shuts a branch off from all files but those in its `region`; None where nothing does. Raises
-        OSError.
-        """
-        zygote, confinement = self.zygote, self._confinement
-        return None if zygote is None or confinement is None else branch_ruleset(confinement, zygote.proc, region)
-
     # Asking for one
 
     def spare_for(self, policy: Policy) -> Spare | None:
         """Return a child that waits for a session of this policy, if there is one: it is locked down already, under the
         limits of the sandbox.
         """
-        own = lowered(self.policy.limits, policy.limits) or value_limits(self.policy.limits, policy.limits)
-        return None if own else self.spares.take()
+        return None if own_limits(self.policy.limits, policy.limits) else self.spares.take()
 
     def new_child(
         self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]
     ) -> Core[tuple[Channel, m.Ready]]:
-        """Return a locked-down child that waits for its first request. Each other one that comes up meanwhile renews
-        the deadline: where many are asked for at once, the zygote makes one after the other.
+        """Return a locked-down child that waits for its first request, as `started`."""
+        return self.started(self._request(policy, workspace, warm_up=False), output, "child")
+
+    def started(self, request: Request, output: tuple[int, ...], what: str) -> Core[tuple[Channel, m.Ready]]:
+        """Return a process that is locked down, and what it said then. Each other one that comes up meanwhile renews
+        the deadline: where many are asked for at once, the zygote makes one after the other. Raises `ProtectionError`
+        where there is none in time, or none can be made, and `SandboxClosed`.
         """
-        number, channel = self._ask(policy, workspace, output, warm_up=False)
+        number, channel = self.spawn(request, output)
         asked = monotonic()
         ready: m.FromChild | None = None
         try:
@@ -168,38 +165,32 @@ class Children:
                 ready = yield from channel.receive(deadline)
         except (Gone, ProtocolError) as error:
             self.check_usable()
-            raise ProtectionError(f"no child could be started: {self.problem(number) or error}") from None
+            problem = self.zygote.problem(number) if self.zygote is not None else ""
+            raise ProtectionError(f"no {what} could be started: {problem or error}") from None
         finally:
             if not isinstance(ready, m.Ready):
                 channel.give_up()
         if not isinstance(ready, m.Ready):
-            raise ProtectionError(f"no child of the sandbox became ready in {patient(READY_SECONDS):.3g} s")
+            raise ProtectionError(f"no {what} of the sandbox became ready in {patient(READY_SECONDS):.3g} s")
         self._came_up = monotonic()
         return channel, ready
 
-    def _ask(
-        self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...], *, warm_up: bool
-    ) -> tuple[int, Channel]:
-        """Ask for a child, as `spawn` does; `warm_up`: before it gets a request, if none comes at once."""
+    def _request(self, policy: Policy, workspace: Workspace | None, *, warm_up: bool) -> Request:
+        """Return what asks for a child; `warm_up`: before it gets a request, if none comes at once."""
         if workspace is not None:
             workspace.give_access()
-        return self.spawn(
-            lambda number: m.Spawn(
-                number=number,
-                workspace=workspace.path if workspace is not None else None,
-                home=workspace.home if workspace is not None else None,
-                idle=policy.checkpoints == "idle",
-                warm_up=warm_up,
-                lowered=lowered(self.policy.limits, policy.limits),
-                threads=policy.limits.threads,
-                value=value_limits(self.policy.limits, policy.limits),
-            ),
-            output,
+        return partial(
+            m.Spawn,
+            workspace=workspace.path if workspace is not None else None,
+            home=workspace.home if workspace is not None else None,
+            idle=policy.checkpoints == "idle",
+            warm_up=warm_up,
+            **own_limits(self.policy.limits, policy.limits),
         )
 
-    def spawn(self, request: Callable[[int], m.Spawn | m.RunCommand], output: tuple[int, ...]) -> tuple[int, Channel]:
-        """Ask the zygote for a process; `request` gets its number. It says Ready on the channel, or the channel
-        ends.
+    def spawn(self, request: Request, output: tuple[int, ...]) -> tuple[int, Channel]:
+        """Ask the zygote for a process, which says Ready on the channel, or the channel ends. Returns its number, too,
+        by which the zygote tells why it could not be made.
         """
         self.check_usable()
         assert self.zygote is not None
@@ -207,15 +198,11 @@ class Children:
         channel, theirs = Channel.pair()
         try:
             with theirs, self._lock:
-                self.zygote.spawn(request(number), (theirs.fileno(), *output))
+                self.zygote.spawn(request(number=number), (theirs.fileno(), *output))
         except BaseException:
             channel.close()
             raise
         return number, channel
-
-    def problem(self, number: int) -> str:
-        """Return why process `number` could not be made, in the zygote's words."""
-        return self.zygote.problem(number) if self.zygote is not None else ""
 
     def replenish(self) -> None:
         """Ask for the spare children that are missing. Nobody waits for them here."""
@@ -230,7 +217,8 @@ class Children:
                 workspace = made.enter_context(closing(self.new_workspace(policy)))
                 self.fill(workspace)
             out, err = map(made.enter_context, map(closing, new_streams(policy.limits, policy.limits)))
-            _, channel = self._ask(policy, workspace, (out.fd, err.fd, out.shared), warm_up=True)
+            request = self._request(policy, workspace, warm_up=True)
+            _, channel = self.spawn(request, (out.fd, err.fd, out.shared))
             made.pop_all()
         return Spare(channel, out, err, workspace)
 

@@ -48,6 +48,8 @@ class OpenSessions:
         self._open: set[SessionCore] = set()
         self._awake: set[SessionCore] = set()
         """Those that do not rest."""
+        self.placed: set[SessionCore] = set()
+        """Those that have one of the places: neither branches, nor what holds a template's state."""
         self._apart: set[SessionCore] = set()
         """Those that no caller has: they hold the states of templates."""
         self._count = 0
@@ -60,8 +62,8 @@ class OpenSessions:
     # Places
 
     def enter(self, label: str | None, seconds: float | None) -> Core[None]:
-        """Wait for a place for one more, which is for `places.take` then. Raises `SandboxBusy` after `seconds`; None:
-        as long as the sandbox says.
+        """Wait for a place for one more, which is to be among `placed` then, or gives it back by `places.leave`. Raises
+        `SandboxBusy` after `seconds`; None: as long as the sandbox says.
         """
         seconds = self._queue_seconds if seconds is None else seconds
         if not (yield from self.places.enter(monotonic() + seconds, label)):
@@ -75,7 +77,7 @@ class OpenSessions:
     def admit(self, session: SessionCore, seconds: float | None) -> Core[None]:
         """Wait for a place for a session that comes back from the store. Raises `SandboxBusy`."""
         yield from self.enter(session.label, seconds)
-        self.places.take(session)
+        self.placed.add(session)
 
     # What becomes of one
 
@@ -131,7 +133,9 @@ class OpenSessions:
             self._apart.discard(session)
             descriptors.count(0 if session.rests else -1)
         session.watched.close()
-        self.places.closed(session)
+        if session in self.placed:
+            self.placed.discard(session)
+            self.places.leave()
         self.replenish()
 
     def first_step_done(self) -> None:

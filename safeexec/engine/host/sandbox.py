@@ -21,7 +21,7 @@ from safeexec.engine.host.arguments import check_arguments
 from safeexec.engine.host.children import Children, Fetch, Files
 from safeexec.engine.host.open_sessions import OpenSessions
 from safeexec.engine.host.session.session import SessionCore
-from safeexec.engine.host.session.tightened import TightenedPolicies, of_template
+from safeexec.engine.host.session.tightened import TightenedPolicies
 from safeexec.engine.host.startup.confinement import check_required
 from safeexec.engine.host.startup.launch import Launched
 from safeexec.engine.host.tools.toolbox import Toolbox
@@ -29,7 +29,7 @@ from safeexec.engine.host.waiting import LARGE, Core, Work, drive, ending
 from safeexec.engine.host.watch import accountant, groups
 from safeexec.engine.linux import probe
 from safeexec.engine.policy.model import Policy
-from safeexec.errors import RecordingError, SessionClosed
+from safeexec.errors import RecordingError, SessionClosed, StateFileError
 from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class SandboxCore:
         if queue_seconds is not None:
             check_arguments({"queue_seconds": queue_seconds})
         origin = self._all_templates().find(template) if template is not None else None
-        policy = self._tightened.of(tightened) if origin is None else of_template(origin, tightened)
+        policy = self._tightened.of(tightened) if origin is None else origin.policy_of(tightened)
         yield from self.sessions.enter(label, queue_seconds)
         try:
             self.children.check_usable()  # it may have been closed meanwhile
@@ -191,7 +191,7 @@ class SandboxCore:
         except BaseException:
             self.sessions.places.leave()
             raise
-        self.sessions.places.take(session)
+        self.sessions.placed.add(session)
         try:
             self.follow(session)
             if record not in _UNRECORDED:
@@ -210,7 +210,6 @@ class SandboxCore:
         saved `state`, where there is such a file. `keywords` are those of `new_session`. Raises `PolicyError` for an
         open one that was opened with other ones, `SessionClosed` where there is none and it is not to be a new one.
         """
-
         asked = {name: value for name, value in keywords.items() if name not in AT_THE_BEGINNING}
         return self.sessions.labels.session(label, asked, lambda: self._labelled(label, state, keywords, new))
 
@@ -255,12 +254,36 @@ class SandboxCore:
             raise RecordingError(
                 "a recording begins with a saved state or a template, not with both: leave out `record` or `template`"
             )
-        from safeexec.engine.host.session import restoring  # with hashlib and its like 10 ms, for saved states
+        from safeexec.engine.host.files import state_file  # with hashlib and its like 10 ms, for saved states
 
         self.children.check_usable()
-        begin = partial(self.new_session, **tightened)
-        begun = None if record in _UNRECORDED else partial(self.record, record=record)
-        return (yield from restoring.from_file(self.policy, begin, path, timeout, begun, namespace or {}))
+        saved = yield Work(partial(state_file.read, path, self.policy.limits))
+        try:
+            state_file.check(saved.header, os.fsdecode(path))
+            session = yield from self.new_session(**tightened)
+            try:
+                if session.processes.workspace is not None:
+                    yield Work(partial(state_file.put_back, session.processes.workspace, saved))
+                if saved.header.waiting:
+                    try:
+                        yield from session.wait_again(saved.header.waiting)
+                    except RecordingError as error:
+                        raise StateFileError(f"{os.fsdecode(path)} is damaged: {error}") from None
+                yield from session.load(saved.payload, timeout)
+                if record not in _UNRECORDED:
+                    self.record(session, record, state=(yield Work(saved.whole)))
+                if namespace:
+                    # After the state, which begins a recording: what is set before would be missing there.
+                    there = set((yield from session.names()))
+                    for name, value in namespace.items():
+                        if name not in there:
+                            yield from session.assign(name, value)
+            except BaseException:
+                yield from session.close()
+                raise
+        finally:
+            yield from ending(saved.size(), saved.close)
+        return session
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
         """Return a session that begins in a new child, whether there is a place for it or not."""
@@ -275,7 +298,17 @@ class SandboxCore:
         from safeexec.results import stats  # for operators
 
         rows = [
-            stats.Counted(one.label, one.in_use, one.supervisor.restored > 0, one.rests, one.waiting is not None)
+            (
+                one.label,
+                {
+                    "open": True,
+                    "busy": (busy := one.in_use),
+                    "idle": not busy,
+                    "restored": one.supervisor.restored > 0,
+                    "resting": one.rests,
+                    "waiting": one.waiting is not None,
+                },
+            )
             for one in self.sessions.of_callers()
         ]
         queued, spares = dict(self.sessions.places.queued), len(self.children.spares)
@@ -297,8 +330,10 @@ class SandboxCore:
         """
         self.children.check_usable()
         _check_files(files, self.policy)
-        policy = self._tightened.of(tightened, "template()")
-        return (yield from self._all_templates().define(name, policy, prepare, files or {}, timeout, api))
+        from safeexec.engine.host.session.template import Preparation  # for sandboxes with templates only
+
+        how = Preparation(prepare, dict(files or {}), timeout, self._tightened.of(tightened, "template()"))
+        return (yield from self._all_templates().define(name, how, api))
 
     def drop_template(self, name: str) -> Core[None]:
         """Give up a template. Its sessions go on. Raises `CheckpointError`."""

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from safeexec import CommandResult, Policy, PolicyError, Sandbox, SandboxError, Session
-from safeexec.engine.host.commands import executables
+from safeexec.engine.host.startup.programs import executables
 from tests.footprint import DEADLINE_SECONDS, footprint, pause
 
 PYTHON = os.path.basename(os.path.realpath(sys.executable))

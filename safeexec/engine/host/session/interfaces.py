@@ -4,18 +4,14 @@ read this file: each method is described where it is implemented.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
-from safeexec.engine.host.files.workspace import Workspace
-from safeexec.engine.host.session.channel import Channel
-from safeexec.engine.host.session.spare import Spare
+from safeexec.engine.host.children import Children
 from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import Core
-from safeexec.engine.host.watch.gate import ForkGate
 from safeexec.engine.policy.model import Policy
 from safeexec.protocol import messages as m
-from safeexec.protocol.confinement import Mechanism
 from safeexec.results import Result
 
 
@@ -69,33 +65,6 @@ class HearsSteps(Protocol):
     def close(self) -> None: ...
 
 
-class MakesChildren(Protocol):
-    """Has the processes of a sandbox, and their files. Sessions, what they have of processes, and commands ask it."""
-
-    policy: Policy
-    steps: dict[str, int]
-    gate: ForkGate
-    reapers: tuple[int, ...]
-    mechanisms: list[Mechanism]
-
-    @property
-    def alive(self) -> bool: ...
-    @property
-    def files(self) -> Mapping[str, object]: ...
-    def branch_ruleset(self, region: str) -> int | None: ...
-    def spare_for(self, policy: Policy) -> Spare | None: ...
-    def new_child(
-        self, policy: Policy, workspace: Workspace | None, output: tuple[int, ...]
-    ) -> Core[tuple[Channel, m.Ready]]: ...
-    def spawn(
-        self, request: Callable[[int], m.Spawn | m.RunCommand], output: tuple[int, ...]
-    ) -> tuple[int, Channel]: ...
-    def problem(self, number: int) -> str: ...
-    def new_workspace(self, policy: Policy) -> Workspace: ...
-    def fill(self, workspace: Workspace) -> None: ...
-    def steps_lost(self, count: int) -> None: ...
-
-
 class CountsSessions(Protocol):
     """Knows the open sessions of a sandbox: each says what becomes of it, and the thread for idle ones looks at all."""
 
@@ -122,9 +91,8 @@ class SandboxInterface(Protocol):
     policy: Policy
     toolbox: Toolbox
     observer: HearsSteps | None
+    children: Children
 
-    @property
-    def children(self) -> MakesChildren: ...
     @property
     def sessions(self) -> CountsSessions: ...
     def card(self, format: Literal["text", "markdown", "json"]) -> str: ...

@@ -37,8 +37,8 @@ from safeexec.protocol import messages as m
 from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
+    from safeexec.engine.host.children import Children
     from safeexec.engine.host.files.workspace import Snapshot, Workspace
-    from safeexec.engine.host.session.interfaces import MakesChildren
     from safeexec.engine.host.session.spare import Spare
     from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Policy
@@ -68,7 +68,7 @@ class SessionProcesses:
     repeats = True
     """Whether steps are repeated instead of copied: until one has come out otherwise."""
 
-    def __init__(self, children: MakesChildren, policy: Policy, spare: Spare | None = None) -> None:
+    def __init__(self, children: Children, policy: Policy, spare: Spare | None = None) -> None:
         self.children = children
         self.policy = policy
         self.history: History[Checkpoint] = History()

@@ -50,7 +50,7 @@ def configuration(
     """
     programs: tuple[str, ...] = ()
     if policy.danger_allow_commands:
-        from safeexec.engine.host.commands import executables  # with shutil 5 ms, for the policies that allow programs
+        from safeexec.engine.host.startup.programs import executables  # with shutil 5 ms, for few policies
 
         programs = executables(policy.danger_allow_commands)
     fonts = _fonts(policy)
