@@ -95,16 +95,11 @@ class Children:
 
     def _configuration(self, toolbox: Toolbox, packages: str | None) -> m.Configure:
         """Return what the zygote is told. `packages`: where those lie that the policy requires."""
-        workspaces = None
         if self.policy.filesystem.workspace != "none":
             from safeexec.engine.host.files.workspace import WorkspaceRoot  # 20 ms that few profiles pay
 
             self.root = WorkspaceRoot()
-            workspaces = self.root.path
-        message, user = configuration(self.policy, toolbox, workspaces, packages)
-        if self.root is not None:
-            self.root.owner = user
-        return message
+        return configuration(self.policy, toolbox, self.root, packages)
 
     @property
     def alive(self) -> bool:

@@ -297,20 +297,11 @@ class SandboxCore:
         """Tell how many sessions there are now. From any thread."""
         from safeexec.results import stats  # for operators
 
-        rows = [
-            (
-                one.label,
-                {
-                    "open": True,
-                    "busy": (busy := one.in_use),
-                    "idle": not busy,
-                    "restored": one.supervisor.restored > 0,
-                    "resting": one.rests,
-                    "waiting": one.waiting is not None,
-                },
-            )
-            for one in self.sessions.of_callers()
-        ]
+        rows = []
+        for one in self.sessions.of_callers():
+            busy = one.in_use
+            states = {"open": True, "busy": busy, "idle": not busy, "restored": one.supervisor.restored > 0}
+            rows.append((one.label, {**states, "resting": one.rests, "waiting": one.waiting is not None}))
         queued, spares = dict(self.sessions.places.queued), len(self.children.spares)
         return stats.count(rows, queued, spares, descriptors.room(), self.children.steps)
 
