@@ -633,8 +633,8 @@ class Session(SessionAPI):
         `on_display` what it displays (its value is in the result alone), `on_progress` description, count and total of
         its progress bars (tqdm).
 
-        Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`. What guest code does wrong is
-        in the result.
+        Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`; that or `SandboxClosed` where
+        something killed the zygote. What guest code does wrong is in the result.
         """
         callbacks = (on_output, on_stdout, on_stderr, on_display, on_progress)
         run = partial(

@@ -194,7 +194,8 @@ def test_when_the_zygote_dies_sessions_end_with_a_clear_error_and_the_sandbox_ca
     session = sandbox.session()
     session.run("x = 1").check()
     zygote = sandbox._core.children.zygote
-    os.kill(zygote.pid, signal.SIGKILL)
+    with pytest.raises((SessionClosed, SandboxClosed), match="zygote"):
+        session.run("print(1)\nwhile True: pass", on_output=lambda _: os.kill(zygote.pid, signal.SIGKILL))
     until(lambda: not is_alive(sandbox))
     with pytest.raises((SessionClosed, SandboxClosed), match="zygote"):
         for _ in range(3):
