@@ -8,7 +8,7 @@ What guest code does wrong is data (a `Result`); what the caller, the policy or 
     ├── ProtocolError          a process of the sandbox broke the protocol; its session is ended
     ├── SandboxClosed          the sandbox is closed, or its zygote died
     ├── SandboxBusy            no session became free before the deadline
-    ├── SessionClosed          the session is closed, or could not be restored
+    ├── SessionClosed          the session is closed, or could not be restored, or its zygote died
     ├── SessionBusy            another thread or task is using the session right now
     ├── StepWaiting            a step waits for an answer, or none does, or the answer came too late
     ├── CheckpointError        no such checkpoint, or no room for another one

@@ -157,7 +157,7 @@ def sandbox_for(_own_temporary_directory: None) -> Iterator[OpenSandbox]:
             # No spare child: a sandbox at rest always holds the same.
             opened[profile] = Sandbox(profile, spare=0).open()
             # Its processes by descent: those of a session that was just closed may be ending meanwhile.
-            held = family(opened[profile]._core._zygote.pid)  # type: ignore[union-attr]
+            held = family(opened[profile]._core.children.zygote.pid)  # type: ignore[union-attr]
             _resting[profile] = difference(footprint(), before)._replace(processes=held)
         return opened[profile]
 

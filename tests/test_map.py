@@ -167,7 +167,7 @@ FIRST_RUN = {
     "common": "identity text typed",
     "engine": "advice approvals",
     "results": "outcomes",
-    "engine/host": "arguments descriptors labels patience queue sandbox waiting",
+    "engine/host": "arguments children descriptors open_sessions patience queue sandbox waiting",
     "api": "audit blocking",
     "recordings": "sandbox session",
     "engine/host/session": (

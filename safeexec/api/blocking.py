@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from safeexec.api.plugins.plugin import Plugin, PluginCore
     from safeexec.api.plugins.source import Exports, Source
     from safeexec.engine.approvals import Approval
-    from safeexec.engine.host.sandbox import Files
+    from safeexec.engine.host.children import Files
     from safeexec.engine.host.session.listeners import OnDisplay, OnProgress
     from safeexec.engine.host.session.output import OnOutput
     from safeexec.engine.host.session.session import SessionCore
@@ -109,7 +109,7 @@ class SandboxAPI:
             return f"<{type(self).__name__} {name!r}, in a container, {'open' if core and core.alive else 'not open'}>"
         if core is None or not core.alive:
             return f"<{type(self).__name__} {name!r}, {'closed' if core is not None and core.begun else 'not open'}>"
-        count = len(core.open_sessions())
+        count = len(core.sessions.of_callers())
         return f"<{type(self).__name__} {name!r}, open, {count} session{'' if count == 1 else 's'}>"
 
     @cached_property
@@ -633,8 +633,8 @@ class Session(SessionAPI):
         `on_display` what it displays (its value is in the result alone), `on_progress` description, count and total of
         its progress bars (tqdm).
 
-        Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`. What guest code does wrong is
-        in the result.
+        Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`; that or `SandboxClosed` where
+        something killed the zygote. What guest code does wrong is in the result.
         """
         callbacks = (on_output, on_stdout, on_stderr, on_display, on_progress)
         run = partial(

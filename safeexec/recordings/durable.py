@@ -182,7 +182,7 @@ class Durable(SessionRecording):
         if memory is not FRESH and saved:
             memory.moment, self._ways = self._new_moment(), {}
         # Nothing in the store leads to a template; the files of every session, the next host may have otherwise.
-        if memory is not FRESH or session.sandbox.files:
+        if memory is not FRESH or session.sandbox.children.files:
             self._standing, self._ahead_since = AHEAD, monotonic()
         return self
 
@@ -469,7 +469,7 @@ class Durable(SessionRecording):
         if (workspace := session.processes.workspace) is not None:
             yield from ending(1 << 20, workspace.close)
         session.processes.close()
-        session.sandbox.session_suspended(session)
+        session.sandbox.sessions.suspended(session)
         yield Work(self.closed)
 
     def closed(self) -> None:
@@ -498,7 +498,7 @@ class Durable(SessionRecording):
         if self._standing is STALE:
             yield from self._drop(session)
         notes = session.supervisor.notes_next
-        yield from session.sandbox.admit(session, self._queue_seconds)
+        yield from session.sandbox.sessions.admit(session, self._queue_seconds)
         try:
             if (left := self._left) is None:
                 self._claim = yield Work(partial(self._store.claim, self._label))
@@ -512,7 +512,7 @@ class Durable(SessionRecording):
         except BaseException:
             yield from wait_for(session.processes.end_processes())
             session.processes.close()
-            session.sandbox.session_suspended(session)
+            session.sandbox.sessions.suspended(session)
             self._release()
             raise
         self._standing, self._left = STORED, None
@@ -544,7 +544,7 @@ class Durable(SessionRecording):
         claim, policy = self._claim, session.policy
         yield from session.supervisor.begin_anew()
         processes, supervisor = session.processes, session.supervisor
-        session.sandbox.session_resumed(session)
+        session.sandbox.sessions.resumed(session)
         if left.heading.state is None:
             return
         told = f"the stored session {self._label!r}"

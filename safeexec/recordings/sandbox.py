@@ -48,16 +48,16 @@ class RecordedSandbox(SandboxCore):
     ) -> None:
         super().__init__(policy, **arguments)
         self._durable: Mode = durable
-        self._tidy_next = 0.0
         if store is not None:
             from safeexec.recordings.store import open_store  # few sandboxes have one, as what follows
 
             self.store = open_store(store)
+            self.sessions.chores.append(Tidying(self.store))
 
     def close(self) -> Core[None]:
         if self.closed:
             return
-        for session in list(self._open):
+        for session in self.sessions.of_callers():
             if (durable := session.turns.durable) is not None:
                 yield from session.turns.attend(partial(durable.flush, session))
         yield from super().close()
@@ -97,7 +97,7 @@ class RecordedSandbox(SandboxCore):
         """Return what its sessions wait for, the oldest first: those that are open here, and those that rest in its
         store. Raises `StoreError`.
         """
-        sessions = [one for one in self.open_sessions() if isinstance(one, RecordedSession)]
+        sessions = [one for one in self.sessions.of_callers() if isinstance(one, RecordedSession)]
         kept = ((one, one.turns.durable) for one in sessions)
         here = [one for one, durable in kept if durable is None or not durable.note_if_lost(one.processes)]
         calls = [call for one in here if one.waits.waiting is not None and (call := one.waits.call()) is not None]
@@ -118,7 +118,7 @@ class RecordedSandbox(SandboxCore):
         from safeexec.recordings.durable import Durable  # with the modules of recordings
         from safeexec.recordings.store import recovery
 
-        self.check_usable()
+        self.children.check_usable()
         tightened = dict(keywords)
         if tightened.get("record"):
             raise RecordingError("a stored session is recorded in its store: leave out `record`")
@@ -151,7 +151,7 @@ class RecordedSandbox(SandboxCore):
     def remove_stored(self, label: str) -> Core[None]:
         """Close the session of a label, and remove it from the store."""
         store = self._has_store()
-        if (session := self._labels.open_session(label)) is not None:
+        if (session := self.sessions.labels.open_session(label)) is not None:
             yield from session.end("the session was removed from its store")
         claim = yield Work(partial(store.claim, label))
         yield Work(partial(store.remove, claim))
@@ -161,20 +161,25 @@ class RecordedSandbox(SandboxCore):
         store = self._has_store()
         return (yield Work(lambda: list(store.list())))  # type: ignore[no-any-return]
 
-    def tidy(self) -> None:
-        """Now and then, from the thread for idle sessions: remove what nobody has used for as long as the store keeps
-        it, but for sessions that are open.
-        """
-        store = self.store
-        if store is None or (days := store.options.keep_days) is None or monotonic() < self._tidy_next:
-            return
-        self._tidy_next, before = monotonic() + TIDY_SECONDS, time() - days * 86400
-        for row in list(store.list()):
-            if row.used < before:
-                with suppress(StoreError):  # it is open, or somebody was faster
-                    store.remove(store.claim(row.label))
-
     def _has_store(self) -> Store:
         if self.store is None:
             raise SandboxError("this sandbox has no store: Sandbox(…, store=directory)")
         return self.store
+
+
+class Tidying:
+    """Removes now and then what nobody has used for as long as the store keeps it, but for sessions that are open."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._next = 0.0
+
+    def __call__(self) -> None:
+        """Do so, if it is time. Raises `StoreError`."""
+        if (days := self._store.options.keep_days) is None or monotonic() < self._next:
+            return
+        self._next, before = monotonic() + TIDY_SECONDS, time() - days * 86400
+        for row in list(self._store.list()):
+            if row.used < before:
+                with suppress(StoreError):  # it is open, or somebody was faster
+                    self._store.remove(self._store.claim(row.label))

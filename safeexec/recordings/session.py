@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.tool_calls import AnswersAgain, StepCalls
     from safeexec.engine.host.session.turns import Turns
     from safeexec.engine.host.tools.answers import PutOff
-    from safeexec.engine.host.tools.toolbox import PendingCall
+    from safeexec.engine.host.tools.toolbox import PendingCall, Toolbox
     from safeexec.protocol import messages as m
     from safeexec.recordings.format import Waiting
     from safeexec.recordings.timeline import Timeline
@@ -40,10 +40,11 @@ NONE_WAITS = "no step of this session waits for an answer"
 class WaitingStep(Waits):
     """The step of one session that waits for an answer: how it waits, is told of, and given up."""
 
-    def __init__(self, name: SessionName, turns: Turns, supervisor: Supervisor) -> None:
+    def __init__(self, name: SessionName, turns: Turns, supervisor: Supervisor, toolbox: Toolbox) -> None:
         self.turns = turns
         self._name = name
         self._supervisor = supervisor
+        self._toolbox = toolbox
         self.waiting: Waiting | None = None
         """The step, until it has its answer or the time for that is over: ask `current`."""
         self._shown: tuple[Waiting, WaitingCall] | None = None
@@ -74,7 +75,7 @@ class WaitingStep(Waits):
         if (waiting := self.current()) is None:
             return None
         if self._shown is None or self._shown[0] is not waiting:
-            self._shown = waiting, _waits().call_of(waiting, self._supervisor.sandbox.toolbox, self._name.label)
+            self._shown = waiting, _waits().call_of(waiting, self._toolbox, self._name.label)
         return self._shown[1]
 
     @exclusive
@@ -123,7 +124,7 @@ class RecordedSession(SessionCore):
     waits: WaitingStep
 
     def _new_waits(self) -> WaitingStep:
-        return WaitingStep(self.name, self.turns, self.supervisor)
+        return WaitingStep(self.name, self.turns, self.supervisor, self.sandbox.toolbox)
 
     def answer(self, answer: object, callbacks: Callbacks = NOBODY) -> Core[Result]:
         """Run the step that waits again, which gets this answer for the call that was put off. Raises `StepWaiting`,

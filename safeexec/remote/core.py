@@ -61,7 +61,8 @@ from safeexec.results.stats import SandboxStats, SessionCounts
 
 if TYPE_CHECKING:
     from safeexec.api.audit import Observer
-    from safeexec.engine.host.sandbox import Files, Tools
+    from safeexec.engine.host.children import Files
+    from safeexec.engine.host.sandbox import Tools
     from safeexec.engine.host.tools.tool import Tool
 
 R = TypeVar("R")

@@ -50,29 +50,17 @@ class SandboxStats(SessionCounts, frozen=True):
         return fields
 
 
-class Counted(Struct, frozen=True):
-    """One open session, as it is counted."""
-
-    label: str | None
-    busy: bool
-    restored: bool
-    resting: bool = False
-    waiting: bool = False
-
-
 def count(
-    sessions: Iterable[Counted],
+    sessions: Iterable[tuple[str | None, Mapping[str, bool]]],
     queued: Mapping[str | None, int],
     spare: int,
     room: int | None,
     steps: Mapping[str, int],
 ) -> SandboxStats:
-    """Return the numbers, of what is open and of what waits."""
+    """Return the numbers, of what waits and of what is open: the label of each, and which fields count it."""
     rows: defaultdict[str | None, Counter[str]] = defaultdict(Counter)
-    for one in sessions:
-        states = {"busy": one.busy, "idle": not one.busy, "restored": one.restored, "resting": one.resting}
-        states["waiting"] = one.waiting
-        rows[one.label].update(["open", *(name for name, holds in states.items() if holds)])
+    for label, fields in sessions:
+        rows[label].update(fields)
     for label, number in queued.items():
         if number:
             rows[label]["queued"] = number

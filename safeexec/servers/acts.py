@@ -136,7 +136,8 @@ async def _open_session(
             return {"session": service.hold(await _open(service, sandbox, files, **given), place)}
     if service.store is None:
         raise SandboxError("this server has no store: safeexec serve --store DIRECTORY")
-    beginning = {name: given[name] for name in ("namespace", "queue_seconds", "template") if given.get(name)}
+    names = "namespace", "queue_seconds", "template"
+    beginning = {name: given[name] for name in names if given.get(name) is not None}
     tightened = {name: value for name, value in given.items() if name in TIGHTENED}
     name = StoredName(stored, None if sandbox.policy.name == service.default else sandbox.policy.name, tightened)
     identity = await open_stored(service, name, **beginning)

@@ -17,8 +17,8 @@ from safeexec.remote.methods import LABELLED, TIGHTENED, about_label
 from safeexec.servers.service import ClientSession, Service
 
 MOVE_SECONDS, MOVE_LOOK_SECONDS = 45.0, 0.1
-"""How long a replica may take to leave a session that another one needs (the claim of a dead one in a database runs out
-after 30 s), and how often it is asked for.
+"""How long a replica may take to leave a session that another one needs, where the call does not say (the claim of a
+dead one in a database runs out after 30 s), and how often it is asked for.
 """
 
 
@@ -76,15 +76,15 @@ async def open_stored(service: Service, named: StoredName, **beginning: Any) -> 
 async def _from_store(
     service: Service, sandbox: AsyncSandbox, named: StoredName, beginning: dict[str, Any]
 ) -> AsyncSession:
-    """Open a session of the store as soon as no other replica has it open."""
-    deadline = monotonic() + MOVE_SECONDS
+    """Open a session of the store as soon as no other replica has it open, or wait `queue_seconds` for that."""
+    deadline = monotonic() + beginning.get("queue_seconds", MOVE_SECONDS)
     service.wanted[named.label] += 1
     try:
         while True:
             try:
                 return await sandbox.session_for(named.label, **named.tightened, **beginning)
             except SessionTaken:
-                if not service.replica or monotonic() > deadline:
+                if not service.replica or monotonic() >= deadline:
                     raise
             await asyncio.sleep(MOVE_LOOK_SECONDS)
     finally:

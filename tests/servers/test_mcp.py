@@ -622,7 +622,7 @@ async def test_idle_sessions_and_too_many_of_them_are_closed_with_a_notice(monke
         assert "3 others were used since" in await refused(client, "run_python", session_id=old, code="1")
         assert "3" in await refused(client, "branch", session_id=kept[0], n=4)
         deadline = monotonic() + DEADLINE
-        while server._sandbox._core.open_sessions():
+        while server._sandbox._core.sessions.of_callers():
             assert monotonic() < deadline
             await asyncio.sleep(0.01)
         for _ in range(2):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import inspect
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,12 +15,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from safeexec import AsyncSession, Later, Policy, RecordingError, Result, SandboxError, __version__, replay
+from safeexec import AsyncSession, Later, Policy, RecordingError, Result, Sandbox, SandboxError, __version__, replay
+from safeexec.recordings.store import StoreOptions
 from safeexec.remote.methods import EVERY, METHOD, METHODS, OURS, PARAMETERS
 from safeexec.results.marked import exact
-from safeexec.servers import acts
+from safeexec.servers import acts, labels
 from safeexec.servers.service import Notify, Service
 from safeexec.servers.wire import CallProblem, encode, problem_of
+from tests.footprint import DEADLINE_SECONDS
 
 ABC = {"type": "bytes", "base64": "YWJj"}
 
@@ -330,6 +334,19 @@ async def test_ids_of_sessions_name_their_server() -> None:
     for wrong in ("a.b", "a/b", "é", "a" * 64):
         with pytest.raises(SandboxError, match="name of a replica"):
             Service("calculator", replica=wrong)
+
+
+async def test_a_session_that_another_replica_holds_is_waited_for_as_long_as_the_call_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was waited for 45 s, whatever the call said."""
+    monkeypatch.setattr(labels, "MOVE_SECONDS", float("inf"))
+    with Sandbox("calculator", spare=0, store=tmp_path) as elsewhere, elsewhere.session_for("ada"):
+        async with serving("calculator", replica="a", store=StoreOptions(at=tmp_path)) as service:
+            for seconds in (0, 0.01):
+                asked = problem(service, "sandbox.session", {"stored": "ada", "queue_seconds": seconds})
+                told = await asyncio.wait_for(asked, DEADLINE_SECONDS)
+                assert told.type == "SessionTaken" and f"elsewhere: process {os.getpid()} of" in told.message
 
 
 async def test_what_is_too_large_to_be_sent_is_an_error_and_no_answer() -> None:

@@ -96,7 +96,7 @@ BOUND = {
     "agent/wording.py": "20,000 characters of an answer (`agent/evidence.py`), one pass for each form: 50 ms",
     "cli/common.py": "the program that the user names, to 16 MiB; functions that the user names as tools",
     "cli/repl.py": "what the user types, as tokens, each line once; what the tokenizer raises is caught",
-    "engine/host/commands.py": "the first bytes of the programs that the policy names",
+    "engine/host/startup/programs.py": "the first bytes of the programs that the policy names",
     "engine/host/files/state_file.py": "lengths are in a header that is checked first; writes",
     "engine/host/files/tree.py": "by descriptor without a link; within limits.workspace_mb",
     "engine/host/files/workspace.py": "by descriptor without a link; within limits.workspace_mb",

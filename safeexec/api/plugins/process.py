@@ -143,7 +143,8 @@ class Loaded:
     def _ask(self) -> Core[None]:
         """Ask for the next copies; nobody waits for them here."""
         while self._frozen is not None and len(self._next) < AHEAD:
-            channel = yield from self._frozen.copy.resume(monotonic() + patient(READY_SECONDS), self.core.sandbox.gate)
+            gate = self.core.sandbox.children.gate
+            channel = yield from self._frozen.copy.resume(monotonic() + patient(READY_SECONDS), gate)
             if channel is None:
                 return
             streams = new_streams(self.core.policy.limits, self.core.sandbox.policy.limits)

@@ -19,19 +19,18 @@ from safeexec.engine.host.waiting import Core, Wait
 class Turnstile:
     """Lets `places` in at once; the others wait outside, first come first served. With None nobody waits."""
 
-    __slots__ = ("_free", "_lock", "_taken", "_waiting", "queued")
+    __slots__ = ("_free", "_lock", "_waiting", "queued")
 
     def __init__(self, places: int | None) -> None:
         self._free = inf if places is None else places
         self._lock = threading.Lock()
         self._waiting: deque[int] = deque()
-        self._taken: set[object] = set()
         self.queued: Counter[str | None] = Counter()
         """How many callers wait for a place, by label."""
 
     def enter(self, deadline: float, label: str | None = None) -> Core[bool]:
-        """Wait for a place, until `deadline` (monotonic seconds) at most. Whether there was one; then it is for `take`,
-        or `leave` gives it back.
+        """Wait for a place, until `deadline` (monotonic seconds) at most. Whether there was one, which `leave`
+        gives back.
         """
         with self._lock:
             if self._free > 0:
@@ -66,16 +65,6 @@ class Turnstile:
                 os.eventfd_write(self._waiting.popleft(), 1)
             else:
                 self._free += 1
-
-    def take(self, holder: object) -> None:
-        """Give the place to this one, a session, until `closed` gives it back."""
-        self._taken.add(holder)
-
-    def closed(self, holder: object) -> None:
-        """Give back the place of this one, if it has one. Branches, and what holds a template's state, have none."""
-        if holder in self._taken:
-            self._taken.discard(holder)
-            self.leave()
 
     @property
     def waiting(self) -> int:

@@ -63,7 +63,7 @@ def rests(session: Session) -> bool:
 
 
 def open_sessions(sandbox: Sandbox | AsyncSandbox) -> list[Any]:
-    return list(sandbox._core.open_sessions())
+    return list(sandbox._core.sessions.of_callers())
 
 
 def is_alive(sandbox: Sandbox) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
 from safeexec import Policy, Sandbox
-from safeexec.engine.host.sandbox import SandboxCore
+from safeexec.engine.host.children import Children
 from safeexec.protocol import messages as m
 
 OPEN = """
@@ -64,14 +66,14 @@ def test_the_kernel_opens_nothing_of_the_host_without_a_language_layer(
     profile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first child and a later one; told by the kernel's rule, with the line of the profile."""
-    decided = SandboxCore._configuration
+    decided = Children._configuration
 
-    def without_language(core: SandboxCore, packages: str | None) -> m.Configure:
+    def without_language(children: Children, *given: Any) -> m.Configure:
         return msgspec.structs.replace(
-            decided(core, packages), language=Policy.load("confined-python").language_plan(())
+            decided(children, *given), language=Policy.load("confined-python").language_plan(())
         )
 
-    monkeypatch.setattr(SandboxCore, "_configuration", without_language)
+    monkeypatch.setattr(Children, "_configuration", without_language)
     with Sandbox(profile, spare=0) as sandbox:
         assert [sandbox.run(OPEN).value for _ in range(2)] == [[], []]
         assert sandbox.run("import wave, sqlite3, email.message, zoneinfo\nzoneinfo.ZoneInfo('Asia/Tokyo').key").ok

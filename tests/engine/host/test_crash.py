@@ -193,8 +193,9 @@ def test_when_the_zygote_dies_sessions_end_with_a_clear_error_and_the_sandbox_ca
     sandbox = Sandbox(profile).open()
     session = sandbox.session()
     session.run("x = 1").check()
-    zygote = sandbox._core._zygote
-    os.kill(zygote.pid, signal.SIGKILL)
+    zygote = sandbox._core.children.zygote
+    with pytest.raises((SessionClosed, SandboxClosed), match="zygote"):
+        session.run("print(1)\nwhile True: pass", on_output=lambda _: os.kill(zygote.pid, signal.SIGKILL))
     until(lambda: not is_alive(sandbox))
     with pytest.raises((SessionClosed, SandboxClosed), match="zygote"):
         for _ in range(3):

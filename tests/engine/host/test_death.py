@@ -29,7 +29,7 @@ session.checkpoint("named")
 branch, = session.branch()
 branch.run("y = 2")
 {extra}
-print(sandbox._core._root.path if sandbox._core._root else "", flush=True)
+print(sandbox._core.children.root.path if sandbox._core.children.root else "", flush=True)
 session.run("while True: pass", timeout=60)
 """
 REAL_TIME = """\

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from safeexec import CommandResult, Policy, PolicyError, Sandbox, SandboxError, Session
-from safeexec.engine.host.commands import executables
+from safeexec.engine.host.startup.programs import executables
 from tests.footprint import DEADLINE_SECONDS, footprint, pause
 
 PYTHON = os.path.basename(os.path.realpath(sys.executable))
@@ -35,7 +35,7 @@ def session(commanding: Sandbox) -> Iterator[Session]:
 
 def members(sandbox: Sandbox) -> set[int]:
     """The processes of a sandbox."""
-    zygote = psutil.Process(sandbox._core._zygote.pid)  # type: ignore[union-attr]
+    zygote = psutil.Process(sandbox._core.children.zygote.pid)  # type: ignore[union-attr]
     return {process.pid for process in zygote.children(recursive=True)}
 
 
@@ -209,7 +209,7 @@ def test_a_program_may_be_a_link_or_named_through_one(program: str, tmp_path: Pa
 def test_a_command_that_cannot_be_started_leaves_no_output_open() -> None:
     policy = Policy.load("confined-python").replace(danger_allow_commands=(PYTHON,))
     with Sandbox(policy, spare=0) as sandbox:
-        psutil.Process(sandbox._core._zygote.pid).kill()  # type: ignore[union-attr]
+        psutil.Process(sandbox._core.children.zygote.pid).kill()  # type: ignore[union-attr]
         before = outputs()
         for _ in range(3):
             with pytest.raises(SandboxError):

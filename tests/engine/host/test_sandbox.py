@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from safeexec import Policy, PolicyError, ProtectionError, Sandbox, SandboxClosed, machine_protection
+from safeexec.engine.host.children import Children
 from safeexec.engine.host.patience import patient
-from safeexec.engine.host.sandbox import SandboxCore
 from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.session.spare import Spare
@@ -46,17 +46,17 @@ def test_a_spare_child_that_is_made_while_the_sandbox_closes_goes_with_it(
 ) -> None:
     """Another thread closes it right after the child was asked for."""
     before = footprint()
-    spawn = SandboxCore.spawn
+    spawn = Children.spawn
 
-    def closing(core: SandboxCore, *given: Any) -> Any:
-        made = spawn(core, *given)
-        closer = threading.Thread(target=drive, args=(core.close(),))
+    def closing(children: Children, *given: Any) -> Any:
+        made = spawn(children, *given)
+        closer = threading.Thread(target=drive, args=(sandbox._core.close(),))
         closer.start()
         closer.join()
         return made
 
-    monkeypatch.setattr(SandboxCore, "spawn", closing)
     sandbox = Sandbox(profile, spare=1)
+    monkeypatch.setattr(Children, "spawn", closing)
     sandbox.open()
     with pytest.raises(SandboxClosed):
         sandbox.session()
@@ -82,12 +82,12 @@ def test_a_spare_child_that_died_is_nobodys_session(profile: str) -> None:
 def test_a_child_that_comes_up_renews_the_deadline_of_those_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
     now = monotonic()
     with Sandbox("calculator") as sandbox:
-        core = sandbox._core
-        monkeypatch.setattr("safeexec.engine.host.sandbox.monotonic", lambda: now)
-        opening = core.new_child(core.policy, None, (1, 2))
+        children = sandbox._core.children
+        monkeypatch.setattr("safeexec.engine.host.children.monotonic", lambda: now)
+        opening = children.new_child(children.policy, None, (1, 2))
         assert next(opening).deadline == now + patient(READY_SECONDS)
         now += patient(READY_SECONDS)
-        core._came_up = now  # one that was asked for before
+        children._came_up = now  # one that was asked for before
         assert opening.send(False).deadline == now + patient(READY_SECONDS)
         now += patient(READY_SECONDS)
         with pytest.raises(ProtectionError, match=f"no child .* ready in {patient(READY_SECONDS):.3g} s"):
@@ -96,7 +96,8 @@ def test_a_child_that_comes_up_renews_the_deadline_of_those_behind_it(monkeypatc
 
 def test_whoever_is_interrupted_while_a_child_comes_up_leaves_no_socket_open() -> None:
     with Sandbox("calculator") as sandbox:
-        opening = sandbox._core.new_child(sandbox._core.policy, None, (1, 2))
+        children = sandbox._core.children
+        opening = children.new_child(children.policy, None, (1, 2))
         control = next(opening).fds[0]
         opening.close()
         with pytest.raises(OSError, match="Bad file descriptor"):

@@ -131,7 +131,7 @@ class Runs:
             while not over and not self.store.dead:
                 with suppress(SandboxError):
                     over = self._go_on()
-            for session in core.open_sessions():
+            for session in core.sessions.of_callers():
                 drive(session.close())
 
     def _go_on(self) -> bool:

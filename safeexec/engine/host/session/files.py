@@ -55,7 +55,7 @@ class SessionFiles:
         yield from self._supervisor.ensure_ready()  # there is no control group without a process
         self.commanding = True
         try:
-            result = yield from commands.run(processes.sandbox, argv, workspace, place, timeout, processes.group)
+            result = yield from commands.run(processes.children, argv, workspace, place, timeout, processes.group)
         finally:
             self.commanding = False
         processes.history.change_files((yield from processes.on_files(workspace.snapshot_or_undo)))

@@ -37,8 +37,8 @@ from safeexec.protocol import messages as m
 from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
+    from safeexec.engine.host.children import Children
     from safeexec.engine.host.files.workspace import Snapshot, Workspace
-    from safeexec.engine.host.session.interfaces import SandboxInterface
     from safeexec.engine.host.session.spare import Spare
     from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Policy
@@ -68,8 +68,8 @@ class SessionProcesses:
     repeats = True
     """Whether steps are repeated instead of copied: until one has come out otherwise."""
 
-    def __init__(self, sandbox: SandboxInterface, policy: Policy, spare: Spare | None = None) -> None:
-        self.sandbox = sandbox
+    def __init__(self, children: Children, policy: Policy, spare: Spare | None = None) -> None:
+        self.children = children
         self.policy = policy
         self.history: History[Checkpoint] = History()
         self.runner: Runner | None = None
@@ -77,7 +77,7 @@ class SessionProcesses:
         if spare is not None:
             self.out, self.err = spare.out, spare.err
         else:
-            self.out, self.err = new_streams(policy.limits, sandbox.policy.limits)
+            self.out, self.err = new_streams(policy.limits, children.policy.limits)
         self.bill = Bill()
         self.group: Group | None = None
         self.born = 0
@@ -119,8 +119,8 @@ class SessionProcesses:
     def begin(self) -> Core[None]:
         """Get a child and wait until it is locked down."""
         if self.workspace is None and self.policy.filesystem.workspace != "none":  # a spare child has one
-            self.workspace = self.sandbox.new_workspace(self.policy)
-            yield from self.on_files(partial(self.sandbox.fill, self.workspace), coming=bool(self.sandbox.files))
+            self.workspace = self.children.new_workspace(self.policy)
+            yield from self.on_files(partial(self.children.fill, self.workspace), coming=bool(self.children.files))
         yield from self._new_child()
         if self.workspace is not None:
             self.history.change_files(self.workspace.initial)
@@ -128,7 +128,7 @@ class SessionProcesses:
     def _new_child(self) -> Core[None]:
         spare, self._spare = self._spare, None
         if spare is None and self.out.fd < 0 and self.workspace is None:
-            spare = self.sandbox.spare_for(self.policy)
+            spare = self.children.spare_for(self.policy)
         if spare is not None:
             if (ready := (yield from spare.ready())) is not None:
                 self.out, self.err = spare.out, spare.err
@@ -138,16 +138,16 @@ class SessionProcesses:
                 spare.close()
         self._open_streams()
         outputs = (self.out.fd, self.err.fd, self.out.shared)
-        self._born(*(yield from self.sandbox.new_child(self.policy, self.workspace, outputs)))
+        self._born(*(yield from self.children.new_child(self.policy, self.workspace, outputs)))
 
     def _born(self, channel: Channel, ready: m.Ready) -> None:
         self.born += 1
         if self.born == 1:
             self.entropy = ready.entropy
-        lineage = Lineage(channel, self.sandbox.reapers, self.sandbox.gate)
+        lineage = Lineage(channel, self.children.reapers, self.children.gate)
         self._join(lineage)
         if self.policy.limits.processes:
-            self.sandbox.gate.allow(lineage.leader, lineage.room_for(self.policy.limits.processes))
+            self.children.gate.allow(lineage.leader, lineage.room_for(self.policy.limits.processes))
         self.memory_base = None
         self._run(channel, lineage, None)
         self._begin_group(channel, lineage)
@@ -201,7 +201,7 @@ class SessionProcesses:
     def _open_streams(self) -> None:
         """Have files for what is printed again, after a rest."""
         if self.out.fd < 0:
-            self.out, self.err = new_streams(self.policy.limits, self.sandbox.policy.limits)
+            self.out, self.err = new_streams(self.policy.limits, self.children.policy.limits)
 
     def _join(self, lineage: Lineage) -> None:
         lineage.sessions.add(self)
@@ -292,7 +292,7 @@ class SessionProcesses:
         """Note that the process uses the socket: the copy that it makes next counts."""
         if self._next_copy is not None and self.runner is not None:
             self._next_copy_ordered = True
-            self.sandbox.gate.announce(self.runner.pid, alone=True)
+            self.children.gate.announce(self.runner.pid, alone=True)
 
     def must_copy(self, source: bytes = b"") -> bool:
         """Tell whether the next state is to have a copy, whatever leads to it, be it a step of this source."""
@@ -394,11 +394,11 @@ class SessionProcesses:
             copy, theirs = self._promised(runner, self.history.current.step)
         except OSError as error:
             raise CheckpointError(f"no checkpoint could be made: {error.strerror}") from None
-        self.sandbox.gate.announce(runner.pid)
+        self.children.gate.announce(runner.pid)
         try:
             with theirs:
                 answer = yield from runner.ask(m.Freeze(), m.Done, seconds, (theirs.fileno(),))
-            self.sandbox.gate.withdraw(runner.pid)
+            self.children.gate.withdraw(runner.pid)
             if answer.problem or not (yield from copy.has_frozen(monotonic() + patient(FREEZE_SECONDS))):
                 raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
         except BaseException:
@@ -523,7 +523,7 @@ class SessionProcesses:
             return True
         self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
         self.repeats = False
-        self.sandbox.steps_lost(len(self.lost))
+        self.children.steps_lost(len(self.lost))
         yield from self.stop()
         return False
 
@@ -566,12 +566,12 @@ class SessionProcesses:
         """
         self.check_alive()
         self._give_up_coming()
-        self._coming = yield from copy.resume(deadline, self.sandbox.gate)
+        self._coming = yield from copy.resume(deadline, self.children.gate)
         return self._coming
 
     def check_alive(self) -> None:
         """Raises `SessionClosed` once the zygote has died."""
-        if not self.sandbox.alive:
+        if not self.children.alive:
             raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
 
     def _give_up_coming(self) -> None:
@@ -590,7 +590,7 @@ class SessionProcesses:
         if self.workspace is not None:
             self.workspace.give_access()
         if others and self.workspace is not None and self.workspace.is_branch:
-            layer = self.sandbox.branch_ruleset(self.workspace.home)
+            layer = self.children.branch_ruleset(self.workspace.home)
         fds = () if not others else (*self.out.handed_to_branch(self.err), *(() if layer is None else (layer,)))
         request = m.Wake(others, place, lost, layer is not None, self.policy.checkpoints == "idle")
         try:
@@ -685,12 +685,12 @@ class SessionProcesses:
         if runner is not None:
             runner.channel.kill()
             held += runner.channel.pidfd_copy()
-            self.sandbox.gate.withdraw(runner.pid)
+            self.children.gate.withdraw(runner.pid)
         self.history = History()
         for copy in copies:
             if copy.users == 1:
                 held += copy.pidfd_copy()
-                self.sandbox.gate.withdraw(copy.pid())
+                self.children.gate.withdraw(copy.pid())
             copy.release()
         for lineage in self._lineages:
             lineage.leave(self)

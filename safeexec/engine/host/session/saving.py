@@ -56,7 +56,7 @@ class Saving:
                     files = yield from self._processes.on_files(workspace.listing)
                 except WorkspaceError as error:
                     raise StateFileError(f"the session could not be saved: {error}") from None
-            digest, size = self._supervisor.sandbox.policy.digest, os.fstat(fd).st_size
+            digest, size = self._supervisor.processes.children.policy.digest, os.fstat(fd).st_size
             header, failed = state_file.header_of(answer, size, files, self._processes.policy, digest, step, waiting)
             yield Work(lambda: put(state_file.pieces(header, self._open_file, fd)))
             return failed

@@ -78,13 +78,13 @@ class SessionCore:
         self.name = SessionName(next(_numbers), label)
         self.template: str | None = None
         """The name of the template that the session, or the one that it branched from, began with."""
-        self.supervisor = supervisor = Supervisor(sandbox, SessionProcesses(sandbox, policy, spare))
+        self.supervisor = supervisor = Supervisor(SessionProcesses(sandbox.children, policy, spare))
         self.turns = turns = Turns(self, supervisor)
         self.waits = self._new_waits()
         self.variables = Variables(turns, supervisor, self.waits)
         self.files = SessionFiles(turns, supervisor, self.waits)
         self.way_back = WayBack(turns, supervisor, self.waits)
-        self.steps = Steps(self.name, turns, supervisor, self.variables, self.files, self.waits)
+        self.steps = Steps(sandbox, self.name, turns, supervisor, self.variables, self.files, self.waits)
         self.rested = turns.used
         """The use after which it last began to rest, as `turns.used` was then."""
         self.rests = False
@@ -145,7 +145,7 @@ class SessionCore:
     @exclusive
     def protection(self) -> Core[tuple[Mechanism, ...]]:
         """Return what holds this session, and what does not and why: as planned, and as its process finds by trying."""
-        found = {row.name: row for row in (*self.sandbox.mechanisms, *groups.mechanisms())}
+        found = {row.name: row for row in (*self.sandbox.children.mechanisms, *groups.mechanisms())}
         for name in (groups.NAME, groups.CORE):
             if self.processes.group is None and found[name].active:
                 found[name] = Mechanism(name, False, NO_GROUP)
@@ -160,7 +160,7 @@ class SessionCore:
 
     def _self_test(self, runner: Runner) -> Core[list[Mechanism]]:
         """Return one row per forbidden act; `active` where it was refused."""
-        gate = self.sandbox.gate
+        gate = self.sandbox.children.gate
         if (yield from self.processes.secured(monotonic())):
             gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier one is not the self-test's
         with gate.refusing(runner.pid):
@@ -189,7 +189,7 @@ class SessionCore:
         self.callers -= 1
         if self.callers <= 0:
             self.unowned = True
-            self.sandbox.look_after(self)
+            self.sandbox.sessions.look_after(self)
 
     def close_if_idle(self, seconds: float) -> Core[None]:
         """Close the session if nobody has used it for `seconds`, or leave it to its store. Not one that waits for an
@@ -254,7 +254,7 @@ class SessionCore:
                 os.close(process)
             self.processes.close()
             self.supervisor.state = CLOSED
-            self.sandbox.session_closed(self)
+            self.sandbox.sessions.closed(self)
 
     def forget(self) -> None:
         """Close the copies of descriptors in a fork of the process that has the session. Ends nothing."""
@@ -281,14 +281,14 @@ class SessionCore:
         yield from self.supervisor.rest()
         if self.supervisor.state is RESTING:
             self.rests = True
-            self.sandbox.session_rests(self)
+            self.sandbox.sessions.rests(self)
 
     def wake(self) -> None:
         """Be counted, and looked at, as one that is used. Raises `SandboxBusy` where there are too few descriptors."""
         if self.watched.idle:
             self.watched.wake()
         if self.rests:
-            self.sandbox.session_wakes(self)
+            self.sandbox.sessions.wakes(self)
             self.rests = False
 
     # Branches
@@ -342,7 +342,7 @@ class SessionCore:
         self.supervisor.notes_next = list((yield from self.processes.arrive_branch(copy)))
         self.supervisor.refresh_file_baseline()
         self.supervisor.transition(IDLE)
-        self.sandbox.session_opened(self)
+        self.sandbox.sessions.opened(self)
 
     # Saved states
 

@@ -65,7 +65,6 @@ class Spares:
         self._number = number
         self._waiting: list[Spare] = []
         self._asking = threading.Lock()
-        self._closed = False
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -79,7 +78,7 @@ class Spares:
 
     def replenish(self, ask: Callable[[], Spare]) -> None:
         """Ask for children up to the number that is kept. Nobody waits for them here."""
-        if len(self._waiting) >= self._number or self._closed or not self._asking.acquire(blocking=False):
+        if len(self._waiting) >= self._number or not self._asking.acquire(blocking=False):
             return
         try:
             self._waiting.append(ask())
@@ -91,16 +90,16 @@ class Spares:
 
     def close(self) -> None:
         """End those that wait, and keep none from now on."""
-        self._closed = True
+        self._number = 0
         self._end()
 
     def _end(self) -> None:
-        while self._closed and (spare := self.take()) is not None:
+        while not self._number and (spare := self.take()) is not None:
             spare.close()
 
     def forget(self) -> None:
         """Close what this process holds of them, and nothing else."""
-        self._closed = True
+        self._number = 0
         for spare in self._waiting:
             spare.forget()
         self._waiting.clear()

@@ -454,7 +454,7 @@ class Step(Struct, eq=False):
         fills = verdict is not None and verdict.rule == RULE
         most = room.patience if room is not None and fills else None
         if most is None or most > 0:
-            place = yield from where(self._runner.channel, self._processes.err, self._processes.sandbox.gate, most)
+            place = yield from where(self._runner.channel, self._processes.err, self._processes.children.gate, most)
         else:
             place = Place()
         self._stop_clock()

@@ -41,7 +41,7 @@ from safeexec.results import ErrorInfo, Result
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace import Workspace
     from safeexec.engine.host.session.files import SessionFiles
-    from safeexec.engine.host.session.interfaces import ToolAnswers
+    from safeexec.engine.host.session.interfaces import SandboxInterface, ToolAnswers
     from safeexec.engine.host.session.listeners import Callbacks
     from safeexec.engine.host.session.tool_calls import AnswersAgain, Waits
     from safeexec.engine.host.session.turns import Turns
@@ -66,6 +66,7 @@ class Steps:
 
     def __init__(
         self,
+        sandbox: SandboxInterface,
         name: SessionName,
         turns: Turns,
         supervisor: Supervisor,
@@ -77,7 +78,7 @@ class Steps:
         self.turns = turns
         self.supervisor = supervisor
         self.waits = waits
-        self.sandbox = supervisor.sandbox
+        self.sandbox = sandbox
         self.policy = supervisor.processes.policy
         self._name = name
         self._variables = variables
@@ -295,7 +296,7 @@ class Steps:
         if listeners is not NOBODY:
             step.stream_rest()
         if number == 1:
-            self.sandbox.session_began()
+            self.sandbox.sessions.first_step_done()
         return result
 
     def _not_run(self) -> Result:
@@ -343,7 +344,7 @@ class Steps:
         repeats = processes.commit(step.files, self.supervisor.tool_records.total, repeatable_request, did)
         notes = result.notes
         if self.policy.checkpoints != "off":
-            self.sandbox.steps["journalled" if repeats else "copied"] += 1
+            self.sandbox.children.steps["journalled" if repeats else "copied"] += 1
             if not repeats and not processes.history.undoable:
                 notes = (*notes, CANNOT_UNDO)
         workspace = processes.workspace
@@ -371,7 +372,7 @@ class Steps:
         # A look may have found it before the step, and ended the process late; a value that was announced before the
         # deadline may not have come by then.
         verdict = step.close() or self.supervisor.idle_violation or step.watch.exceeded()
-        if verdict is None and not self.sandbox.alive:
+        if verdict is None and not self.sandbox.children.alive:
             yield from self.supervisor.stop()
             raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
         if verdict is None and self.supervisor.processes.ran_out_of_memory():

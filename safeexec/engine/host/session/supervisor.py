@@ -25,7 +25,6 @@ from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace_files import Marks
-    from safeexec.engine.host.session.interfaces import SandboxInterface
     from safeexec.engine.host.watch.room import Room
 
 R = TypeVar("R")
@@ -71,8 +70,7 @@ FOLLOWS: Final[dict[str, frozenset[str]]] = {
 class Supervisor:
     """Keeps the state of one session. Each method is part of a turn of the session."""
 
-    def __init__(self, sandbox: SandboxInterface, processes: SessionProcesses) -> None:
-        self.sandbox = sandbox
+    def __init__(self, processes: SessionProcesses) -> None:
         self.processes = processes
         self.state = NEW
         self.doing: Step | None = None
@@ -101,8 +99,8 @@ class Supervisor:
 
     def begin_anew(self) -> Core[None]:
         """Get another child, in the place of processes that are gone. What is known of calls of tools stays."""
-        policy = self.processes.policy
-        self.processes = SessionProcesses(self.sandbox, policy, self.sandbox.spare_for(policy))
+        policy, children = self.processes.policy, self.processes.children
+        self.processes = SessionProcesses(children, policy, children.spare_for(policy))
         self.state, self.doing, self.notes_next = NEW, None, []
         self.restored, self.idle_violation, self.diverged = 0, None, False
         yield from self.begin()
@@ -165,7 +163,7 @@ class Supervisor:
         """Return the process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died;
         and `SandboxError` where the state has diverged, unless it is for a `step`, whose result says so.
         """
-        if not self.sandbox.alive:
+        if not self.processes.children.alive:
             if self.state is IDLE:
                 yield from self.stop()
             self.processes.check_alive()

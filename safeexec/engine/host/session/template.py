@@ -18,8 +18,9 @@ from msgspec import Struct
 from safeexec.engine.host.queue import OneAtATime
 from safeexec.engine.host.session.checkpoints import Checkpoint, own_bytes
 from safeexec.engine.host.session.supervisor import LOST
+from safeexec.engine.host.session.tightened import own_limits, tightened
 from safeexec.engine.host.waiting import CallTool, Core
-from safeexec.errors import CheckpointError, SandboxBusy, SandboxError
+from safeexec.errors import CheckpointError, PolicyError, SandboxBusy, SandboxError
 from safeexec.results import StepFailed, TemplateInfo
 
 if TYPE_CHECKING:
@@ -107,10 +108,21 @@ class TemplateCore:
         self._prepared = 0
         self._seconds = 0.0
 
-    @property
-    def policy(self) -> Policy:
-        """What its sessions begin with."""
-        return self.definition.policy
+    def policy_of(self, changes: Mapping[str, Any]) -> Policy:
+        """Return the policy of a session that begins here and asks for `changes`. Raises `PolicyError`, also for a
+        limit that the host does not enforce itself: it was set in the template's process before that ran guest code,
+        and a fork of it cannot lower it.
+        """
+        given = self.definition.policy
+        wanted = tightened(given, changes)
+        if not own_limits(given.limits, wanted.limits):
+            return wanted
+        names = ("memory_mb", "open_files", "processes", "threads", "value_kb", "value_depth")
+        name = next(name for name in names if getattr(wanted.limits, name) < getattr(given.limits, name))
+        raise PolicyError(
+            f"limits.{name} holds for all sessions of the template {self.name!r} from its first process on: "
+            f"lower it there, with sandbox.template({self.name!r}, ..., {name}={getattr(wanted.limits, name)})"
+        )
 
     def ready(self) -> Core[None]:
         """Prepare it, unless that was done and it lives. Raises `StepFailed` where its program fails, and whatever its
@@ -184,9 +196,10 @@ class TemplateCore:
 
     def _prepare(self) -> Core[Checkpoint]:
         began = monotonic()
-        session = self.session = yield from self._sandbox.begin_session(self.policy, f"template {self.name}")
+        session = self.session = yield from self._sandbox.begin_session(self.definition.policy, f"template {self.name}")
         try:
             session.template = self.name
+            self._sandbox.sessions.set_apart(session)
             written = self._sandbox.preparing(session, self.name)
             if self.definition.files:
                 yield from session.files.put_files(self.definition.files)
@@ -223,24 +236,14 @@ class Templates:
         self._sandbox = sandbox
         self._by_name: dict[str, TemplateCore] = {}
 
-    def define(
-        self,
-        name: str,
-        policy: Policy,
-        prepare: Prepare,
-        files: Mapping[str, str | bytes | os.PathLike[str]],
-        timeout: float | None,
-        api: Callable[[SessionCore], object],
-    ) -> Core[TemplateInfo]:
+    def define(self, name: str, definition: Preparation, api: Callable[[SessionCore], object]) -> Core[TemplateInfo]:
         """Prepare a template. One that is defined in the same way is taken as it is; any other of that name is given up
         when this one is ready.
         """
-        definition = Preparation(prepare, dict(files), timeout, policy)
-        old = self._by_name.get(name)
-        if old is None:
-            # One call of C code: of many that ask at once, all get the same.
-            old = self._by_name.setdefault(name, TemplateCore(self._sandbox, name, definition, api))
-        template = old if old.definition == definition else TemplateCore(self._sandbox, name, definition, api)
+        template = TemplateCore(self._sandbox, name, definition, api)
+        # One call of C code: of many that ask at once, all get the same.
+        old = self._by_name.setdefault(name, template)
+        template = old if old.definition == definition else template
         try:
             yield from template.ready()
         except BaseException:
@@ -268,7 +271,3 @@ class Templates:
 
     def rows(self) -> list[TemplateInfo]:
         return [template.row() for template in list(self._by_name.values())]
-
-    def sessions(self) -> list[SessionCore | None]:
-        """Return the sessions that hold the states of templates; nobody else uses these."""
-        return [template.session for template in list(self._by_name.values())]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from safeexec.engine.policy.model import Limits, Policy
 from safeexec.errors import PolicyError
-
-if TYPE_CHECKING:
-    from safeexec.engine.host.session.template import TemplateCore
 
 KEPT = 32
 """Policies that are kept: sessions ask for the same few."""
@@ -31,8 +28,6 @@ class TightenedPolicies:
         """Return the policy with these changes, of the public call `place`. Raises `PolicyError` for one that would
         widen it.
         """
-        if not changes:
-            return self._given
         key = (place, *sorted(f"{name}={value!r}" for name, value in changes.items()))
         policy = self._kept.get(key)
         if policy is None:
@@ -67,40 +62,23 @@ def tightened(given: Policy, changes: Mapping[str, Any], place: str = "session()
     return wanted
 
 
-def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
-    """Return the limits of the kernel that are lower for a session than for its sandbox: (RLIMIT_*, by how much).
+def own_limits(given: Limits, wanted: Limits) -> dict[str, Any]:
+    """Return the fields of `Spawn` that tell a child of a session by what it is held tighter than its sandbox: none
+    where it is not.
 
-    The child lowers them itself, before it reads anything: a root host without CAP_SYS_RESOURCE may not (EPERM).
+    The child lowers the limits of the kernel itself, before it reads anything: a root host without CAP_SYS_RESOURCE may
+    not (EPERM).
     """
     if wanted is given:
-        return []
+        return {}
     less = (
         (resource.RLIMIT_AS, (given.memory_mb - wanted.memory_mb) << 20),
         (resource.RLIMIT_NOFILE, given.open_files - wanted.open_files),
         (resource.RLIMIT_NPROC, given.processes - wanted.processes + given.threads - wanted.threads),
     )
-    return [(number, by) for number, by in less if by > 0]
-
-
-def value_limits(given: Limits, wanted: Limits) -> tuple[int, int] | None:
-    """Return how many bytes and which depth a value may have in a session whose policy allows less than its sandbox;
-    None where it does not.
-    """
-    own = (wanted.value_kb << 10, wanted.value_depth)
-    return None if own == (given.value_kb << 10, given.value_depth) else own
-
-
-def of_template(template: TemplateCore, changes: Mapping[str, Any]) -> Policy:
-    """Return the policy of a session that begins in `template` and asks for `changes`. Raises `PolicyError`, also for a
-    limit that the host does not enforce itself: it was set in the template's process before that ran guest code, and a
-    fork of it cannot lower it.
-    """
-    wanted, given = tightened(template.policy, changes), template.policy.limits
-    if not lowered(given, wanted.limits) and not value_limits(given, wanted.limits):
-        return wanted
-    names = ("memory_mb", "open_files", "processes", "threads", "value_kb", "value_depth")
-    name = next(name for name in names if getattr(wanted.limits, name) < getattr(given, name))
-    raise PolicyError(
-        f"limits.{name} holds for all sessions of the template {template.name!r} from its first process on: "
-        f"lower it there, with sandbox.template({template.name!r}, ..., {name}={getattr(wanted.limits, name)})"
-    )
+    own: dict[str, Any] = {}
+    if lowered := [(number, by) for number, by in less if by > 0]:
+        own = {"lowered": lowered, "threads": wanted.threads}
+    if (wanted.value_kb, wanted.value_depth) != (given.value_kb, given.value_depth):
+        own["value"] = (wanted.value_kb << 10, wanted.value_depth)
+    return own

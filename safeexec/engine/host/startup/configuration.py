@@ -18,6 +18,7 @@ from safeexec.protocol import messages as m
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from safeexec.engine.host.files.workspace import WorkspaceRoot
     from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.engine.policy.model import Policy
 
@@ -42,20 +43,21 @@ SYMBOLIC_PRELOAD = (
 """
 
 
-def configuration(
-    policy: Policy, toolbox: Toolbox, workspaces: str | None, packages: str | None
-) -> tuple[m.Configure, kernel.User | None]:
-    """Return the message, and the user that the children become. `workspaces` is the directory of the sandbox's
-    workspaces, `packages` where those lie that the policy requires. Raises `ProtectionError`.
+def configuration(policy: Policy, toolbox: Toolbox, root: WorkspaceRoot | None, packages: str | None) -> m.Configure:
+    """Return the message. `root` has the sandbox's workspaces, and is told whose they are; `packages` is where those
+    lie that the policy requires. Raises `ProtectionError`.
     """
     programs: tuple[str, ...] = ()
     if policy.danger_allow_commands:
-        from safeexec.engine.host.commands import executables  # with shutil 5 ms, for the policies that allow programs
+        from safeexec.engine.host.startup.programs import executables  # with shutil 5 ms, for few policies
 
         programs = executables(policy.danger_allow_commands)
     fonts = _fonts(policy)
     libraries = (*filter(None, (fonts, packages)), *programs)
+    workspaces = None if root is None else root.path
     zygote, child, user = kernel.plan(policy, workspaces=workspaces, libraries=libraries)
+    if root is not None:
+        root.owner = user
     command = None
     if programs:
         if not zygote.landlock:
@@ -72,7 +74,7 @@ def configuration(
     determinism = policy.determinism
     imported = preloaded(policy)
     tell_uncompiled({name.partition(".")[0] for name in imported} - sys.stdlib_module_names)
-    message = m.Configure(
+    return m.Configure(
         language=policy.language_plan(tuple(toolbox.tools)),
         limits=policy.limits_plan(),
         confinement=zygote,
@@ -86,7 +88,6 @@ def configuration(
         packages=packages,
         token=TOKEN,
     )
-    return message, user
 
 
 def _fonts(policy: Policy) -> str | None:

@@ -113,8 +113,11 @@ class ZygoteHandle:
 
     def forget(self) -> None:
         """Close this process's copies of the descriptors, in a fork of the process that started the zygote."""
-        self.socket.close()
         self.gate.forget()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self.socket.close()
         for fd in (self.pidfd, self._inner, self._log, self.proc):
             if fd >= 0:
                 os.close(fd)
@@ -133,18 +136,12 @@ class ZygoteHandle:
             deadline = monotonic() + patient(CLOSE_SECONDS)
             yield Wait((self._inner,), deadline)
             yield Wait((self.pidfd,), deadline)
-            os.close(self._inner)
-            self._inner = -1
         processes.kill(self.pidfd)
         yield Wait((self.pidfd,), monotonic() + patient(CLOSE_SECONDS))
         yield from self.gate.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, os.WNOHANG)
-        os.close(self.pidfd)
-        os.close(self._log)
-        if self.proc >= 0:
-            os.close(self.proc)
-        self.pidfd = self.proc = -1
+        self._let_go()
 
     def _send(self, message: msgspec.Struct) -> Core[None]:
         rest = memoryview(frame(_encode(message)))

@@ -18,7 +18,7 @@ from safeexec.engine.host.waiting import BRIEF_SECONDS, Core, Wait, drive
 from safeexec.errors import SandboxError
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.session.interfaces import SandboxInterface
+    from safeexec.engine.host.session.interfaces import CountsSessions
 
 
 TICK_SECONDS = 0.5
@@ -33,9 +33,9 @@ class IdleSessions:
     and keeps none alive.
     """
 
-    def __init__(self, sandbox: SandboxInterface, close_after: float | None) -> None:
+    def __init__(self, sessions: CountsSessions, close_after: float | None) -> None:
         """`close_after`: seconds without use after which a session is closed."""
-        self._sandbox = weakref.ref(sandbox)
+        self._sessions = weakref.ref(sessions)
         self._close_after = close_after
         self._tick = (
             TICK_SECONDS if close_after is None else min(TICK_SECONDS, max(LEAST_TICK_SECONDS, close_after / 4))
@@ -63,22 +63,23 @@ class IdleSessions:
         """Look at each session once, but for most of those that rest. Returns whether the sandbox is still there:
         between two rounds nothing here holds it.
         """
-        if (sandbox := self._sandbox()) is None:
+        if (sessions := self._sessions()) is None:
             return False
-        sandbox.replenish()
-        with suppress(SandboxError):
-            sandbox.tidy()
+        sessions.replenish()
+        for chore in sessions.chores:
+            with suppress(SandboxError):
+                chore()
         awake = self._close_after is None or monotonic() < self._next
         if self._close_after is not None and not awake:
             self._next = monotonic() + max(self._tick, self._close_after / LATE)
-        for session in sandbox.open_sessions(awake=awake):
+        for session in sessions.of_callers(awake=awake):
             try:
                 turns = session.turns
                 if turns.durable is not None and turns.durable.overdue:
                     drive(turns.attend(partial(turns.durable.flush, session)))
                 if session.can_rest():
                     drive(turns.attend(session.rest))
-                if session.unowned and not sandbox.labelled(session):
+                if session.unowned and not sessions.labelled(session):
                     drive(session.close_if_idle(0.0))
                 elif self._close_after is not None:
                     drive(session.close_if_idle(self._close_after))

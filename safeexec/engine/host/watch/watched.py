@@ -143,7 +143,7 @@ class WatchedSession(Subject):
         The main thread of a runner that has answered makes the checkpoint of it. Whoever uses the session announces
         that fork as soon as the answer is read.
         """
-        runner, gate = session.processes.runner, session.processes.sandbox.gate
+        runner, gate = session.processes.runner, session.processes.children.gate
         if runner is None:
             return None
         for fork in gate.waiting(runner.lineage.leader):

@@ -466,8 +466,8 @@ def endless(sandbox: Sandbox, tmp_path: pathlib.Path) -> pathlib.Path:
 
 def restoring(sandbox: SandboxCore) -> SessionCore:
     """The one session of a sandbox, once it restores its state."""
-    until(lambda: sandbox.open_sessions())
-    (core,) = sandbox.open_sessions()
+    until(lambda: sandbox.sessions.of_callers())
+    (core,) = sandbox.sessions.of_callers()
     once_running(core)
     return core
 

@@ -569,7 +569,7 @@ if {forks}:
     if os.fork() == 0:
         sys.exit(0)
     os.wait()
-print(session.run("open('s.csv').read()").value, sandbox._core._root.path)
+print(session.run("open('s.csv').read()").value, sandbox._core.children.root.path)
 """
     done = alone(program, check=True)
     value, path = done.stdout.split()

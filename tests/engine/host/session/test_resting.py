@@ -206,7 +206,7 @@ def test_a_zygote_that_died_meanwhile_is_told_of() -> None:
     with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
         assert rests(session)
-        zygote = sandbox._core._zygote
+        zygote = sandbox._core.children.zygote
         os.kill(zygote.reapers[0], signal.SIGKILL)
         until(lambda: not is_alive(sandbox))
         with pytest.raises(SessionClosed, match="zygote"):

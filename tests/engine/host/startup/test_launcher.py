@@ -51,7 +51,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[ZygoteHandle]:
     """A zygote that reads nothing."""
     monkeypatch.setattr(launcher, "FULL_SECONDS", 0.2)
     with Sandbox("calculator", spare=0) as sandbox:
-        zygote = sandbox._core._zygote
+        zygote = sandbox._core.children.zygote
         signal.pidfd_send_signal(zygote._inner, signal.SIGSTOP)
         yield zygote
 

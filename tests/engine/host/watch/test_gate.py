@@ -195,7 +195,7 @@ def test_no_fork_is_judged_while_the_host_stops_the_session(session: Session) ->
     session.run("x = 1").check()
     session.run("import os, signal; signal.signal(signal.SIGALRM, lambda *_: os.fork())").check()
     assert frozen(session)
-    line, gate = session._core.processes, session._core.sandbox.gate
+    line, gate = session._core.processes, session._core.sandbox.children.gate
     runner = line.runner_pid()
     assert runner is not None
     with gate.stopping(line.lineage.leader):
@@ -250,7 +250,7 @@ def test_a_fork_that_starts_over_late_takes_the_place_of_no_other(session: Sessi
     """
     session.run("x = 1").check()
     session.checkpoint("named")
-    line, gate = session._core.processes, session._core.sandbox.gate
+    line, gate = session._core.processes, session._core.sandbox.children.gate
     _, copy = line.history.named["named"]
     leader, pid = line.lineage.leader, copy.pid()
     assert copy.channel is not None and pid is not None
@@ -282,7 +282,7 @@ def test_a_fork_that_starts_over_late_takes_the_place_of_no_other(session: Sessi
 def test_what_was_announced_for_a_session_ends_with_it(sandbox: Sandbox, checkpoints: str) -> None:
     """The next process of the same number may be anybody's."""
     with sandbox.session(checkpoints=checkpoints) as session:
-        gate = session._core.sandbox.gate
+        gate = session._core.sandbox.children.gate
         session.run("x = 1").check()
         session.checkpoint("named")
         session.run("while True: pass", timeout=0.1)

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from safeexec import AsyncSandbox, Sandbox, Session
-from safeexec.engine.host.sandbox import SandboxCore
+from safeexec.engine.host.children import Children
 from safeexec.engine.host.session.checkpoints import own_bytes
 from safeexec.engine.host.session.session import REST_SECONDS
 from safeexec.engine.host.watch import lineage
@@ -273,7 +273,7 @@ def test_a_sandbox_that_closes_waits_for_one_session_that_does_not_answer_and_no
 
 def test_the_thread_rests_between_two_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: dict[int, list[float]] = defaultdict(list)
-    monkeypatch.setattr(SandboxCore, "replenish", lambda core: looks[id(core)].append(monotonic()))
+    monkeypatch.setattr(Children, "replenish", lambda children: looks[id(children)].append(monotonic()))
     with Sandbox("calculator", spare=0, idle_seconds=1e-9) as sandbox, sandbox.session():
         until(lambda: max(map(len, looks.values()), default=0) > 25)  # others, kept by this process, look less often
     own = max(looks.values(), key=len)
