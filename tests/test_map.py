@@ -128,6 +128,15 @@ def test_every_function_and_class_on_the_page_is_defined_there() -> None:
     assert not [f"{path}:{name}" for path, name in named if name not in defined(place(path))]
 
 
+def test_the_calls_of_a_step_are_functions_of_host_and_child() -> None:
+    fence = PAGE.partition("### A step\n")[2].split("```\n")[1]
+    host = [*(HOUSE / "api").glob("*.py"), *(HOUSE / "engine/host").rglob("*.py")]
+    child = [*(HOUSE / "engine/child").rglob("*.py")]
+    for line, room in zip(fence.splitlines(), (host, child, host), strict=True):
+        known = frozenset[str]().union(*map(defined, room))
+        assert not [name for name in re.findall(r"\w+", line) if name not in known]
+
+
 @pytest.mark.parametrize("title", RECIPES)
 def test_a_recipe_names_files_and_tests(title: str) -> None:
     (recipe,) = [part for part in section("## 4. Recipes").split("\n\n") if part.startswith(f"**{title}**")]
