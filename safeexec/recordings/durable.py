@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from safeexec.common.text import one_line, spelt
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session.history import FRESH
-from safeexec.engine.host.session.processes import SessionProcesses, wait_for
+from safeexec.engine.host.session.processes import SessionProcesses, wait_and_close
 from safeexec.engine.host.session.step import checked_source
 from safeexec.engine.host.session.supervisor import CLOSED
 from safeexec.engine.host.waiting import Core, Work, ending
@@ -464,7 +464,7 @@ class Durable(SessionRecording):
 
     def _drop(self, session: RecordedSession) -> Core[None]:
         """End all that the session has in this process. It is suspended then."""
-        yield from wait_for(session.processes.end_processes())
+        yield from wait_and_close(session.processes.end_processes())
         session.supervisor.doing = None
         if (workspace := session.processes.workspace) is not None:
             yield from ending(1 << 20, workspace.close)
@@ -510,7 +510,7 @@ class Durable(SessionRecording):
                 raise SessionClosed(why)
             yield from self._restore(session, left, notes)
         except BaseException:
-            yield from wait_for(session.processes.end_processes())
+            yield from wait_and_close(session.processes.end_processes())
             session.processes.close()
             session.sandbox.sessions.suspended(session)
             self._release()
@@ -524,7 +524,7 @@ class Durable(SessionRecording):
             done = yield from self._repeat(session, doings, size, bytes.fromhex(left.heading.entropy))
             if done == len(doings):
                 break
-            yield from wait_for(session.processes.end_processes())
+            yield from wait_and_close(session.processes.end_processes())
             session.processes.close()
             if size == 1:
                 # Up to the one that came out otherwise, and no further.

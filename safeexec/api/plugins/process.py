@@ -44,7 +44,7 @@ class Loaded:
     def __init__(self, core: SessionCore, *, fresh: bool) -> None:
         self.core = core
         self._fresh = fresh
-        self._born = core.processes.born
+        self._born = core.processes.children_born
         """The number of the child that the plugin was loaded into."""
         self._frozen: FrozenState | None = None
         """A fresh plugin as it was loaded: the process of each call comes from the copy of that state."""
@@ -98,11 +98,11 @@ class Loaded:
     @property
     def started_over(self) -> bool:
         """True if the plugin has not been loaded into the session's process."""
-        return self.core.processes.born != self._born
+        return self.core.processes.children_born != self._born
 
     def installed(self) -> None:
         """Note that the plugin has been loaded into the process that there is now."""
-        self._born = self.core.processes.born
+        self._born = self.core.processes.children_born
 
     def after(self, result: Result) -> Core[Result]:
         """Return the result of a call that has ended. In a fresh plugin its process goes, with what the call left."""

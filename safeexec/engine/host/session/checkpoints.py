@@ -63,6 +63,8 @@ class Checkpoint(Struct, eq=False):
     """The copy from which that process had been resumed, if it had."""
     created: float = field(default_factory=monotonic)
     users: int = 1
+    ordered: bool = False
+    """Whether the process was told to make it: what freezes on its control socket counts."""
     channel: Channel | None = None
     peeked: int | None = None
     """The pid that `pid` has found, while the channel does not know it."""

@@ -80,7 +80,7 @@ class SessionProcesses:
             self.out, self.err = new_streams(policy.limits, children.policy.limits)
         self.bill = Bill()
         self.group: Group | None = None
-        self.born = 0
+        self.children_born = 0
         """How many new children there have been: one, and one more each time there was no state to go back to."""
         self.remaining: list[str] = []
         """The variables of the state that was brought back last, as its process listed them."""
@@ -95,12 +95,10 @@ class SessionProcesses:
         self._spare = spare
         self._next_copy: Checkpoint | None = None
         """The copy that the process may make of a state that cannot be had otherwise, when it comes to that."""
-        self.lost: list[int] = []
+        self.lost_steps: list[int] = []
         """The steps that could not be repeated when the state was last brought back."""
         self.fell_back = False
         """Whether it was an older one that was brought back: a store may have a newer one."""
-        self._next_copy_ordered = False
-        """Whether the process makes that copy now."""
         self._defines = False
         """Whether a step may have made a class."""
         self.looked_at = False
@@ -109,7 +107,7 @@ class SessionProcesses:
         """The change that was begun last, if it can be repeated."""
         self._ending: list[int] = []
         """A pidfd of the runner that was stopped last, which may not be gone."""
-        self._coming: Channel | None = None
+        self._resumed: Channel | None = None
         """The process that is being resumed."""
         self._undiscovered = False
         """Whether there may be copies whose process the host does not know yet. Asked only while there is no runner."""
@@ -120,7 +118,7 @@ class SessionProcesses:
         """Get a child and wait until it is locked down."""
         if self.workspace is None and self.policy.filesystem.workspace != "none":  # a spare child has one
             self.workspace = self.children.new_workspace(self.policy)
-            yield from self.on_files(partial(self.children.fill, self.workspace), coming=bool(self.children.files))
+            yield from self.on_files(partial(self.children.fill, self.workspace), incoming=bool(self.children.files))
         yield from self._new_child()
         if self.workspace is not None:
             self.history.change_files(self.workspace.initial)
@@ -141,8 +139,8 @@ class SessionProcesses:
         self._born(*(yield from self.children.new_child(self.policy, self.workspace, outputs)))
 
     def _born(self, channel: Channel, ready: m.Ready) -> None:
-        self.born += 1
-        if self.born == 1:
+        self.children_born += 1
+        if self.children_born == 1:
             self.entropy = ready.entropy
         lineage = Lineage(channel, self.children.reapers, self.children.gate)
         self._join(lineage)
@@ -172,7 +170,7 @@ class SessionProcesses:
     def rest(self) -> Core[None]:
         """Give up the process, and all that only a process needs."""
         yield from self.stop()
-        yield from wait_for(self._take_ending())
+        yield from wait_and_close(self._take_ending())
         self._leave_lineages()
         if not self._lineages:
             self.group = None
@@ -181,9 +179,9 @@ class SessionProcesses:
 
     def _run(self, channel: Channel, lineage: Lineage, origin: Checkpoint | None) -> None:
         """Have that of `channel` as the session's process from now on."""
-        if channel is not self._coming:
-            self._give_up_coming()
-        self._coming = None
+        if channel is not self._resumed:
+            self._give_up_resumed()
+        self._resumed = None
         self._release_next_copy()
         self._undiscovered, self.looked_at = True, False
         channel.bill = self.bill
@@ -291,20 +289,21 @@ class SessionProcesses:
     def announce(self) -> None:
         """Note that the process uses the socket: the copy that it makes next counts."""
         if self._next_copy is not None and self.runner is not None:
-            self._next_copy_ordered = True
+            self._next_copy.ordered = True
             self.children.gate.announce(self.runner.pid, alone=True)
 
     def must_copy(self, source: bytes = b"") -> bool:
         """Tell whether the next state is to have a copy, whatever leads to it, be it a step of this source."""
+        # A class that is made otherwise, by `t = type; t(...)` say, the child finds when it looks at what the step did.
         self._defines = self._defines or b"class" in source or b"type(" in source
         if self.looked_at and self.may_have_changed():
             return True
         return not self.repeats or self.history.current.memory.size > MOST_BYTES
 
     def commit(self, files: Snapshot | None, tool_calls: int, request: Any = None, did: int = 0) -> bool:
-        """Make what was begun part of the session. `request`: what the process says can be repeated, and will do `did`
-        again; without one, or where it cannot be had again, a copy will be made of the state after it. Returns whether
-        it is in the journal.
+        """Make what was begun part of the session. `request`: what the process says can be repeated. `did`: a number
+        for what it did, to which a repetition must come too. Without a request, or where it cannot be had again, a copy
+        will be made of the state after it. Returns whether it is in the journal.
         """
         history, entry = self.history, None
         if type(request) is m.Assign or type(request) is m.Remove:
@@ -322,7 +321,7 @@ class SessionProcesses:
         next_copy = None
         if entry is None:
             self.looked_at = False  # what a look has changed is in the copy
-            next_copy, self._next_copy, self._next_copy_ordered = self._next_copy, None, False
+            next_copy, self._next_copy = self._next_copy, None
             if next_copy is not None:
                 assert history.next is not None
                 next_copy.step, next_copy.created = history.next.step, monotonic()
@@ -355,7 +354,7 @@ class SessionProcesses:
         self._release_next_copy()
 
     def _release_next_copy(self) -> None:
-        next_copy, self._next_copy, self._next_copy_ordered = self._next_copy, None, False
+        next_copy, self._next_copy = self._next_copy, None
         if next_copy is not None:
             next_copy.release()
 
@@ -372,7 +371,7 @@ class SessionProcesses:
         if all(copy is not named for _, named in self.history.named.values()):
             copy.release()
 
-    def secured(self, deadline: float) -> Core[bool]:
+    def has_copy(self, deadline: float) -> Core[bool]:
         """Tell whether the state that the session is in has a copy, or never will; waits for it until `deadline`.
 
         The child makes it in think time or, when steps come back to back, before it begins the next one.
@@ -419,7 +418,7 @@ class SessionProcesses:
                 return
             ending = copy.pidfd_copy() if copy.users == 1 else []
             self.forget_copy(copy)
-            yield from wait_for(ending)  # until it has gone it counts as one more holder of what it shares
+            yield from wait_and_close(ending)  # until it has gone it counts as one more holder of what it shares
         if (total := self._held_by_copies(share_bytes)) > limit:
             raise CheckpointError(
                 f"the checkpoints of this session hold {total >> 20} MiB; limits.checkpoint_memory_mb is "
@@ -434,26 +433,29 @@ class SessionProcesses:
 
     # Going back
 
-    def restore(self, lost: list[str]) -> Core[list[str]]:
-        """Bring back the state that the session is in, or the newest older one. `lost`: names that the last step has
-        bound, for a process that goes on from the state before it. Returns notes about what could not be carried over.
+    def restore(self, lost_names: list[str]) -> Core[list[str]]:
+        """Bring back the state that the session is in, or the newest older one. `lost_names`: those that the last
+        step has bound, for a process that goes on from the state before it. Returns notes about what could not be
+        carried over.
         """
         history, off = self.history, self.policy.checkpoints == "off"
-        wanted, self.lost = history.current, []
+        wanted, self.lost_steps = history.current, []
         deadline = monotonic() + patient(RESTORE_SECONDS)
         for state, copy, entries in list(history.ways_back()):
             if (now := monotonic()) >= deadline:
                 break
-            carried = yield from self.resume(state, copy, min(deadline, now + patient(RESUME_SECONDS)), entries, lost)
+            carried = yield from self.go_on_from(
+                state, copy, min(deadline, now + patient(RESUME_SECONDS)), entries, lost_names
+            )
             if carried is not None:
                 if state is not wanted:
                     self.fell_back = True
                     label = f"step {state.step}" if copy is None else copy.label
                     carried.append(self._told_lost(f"the state of checkpoint {label!r} {NEWEST_LEFT}"))
                 return carried
-            if copy is not None and not self.lost:
+            if copy is not None and not self.lost_steps:
                 self.forget_copy(copy)
-        if (carried := (yield from self.resume(history.last_resort(), None, deadline, [], lost))) is None:
+        if (carried := (yield from self.go_on_from(history.last_resort(), None, deadline, [], lost_names))) is None:
             raise SandboxError("the session's process died before it began")
         if wanted.memory is not FRESH:
             self.fell_back = True
@@ -463,26 +465,31 @@ class SessionProcesses:
 
     def _told_lost(self, what: str) -> str:
         """Return `what` has become of the state, and which steps could not be repeated, if that is why."""
-        if not self.lost:
+        if not self.lost_steps:
             return what
-        first, last = self.lost[0], self.lost[-1]
+        first, last = self.lost_steps[0], self.lost_steps[-1]
         steps = f"step {first}" if first == last else f"steps {first} to {last}"
         return f"{steps} came out otherwise when repeated, and {'is' if first == last else 'are'} lost: {what}"
 
-    def resume(
-        self, state: State, copy: Checkpoint | None, deadline: float, entries: list[m.JournalEntry], lost: list[str]
+    def go_on_from(
+        self,
+        state: State,
+        copy: Checkpoint | None,
+        deadline: float,
+        entries: list[m.JournalEntry],
+        lost_names: list[str],
     ) -> Core[list[str] | None]:
         """Go on from `state`: in a process resumed from `copy`, or without one in a new child, with `entries` repeated.
-        `lost`: names that the step before has bound. Returns notes about what could not be brought back; None if the
-        copy is not there any more, or not in time, or the entries come out otherwise.
+        `lost_names`: those that the step before has bound. Returns notes about what could not be brought back; None if
+        the copy is not there any more, or not in time, or the entries come out otherwise.
         """
         self.check_alive()
         if copy is not None:
             self._open_streams()
             if (yield from self._resuming(copy, deadline)) is None:
                 return None
-        yield from self._gone()
-        place: str | None = None
+        yield from self._wait_until_gone()
+        directory: str | None = None
         problems: list[str] = []
         if self.workspace is not None and state.files is not None:
             # Before it wakes, for then it opens its files again. The copy does not answer for what that takes.
@@ -490,11 +497,11 @@ class SessionProcesses:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
             deadline += monotonic() - began
             # What a branch goes back to may have been frozen in the directory of the session that it came from.
-            place = self.workspace.path
+            directory = self.workspace.path
         self.remaining = []
         if copy is None:
             yield from self._new_child()
-        elif (ready := (yield from self._woken(copy, place, lost, deadline))) is not None:
+        elif (ready := (yield from self._woken(copy, directory, lost_names, deadline))) is not None:
             self.remaining = ready.names
             problems = [*problems, *notes_of(ready.notes)]
         else:
@@ -505,13 +512,15 @@ class SessionProcesses:
         self.release(self.history.arrive(state, copy))
         return problems
 
-    def _woken(self, copy: Checkpoint, place: str | None, lost: list[str], deadline: float) -> Core[m.Ready | None]:
-        """Have the process that is being resumed from `copy` run, in the directory `place`. None if it is gone."""
-        channel = self._coming
+    def _woken(
+        self, copy: Checkpoint, directory: str | None, lost_names: list[str], deadline: float
+    ) -> Core[m.Ready | None]:
+        """Have the process that is being resumed from `copy` run, in `directory`. None if it is gone."""
+        channel = self._resumed
         assert channel is not None
-        yield from self._wake(channel, copy, place, lost)
+        yield from self._wake(channel, copy, directory, lost_names)
         if (ready := (yield from wait_ready(channel, deadline))) is None or channel.has_ended():
-            self._give_up_coming()
+            self._give_up_resumed()
             return None
         self._run(channel, copy.lineage, copy)
         self._enter_group(channel)
@@ -521,9 +530,9 @@ class SessionProcesses:
         """Tell whether all came out as before; if not, these steps are lost, and the process is ended."""
         if (yield from self._repeat(entries, entropy, state.memory.digest)):
             return True
-        self.lost = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
+        self.lost_steps = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
         self.repeats = False
-        self.children.steps_lost(len(self.lost))
+        self.children.steps_lost(len(self.lost_steps))
         yield from self.stop()
         return False
 
@@ -565,34 +574,34 @@ class SessionProcesses:
         Raises `SessionClosed` once the zygote has died: without a pid namespace the copies outlive it and its reaper.
         """
         self.check_alive()
-        self._give_up_coming()
-        self._coming = yield from copy.resume(deadline, self.children.gate)
-        return self._coming
+        self._give_up_resumed()
+        self._resumed = yield from copy.resume(deadline, self.children.gate)
+        return self._resumed
 
     def check_alive(self) -> None:
         """Raises `SessionClosed` once the zygote has died."""
         if not self.children.alive:
             raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
 
-    def _give_up_coming(self) -> None:
-        coming, self._coming = self._coming, None
-        if coming is not None:
-            coming.read_if_ready()
-            coming.give_up()
+    def _give_up_resumed(self) -> None:
+        resumed, self._resumed = self._resumed, None
+        if resumed is not None:
+            resumed.read_if_ready()
+            resumed.give_up()
 
-    def _wake(self, channel: Channel, copy: Checkpoint, place: str | None, lost: list[str]) -> Core[None]:
-        """Tell a process that was resumed from `copy` to go on: in the directory `place`; and where another session
+    def _wake(self, channel: Channel, copy: Checkpoint, directory: str | None, lost_names: list[str]) -> Core[None]:
+        """Tell a process that was resumed from `copy` to go on: in `directory`; and where another session
         made the copy, with this one's output, and shut off from all files but its own. If it is gone, `wait_ready` says
         so.
         """
         # Another call of a fresh plugin is such a session, too.
-        others, layer = copy.out is not self.out, None
+        made_elsewhere, layer = copy.out is not self.out, None
         if self.workspace is not None:
             self.workspace.give_access()
-        if others and self.workspace is not None and self.workspace.is_branch:
+        if made_elsewhere and self.workspace is not None and self.workspace.is_branch:
             layer = self.children.branch_ruleset(self.workspace.home)
-        fds = () if not others else (*self.out.handed_to_branch(self.err), *(() if layer is None else (layer,)))
-        request = m.Wake(others, place, lost, layer is not None, self.policy.checkpoints == "idle")
+        fds = () if not made_elsewhere else (*self.out.handed_to_branch(self.err), *(() if layer is None else (layer,)))
+        request = m.Wake(made_elsewhere, directory, lost_names, layer is not None, self.policy.checkpoints == "idle")
         try:
             with contextlib.suppress(Gone, ProtocolError):
                 yield from channel.send(request, fds)
@@ -610,10 +619,10 @@ class SessionProcesses:
                 yield from parent.on_files(partial(self._branch_files, parent.workspace, state.files), state.files)
             except WorkspaceError as error:
                 raise CheckpointError(f"no branch could be made: {error}") from None
-        place = self.workspace.path if self.workspace is not None else None
+        directory = self.workspace.path if self.workspace is not None else None
         if (channel := (yield from self._resuming(copy, monotonic() + patient(RESUME_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
-        yield from self._wake(channel, copy, place, [])
+        yield from self._wake(channel, copy, directory, [])
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
         self.history = parent.history.branch(copy, template)
         copy.users += 1
@@ -622,8 +631,8 @@ class SessionProcesses:
 
     def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:
         """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
-        assert self._coming is not None
-        channel = self._coming
+        assert self._resumed is not None
+        channel = self._resumed
         if (ready := (yield from wait_ready(channel, monotonic() + patient(RESUME_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
         self._run(channel, copy.lineage, copy)
@@ -636,13 +645,13 @@ class SessionProcesses:
 
     # Files
 
-    def on_files(self, call: Callable[[], R], coming: Snapshot | bool | None = None) -> Core[R]:
-        """Do `call`, which walks or copies the files of the workspace, or brings those that are `coming`: off an event
-        loop, unless there are none. (A thread takes 100 us, a look at nothing 20.)
+    def on_files(self, call: Callable[[], R], incoming: Snapshot | bool | None = None) -> Core[R]:
+        """Do `call`, which walks or copies the files of the workspace, or brings those that are `incoming`: off an
+        event loop, unless there are none. (A thread takes 100 us, a look at nothing 20.)
         """
         workspace = self.workspace
         assert workspace is not None
-        if not coming and workspace.is_empty():
+        if not incoming and workspace.is_empty():
             return call()
 
         def tidied() -> R:
@@ -658,18 +667,18 @@ class SessionProcesses:
         to be called again.
         """
         if (runner := self.runner) is not None:
-            yield from wait_for(self._take_ending())  # one at a time: there is no end to what they hold
+            yield from wait_and_close(self._take_ending())  # one at a time: there is no end to what they hold
             yield from runner.lineage.end_runner(runner.channel, self)
             self.runner = None
             self._ending = runner.channel.pidfd_copy()
             runner.channel.close()
 
-    def _gone(self) -> Core[None]:
+    def _wait_until_gone(self) -> Core[None]:
         """Wait for the end of the runner that was stopped, where something that it holds until then may be needed: the
         locks of files, a place among the processes.
         """
         if self.workspace is not None or self.policy.limits.processes:
-            yield from wait_for(self._take_ending())
+            yield from wait_and_close(self._take_ending())
 
     def _take_ending(self) -> list[int]:
         ending, self._ending = self._ending, []
@@ -678,7 +687,7 @@ class SessionProcesses:
     def end_processes(self) -> list[int]:
         """Kill what runs and what is frozen. Returns pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
-        self._give_up_coming()
+        self._give_up_resumed()
         self._release_next_copy()
         copies = self.history.copies()
         held = self._take_ending()
@@ -719,8 +728,8 @@ class SessionProcesses:
         if self.runner is not None:
             self.runner.channel.close()
             self.runner = None
-        if self._coming is not None:
-            self._coming.close()
+        if self._resumed is not None:
+            self._resumed.close()
         for process in self._take_ending():
             os.close(process)
         for copy in self.history.copies():
@@ -736,8 +745,8 @@ class SessionProcesses:
 
     def copies(self) -> list[Checkpoint]:
         """Return the copies of the history, and the one that the process may be making. From any thread."""
-        copies, coming = self.history.copies(), self._next_copy
-        return copies if coming is None or not self._next_copy_ordered else [*copies, coming]
+        copies, next_copy = self.history.copies(), self._next_copy
+        return copies if next_copy is None or not next_copy.ordered else [*copies, next_copy]
 
     def runner_pid(self) -> int | None:
         """Return the process that runs steps, if there is one."""
@@ -780,12 +789,12 @@ class SessionProcesses:
         return [copy for copy in self.history.copies() if copy not in named]
 
 
-def wait_for(ending: list[int]) -> Core[None]:
+def wait_and_close(pidfds: list[int]) -> Core[None]:
     """Wait until the processes of these pidfds have gone, and close them."""
     deadline = monotonic() + patient(KILL_SECONDS)
     try:
-        for process in ending:
+        for process in pidfds:
             yield Wait((process,), deadline)
     finally:
-        for process in ending:
+        for process in pidfds:
             os.close(process)

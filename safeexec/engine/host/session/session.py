@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from safeexec.engine.host.session.checkpoints import Checkpoint
 from safeexec.engine.host.session.files import SessionFiles
-from safeexec.engine.host.session.processes import SessionProcesses, wait_for
+from safeexec.engine.host.session.processes import SessionProcesses, wait_and_close
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.step import timeout_of
 from safeexec.engine.host.session.steps import SessionName, Steps
@@ -161,7 +161,7 @@ class SessionCore:
     def _self_test(self, runner: Runner) -> Core[list[Mechanism]]:
         """Return one row per forbidden act; `active` where it was refused."""
         gate = self.sandbox.children.gate
-        if (yield from self.processes.secured(monotonic())):
+        if (yield from self.processes.has_copy(monotonic())):
             gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier one is not the self-test's
         with gate.refusing(runner.pid):
             return list((yield from runner.ask(m.SelfTest(self.policy.limits.processes), m.Tested)).rows)
@@ -240,7 +240,7 @@ class SessionCore:
 
     def end_and_wait(self) -> Core[None]:
         """End everything, wait until it has gone, and remove what it leaves. By who has the turn."""
-        yield from wait_for(self.processes.end_processes())
+        yield from wait_and_close(self.processes.end_processes())
         # It holds files: they are closed now, and not when the garbage collector runs.
         self.supervisor.doing = None
         if (workspace := self.processes.workspace) is not None:

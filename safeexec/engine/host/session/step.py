@@ -375,7 +375,7 @@ class Step(Struct, eq=False):
         process would lose that state.
         """
         if not self._secured:
-            self._secured = yield from self._processes.secured(monotonic() + patient(seconds))
+            self._secured = yield from self._processes.has_copy(monotonic() + patient(seconds))
         return self._secured
 
     def _tool_call(self, call: m.ToolRequest, answer_tool: AnswerTool) -> Core[None]:

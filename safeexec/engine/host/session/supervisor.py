@@ -275,7 +275,7 @@ class Supervisor:
             copies = history.copies_of(history.current.memory)
             sent = not copies or any(copy.seen() for copy in copies)
         if sent:
-            yield from processes.secured(monotonic() + patient(SECURE_SECONDS))
+            yield from processes.has_copy(monotonic() + patient(SECURE_SECONDS))
             processes.undo()
             self.transition(LOST)
             return
@@ -297,7 +297,7 @@ class Supervisor:
         if self.why_closed is not None:
             raise SessionClosed(CLOSED_MEANWHILE)
         notes = yield from self.processes.restore(self.sources.bound_last())
-        self.diverged = self.diverged or bool(self.processes.lost)
+        self.diverged = self.diverged or bool(self.processes.lost_steps)
         self.restored += not asked
         self.arrived()
         return notes
