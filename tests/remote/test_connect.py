@@ -71,11 +71,11 @@ def test_the_cores_have_all_that_the_apis_use(api: str, there: type) -> None:
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             if isinstance(node, ast.ClassDef) and node.name.removeprefix("Async") == api:
                 for call in (found for found in ast.walk(node) if isinstance(found, ast.Call)):
-                    core, _, part = ast.unparse(call.func).rpartition(".")[0].partition("._core")
-                    if core == "self" and isinstance(call.func, ast.Attribute):
-                        assert not part or isinstance(getattr(there, part.removeprefix(".")), property), part
+                    *core, name = ast.unparse(call.func).split(".")
+                    if core[:2] == ["self", "_core"]:
+                        assert all(isinstance(getattr(there, part), property) for part in core[2:])
                         given = {one.arg: None for one in call.keywords if one.arg is not None}
-                        inspect.signature(getattr(there, call.func.attr)).bind(None, *call.args, **given)
+                        inspect.signature(getattr(there, name)).bind(None, *call.args, **given)
 
 
 def test_it_is_a_sandbox(there: Sandbox) -> None:

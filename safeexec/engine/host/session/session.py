@@ -96,6 +96,7 @@ class SessionCore:
         self.watch_anew()
 
     def _new_waits(self) -> Waits:
+        """Return what keeps a step that waits. `RecordedSession` has its own."""
         return Waits()
 
     def watch_anew(self) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from safeexec import Result, Session, SessionBusy, SessionClosed, StepFailed
+from safeexec import Result, Sandbox, Session, SessionBusy, SessionClosed, StepFailed
+from tests.footprint import until
 
 Run = Callable[..., Result]
 
@@ -155,3 +158,23 @@ def test_a_value_that_cannot_become_a_variable_is_named_with_what_to_do(
 ) -> None:
     with pytest.raises(TypeError, match=told):
         session.set("x", value)
+
+
+def test_a_session_that_was_closed_is_let_go_of_without_the_collector() -> None:
+    """It holds its sandbox, whose processes end when nobody does."""
+    with Sandbox("confined-python") as sandbox:
+        gc.disable()
+        try:
+            session = sandbox.session(record=True)
+            session.run("x = 1").check()
+            session.set("y", 2)
+            session.write_file("a", "b")
+            session.checkpoint("now")
+            session.rollback("now")
+            session.branch()[0].close()
+            core = weakref.ref(session._core)
+            session.close()
+            del session
+            until(lambda: core() is None)  # a thread that looks after sessions may hold it
+        finally:
+            gc.enable()
