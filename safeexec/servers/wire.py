@@ -95,17 +95,12 @@ def strictly(text: str) -> bytes:
     """
     if "\\ud" not in text:  # nor whole characters beyond U+FFFF, which are two halves
         return text.encode("ascii")
-    pieces, at = [], 0
-    while at <= len(text):
-        whole = _WHOLE.match(text, at)
-        assert whole is not None  # it may be empty
-        pieces.append(whole[0])
-        at = whole.end() + len("\\ud800")
-    return "?".join(pieces).encode("ascii")
+    # A backslash that is escaped is no NUL, which JSON escapes too: what is left begins an escape.
+    return _HALF.sub("?", text.replace(r"\\", "\0")).replace("\0", r"\\").encode("ascii")
 
 
-_WHOLE = re.compile(r"(?:[^\\]|\\ud[89ab]..\\ud[c-f]..|\\(?!ud[89a-f]).)*+", re.DOTALL)
-"""Characters, and escapes that are not half of one. Whole characters cost no call of Python: 3 million took 6 s."""
+_HALF = re.compile(r"\\ud(?:[89ab]..(?!\\ud[c-f])|[c-f]..(?<!\\ud[89ab]..\\ud[c-f]..))")
+"""The escape of half a character. A call of C goes through so many of a `TEXT_PART` in 12 ms."""
 
 
 def encode(message: Any) -> bytes:

@@ -1048,9 +1048,12 @@ class SessionCore:
     def names(self) -> Core[list[str]]:
         return (yield from self._ask(m.ListNames(), m.Names)).names  # type: ignore[no-any-return]
 
+    @exclusive
     def variables(self) -> Core[list[Variable]]:
-        described = yield from self._ask(m.Describe(), m.Described)
-        return Rows(variables_of(described.variables))
+        described = yield from self.supervisor.ask(lambda runner: runner.ask(m.Describe(), m.Described))
+        rows = described.variables
+        size = sum(len(row.text) for row in rows)
+        return Rows((yield from self.bill.reading(size, partial(variables_of, rows))))
 
     @exclusive
     def protection(self) -> Core[tuple[Mechanism, ...]]:
