@@ -146,6 +146,12 @@ class Service:
     def count(self, ran: Result | CommandResult) -> None:
         """Count what a step or a program has used, where somebody has a quota."""
 
+    def count_untold(self, session: AsyncSession, counted: float = 0.0) -> float:
+        """Count the CPU seconds that no result of a session tells of, where somebody has a quota, but for those that
+        were `counted`. Returns them all.
+        """
+        return counted
+
     async def close(self) -> None:
         """End every sandbox with all its sessions; steps that run are stopped."""
         held, self.sessions = self.sessions, {}
@@ -285,4 +291,7 @@ class Service:
         """Close a session, and give its place back. One of the store stays there."""
         if (held := self.sessions.pop(identity, None)) is not None:
             with held.place:
-                await held.session.close()
+                try:
+                    await held.session.close()
+                finally:
+                    self.count_untold(held.session, held.untold)

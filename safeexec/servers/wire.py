@@ -6,6 +6,9 @@ import asyncio
 import re
 from codecs import utf_8_decode
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from contextvars import ContextVar
+from time import thread_time
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -65,9 +68,28 @@ def problem_of(error: BaseException) -> CallProblem:
     return CallProblem(INTERNAL, "InternalError", "internal error")
 
 
+payer: ContextVar[Callable[[float], object] | None] = ContextVar("safeexec_payer", default=None)
+"""Hears of the CPU seconds of what is read and written `apart` for this task."""
+
+
 async def apart(size: int, read: Callable[..., T], *arguments: Any) -> T:
-    """Return what `read` makes of the arguments, which are `size` large: in a thread where that may hold the loop."""
-    return read(*arguments) if size <= SMALL else await asyncio.to_thread(read, *arguments)
+    """Return what `read` makes of the arguments, which are `size` large: in a thread where that may hold the loop. Its
+    CPU time is told to the `payer`, also when the task that waits for it is cancelled.
+    """
+    if size <= SMALL:
+        return read(*arguments)
+    loop, pay = asyncio.get_running_loop(), payer.get()
+
+    def charged() -> T:
+        began = thread_time()
+        try:
+            return read(*arguments)
+        finally:
+            if pay is not None:
+                with suppress(RuntimeError):  # the loop has ended
+                    loop.call_soon_threadsafe(pay, thread_time() - began)
+
+    return await asyncio.to_thread(charged)
 
 
 async def parse(name: str, data: bytes | bytearray | msgspec.Raw, shape: type[T]) -> T:
