@@ -39,9 +39,9 @@ from safeexec import (
     __version__,
 )
 from safeexec.recordings.format import ToolShape
-from safeexec.remote.methods import Brought
+from safeexec.remote.methods import MAX_MESSAGE, Brought
 from safeexec.results.jsonable import to_base64
-from safeexec.servers.wire import Answer, parse
+from safeexec.servers.wire import Answer, apart, parse
 from safeexec.toolkit import RelayedAnswer, RelayedTools
 
 Notify = Callable[[str, dict[str, Any]], object]
@@ -49,6 +49,8 @@ Notify = Callable[[str, dict[str, Any]], object]
 RECORD_MB = 10240
 """MiB that all recordings of a server may take."""
 REPLICA = re.compile(r"[A-Za-z0-9_-]{0,63}")
+MAX_ARGUMENTS = (MAX_MESSAGE >> 2) * 3 - 1024
+"""Bytes of the arguments of a tool's call, before base64."""
 MAX_TOOLS = 8
 """Sets of tools that a client may have declared; each is a sandbox of its own."""
 
@@ -231,13 +233,16 @@ class Service:
         at = running.get()
         if at is None or at.notify is None:
             raise ToolError("tools are called where a step runs with `stream`")
+        if (size := len(call.arguments)) > MAX_ARGUMENTS:
+            raise ToolError(f"the arguments have {size} bytes, and {MAX_ARGUMENTS} are the most that is sent")
         key = at.id, next(self._numbers)
         answer: asyncio.Future[RelayedAnswer] = asyncio.get_running_loop().create_future()
         self._calls[key] = answer
         told = {"session": at.id, "call": key[1], "tool": call.tool, "step": step, "seconds": seconds}
         told["allowed"] = allowed
-        at.notify("session.tool", {**told, "arguments": to_base64(call.arguments)})
         try:
+            sent = await apart(len(call.arguments), to_base64, call.arguments)
+            at.notify("session.tool", told | {"arguments": sent})
             return await answer
         finally:
             del self._calls[key]
