@@ -145,6 +145,9 @@ class AsyncioLoop:
         """Tell whether one of the descriptors became ready before the deadline."""
         if request.signal is not None:
             return await self._wait_for(request.signal, request.deadline)
+        if not request.fds:
+            await asyncio.sleep(request.deadline - monotonic())
+            return False
         with _watch(request) as watch:
             if watch.poll(0):
                 await asyncio.sleep(0)  # a guest that keeps its socket readable is not to keep the loop

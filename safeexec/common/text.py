@@ -26,18 +26,26 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 _UTF_8_PIECE = 1 << 14
 
 
-def from_utf_8(data: bytes | bytearray | memoryview, between: Callable[[], None] | None = None) -> str:
-    """Return text that guest code has made, in which half of a character may stand. Raises UnicodeDecodeError.
+def from_utf_8(
+    data: bytes | bytearray | memoryview, between: Callable[[], None] | None = None, *, replace: bool = False
+) -> str:
+    """Return text that guest code has made, in which half of a character may stand. Raises UnicodeDecodeError; with
+    `replace` what is no text is replaced.
 
     Piece by piece: no other thread interrupts a call of C, and one took 6 s for 15 MB of half characters. `between` is
     called after each piece, and may raise where that has taken too long.
     """
-    if len(data) <= _UTF_8_PIECE:
+    if len(data) <= _UTF_8_PIECE and not replace:
         return str(data, "utf-8", "surrogatepass")
     pieces, at = [], 0
     while at < len(data):
         end = at + _UTF_8_PIECE
-        piece, used = utf_8_decode(data[at:end], "surrogatepass", end >= len(data))
+        try:
+            piece, used = utf_8_decode(data[at:end], "surrogatepass", end >= len(data))
+        except UnicodeDecodeError:
+            if not replace:
+                raise
+            piece, used = utf_8_decode(data[at:end], "replace", end >= len(data))
         pieces.append(piece)
         if between is not None:
             between()

@@ -28,7 +28,7 @@ from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.processes import SessionProcesses, wait_and_close
 from safeexec.engine.host.session.step import checked_source
 from safeexec.engine.host.session.supervisor import CLOSED
-from safeexec.engine.host.waiting import Core, Work, ending
+from safeexec.engine.host.waiting import Core, Work, ending, worked
 from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
 from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
@@ -144,6 +144,10 @@ class Durable(SessionRecording):
         self.mode = mode
         self.identity = (left and left.heading.identity) or secrets.token_hex(8)
         self._standing = STORED if left is None else SUSPENDED
+        self.handed_out = left is not None
+        """Whether somebody has got the session. Of one that nobody has got, as its opening failed or was cancelled,
+        nothing stays: the next caller would find it without the variables that it was to begin with.
+        """
         self._ahead_since = 0.0
         """Monotonic time since which it is `AHEAD`."""
         self._segment = 1
@@ -293,7 +297,7 @@ class Durable(SessionRecording):
         if self._standing is AHEAD and (self.mode == "step" or (self.mode == "second" and late)):
             yield from self.save(session)
         elif self.mode == "step":
-            yield Work(self.writer.flush)
+            yield from worked(self.writer.flush)
 
     def changed(self, session: RecordedSession) -> Core[None]:
         if self.note_if_lost(session.processes):
@@ -406,7 +410,7 @@ class Durable(SessionRecording):
         self._standing, self._moment, self._stored_step = STORED, moment, history.current.step
         self._segment, self._ways = segment, {moment: Way()}
         self._saving_seconds = monotonic() - began
-        yield Work(partial(self._make_room, claim))
+        yield from worked(partial(self._make_room, claim))
 
     def _carried(self, session: RecordedSession) -> Iterator[form.Record]:
         """Yield what the lines before the saved state say that is still to be known."""
@@ -476,6 +480,10 @@ class Durable(SessionRecording):
         """Write what is left, and let another process have the session."""
         if (writer := getattr(self, "writer", None)) is not None:  # it has none before it is used
             writer.close()
+        if not self.handed_out:
+            with suppress(StoreError):
+                # What earlier segments hold cannot be read, and is kept.
+                self._store.remove(self._claim, None if self._segment == 1 else recovery.part_of(self._segment))
         self._release()
 
     def _release(self) -> None:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from safeexec.common.text import shorten
 from safeexec.engine.host.session.standard_input import pieces_of
 from safeexec.engine.host.startup.launch import environment
-from safeexec.engine.host.waiting import Core, Work, apart, weight
+from safeexec.engine.host.waiting import Core, Work, apart, weight, worked
 from safeexec.engine.host.watch.bill import AT_ONCE_BYTES
 from safeexec.errors import RecordingError, StoreError, WorkspaceError
 from safeexec.protocol import messages as m
@@ -162,7 +162,7 @@ class SessionRecording:
         """
         writer = self.writer
         if writer.options.durable:
-            yield Work(writer.flush)
+            yield from worked(writer.flush)
         if writer.problem and not session.turns.recorder.stop_noted:
             session.turns.recorder.stop_noted = True
             stopped = f"the recording of this session has stopped: {writer.problem}"
@@ -323,12 +323,15 @@ class Recorder:
             recording.earlier.ended(part=False)
             raise
         where = self._where(session)
-        if result.value is None:
-            value = b""
-        elif type(result.value) in (bool, int, float, str):
+        value, cancelled = b"", None
+        if type(result.value) in (bool, int, float, str):
             value = forms.encoded(result.value)
-        else:  # how much it is, nobody knows before
-            value = yield from session.processes.bill.reading(AT_ONCE_BYTES + 1, partial(forms.encoded, result.value))
+        elif result.value is not None:  # how much it is, nobody knows before
+            reading = partial(forms.encoded, result.value)
+            try:
+                value = yield from session.processes.bill.reading(AT_ONCE_BYTES + 1, reading)
+            except BaseException as error:  # the step is part of the session all the same: its line says so
+                cancelled = error
 
         def ended(n: int, at: float) -> form.Ended:
             stdin = None if heard is None else forms.content(b"".join(heard))
@@ -340,7 +343,15 @@ class Recorder:
         recording.writer.add(ended, sum(map(len, held)))
         if (waiting := session.waits.waiting) is not None and result.outcome == "waiting":
             self.tell(replace(waiting, session=self.number))
-        return (yield from recording.after(session, result))
+        try:
+            if cancelled is not None:
+                raise cancelled
+            return (yield from recording.after(session, result))
+        except BaseException:
+            if result.state == "kept":
+                kept = f"step {result.step} had ended when it was cancelled, and is part of the state"
+                session.supervisor.notes_next.append(kept)
+            raise
 
     def _where(self, session: RecordedSession) -> dict[str, Any]:
         where = {"session": self.number, "step": session.steps.number, "now": session.processes.history.current.step}

@@ -129,10 +129,12 @@ class RecordedSandbox(SandboxCore):
                 yield Work(partial(store.remove, claim))
                 raise SessionClosed(f"there is no session of {label!r} in the store; it may have been removed")
             if left is None:
-                begin = partial(self.new_session, label=label, record=Durable(store, claim, self._durable).opened)
+                durable = Durable(store, claim, self._durable)
+                begin = partial(self.new_session, label=label, record=durable.opened)
                 if state is not None and os.path.exists(state):
                     begin = partial(self.restore, state, None, **begin.keywords)
                 session = yield from begin(**tightened)
+                durable.handed_out = True
                 if unread := recovery.segments(claim):
                     session.supervisor.notes_next.append(recovery.cannot_be_read(unread, "begins anew"))
                 return session

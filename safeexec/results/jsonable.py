@@ -58,7 +58,7 @@ PART = 5000
 """Items that are written by one call of C, which holds the GIL: 1 ms."""
 BASE64_PIECE = 3 << 18
 """Bytes that base64 writes without padding."""
-TEXT_PART = 1 << 20
+TEXT_PART = 1 << 16
 """Characters of a text that one call of C writes, which no other thread interrupts."""
 
 
@@ -110,7 +110,7 @@ def _text_pieces(text: str) -> Iterator[str]:
     start, quote = 0, '"'
     while start < len(text):
         end = start + TEXT_PART
-        while end < len(text) and "\ud800" <= text[end - 1] < "\udc00":
+        if "\ud800" <= text[end - 1 : end] < "\udc00" <= text[end : end + 1] < "\ue000":
             end += 1
         yield quote + _dumps(text[start:end])[1:-1]
         start, quote = end, ""

@@ -157,12 +157,7 @@ def is_text(mime: str) -> bool:
 
 
 def _as_text(mime: str, item: str | bytes) -> str | bytes:
-    if isinstance(item, str) or not is_text(mime):
-        return item
-    try:
-        return from_utf_8(item)
-    except UnicodeDecodeError:
-        return item.decode("utf-8", "replace")
+    return item if isinstance(item, str) or not is_text(mime) else from_utf_8(item, replace=True)
 
 
 class FileChange(Struct, frozen=True):

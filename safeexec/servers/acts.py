@@ -115,7 +115,10 @@ async def _run_program(
 ) -> Result:
     with service.place(sandbox.policy):
         async with await _open(service, sandbox, files, label=label, checkpoints="off") as session:
-            return await session.run(**given)
+            try:
+                return await session.run(**given)
+            finally:
+                service.count_untold(session)
 
 
 async def _check(service: Service, sandbox: AsyncSandbox, **given: Any) -> Result:

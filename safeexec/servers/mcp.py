@@ -119,6 +119,8 @@ def _of_step(handle: str, result: Result) -> CallToolResult:
         "files": [_parts(file, "name", "change", "size") for file in result.files],
         "waiting_for": result.waiting_for and _parts(result.waiting_for, "tool", "asked", "note"),
     }
+    if result.step == 1:  # some clients show a model the text alone, and it is to pass this on
+        blocks = [*blocks, {"type": "text", "text": f"session_id: {handle}"}]
     return _answer(answer, blocks)
 
 

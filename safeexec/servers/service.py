@@ -39,9 +39,9 @@ from safeexec import (
     __version__,
 )
 from safeexec.recordings.format import ToolShape
-from safeexec.remote.methods import Brought
+from safeexec.remote.methods import MAX_MESSAGE, Brought
 from safeexec.results.jsonable import to_base64
-from safeexec.servers.wire import Answer, parse
+from safeexec.servers.wire import Answer, apart, parse
 from safeexec.toolkit import RelayedAnswer, RelayedTools
 
 Notify = Callable[[str, dict[str, Any]], object]
@@ -49,6 +49,8 @@ Notify = Callable[[str, dict[str, Any]], object]
 RECORD_MB = 10240
 """MiB that all recordings of a server may take."""
 REPLICA = re.compile(r"[A-Za-z0-9_-]{0,63}")
+MAX_ARGUMENTS = (MAX_MESSAGE >> 2) * 3 - 1024
+"""Bytes of the arguments of a tool's call, before base64."""
 MAX_TOOLS = 8
 """Sets of tools that a client may have declared; each is a sandbox of its own."""
 
@@ -146,6 +148,12 @@ class Service:
     def count(self, ran: Result | CommandResult) -> None:
         """Count what a step or a program has used, where somebody has a quota."""
 
+    def count_untold(self, session: AsyncSession, counted: float = 0.0) -> float:
+        """Count the CPU seconds that no result of a session tells of, where somebody has a quota, but for those that
+        were `counted`. Returns them all.
+        """
+        return counted
+
     async def close(self) -> None:
         """End every sandbox with all its sessions; steps that run are stopped."""
         held, self.sessions = self.sessions, {}
@@ -225,13 +233,16 @@ class Service:
         at = running.get()
         if at is None or at.notify is None:
             raise ToolError("tools are called where a step runs with `stream`")
+        if (size := len(call.arguments)) > MAX_ARGUMENTS:
+            raise ToolError(f"the arguments have {size} bytes, and {MAX_ARGUMENTS} are the most that is sent")
         key = at.id, next(self._numbers)
         answer: asyncio.Future[RelayedAnswer] = asyncio.get_running_loop().create_future()
         self._calls[key] = answer
         told = {"session": at.id, "call": key[1], "tool": call.tool, "step": step, "seconds": seconds}
         told["allowed"] = allowed
-        at.notify("session.tool", {**told, "arguments": to_base64(call.arguments)})
         try:
+            sent = await apart(len(call.arguments), to_base64, call.arguments)
+            at.notify("session.tool", told | {"arguments": sent})
             return await answer
         finally:
             del self._calls[key]
@@ -285,4 +296,7 @@ class Service:
         """Close a session, and give its place back. One of the store stays there."""
         if (held := self.sessions.pop(identity, None)) is not None:
             with held.place:
-                await held.session.close()
+                try:
+                    await held.session.close()
+                finally:
+                    self.count_untold(held.session, held.untold)

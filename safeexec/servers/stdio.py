@@ -13,7 +13,7 @@ import signal
 import stat
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
 
@@ -21,7 +21,7 @@ from safeexec import SandboxError
 from safeexec.remote.methods import MAX_MESSAGE
 from safeexec.servers.jsonrpc import reply
 from safeexec.servers.service import Service
-from safeexec.servers.wire import encode
+from safeexec.servers.wire import encode_apart
 from safeexec.untrusted.lines import Lines
 
 MAX_CALLS = 1000
@@ -44,6 +44,8 @@ class _Connection:
         self._service = service
         self._read = read
         self._output = _Unread(write, self._consider, self._leave)
+        self._said: asyncio.Queue[bytes | dict[str, Any]] = asyncio.Queue()
+        """Answers, and notifications that are still to be written as JSON, in the order in which they are sent."""
         self._lines = Lines(MAX_MESSAGE)
         self._waiting: deque[bytes | None] = deque()
         self._calls: set[asyncio.Task[None]] = set()
@@ -55,8 +57,9 @@ class _Connection:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._leave)
-        self._consider()
+        saying = asyncio.create_task(self._say())
         try:
+            self._consider()
             with self._output.watched():
                 await self._over.wait()
         finally:
@@ -65,6 +68,8 @@ class _Connection:
                 call.cancel()
             await asyncio.gather(*self._calls, return_exceptions=True)
             await self._service.close()
+            await self._said.join()
+            saying.cancel()
         await self._output.flush()
 
     def _leave(self) -> None:
@@ -88,23 +93,33 @@ class _Connection:
         return len(self._calls) < MAX_CALLS and self._output.size < MAX_UNREAD
 
     async def _answer(self, line: bytes | None) -> None:
-        self._output.put(await reply(self._service, line, self._notify))
+        self._said.put_nowait(await reply(self._service, line, self._notify))
 
     def _answered(self, call: asyncio.Task[None]) -> None:
         self._calls.discard(call)
         self._consider()
 
     def _notify(self, name: str, params: dict[str, Any]) -> None:
-        self._output.put(encode({"jsonrpc": "2.0", "method": name, "params": params}) + b"\n")
+        self._said.put_nowait({"jsonrpc": "2.0", "method": name, "params": params})
+
+    async def _say(self) -> None:
+        while True:
+            said = await self._said.get()
+            with suppress(SandboxError):  # a notification that is too large: the result says so
+                self._output.put(said if isinstance(said, bytes) else await encode_apart(said) + b"\n")
+            self._said.task_done()
 
     def _watch(self, wanted: bool) -> None:
-        """Set whether to hear when there is something to read. Raises `SandboxError` for a file: it has no client."""
+        """Set whether to hear when there is something to read. Raises `SandboxError` for a file, or /dev/null."""
         loop = asyncio.get_running_loop()
         if wanted and not self._reading:
             try:
                 loop.add_reader(self._read, self._take)
             except PermissionError:
-                raise SandboxError("standard input is a file: give it by a pipe, as `cat FILE | …`") from None
+                raise SandboxError(
+                    "standard input is no pipe, socket or terminal: no client can be there. What a file asks is given "
+                    "by a pipe: `cat FILE | safeexec serve --stdio`"
+                ) from None
         elif self._reading and not wanted:
             loop.remove_reader(self._read)
         self._reading = wanted

@@ -8,6 +8,7 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -161,6 +162,23 @@ async def test_cancelling_the_task_stops_the_step_and_restores_the_state() -> No
         with pytest.raises(asyncio.CancelledError):
             await step
         assert (await session.run("keep")).value == 1
+
+
+async def test_a_step_that_is_cancelled_as_its_value_is_read_is_undone() -> None:
+    """The host reads a large value in a thread, for as long as the step took: some of these are cancelled then."""
+    source, ended = "x += 1\n[{i} for i in range(20_000)]", 1
+    async with AsyncSandbox("confined-python") as sandbox, sandbox.session() as session:
+        (await session.run("x = 0")).check()
+        began = monotonic()
+        (await session.run(source, timeout=60)).check()
+        seconds = monotonic() - began
+        for tenth in range(10):
+            step = asyncio.create_task(session.run(source, timeout=60))
+            await asyncio.wait({step}, timeout=seconds * tenth / 10)
+            step.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                ended += (await step).ok
+            assert await session.get("x") == ended
 
 
 def test_a_cancel_scope_of_trio_stops_the_step() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,39 @@ from safeexec.recordings.reader import Recording
 from safeexec.recordings.store import StoreOptions, directory
 from tests.footprint import until
 from tests.recordings.store.kills import below
+
+
+async def cancelled(work: Coroutine[Any, Any, Any], seconds: float) -> bool:
+    """Whether it was, after so long."""
+    task = asyncio.ensure_future(work)
+    await asyncio.wait({task}, timeout=seconds)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    return task.cancelled()
+
+
+async def test_a_session_whose_opening_was_cancelled_begins_as_any_other(tmp_path: Path) -> None:
+    async with AsyncSandbox("standard", store=tmp_path) as sandbox:
+        for turn in range(25):
+            await cancelled(sandbox.session_for(str(turn), namespace={"x": 0}), turn * 0.003)
+            async with sandbox.session_for(str(turn), namespace={"x": 0}) as session:
+                assert await session.get("x") == 0
+
+
+async def test_a_step_that_is_cancelled_when_it_has_ended_is_told_by_the_next(tmp_path: Path) -> None:
+    async with (
+        AsyncSandbox("standard", store=tmp_path, durable="step") as sandbox,
+        sandbox.session_for("ada", namespace={"x": 0}) as session,
+    ):
+        x = 0
+        for turn in range(25):
+            was = await cancelled(session.run("x += 1"), turn * 0.001)
+            result = await session.run("x")
+            kept = any("had ended when it was cancelled" in note for note in result.notes)
+            x += kept or not was
+            assert (result.value, kept and not was) == (x, False)
+
 
 PRELUDE = """
 import os, signal, sys

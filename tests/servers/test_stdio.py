@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import select
@@ -19,6 +20,9 @@ import psutil
 import pytest
 
 from safeexec import __version__
+from safeexec.servers import stdio
+from safeexec.servers.service import Service
+from tests.engine.host.loop import LoopClock
 from tests.servers.pipes import COMMAND, PATIENCE, Pipes
 
 ENDLESS = "while True: pass"
@@ -71,6 +75,46 @@ def test_output_comes_while_the_step_runs_and_before_its_result(pipes: Pipes) ->
     assert message == {"jsonrpc": "2.0", "method": "session.output", "params": params}
     assert pipes.result("session.cancel", **at) == {"cancelled": True}
     assert pipes.answer(number)["result"]["outcome"] == "cancelled"
+
+
+def test_no_display_holds_the_server_and_all_come_in_order() -> None:
+    source = """\
+class Halves:
+    def _repr_html_(self): return '\\ud800' * 1_300_000
+for _ in range(2):
+    display(Halves())
+    display(1)
+"""
+
+    async def main() -> tuple[float, list[Any]]:
+        (requests, ask), (answers, reply) = os.pipe(), os.pipe()
+        with open(ask, "wb") as client, open(answers, "rb") as heard:
+            serving = asyncio.create_task(stdio.serve(Service("confined-python", []), requests, reply))
+
+            async def call(method: str, **params: Any) -> None:
+                client.write(
+                    json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n"
+                )
+                await asyncio.to_thread(client.flush)
+
+            async def read() -> Any:
+                return await asyncio.to_thread(lambda: json.loads(heard.readline()))
+
+            await call("sandbox.session")
+            at = (await read())["result"]
+            async with LoopClock() as clock:
+                await call("session.run", source=source, stream=True, timeout=60, **at)
+                lines = [await read() for _ in range(5)]
+            client.close()
+            await serving
+        os.close(requests)
+        os.close(reply)
+        return clock.held, lines
+
+    held, lines = asyncio.run(main())
+    shown = [len(line["params"]["data"].get("text/html", "")) for line in lines[:-1]]
+    assert shown == [1_300_000, 0, 1_300_000, 0] and lines[-1]["result"]["ok"]
+    assert held < 0.1
 
 
 def test_a_text_in_the_files_of_a_template_is_its_content_and_no_path(pipes: Pipes, tmp_path: Path) -> None:
@@ -131,10 +175,11 @@ def test_answers_go_to_a_file_too_and_calls_come_by_a_pipe_alone(tmp_path: Path)
     answers = [json.loads(line) for line in path.read_text().splitlines()]
     assert sorted(answer["id"] for answer in answers) == [0, 1, 2]
     assert all(len(answer["result"]["value"]) == 100_000 for answer in answers)
-    with path.open("rb") as read:
-        done = subprocess.run(COMMAND, stdin=read, capture_output=True, timeout=PATIENCE)
-    told = b"safeexec: standard input is a file: give it by a pipe, as `cat FILE | \xe2\x80\xa6`\n"
-    assert (done.returncode, done.stderr) == (2, told)
+    for read in (path, Path(os.devnull)):
+        with read.open("rb") as nobody:
+            done = subprocess.run(COMMAND, stdin=nobody, capture_output=True, timeout=PATIENCE)
+        told = b"safeexec: standard input is no pipe, socket or terminal: no client can be there."
+        assert (done.returncode, done.stderr[: len(told)]) == (2, told)
 
 
 def test_a_client_that_goes_away_stops_its_steps() -> None:

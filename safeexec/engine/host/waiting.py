@@ -140,6 +140,15 @@ else:
     Core = Generator
 
 
+def worked(call: Callable[[], R]) -> Core[R]:
+    """Return what `call` returned, as `Work`. A cancellation that comes meanwhile is met here, even where nothing is
+    waited for after it: a step whose value was being read is undone, and not kept with nobody having its result.
+    """
+    returned: R = yield Work(call)
+    yield Wait((), 0.0)
+    return returned
+
+
 AT_ONCE = 4096
 """So many bytes, or parts of a value, are dealt with where they are: at 3 us for a part, 12 ms of an event loop."""
 

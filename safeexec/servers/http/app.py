@@ -24,6 +24,7 @@ from safeexec.servers.http.metrics import merged
 from safeexec.servers.http.peers import Peers
 from safeexec.servers.http.requests import Offered, RefusedRequest, Routes, answer, log, refused
 from safeexec.servers.http.tenancy import Tenancy
+from safeexec.servers.wire import payer
 
 _routes = Routes()
 Scope = MutableMapping[str, Any]
@@ -131,6 +132,7 @@ class Guard:
             raise RefusedRequest(503, "the server stops", "Stopping", 5)
         tenant.count_request()
         scope["tenant"] = tenant
+        payer.set(tenant.use_cpu)
 
     @staticmethod
     def _refusal(error: Exception) -> RefusedRequest:

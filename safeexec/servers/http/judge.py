@@ -74,12 +74,15 @@ async def _program(tenant: Tenant, body: RunCode) -> tuple[Result, dict[str, str
         with tenant.place(sandbox.policy, tightened.get("memory_mb")):
             async with sandbox.session(**tightened) as session:
                 await _put(sandbox, session, body.files)
-                result = await session.run(
-                    body.code,
-                    timeout=min(body.run_timeout, limits.max_wall_seconds),
-                    stdin=body.stdin or "",
-                    argv=["main.py", *body.args],
-                )
+                try:
+                    result = await session.run(
+                        body.code,
+                        timeout=min(body.run_timeout, limits.max_wall_seconds),
+                        stdin=body.stdin or "",
+                        argv=["main.py", *body.args],
+                    )
+                finally:
+                    tenant.count_untold(session)
                 tenant.count(result)
                 return result, await _fetched(session, body.fetch_files)
 

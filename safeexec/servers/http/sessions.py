@@ -23,7 +23,7 @@ from safeexec.servers.http.streaming import Put, Streamed, event, later
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.labels import reach
 from safeexec.servers.service import Notify
-from safeexec.servers.wire import apart, parse
+from safeexec.servers.wire import apart, parse, payer
 
 routes = Routes()
 
@@ -82,9 +82,12 @@ async def _charged(tenant: Tenant, name: str) -> AsyncIterator[None]:
         yield
     else:
         tenant.check_cpu()
-        began = monotonic()
+        if name in ("session.run", "session.answer", "session.sql", "session.command", "session.branch"):
+            yield
+            return
+        began, paid = monotonic(), payer.set(None)
         try:
             yield
         finally:
-            if name not in ("session.run", "session.answer", "session.sql", "session.command", "session.branch"):
-                tenant.use_cpu(monotonic() - began)
+            payer.reset(paid)
+            tenant.use_cpu(monotonic() - began)

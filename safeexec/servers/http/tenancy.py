@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from safeexec import CommandResult, Policy, PolicyError, Result, SandboxError
+from safeexec import AsyncSession, CommandResult, Policy, PolicyError, Result, SandboxError
 from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.once import Answers
@@ -104,6 +104,12 @@ class Tenant(Service):
             self.metrics.step(ran)
         self.use_cpu(ran.usage.cpu_ms / 1000)
 
+    def count_untold(self, session: AsyncSession, counted: float = 0.0) -> float:
+        """As of `Service`. A step whose client has left has no result, and no other way to be counted."""
+        untold = max(counted, session.untold_cpu)
+        self.use_cpu(untold - counted)
+        return untold
+
     def place(self, policy: Policy, memory_mb: object = None) -> ExitStack:
         """Reserve quota for one session more; closing the stack returns it. Raises `RefusedRequest` when there
         is none.
@@ -185,8 +191,7 @@ class Tenant(Service):
 
     async def _sweep(self, identity: str, held: ClientSession, idle_seconds: float, most_seconds: float) -> None:
         now = monotonic()
-        untold, held.untold = held.untold, max(held.untold, held.session.untold_cpu)
-        self.use_cpu(held.untold - untold)
+        held.untold = self.count_untold(held.session, held.untold)
         old = now - held.opened > most_seconds
         idle = not held.calls and now - held.used > idle_seconds
         if not held.kept and (old or (idle and await held.session.waiting_for is None)):

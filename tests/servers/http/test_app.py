@@ -212,6 +212,12 @@ carol:
 erin:
   token: erin-has-a-token-as-well
   cpu_seconds_per_hour: 2
+fred:
+  token: fred-has-a-token-as-well
+  cpu_seconds_per_hour: 1
+gina:
+  token: gina-has-a-token-as-well
+  cpu_seconds_per_hour: 1
 dave:
   token: dave-has-a-token-as-well
   requests_per_minute: 3
@@ -266,6 +272,19 @@ def test_cpu_seconds_per_hour(tenants: Server) -> None:
         answer = carol.post("/run_code", json=HELLO)
         assert (answer.status_code, answer.json()["type"]) == (429, "Quota")
         assert 1 <= int(answer.headers["Retry-After"]) <= 2 * 3600  # it was overdrawn
+
+
+@pytest.mark.parametrize(("name", "path", "source"), [("fred", "/run_code", "code"), ("gina", "/v1/run", "source")])
+def test_a_program_whose_client_leaves_is_counted(tenants: Server, name: str, path: str, source: str) -> None:
+    def leave(client: httpx.Client) -> bool:
+        try:
+            return client.post(path, json={source: "while True: pass"}, timeout=1.0).status_code == 429
+        except httpx.ReadTimeout:
+            return False
+
+    with of(tenants, name) as client:
+        assert client.post(path, json={source: "1"}).status_code == 200  # its sandbox is open from then on
+        assert any(leave(client) for _ in range(60))
 
 
 def test_what_describes_a_variable_counts_as_a_step_does(tenants: Server) -> None:

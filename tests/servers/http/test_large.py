@@ -17,7 +17,7 @@ import pytest
 from safeexec.results.jsonable import BASE64_PIECE, TEXT_PART, pieces_of, size_of, to_base64
 from safeexec.servers import acts
 from safeexec.servers.service import Service
-from safeexec.servers.wire import encode, encode_apart, strictly
+from safeexec.servers.wire import encode, encode_apart, payer, strictly
 from tests.engine.host.loop import LoopClock
 from tests.servers.serving import Server, needs_server, serving
 
@@ -152,6 +152,23 @@ def test_a_large_source_does_not_hold_the_loop_of_the_server(character: str) -> 
             await service.close()
 
     assert asyncio.run(main()) < 0.1
+
+
+def test_the_json_of_a_large_answer_is_paid_for() -> None:
+    async def main() -> list[float]:
+        paid: list[float] = []
+        service = Service("confined-python", [])
+        try:
+            payer.set(paid.append)
+            answer = await acts.call(service, "sandbox.run", b'{"source": "list(range(300_000))"}')
+            await encode_apart(answer)
+            await asyncio.sleep(0)  # what a thread tells the loop comes in its next round
+            return paid
+        finally:
+            await service.close()
+
+    answered, encoded = asyncio.run(main())
+    assert answered > 0 and encoded > 0
 
 
 NESTED: list[Any] = [

@@ -40,10 +40,7 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
     """Return text of the guest: lone surrogates survive, a cut says so."""
     if len(data) > cap:
         data = data[: cap // 2] + b" [...] " + data[-cap // 2 :]
-    try:
-        return from_utf_8(data)
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "replace")
+    return from_utf_8(data, replace=True)
 
 
 def sentence(data: bytes) -> str:
@@ -124,6 +121,29 @@ def error_of(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
         return error
     message = f"the step needed more memory than it may have; limits.memory_mb is {limits.memory_mb}"
     return replace(error, message=error.message or message, hint=error.hint or advice.limit_hint("memory"))
+
+
+def weight(done: m.StepDone) -> int:
+    """Return about how many bytes of text a step has sent, beside names, for `told_by`."""
+    if done.error is None and not (done.displays or done.refusals):
+        return len(done.text)
+    reports = list[m.Refusal](done.refusals)
+    if done.error is not None:
+        reports += done.error, *done.error.diagnostics
+    told = sum(len(one.message) + len(one.source_line) + len(one.traceback) + len(one.hint or b"") for one in reports)
+    return told + len(done.text) + sum(len(data) for one in done.displays for data in one.data.values())
+
+
+def told_by(done: m.StepDone, limits: Limits) -> dict[str, Any]:
+    """Return what a step has told of itself, as fields of its result. Costs 0.4 us for each half of a character."""
+    return {
+        "text": text(done.text, MESSAGE_BYTES * 4) if done.text else "",
+        "error": None if done.error is None else error_of(done.error, done.outcome, limits),
+        "changes": NO_CHANGES if done.changes is None else changes_of(done.changes),
+        "displays": displays(done.displays) if done.displays else (),
+        "refusals": tuple(error_info(refusal) for refusal in done.refusals[:NAMES]) if done.refusals else (),
+        "notes": tuple(notes_of(done.notes)) if done.notes else (),
+    }
 
 
 def changes_of(report: m.ChangesReport) -> Changes:

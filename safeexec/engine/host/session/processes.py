@@ -27,7 +27,7 @@ from safeexec.engine.host.session.decode import notes_of
 from safeexec.engine.host.session.history import FRESH, History, State
 from safeexec.engine.host.session.output import OutputFile, new_streams
 from safeexec.engine.host.session.runner import Runner
-from safeexec.engine.host.waiting import Core, Wait, Work
+from safeexec.engine.host.waiting import Core, Wait, worked
 from safeexec.engine.host.watch import groups
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.host.watch.lineage import KILL_SECONDS, Lineage
@@ -658,7 +658,7 @@ class SessionProcesses:
             workspace.tidy()
             return call()
 
-        return (yield Work(tidied))  # type: ignore[no-any-return]
+        return (yield from worked(tidied))
 
     # Ending
 

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 from collections.abc import Callable, Iterable
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -15,23 +16,13 @@ from safeexec.common.text import can_be_name, one_line
 from safeexec.engine import advice
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
-from safeexec.engine.host.session.decode import (
-    LINE_CHARACTERS,
-    MESSAGE_BYTES,
-    NAMES,
-    NO_CHANGES,
-    changes_of,
-    displays,
-    error_info,
-    error_of,
-    notes_of,
-    text,
-)
+from safeexec.engine.host.session.decode import LINE_CHARACTERS, displays, told_by, weight
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.output import NOTHING, OnOutput, OutputFile, Printed
 from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import CallTool, Core
+from safeexec.engine.host.watch.bill import SMALL_BYTES
 from safeexec.engine.host.watch.clock import Place, Watch, killed_error, where
 from safeexec.engine.host.watch.room import RULE
 from safeexec.engine.host.watch.verdict import Verdict
@@ -201,6 +192,8 @@ class Step(Struct, eq=False):
     value: Any = None
     _streams: tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...] = ()
     """The streams that somebody listens to, and who."""
+    _told: dict[str, Any] = {}
+    """What it has told of itself, as fields of its result."""
     _printed: tuple[Printed, Printed] = (NOTHING, NOTHING)
     """Its standard output and error."""
     files: Any = None
@@ -256,17 +249,23 @@ class Step(Struct, eq=False):
             elif self.number and done.due:
                 self._processes.announce()
         self._stop_clock()
-        if isinstance(done, Verdict) or not (done.value or done.pending):
+        if isinstance(done, Verdict):
             return done
-        # Read here, so that a step crashes whose value is announced and never comes, or cannot be read.
-        # What a function returned keeps its type; a step's value is what JSON could be made of.
-        charged = self._runner.bill.cpu
-        arrays = isinstance(request, m.Invoke | m.Proceed)
-        if done.pending:
-            self.value = yield from self._runner.deliver(done.pending, arrays=arrays, seconds=self._left())
+        bill, limits = self._runner.bill, self._processes.policy.limits
+        charged = bill.cpu
+        if (size := weight(done)) <= SMALL_BYTES:
+            self._told = told_by(done, limits)
         else:
-            self.value = yield from self._runner.value(done.value, arrays=arrays)
-        self.cpu += self._runner.bill.cpu - charged
+            self._told = yield from bill.reading(size, partial(told_by, done, limits))
+        if done.value or done.pending:
+            # Read here, so that a step crashes whose value is announced and never comes, or cannot be read.
+            # What a function returned keeps its type; a step's value is what JSON could be made of.
+            arrays = isinstance(request, m.Invoke | m.Proceed)
+            if done.pending:
+                self.value = yield from self._runner.deliver(done.pending, arrays=arrays, seconds=self._left())
+            else:
+                self.value = yield from self._runner.value(done.value, arrays=arrays)
+        self.cpu += bill.cpu - charged
         return done
 
     def ask(self, request: Struct, kind: type[A], fds: tuple[int, ...]) -> Core[A | Verdict]:
@@ -343,7 +342,8 @@ class Step(Struct, eq=False):
             elif isinstance(message, m.Shown):
                 size = sum(map(len, message.display.data.values()))
                 if (show := self._listeners.display) is not None and self._may_show(size):
-                    self._tell(show, displays([message.display])[0])
+                    reading = partial(displays, [message.display])
+                    self._tell(show, (yield from self._runner.bill.reading(size, reading))[0])
             elif message is not None:
                 raise ProtocolError(f"{type(message).__name__} came instead of {kind.__name__}")
             if monotonic() >= look:
@@ -484,13 +484,8 @@ class Step(Struct, eq=False):
         return Result(
             outcome=done.outcome,
             value=self.value,
-            text=text(done.text, MESSAGE_BYTES * 4) if done.text else "",
-            error=None if done.error is None else error_of(done.error, done.outcome, self._processes.policy.limits),
-            changes=NO_CHANGES if done.changes is None else changes_of(done.changes),
-            displays=displays(done.displays) if done.displays else (),
-            refusals=tuple(error_info(refusal) for refusal in done.refusals[:NAMES]) if done.refusals else (),
-            notes=tuple(notes_of(done.notes)) if done.notes else (),
             exit_status=done.exit_status,
+            **self._told,
             **facts,
         )
 

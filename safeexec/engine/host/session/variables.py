@@ -54,10 +54,13 @@ class Variables:
     def names(self) -> Core[list[str]]:
         return (yield from self._ask(m.ListNames(), m.Names)).names  # type: ignore[no-any-return]
 
+    @exclusive
     def described(self) -> Core[list[Variable]]:
         """Return every variable with type, shape, size and a short repr."""
-        answer = yield from self._ask(m.Describe(), m.Described)
-        return Rows(variables_of(answer.variables))
+        answer = yield from self._supervisor.ask(lambda runner: runner.ask(m.Describe(), m.Described))
+        size = sum(len(row.text) for row in answer.variables)
+        reading = partial(variables_of, answer.variables)
+        return Rows((yield from self._supervisor.processes.bill.reading(size, reading)))
 
     def assign(self, name: str, value: Any) -> Core[None]:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from time import thread_time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from safeexec.engine.host.waiting import Work
+from safeexec.engine.host.waiting import worked
 
 if TYPE_CHECKING:
     from safeexec.engine.host.waiting import Core
@@ -45,4 +45,4 @@ class Bill:
         """Return as `charged`, in a thread where that may hold an event loop."""
         if size <= AT_ONCE_BYTES:
             return self.charged(size, read)
-        return (yield Work(lambda: self.charged(size, read)))  # type: ignore[no-any-return]
+        return (yield from worked(lambda: self.charged(size, read)))

@@ -42,6 +42,32 @@ def test_no_value_holds_the_event_loop(source: str) -> None:
     assert held < HELD_SECONDS
 
 
+HALVES = """\
+class Halves:
+    def _repr_html_(self): return '\\ud800' * 1_300_000
+for _ in range(4): display(Halves())
+"""
+
+
+@pytest.mark.parametrize("heard", [False, True])
+def test_displays_of_half_characters_are_read_apart_and_paid_for(heard: bool) -> None:
+    async def main() -> tuple[float, float, list[Any]]:
+        shown: list[Any] = []
+        async with AsyncSandbox("confined-python") as sandbox, sandbox.session(checkpoints="off") as session:
+            await session.run("1")
+            began = time.process_time()
+            async with LoopClock() as clock:
+                result = (await session.run(HALVES, timeout=60, on_display=shown.append if heard else None)).check()
+            used = time.process_time() - began
+        assert [len(display.html or "") for display in result.displays] == [1_300_000] * 4
+        assert result.usage.cpu_ms > used * 500
+        return clock.held, used, shown
+
+    held, used, shown = asyncio.run(main())
+    assert held < min(HELD_SECONDS, used / 4)
+    assert len(shown) == (4 if heard else 0)
+
+
 def taken(value: list[Any]) -> int:
     """The number of items."""
     return len(value)
