@@ -137,7 +137,7 @@ async def test_map_awaited() -> None:
 
 
 def test_the_workers_of_a_map_do_not_wait_for_one_another() -> None:
-    programs, few = ["sum(range(10**7))"] * 3, {"max_sessions": 1, "queue_seconds": 0.05}
+    programs, few = ["sum(range(2 * 10**6))"] * 3, {"max_sessions": 1, "queue_seconds": 0.01}
 
     async def main() -> list[Result]:
         async with AsyncSandbox("standard", **few) as sandbox:

@@ -170,7 +170,7 @@ def test_a_restored_state_counts_as_what_it_holds(open_session: OpenSession, how
         session.run("b = 1").check()
         session.rollback()
     [later] = session.branch() if how == "branch" else [session]
-    result = later.run("c = bytearray(60 << 20)\nc[::4096] = bytes(len(c[::4096]))\nwhile True: pass", timeout=5)
+    result = later.run("c = bytearray(60 << 20)\nc[::4096] = bytes(len(c[::4096]))\nwhile True: pass", timeout=30)
     assert result.outcome == "memory" and result.state == "restored"
     assert later.run("len(a)").value == 60 << 20
     later.close()
