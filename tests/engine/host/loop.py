@@ -10,8 +10,8 @@ TICK_SECONDS = 0.002
 
 
 class LoopClock:
-    """Ticks on the loop that runs. `held` is the most CPU time that its thread used between two ticks, `beside` what the
-    other threads used: of long work that is done beside the loop, `held` is a small part on any machine.
+    """Ticks on the loop that runs. `held` is the most CPU time that its thread used between two ticks, `beside` what
+    the other threads used: of long work that is done beside the loop, `held` is a small part on any machine.
     """
 
     def __init__(self) -> None:
