@@ -45,7 +45,7 @@ def taken(value: list[Any]) -> int:
     return len(value)
 
 
-TOOLS = ("decimal = __import__('decimal').Decimal\nsmall = [decimal(i) for i in range(20_000)]\n", "taken(small)")
+TOOLS = ("decimal = __import__('decimal').Decimal\nsmall = [decimal(i) for i in range(5_000)]\n", "taken(small)")
 
 
 @pytest.fixture(scope="module")
