@@ -7,7 +7,9 @@ import configparser
 import subprocess
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -54,18 +56,39 @@ def modules(package: str) -> Iterator[Path]:
     yield from sorted((ROOT / package).rglob("*.py"))
 
 
+class Module(NamedTuple):
+    """What these tests look at of a file. All of its tree, of all files, would slow down every later test."""
+
+    imports: list[ast.Import | ast.ImportFrom]
+    classes: list[str]
+    type_checking: set[int]
+    """Lines that only a type checker reads."""
+
+
+@cache
+def read(path: Path) -> Module:
+    module = Module([], [], set())
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            module.imports.append(node)
+        elif isinstance(node, ast.ClassDef):
+            module.classes.append(node.name)
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            for statement in node.body:
+                module.type_checking.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+    return module
+
+
 def imports(path: Path) -> Iterator[tuple[int, str]]:
     """Line and dotted name of every module of this package, but for the package itself, that a file imports."""
     package = ["safeexec", *path.relative_to(ROOT).with_suffix("").parts][:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in read(path).imports:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
             names = [f"{module}.{alias.name}" for alias in node.names] if module in PACKAGES else [module]
-        else:
-            continue
         for name in names:
             if name.startswith("safeexec."):
                 yield node.lineno, name
@@ -80,21 +103,10 @@ def part(name: str) -> str:
     return parts[0] if known else ""
 
 
-def type_checking_lines(path: Path) -> set[int]:
-    """Lines that only a type checker reads."""
-    lines: set[int] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            for statement in node.body:
-                lines.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
-    return lines
-
-
 def run_imports(path: Path) -> Iterator[tuple[int, str]]:
     """Line and path, as the table has paths, of what a file imports for others than type checkers."""
-    ignored = type_checking_lines(path)
     for line, name in imports(path):
-        if line not in ignored:
+        if line not in read(path).type_checking:
             yield line, name.removeprefix("safeexec.").replace(".", "/") if part(name) else "safeexec"
 
 
@@ -128,10 +140,10 @@ def graph() -> dict[str, set[str]]:
 
 
 def imported(path: Path, known: Collection[str]) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in read(path).imports:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
-        elif isinstance(node, ast.ImportFrom) and node.module in known:
+        elif node.module in known:
             names = (f"{node.module}.{alias.name}" for alias in node.names)
             yield from (name if name in known else node.module or "" for name in names)
 
@@ -144,8 +156,7 @@ def test_imports_run_in_no_circle() -> None:
 
 
 def test_a_class_name_is_used_once() -> None:
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in ROOT.rglob("*.py")]
-    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    names = Counter(name for path in ROOT.rglob("*.py") for name in read(path).classes)
     assert not [name for name, count in names.items() if count > 1]
 
 
@@ -186,18 +197,16 @@ def test_every_folder_is_installed() -> None:
 @pytest.mark.parametrize("package", ["engine/child", "engine/zygote", "engine/linux", "protocol", "language", "hints"])
 def test_yaml_never_reaches_the_child(package: str) -> None:
     for path in modules(package):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for node in read(path).imports:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             assert not {"yaml", "psutil"} & {name.partition(".")[0] for name in names}, path
 
 
 @pytest.mark.parametrize("package", ["engine/host", "engine/policy", "engine/linux", "recordings", "protocol"])
 def test_the_host_unpickles_nothing(package: str) -> None:
     for path in modules(package):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for node in read(path).imports:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             assert not {"pickle", "cloudpickle", "dill", "marshal", "shelve"} & set(names), path
 
 

@@ -36,7 +36,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=200))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_every_reply_gives_code_or_none_of_it(reply: str) -> None:
     found = extract(reply)
     assert found.kind in ("code", "answer", "none")

@@ -54,6 +54,9 @@ MENDED = (
     "-    return price - rate\n+    return price * rate\n \n \n def double(amount):\n"
 )
 
+LEAN = "[pytest]\naddopts = -p no:anyio -p no:hypothesispytest -p no:timeout"
+"""Without plugins that may be installed beside it pytest starts in a fifth of the time."""
+
 HARMFUL = """print(replace_text('src/shop/pricing.py', '    return 2 * amount', '    return 3 * amount'))
 print(verify('Harm'))"""
 
@@ -73,6 +76,7 @@ def shop(tmp_path: Path) -> Path:
     (root / "src/shop/__init__.py").write_text("")
     (root / "src/shop/pricing.py").write_text(PRICING)
     (root / "tests/test_pricing.py").write_text(TESTS)
+    (root / "pytest.ini").write_text(f"{LEAN} -p no:xdist\n")
     return root
 
 
@@ -327,7 +331,7 @@ def test_the_verification_has_no_network_and_ends(shop: Path) -> None:
     assert reached.ok, reached.log
     endless = WorkingCopy(shop, ["tests"])
     endless.write("tests/test_reach.py", "def test_for_ever():\n    while True: pass\n")
-    assert verify(endless, "pytest", "-q", "tests/test_reach.py", timeout=3).ended == "timeout"
+    assert verify(endless, "pytest", "-q", "tests/test_reach.py", timeout=1).ended == "timeout"
 
 
 @pytest.mark.parametrize(
@@ -408,20 +412,20 @@ def verified(shop: Path, tests: str, *argv: str, timeout: float = 60.0, **files:
 
 
 def test_failing_tests_are_known_where_the_log_does_not_name_them(shop: Path) -> None:
-    found = verified(shop, "def test_a():\n    assert 0\n", pytest_ini="[pytest]\naddopts = --tb=no --no-summary -qq\n")
+    found = verified(shop, "def test_a():\n    assert 0\n", pytest_ini=f"{LEAN} --tb=no --no-summary -qq\n")
     assert found.failing == {"tests/test_pricing.py::test_a"}
 
 
 @pytest.mark.modules("xdist")
 def test_tests_that_would_be_distributed_run_in_the_one_process_there_is(shop: Path) -> None:
-    found = verified(shop, "def test_a():\n    pass\n", pytest_ini="[pytest]\naddopts = -n auto --dist loadfile\n")
+    found = verified(shop, "def test_a():\n    pass\n", pytest_ini=f"{LEAN} -n auto --dist loadfile\n")
     assert (found.ok, found.passed) == (True, 1), found.log
 
 
 def test_a_verification_that_hangs_names_the_test(shop: Path) -> None:
-    found = verified(shop, "def test_a():\n    pass\n\ndef test_hangs():\n    while True: pass\n", timeout=10)
+    found = verified(shop, "def test_a():\n    pass\n\ndef test_hangs():\n    while True: pass\n", timeout=6)
     assert (found.ended, found.passed) == ("timeout", 1)
-    assert "limit of 10 s" in found.log
+    assert "limit of 6 s" in found.log
     assert "The last test that began is tests/test_pricing.py::test_hangs." in found.log
 
 
@@ -467,7 +471,7 @@ def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
 
     result, turns = asyncio.run(repair_and_count())
     assert result.ok and result.after.passed == 3 and result.warnings == ()
-    assert result.diff == MENDED and turns >= 10
+    assert result.diff == MENDED and turns > 3
 
 
 def test_code_that_looks_for_files_is_told_the_tools(shop: Path) -> None:

@@ -144,7 +144,7 @@ def calls_and_tasks(length: int) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("make", [notices, calls_and_tasks])
 def test_a_long_transcript_is_put_together_in_linear_time(make: Callable[[int], list[dict[str, str]]]) -> None:
-    assert growth(lambda entries: conversation(entries, "s", 10**9), make, 1 << 14, 1 << 18) <= SLACK
+    assert growth(lambda entries: conversation(entries, "s", 10**9), make, 1 << 12, 1 << 16) <= SLACK
     (_, last) = conversation(notices(400), "s", 10**9)
     assert last == Message("user", "t" + "\n\nn" * 100)
 

@@ -18,7 +18,7 @@ from safeexec.agent.repair.verdicts import Verification, together
 from safeexec.agent.repair.verification import PROGRAMS, Verifier, commands_of, read_log
 from safeexec.agent.repair.witness import read_report
 from tests.agent.scripted import code
-from tests.agent.test_repair import verify
+from tests.agent.test_repair import LEAN, verify
 
 CHECK = "import m\nassert m.half(4) == 2, 'four'\n"
 HELD_OUT = "import m\nassert m.half(10) == 5, 'the secret is ten'\n"
@@ -132,6 +132,7 @@ def test_a_prepared_copy_that_was_ended_is_made_anew(halves: Path) -> None:
 
 
 def test_tests_start_python_and_what_the_policy_lists(halves: Path) -> None:
+    (halves / "pytest.ini").write_text(f"{LEAN} -p no:xdist\n")
     (halves / "test_m.py").write_text(
         "import os, subprocess, sys, pytest\n\ndef test_program():\n    assert 'PYTEST_PLUGINS' not in os.environ\n"
         "    assert subprocess.check_output([sys.executable, '-c', 'print(6 * 7)'], text=True) == '42\\n'\n\n"

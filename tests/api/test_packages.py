@@ -22,6 +22,7 @@ import pytest
 from safeexec import AsyncSandbox, Policy, PolicyError, Sandbox
 from safeexec.api import packages
 from safeexec.engine.policy.requirements import of_lock
+from tests.footprint import pause
 
 GADGET = """
 import os
@@ -216,7 +217,7 @@ def test_two_fetch_at_once_and_one_is_killed(mirror: Path) -> None:
     killed = subprocess.Popen(command)
     try:
         while killed.poll() is None and not (cache.is_dir() and os.listdir(cache)):
-            os.sched_yield()
+            pause()
         left = os.listdir(cache)
     finally:
         killed.send_signal(signal.SIGKILL)
@@ -273,6 +274,7 @@ def test_where_no_pip_is_installed_it_is_the_one_that_python_brings(
         packages._pip_path()
 
 
+@pytest.mark.slow
 def test_the_real_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     reached = subprocess.run(

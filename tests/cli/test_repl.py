@@ -69,7 +69,7 @@ def test_where_a_step_ends(text: str, expected: list[str]) -> None:
     ids=["function", "list", "blank lines", "text"],
 )
 def test_each_line_is_looked_at_once(make: Any) -> None:
-    assert growth(steps, make, small=1 << 14, large=1 << 18) < SLACK
+    assert growth(steps, make, small=1 << 12, large=1 << 16) < SLACK
 
 
 @pytest.mark.parametrize("opened", ["[", "(", "{", "-", "not ", "x[", "lambda: "])

@@ -130,7 +130,7 @@ def _outcome(function: Any, *args: Any) -> tuple[str, Any]:
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")  # of eval()
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(EXPRESSIONS)
 def test_values_are_those_of_python(expression: str) -> None:
     """The first evaluation, the second and a compiled expression, against eval().

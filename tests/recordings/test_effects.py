@@ -492,7 +492,7 @@ class Line:
 ACTS = [*["ok"] * 3, *["error", "back", "branch"] * 2, "undone", "name", "named", "set", "adopt", "close"]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))])
 def test_a_random_sequence_keeps_what_belongs_to_a_state_and_nothing_else(seed: int) -> None:
     chance, world = random.Random(seed), World()
     with Sandbox("standard", tools=world.tools, spare=0) as sandbox:

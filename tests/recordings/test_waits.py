@@ -326,7 +326,7 @@ def test_where_nothing_can_wait_the_call_is_refused(sandbox: Sandbox, session: S
 
 def test_an_answer_comes_too_late(session: Session, desk: Desk) -> None:
     session.run("x = 1")
-    desk.said = Later("ask Ann", seconds=2.0)
+    desk.said = Later("ask Ann", seconds=0.3)
     waits = session.run("x = 2\npay(1)").waiting_for
     until(lambda: datetime.now(UTC) > waits.until)
     with pytest.raises(StepWaiting, match="the answer comes too late"):

@@ -192,12 +192,12 @@ def test_left_out_characters_are_counted() -> None:
     assert len(before) + left_out + len(after) + len("\n") == len(output)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_the_budget_holds_whatever_the_result(seed: int) -> None:
     random_ = random.Random(seed)
 
     def some() -> str:
-        return "".join(random_.choice("ab \n`é漢\x1b\ud800") for _ in range(random_.choice([0, 10, 1000, 20_000])))
+        return "".join(random_.choices("ab \n`é漢\x1b\ud800", k=random_.choice([0, 10, 1000, 20_000])))
 
     result = Result(
         random_.choice(["ok", "error", "rejected", "timeout"]),

@@ -612,7 +612,7 @@ async def test_only_handles_that_were_given_out_are_good(server: Server) -> None
 async def test_idle_sessions_and_too_many_of_them_are_closed_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
     from safeexec.servers import mcp
 
-    monkeypatch.setattr(mcp, "IDLE_SECONDS", 0.5)
+    monkeypatch.setattr(mcp, "IDLE_SECONDS", 2.0)
     monkeypatch.setattr(mcp, "MAX_SESSIONS", 3)
 
     server = mcp.McpServer("calculator")

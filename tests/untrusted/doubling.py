@@ -17,12 +17,12 @@ FLOOR = 0.005
 def growth(work: Callable[[T], object], make: Callable[[int], T], small: int = SMALL, large: int = LARGE) -> float:
     """How many times more than `large / small` the work on `make(large)` takes than that on `make(small)`.
 
-    The input is doubled on the way, so that quadratic work fails long before it would take minutes. What looks worse
+    There is a size between the two, so that quadratic work fails before it would take minutes. What looks worse
     than linear is measured again: the least of several times is what the work takes.
     """
     worst, first, size = 0.0, _seconds(work, make(small), 3), small
     while size < large:
-        size *= 2
+        size = min(4 * size, large)
         given, most = make(size), max(first, FLOOR * size / large) * size / small
         ratio = _seconds(work, given, 1) / most
         if ratio > SLACK / 2:

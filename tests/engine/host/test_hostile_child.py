@@ -230,7 +230,7 @@ FREEZE = "say(pack(['frozen', 1]), to=socket.socket(socket.AF_UNIX, socket.SOCK_
 @pytest.mark.parametrize("does", ["pass", FREEZE], ids=["does not freeze", "freezes and does not resume"])
 def test_an_orphan_on_the_lane_of_a_checkpoint(session: Session, does: str) -> None:
     """The one fork that the host has announced is no checkpoint: it keeps the host waiting, and only for so long."""
-    for _ in range(3):
+    for _ in range(2):
         session.run(OWN + HOLD_LANE.format(does=does)).check()
     started = monotonic()
     assert session.run("while True: pass", timeout=0.5).outcome == "timeout"
@@ -337,9 +337,9 @@ value = Never()
 @pytest.mark.profile("standard")
 def test_questions_that_are_never_answered(open_session: OpenSession, tmp_path: Path) -> None:
     """Describing and saving variables runs their code: no longer than a step could."""
-    session = open_session(max_wall_seconds=5.0)
+    session = open_session(wall_seconds=3.0, max_wall_seconds=3.0)
     session.run("kept = 1").check()
-    asked = {"the session was restored": session.variables, "limit of 5 s": lambda: session.save(tmp_path / "state")}
+    asked = {"the session was restored": session.variables, "limit of 3 s": lambda: session.save(tmp_path / "state")}
     for told, ask in asked.items():
         session.run(NEVER_ENDS).check()
         started = monotonic()

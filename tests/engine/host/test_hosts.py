@@ -426,7 +426,7 @@ except (SandboxError, OSError) as error:
 def test_too_few_descriptors_are_named_wherever_they_end() -> None:
     """By the kernel, or before: a session that would take the last ones from the others is refused."""
     told = []
-    for limit in range(12, 40, 2):
+    for limit in range(12, 44, 4):
         command = ["prlimit", f"--nofile={limit}", sys.executable, "-c", FEW]
         told.append(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.strip())
         if told[-1] == "ok":

@@ -266,9 +266,9 @@ def test_requests_per_minute(tenants: Server) -> None:
 
 
 def test_cpu_seconds_per_hour(tenants: Server) -> None:
-    spend = {"code": "while True: pass", "run_timeout": 1.5}
+    spend = {"code": "import time\nwhile time.process_time() < 1.5: pass", "run_timeout": 60}
     with of(tenants, "carol") as carol:
-        assert carol.post("/run_code", json=spend).json()["run_result"]["status"] == "TimeLimitExceeded"
+        assert carol.post("/run_code", json=spend).json()["status"] == "Success"
         answer = carol.post("/run_code", json=HELLO)
         assert (answer.status_code, answer.json()["type"]) == (429, "Quota")
         assert 1 <= int(answer.headers["Retry-After"]) <= 2 * 3600  # it was overdrawn
@@ -293,8 +293,8 @@ import time
 
 class Slow:
     def __repr__(self):
-        end = time.perf_counter() + seconds
-        while time.perf_counter() < end:
+        end = time.process_time() + seconds
+        while time.process_time() < end:
             pass
         return 'slow'
 

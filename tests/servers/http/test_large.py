@@ -9,7 +9,7 @@ import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from time import process_time
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -108,18 +108,18 @@ def test_the_bodies_of_one_tenant_that_are_under_way_are_bounded_together(server
 
 
 ANSWERS = {
-    "numbers": "list(range(1_500_000))",
-    "surrogates": "['\\ud800' * 9] * 1_000_000",
-    "dicts": "[{'a': i, 'b': str(i)} for i in range(130_000)]",
-    "a dict": "{str(i): i for i in range(900_000)}",
+    "numbers": "list(range(400_000))",
+    "surrogates": "['\\ud800' * 9] * 100_000",
+    "dicts": "[{'a': i, 'b': str(i)} for i in range(60_000)]",
+    "a dict": "{str(i): i for i in range(200_000)}",
     "bytes": "[b'x' * 20_000_000]",
 }
-"""What takes 0.1 to 2 s to be written."""
+"""What takes 0.2 to 1 s to be read and written."""
 
 
 @pytest.mark.parametrize("source", ANSWERS.values(), ids=ANSWERS.keys())
 def test_a_large_value_does_not_hold_the_loop_of_the_server(source: str) -> None:
-    async def main() -> float:
+    async def main() -> LoopClock:
         service = Service("confined-python", [])
         opened = await acts.call(service, "sandbox.session", b"{}")
         given = json.dumps({**opened, "source": source, "timeout": 60}).encode()
@@ -127,16 +127,17 @@ def test_a_large_value_does_not_hold_the_loop_of_the_server(source: str) -> None
             async with LoopClock() as clock:
                 answer = await acts.call(service, "session.run", given)
                 assert answer["value"] and len(await encode_apart(answer)) > 1_000_000
-            return clock.held
+            return clock
         finally:
             await service.close()
 
-    assert asyncio.run(main()) < 0.1
+    clock = asyncio.run(main())
+    assert clock.held < clock.beside / 10
 
 
 @pytest.mark.parametrize("character", ["#", "é", "\ud800"])
 def test_a_large_source_does_not_hold_the_loop_of_the_server(character: str) -> None:
-    """It is refused, and as much as shows that it is too long is all that is decoded."""
+    """It is refused, and as much as shows that it is too long is all that is decoded: base64 alone takes longer."""
     data = base64.b64encode(character.encode("utf-8", "surrogatepass") * (7 << 20)).decode()
 
     async def main() -> float:
@@ -151,7 +152,9 @@ def test_a_large_source_does_not_hold_the_loop_of_the_server(character: str) -> 
         finally:
             await service.close()
 
-    assert asyncio.run(main()) < 0.1
+    held, began = asyncio.run(main()), thread_time()
+    base64.b64decode(data)
+    assert held < (thread_time() - began) / 2
 
 
 def test_the_json_of_a_large_answer_is_paid_for() -> None:
@@ -187,11 +190,9 @@ def test_json_in_pieces_is_the_json(value: Any) -> None:
 
 
 def test_the_size_of_a_value_is_found_without_a_walk_through_all_of_it() -> None:
-    large = [[[0] * 3000] * 3000] * 3000
-    began = process_time()
+    large = [[[0] * 3000] * 3000] * 3000  # a walk takes hours
     assert size_of(large, 1000) > 1000
     assert size_of({"a": "x" * 5000}, 1000) > 1000
-    assert process_time() - began < 0.1
     assert size_of([1, [2, "abc"]], 1000) < 20
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
 
@@ -132,31 +132,46 @@ async def test_work_that_goes_on_is_never_forgotten(monkeypatch: pytest.MonkeyPa
 
 
 async def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(once, "RETURN_SECONDS", 1.0)
+    """By the clock of the loop, which goes on only when it is told."""
+    now, answers, ended = [0.0], once.Answers(), []
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now[0])
 
-    answers, ended = once.Answers(), []
+    async def later(seconds: float) -> None:
+        now[0] += seconds
+        for _ in range(10):
+            await asyncio.sleep(0)
 
     async def work() -> Response:
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         finally:
             await asyncio.sleep(0.5)  # a step that is stopped brings its state in order
             ended.append(1)
         raise AssertionError
 
-    async def come_and_go(seconds: float) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await answers.once("a", b"", work)
+    async def come() -> asyncio.Task[Response]:
+        client = asyncio.create_task(answers.once("a", b"", work))
+        await later(0)
+        return client
 
-    other = asyncio.create_task(come_and_go(1.5))
-    await come_and_go(0.1)
-    await other  # one was there all the time
-    await asyncio.sleep(0.3)
-    await come_and_go(0.3)  # it came back in time
+    async def go(client: asyncio.Task[Response]) -> None:
+        client.cancel()
+        await later(0)
+
+    first, other = await come(), await come()
+    await go(first)
+    await later(2 * once.RETURN_SECONDS)
+    await go(other)  # it was there all the time
+    await later(once.RETURN_SECONDS - 1)
+    again = await come()  # in time
+    await later(2 * once.RETURN_SECONDS)
+    await go(again)
     assert not ended and len(answers.tasks()) == 1
-    await asyncio.sleep(1.25)
-    for _ in range(2):  # while it is being stopped, and later
+    await later(once.RETURN_SECONDS + 0.1)
+    too_late = await come()  # while it is being stopped
+    assert not ended and not too_late.done()
+    await later(0.5)
+    for client in (too_late, await come()):
         with pytest.raises(RefusedRequest, match="no answer any more"):
-            await answers.once("a", b"", work)
+            await client
     assert ended == [1] and not answers.tasks()

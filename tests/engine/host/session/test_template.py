@@ -230,7 +230,7 @@ def test_as_many_sessions_as_branches_are_allowed(box: Sandbox) -> None:
 
 
 def test_it_takes_no_place_and_does_not_age(profile: str) -> None:
-    with Sandbox(profile, spare=0, max_sessions=1, idle_seconds=0.2) as box:
+    with Sandbox(profile, spare=0, max_sessions=1, idle_seconds=1.0) as box:
         box.template("data", prepare=DATA)
         session = box.session(template="data")
         until(lambda: not repr(box).endswith("1 session>"))

@@ -141,7 +141,7 @@ def test_no_event_loop_waits_for_a_session_that_is_not_compacted() -> None:
             assert (await step).value == 1
             return turns
 
-    assert asyncio.run(main()) > 20
+    assert asyncio.run(main()) > 3, "the loop waits for nothing but the step"
 
 
 def test_a_session_that_is_closed_while_it_is_compacted_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
