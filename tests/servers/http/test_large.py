@@ -16,9 +16,9 @@ import pytest
 
 from safeexec.results.jsonable import BASE64_PIECE, TEXT_PART, pieces_of, size_of, to_base64
 from safeexec.servers import acts
-from safeexec.servers.service import Service
 from safeexec.servers.wire import encode, encode_apart, strictly
 from tests.engine.host.loop import LoopClock
+from tests.servers.calling import call, opened
 from tests.servers.serving import Server, needs_server, serving
 
 requests = pytest.importorskip("safeexec.servers.http.requests")
@@ -120,16 +120,12 @@ ANSWERS = {
 @pytest.mark.parametrize("source", ANSWERS.values(), ids=ANSWERS.keys())
 def test_a_large_value_does_not_hold_the_loop_of_the_server(source: str) -> None:
     async def main() -> float:
-        service = Service("confined-python", [])
-        opened = await acts.call(service, "sandbox.session", b"{}")
-        given = json.dumps({**opened, "source": source, "timeout": 60}).encode()
-        try:
+        async with opened("confined-python", []) as service:
+            at = await call(service, "sandbox.session", {})
             async with LoopClock() as clock:
-                answer = await acts.call(service, "session.run", given)
+                answer = await call(service, "session.run", {**at, "source": source, "timeout": 60})
                 assert answer["value"] and len(await encode_apart(answer)) > 1_000_000
             return clock.held
-        finally:
-            await service.close()
 
     assert asyncio.run(main()) < 0.1
 
@@ -140,16 +136,13 @@ def test_a_large_source_does_not_hold_the_loop_of_the_server(character: str) -> 
     data = base64.b64encode(character.encode("utf-8", "surrogatepass") * (7 << 20)).decode()
 
     async def main() -> float:
-        service = Service("confined-python", [])
-        try:
+        async with opened("confined-python", []) as service:
             await service.sandbox()
             given = json.dumps({"source": {"type": "bytes", "base64": data}}).encode()
             async with LoopClock() as clock:
                 answer = await acts.call(service, "sandbox.run", given)
             assert (answer["outcome"], "step_source_kb" in answer["error"]["message"]) == ("rejected", True)
             return clock.held
-        finally:
-            await service.close()
 
     assert asyncio.run(main()) < 0.1
 
