@@ -206,6 +206,8 @@ WRONG: list[tuple[str, Any, int, str]] = [
     ("session.run", {"session": "S", "source": "1", "timeout": "5"}, PARAMETERS, "InvalidRequest"),
     ("session.run", {"session": "S", "source": "1", "more": 1}, PARAMETERS, "InvalidRequest"),
     ("session.run", {"session": "S", "source": "1", "timeout": -1}, OURS, "PolicyError"),
+    ("session.run", {"session": "S", "source": "1", "timeout": 1000}, OURS, "PolicyError"),
+    ("sandbox.run", {"source": "1", "danger_allow_commands": ["sh"]}, PARAMETERS, "InvalidRequest"),
     ("session.run", {"session": "S", "source": "1", "stdin": {"type": "bytes", "base64": "!"}}, PARAMETERS, ""),
     ("session.run", {"session": "S", "source": "1", "stdin": "\ud800"}, PARAMETERS, "InvalidRequest"),
     ("session.run", {"session": "S", "source": "1", "argv": ["\0"]}, PARAMETERS, "ValueError"),
@@ -266,10 +268,8 @@ async def test_what_is_too_large_to_be_sent_is_an_error_and_no_answer() -> None:
     async with opened("confined-python") as service:
         at = await call(service, "sandbox.session", {})
         data = base64.b64encode(bytes(20 << 20)).decode()
-        answer = await call(
-            service, "session.write_file", {**at, "name": "x", "data": {"type": "bytes", "base64": data}}
-        )
-        assert answer == {}
+        given = {**at, "name": "x", "data": {"type": "bytes", "base64": data}}
+        assert await call(service, "session.write_file", given) == {}
         made = await call(service, "session.run", {**at, "source": "open('y', 'wb').write(bytes(50 << 20))"})
         assert made["ok"], made
         told = await problem(service, "session.read_file", {**at, "name": "y"})
