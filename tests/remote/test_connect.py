@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import safeexec
 from safeexec import (
     Allow,
     AsyncSandbox,
@@ -418,7 +417,3 @@ def test_the_public_programs_come_to_the_same(part: int, sandbox_for: Callable[[
 def outcomes(program: Program, sandbox: Sandbox) -> list[dict[str, Any]]:
     with sandbox.session() as session:
         return [told(session.run(step, timeout=60)) for step in program.steps]
-
-
-def test_nothing_of_it_is_imported_by_the_package() -> None:
-    assert {"connect", "async_connect"} <= set(safeexec.__all__)
