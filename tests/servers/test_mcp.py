@@ -177,7 +177,7 @@ async def test_tools_are_declared_with_schemas_and_short_descriptions(server: Se
         assert all(tool.input_schema["additionalProperties"] is False for tool in tools.values())
 
 
-def test_a_long_card_is_cut_to_what_clients_show(tmp_path: Path) -> None:
+def test_a_long_card_is_cut_to_what_clients_show() -> None:
     many = [eval(f"lambda a{i}: a{i}") for i in range(300)]
     for number, function in enumerate(many):
         function.__name__ = f"tool_{number}"
@@ -251,7 +251,7 @@ def test_what_a_step_tells_while_the_client_reads_is_passed_on_though_it_ends_th
 
 
 @pytest.mark.modules("matplotlib", "tqdm")
-async def test_plots_are_images_and_progress_bars_are_progress(home: Path) -> None:
+async def test_plots_are_images_and_progress_bars_are_progress() -> None:
     arguments = ["-m", "safeexec", "mcp", "--policy", "data-analysis"]
     async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
         at_end = asyncio.Event()

@@ -163,7 +163,7 @@ def test_by_hand_what_the_sdk_does(server: Server, bob: httpx.Client, box: dict[
         assert bob.delete(f"/sandboxes/{made['sandboxID']}").status_code == 204
 
 
-def test_a_picture_is_base64(tmp_path: Path) -> None:
+def test_a_picture_is_base64() -> None:
     pytest.importorskip("matplotlib")
     with serving("--policy", "data-analysis") as server, server.client() as client:
         box = client.post("/sandboxes", json={}).json()
@@ -189,7 +189,7 @@ def test_only_the_sandboxs_own_tokens_count_inside_it(server: Server, bob: httpx
     assert httpx.post(server.url + "/execute", json=body, headers=headers).status_code == 401
 
 
-def test_another_tenant_finds_nothing(bob: httpx.Client, eve: httpx.Client, box: dict[str, Any]) -> None:
+def test_another_tenant_finds_nothing(eve: httpx.Client, box: dict[str, Any]) -> None:
     one = f"/sandboxes/{box['sandboxID']}"
     assert box["sandboxID"] not in eve.get("/v2/sandboxes").text
     assert eve.get(one).status_code == 404

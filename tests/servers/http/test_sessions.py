@@ -72,7 +72,7 @@ def test_no_tenant_finds_what_is_anothers(bob: httpx.Client, eve: httpx.Client, 
     assert call(bob, f"{session}/run", source="1")["value"] == 1
 
 
-def test_quotas(server: Server, eve: httpx.Client) -> None:
+def test_quotas(eve: httpx.Client) -> None:
     first = call(eve, "/v1/sessions", memory_mb=100)["session"]
     second = call(eve, "/v1/sessions", memory_mb=100)["session"]
     full = eve.post("/v1/sessions", json={"memory_mb": 100})
