@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,8 @@ import pytest
 from safeexec.cli import main
 from safeexec.cli.agent import shipped
 from tests.agent.chat_server import Drip, Say, chat_server
+from tests.alone import alone
+from tests.footprint import until
 from tests.interrupting import ended_by
 
 
@@ -107,9 +108,7 @@ def test_ctrl_c_ends_a_run_that_can_be_resumed() -> None:
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         )
-        deadline = time.monotonic() + 60
-        while len(server.requests) < 2 and time.monotonic() < deadline:
-            server.stopped.wait(0.02)
+        until(lambda: len(server.requests) == 2)
         assert ended_by(signal.SIGINT, run) == 130
         shown, _ = run.communicate(timeout=60)
     assert b"transcript: run.jsonl" in shown
@@ -170,9 +169,7 @@ def test_importing_the_extractor_costs_no_sdk_and_no_sandbox() -> None:
         "heavy.add('safeexec.engine.host')\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", source], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
-    )
+    done = alone(source, check=True, cwd=Path(__file__).parents[2])
     assert done.stdout.strip() == "[]"
 
 

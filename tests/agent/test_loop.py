@@ -7,7 +7,7 @@ import base64
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,11 +31,7 @@ from safeexec.agent.messages import TokenUsage
 from safeexec.agent.outcome import Event, NoticeEvent, ObservationEvent, OutputEvent, StepEvent
 from tests.agent.scripted import code
 
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox("calculator") as opened:
-        yield opened
+pytestmark = pytest.mark.profile("calculator")
 
 
 def native(*sources: str, name: str = "run_python") -> Reply:
@@ -395,14 +391,11 @@ def test_the_prompt_names_the_tools_of_a_sandbox_and_of_a_session_that_are_given
         assert "3 s per step" in model.requests[0][0].content
 
 
-def test_an_awaited_sandbox_in_the_blocking_api_is_refused() -> None:
-    async def work() -> None:
-        async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
-            for given in (sandbox, session):
-                with pytest.raises(AgentError, match="use run_async"):
-                    CodeAgent(scripted("x"), given).run("t")  # type: ignore[arg-type]
-
-    asyncio.run(work())
+async def test_an_awaited_sandbox_in_the_blocking_api_is_refused() -> None:
+    async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
+        for given in (sandbox, session):
+            with pytest.raises(AgentError, match="use run_async"):
+                CodeAgent(scripted("x"), given).run("t")  # type: ignore[arg-type]
 
 
 def test_the_prompt_names_the_files() -> None:

@@ -31,12 +31,12 @@ def test_a_reply_comes_back_as_it_was(reply: Reply, tmp_path: Path) -> None:
     assert Transcript.load(tmp_path / "t.jsonl").pending_reply == reply
 
 
-def test_the_transcript_of_a_run_replays_it(tmp_path: Path) -> None:
+@pytest.mark.profile("calculator")
+def test_the_transcript_of_a_run_replays_it(sandbox: Sandbox, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    with Sandbox("calculator") as sandbox:
-        model = ScriptedModel(["```python\nx = 6\n```", "```python\nx * 7\n```", "42"])
-        first = CodeAgent(model, sandbox, transcript=path).run("6 times 7?")
-        again = CodeAgent(RecordedModel(path), sandbox).run(first.transcript.task)
+    model = ScriptedModel(["```python\nx = 6\n```", "```python\nx * 7\n```", "42"])
+    first = CodeAgent(model, sandbox, transcript=path).run("6 times 7?")
+    again = CodeAgent(RecordedModel(path), sandbox).run(first.transcript.task)
     assert again.answer == first.answer == "42"
     assert [step.result.value for step in again.steps] == [None, 42]
     replay = RecordedModel(path)

@@ -104,11 +104,7 @@ def test_a_step_waits_and_goes_on(sandbox: Sandbox, session: Session, desk: Desk
     assert isinstance(waits, WaitingCall)
     assert (waits.tool, waits.arguments, waits.note, waits.asked) == ("pay", {"amount": 17}, "ask Ann", "approval")
     assert (waits.label, waits.step, waits.until - waits.since) == ("user-7", result.step, timedelta(days=7))
-    assert [(call.tool, call.outcome) for call in result.tool_calls] == [
-        ("price", "ok"),
-        ("price", "ok"),
-        ("pay", "waiting"),
-    ]
+    assert [f"{call.tool}: {call.outcome}" for call in result.tool_calls] == ["price: ok", "price: ok", "pay: waiting"]
     assert session.waiting_for == waits
     assert sandbox.waiting() == [waits]
     assert (session.get("total"), session.read_file("list.txt"), sandbox.stats().waiting) == (10, b"bread, ", 1)

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from safeexec import __version__
+from tests.footprint import gone, until
 from tests.servers.pipes import COMMAND, PATIENCE, Pipes
 
 ENDLESS = "while True: pass"
@@ -39,16 +40,9 @@ def pipes(_pipes: Pipes) -> Pipes:
     return _pipes
 
 
-def gone(processes: Iterable[psutil.Process]) -> None:
-    _, alive = psutil.wait_procs(processes, timeout=PATIENCE)
-    assert not alive
-
-
 def busy(pipes: Pipes, session: str) -> None:
     """Wait until a step of the session runs."""
-    deadline = monotonic() + PATIENCE
-    while pipes.call("session.names", session=session).get("error", {}).get("data") != {"type": "SessionBusy"}:
-        assert monotonic() < deadline
+    until(lambda: pipes.call("session.names", session=session).get("error", {}).get("data") == {"type": "SessionBusy"})
 
 
 def test_the_end_of_what_its_owner_says_stops_what_runs() -> None:

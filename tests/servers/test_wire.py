@@ -29,7 +29,7 @@ async def test_all_values_of_a_call_share_a_clock(monkeypatch: pytest.MonkeyPatc
 
     async with opened() as service:
         monkeypatch.setattr("safeexec.results.marked.decode", lambda data, clock, **how: seen.append(clock))
-        namespace = {"a": exact({1}, 100), "b": exact({2}, 100)}
+        namespace = {"a": exact({1}, 100), "b": {"deep": [exact({2}, 100)]}}
         await call(service, "sandbox.run", {"namespace": namespace, "source": "a"})
     assert len(seen) == 2 and seen[0] is seen[1]
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from safeexec import SandboxError, connect
 from safeexec.remote.methods import METHODS
+from tests.footprint import until
 from tests.servers.serving import BOB, EVE, JSON, Server, needs_server, serving, serving_two, start
 
 pytestmark = needs_server
@@ -131,8 +132,7 @@ def test_two_clients_of_one_session(server: Server, bob: httpx.Client, session: 
 
     thread = threading.Thread(target=other)
     thread.start()
-    while thread.is_alive() and problem_or_none(bob, f"{session}/variables") != "SessionBusy":
-        pass
+    until(lambda: not thread.is_alive() or problem_or_none(bob, f"{session}/variables") == "SessionBusy")
     assert problem(bob, f"{session}/run", source="1") == (409, "SessionBusy")
     assert call(bob, f"{session}/cancel") == {"cancelled": True}
     thread.join()
@@ -150,8 +150,7 @@ def test_a_client_that_leaves_stops_its_step(bob: httpx.Client, session: str) ->
         body = {"source": "x = 2\nwhile True: pass", "timeout": 60, "stream": stream}
         with pytest.raises(httpx.ReadTimeout), bob.stream("POST", f"{session}/run", json=body, timeout=1) as answer:
             list(events(answer))
-        while problem_or_none(bob, f"{session}/variables") == "SessionBusy":
-            pass
+        until(lambda: problem_or_none(bob, f"{session}/variables") != "SessionBusy")
         assert call(bob, f"{session}/get", name="x")["value"] == 1
 
 

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from safeexec.cli import main
+from tests.footprint import gone
 
 pytestmark = [pytest.mark.modules("ipykernel", "jupyter_client"), pytest.mark.timeout(600)]
 PATIENCE = 240.0
@@ -93,10 +94,8 @@ def test_it_says_who_it_is(front: Front) -> None:
 def test_output_and_value(front: Front) -> None:
     reply, said = front.run("import sys\nprint('a')\nprint('b', file=sys.stderr)\n6 * 7")
     assert reply["status"] == "ok"
-    assert sorted((row["name"], row["text"]) for row in of_kind(said, "stream")) == [
-        ("stderr", "b\n"),
-        ("stdout", "a\n"),
-    ]
+    streams = sorted((row["name"], row["text"]) for row in of_kind(said, "stream"))
+    assert streams == [("stderr", "b\n"), ("stdout", "a\n")]
     (value,) = of_kind(said, "execute_result")
     assert (value["data"], value["execution_count"]) == ({"text/plain": "42"}, reply["execution_count"])
 
@@ -225,8 +224,7 @@ def test_a_kernel_that_is_killed_leaves_nothing(tmp_path: Path, how: str) -> Non
         family = [kernel, *kernel.children(recursive=True)]
         assert len(family) > 2
         getattr(kernel, how)()
-        _, left = psutil.wait_procs(family, timeout=PATIENCE)
-        assert not left
+        gone(family)
     finally:
         front.client.stop_channels()
         front.manager.shutdown_kernel(now=True)
