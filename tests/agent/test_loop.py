@@ -439,28 +439,24 @@ def test_a_callback_that_raises_ends_the_run_and_nothing_else(sandbox: Sandbox, 
         assert session.get("y") == 2
 
 
-def test_agents_of_one_event_loop_work_at_the_same_time() -> None:
-    async def work() -> list[AgentResult]:
-        meeting = asyncio.Barrier(10)
+async def test_agents_of_one_event_loop_work_at_the_same_time() -> None:
+    class Waiting:
+        """Replies when all ten models have been asked."""
 
-        class Waiting:
-            """Replies when all ten models have been asked."""
+        name = "waiting"
 
-            name = "waiting"
+        def __init__(self, number: int) -> None:
+            self.replies = [code(f"print({number})\nfinal_answer({number})"), code(f"x = {number}")]
 
-            def __init__(self, number: int) -> None:
-                self.replies = [code(f"print({number})\nfinal_answer({number})"), code(f"x = {number}")]
+        async def complete_async(self, messages: Sequence[Message], **_: object) -> Reply:
+            await meeting.wait()
+            return Reply(self.replies.pop())
 
-            async def complete_async(self, messages: Sequence[Message], **_: object) -> Reply:
-                await meeting.wait()
-                return Reply(self.replies.pop())
-
-        async with AsyncSandbox("calculator") as sandbox:
-            agents = [CodeAgent(Waiting(n), sandbox, on_event=events[n].append) for n in range(10)]  # type: ignore[arg-type]
-            return await asyncio.wait_for(asyncio.gather(*(agent.run_async("t") for agent in agents)), 120)
-
-    events: list[list[Event]] = [[] for _ in range(10)]
-    assert [result.answer for result in asyncio.run(work())] == list(range(10))
+    meeting, events = asyncio.Barrier(10), [list[Event]() for _ in range(10)]
+    async with AsyncSandbox("calculator") as sandbox:
+        agents = [CodeAgent(Waiting(n), sandbox, on_event=events[n].append) for n in range(10)]  # type: ignore[arg-type]
+        results = await asyncio.wait_for(asyncio.gather(*(agent.run_async("t") for agent in agents)), 120)
+    assert [result.answer for result in results] == list(range(10))
     for number, told in enumerate(events):
         assert [event.text for event in told if isinstance(event, OutputEvent)] == [f"{number}\n"]
         assert [event.number for event in told if isinstance(event, StepEvent)] == [1, 2]

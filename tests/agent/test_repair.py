@@ -10,7 +10,7 @@ import pytest
 
 from safeexec import Deny
 from safeexec.agent import RepairError, ScriptedModel
-from safeexec.agent.repair import RepairAgent, RepairResult
+from safeexec.agent.repair import RepairAgent
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.verdicts import Verification
 from safeexec.agent.repair.verification import PROGRAMS, Verifier, digest
@@ -454,18 +454,14 @@ def test_no_test_at_all_is_no_success(shop: Path) -> None:
     assert "No test ran." in found.log
 
 
-def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
+async def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
     """Nothing of it blocks the loop, and the result is that of `run`."""
     agent = RepairAgent(ScriptedModel([code(GOOD), "Done."]), shop, verify=["pytest", "-q"], editable=["src/"])
-
-    async def repair_and_count() -> tuple[RepairResult, int]:
-        turns, repairing = 0, asyncio.create_task(agent.run_async())
-        while not repairing.done():
-            turns += 1
-            await asyncio.sleep(0.01)
-        return repairing.result(), turns
-
-    result, turns = asyncio.run(repair_and_count())
+    turns, repairing = 0, asyncio.create_task(agent.run_async())
+    while not repairing.done():
+        turns += 1
+        await asyncio.sleep(0.01)
+    result = repairing.result()
     assert result.ok and result.after.passed == 3 and result.warnings == ()
     assert result.diff == MENDED and turns >= 10
 

@@ -287,33 +287,25 @@ def test_no_link_is_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not list(Path("target").iterdir())
 
 
-def test_an_analysis_is_awaited_in_whatever_is_given() -> None:
+async def test_an_analysis_is_awaited_in_whatever_is_given() -> None:
     """Each API gives the same; an open session keeps its files and variables, and what a survey does is not in it."""
     sources = (code("written = open('out.txt', 'w').write(open('data.csv').read()[:6])\nwritten"), "Six letters.")
     policy = Policy.load("standard").replace(
         filesystem={"workspace": "read-write"}, builtins={"add": ["open"]}, checkpoints="idle"
     )
     files = {"data.csv": CSV.encode()}
-
-    async def analyse_all() -> list[tuple[object, ...]]:
-        found: list[tuple[object, ...]] = []
-        async with AsyncSandbox(policy, files=files) as own, own.session() as session, asyncio.timeout(300):
-            with Sandbox(policy, files=files) as blocking, blocking.session() as kept:
-                for given in (own, session, blocking, kept):
-                    analysis = await DataAnalyst(ScriptedModel(sources), policy=given).run_async("?")
-                    found.append(_seen(analysis))
-                found.append(
-                    (await session.get("written"), await session.get("CHUNK_ROWS"), await session.list_files())
-                )
-                found.append((kept.get("written"), kept.get("CHUNK_ROWS"), kept.list_files()))
-        return found
-
     blocked = DataAnalyst(ScriptedModel(sources), files, policy).run("?")
     assert _seen(blocked)[:3] == ("Six letters.", 6, {"out.txt": b"region"})
     state = (6, None, ["data.csv", "out.txt"])
-    assert asyncio.run(analyse_all()) == [*[_seen(blocked)] * 4, state, state]
+    async with AsyncSandbox(policy, files=files) as own, own.session() as session, asyncio.timeout(300):
+        with Sandbox(policy, files=files) as blocking, blocking.session() as kept:
+            for given in (own, session, blocking, kept):
+                analysis = await DataAnalyst(ScriptedModel(sources), policy=given).run_async("?")
+                assert _seen(analysis) == _seen(blocked)
+            assert (kept.get("written"), kept.get("CHUNK_ROWS"), kept.list_files()) == state
+        assert (await session.get("written"), await session.get("CHUNK_ROWS"), await session.list_files()) == state
     again = DataAnalyst(ScriptedModel(["The end."]), files, policy)
-    resumed = asyncio.run(again.resume_async(blocked.run.transcript, "And now?"))
+    resumed = await again.resume_async(blocked.run.transcript, "And now?")
     assert (resumed.question, resumed.text) == ("And now?", "The end.")
 
 
