@@ -1,20 +1,46 @@
-"""A program in a process of its own: what it printed, and how it ended."""
+"""Programs in processes of their own: what they printed, and how they ended. And what has a thread of its own."""
 
 from __future__ import annotations
 
+import os
+import socketserver
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 SECONDS = 180.0
 """How long one may take on a busy machine."""
 
 
+def ran(command: Sequence[Any], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, with what it prints as text. `options` are those of `subprocess.run`."""
+    return subprocess.run(command, **{"capture_output": True, "text": True, "timeout": SECONDS, **options})
+
+
 def alone(source: str, *arguments: Any, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a program by this Python, with what it prints as text. `options` are those of `subprocess.run`."""
-    given = {"capture_output": True, "text": True, "timeout": SECONDS, "check": False, **options}
-    return subprocess.run([sys.executable, "-c", source, *arguments], **given)
+    """Run a program by this Python, as `ran` does."""
+    return ran([sys.executable, "-c", source, *arguments], **options)
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of a program that finds the modules which this process finds."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **more}
+
+
+@contextmanager
+def answering(server: socketserver.TCPServer) -> Iterator[str]:
+    """Have a server of this process answer in a thread. Gives its host and port."""
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    with server:
+        thread.start()
+        try:
+            yield f"127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def together(threads: list[threading.Thread]) -> None:

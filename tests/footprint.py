@@ -72,6 +72,12 @@ def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
         pause()
 
 
+def gone(processes: Iterable[psutil.Process]) -> None:
+    """Wait until these processes have ended. Raises AssertionError when that takes too long."""
+    _, alive = psutil.wait_procs([*processes], timeout=180)
+    assert not alive
+
+
 def difference(after: Footprint, before: Footprint) -> Footprint:
     """What came between the two."""
     return Footprint(*(mine - theirs for mine, theirs in zip(after, before, strict=True)))

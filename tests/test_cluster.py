@@ -22,7 +22,7 @@ import yaml
 import safeexec
 from safeexec import PolicyError, Sandbox
 from safeexec.servers.http.grants import Grant
-from tests.footprint import until
+from tests.footprint import gone, until
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'safeexec[cluster]'")
 cluster = pytest.importorskip("safeexec.cluster")
@@ -78,8 +78,7 @@ def test_few_programs_are_read_ahead_and_leaving_ends_the_workers() -> None:
     assert next(read) < 2 * cluster.AHEAD * cluster.CHUNK
     until(lambda: 1 <= len(workers()) <= 2)  # on a busy machine one may still start, and one of before end
     results.close()
-    _, alive = psutil.wait_procs(workers(), timeout=60)
-    assert not alive
+    gone(workers())
 
 
 def test_what_a_lost_worker_had_is_told_and_nothing_is_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:

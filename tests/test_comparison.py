@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,8 +20,9 @@ from benchmarks.compare.contenders import BY_NAME, BareExec, Process
 from benchmarks.compare.rows import ROWS, Row, measured
 from benchmarks.compare.trials import Host, attempt, attempts, exact
 from benchmarks.compat.__main__ import by_cpython, programs
+from tests.alone import alone
 from tests.attempts import World
-from tests.servers.test_stdio import gone
+from tests.footprint import gone
 
 
 def few(row: str, name: str) -> dict[str, Any]:
@@ -173,10 +173,7 @@ def test_the_report(tmp_path: Path) -> None:
     page, readme = tmp_path / "page.md", tmp_path / "readme.md"
     for path in (page, readme):
         path.write_text(f"before\n{report.BEGIN}outdated\n{report.END}after\n")
-    command = [sys.executable, "-c", WRITE, str(tmp_path)]
-    done = subprocess.run(
-        command, input=json.dumps(data()), cwd=report.PROJECT, capture_output=True, text=True, check=False
-    )
+    done = alone(WRITE, str(tmp_path), input=json.dumps(data()), cwd=report.PROJECT)
     assert done.returncode == 0, done.stderr
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "outdated" not in text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -20,6 +19,7 @@ from safeexec.api.options import RunOptions
 from safeexec.api.plugins.source import Manifest
 from safeexec.cli import COMMANDS
 from safeexec.results import Result
+from tests.alone import ran
 
 PROJECT = Path(__file__).resolve().parents[1]
 PLACES = ("*.md", ".github/*.md", "policies/*.md", "benchmarks/*.md", "safeexec/**/*.md", "tests/**/*.md")
@@ -170,9 +170,7 @@ def test_claims_are_numbered_in_order() -> None:
 def test_one_command_builds_the_reference_and_its_links_hold(tmp_path: Path) -> None:
     if find_spec("pdoc") is None:
         pytest.skip("pdoc is not installed: pip install '.[docs]'")
-    subprocess.run(
-        [sys.executable, "-m", "safeexec.docs", tmp_path], cwd=PROJECT, check=True, capture_output=True, text=True
-    )
+    ran([sys.executable, "-m", "safeexec.docs", tmp_path], cwd=PROJECT, check=True)
     pages = {path.resolve(): path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.html")}
     ids = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in pages.items()}
     main = (tmp_path / "safeexec.html").resolve()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.alone import alone, environment
 from tests.remote.commands import command
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -39,14 +38,7 @@ for words in json.loads(sys.argv[2]):
 
 
 def _there(system: str, program: str, *arguments: str, cwd: Path = PROJECT) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", _COMMAND + program, system, *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PROJECT), *sys.path])},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = alone(_COMMAND + program, system, *arguments, cwd=cwd, env=environment())
     assert "Traceback" not in done.stderr, done.stderr
     return done
 

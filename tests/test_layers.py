@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import configparser
-import subprocess
 from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import cache
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 import safeexec
+from tests.alone import ran
 
 ROOT = Path(safeexec.__file__).parent
 ENGINE = "engine/"
@@ -212,7 +212,7 @@ def test_the_host_unpickles_nothing(package: str) -> None:
 
 def test_the_top_level_holds_what_belongs_there() -> None:
     """A test or an example that writes into the directory it is started in leaves files there, and they get tracked."""
-    git = subprocess.run(["git", "ls-files"], cwd=ROOT.parent, capture_output=True, text=True, timeout=30, check=False)
+    git = ran(["git", "ls-files"], cwd=ROOT.parent)
     if git.returncode != 0:
         pytest.skip(f"this tree is not below git: {git.stderr.strip()}")
     top = {path.partition("/")[0] for path in git.stdout.splitlines()}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 import safeexec
+from tests.alone import alone
 
 HOUSE = Path(safeexec.__file__).parent
 PROJECT = Path(__file__).resolve().parents[1]
@@ -199,7 +198,7 @@ FIRST_RUN = {
 
 
 def test_start_up_imports_what_the_page_says() -> None:
-    done = subprocess.run([sys.executable, "-c", IMPORTS], cwd=PROJECT, capture_output=True, text=True, check=True)
+    done = alone(IMPORTS, cwd=PROJECT, check=True)
     package, sandbox, run = json.loads(done.stdout)
     assert package == ["safeexec"]
     packages = ["safeexec", "safeexec.common", "safeexec.engine", "safeexec.engine.host"]

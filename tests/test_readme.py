@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from tests.alone import ran
 
 PROJECT = Path(__file__).parent.parent
 TEXT = (PROJECT / "README.md").read_text(encoding="utf-8")
@@ -89,7 +90,7 @@ def test_python_block_runs_and_prints_what_is_shown(example: Example, tmp_path: 
             pytest.skip(f"{name} is not installed")
     script = tmp_path / "example.py"
     script.write_text(example.source, encoding="utf-8")
-    done = subprocess.run([sys.executable, script], cwd=tmp_path, env=home, capture_output=True, text=True, check=False)
+    done = ran([sys.executable, script], cwd=tmp_path, env=home)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     if example.output is not None:
@@ -98,9 +99,7 @@ def test_python_block_runs_and_prints_what_is_shown(example: Example, tmp_path: 
 
 @pytest.mark.parametrize(("place", "line", "output"), COMMANDS, ids=[line for _, line, _ in COMMANDS])
 def test_command_prints_what_is_shown(place: str, line: str, output: str, tmp_path: Path, home: dict[str, str]) -> None:
-    done = subprocess.run(
-        ["sh", "-c", f"{line} 2>&1"], cwd=tmp_path, env=home, capture_output=True, text=True, check=False
-    )
+    done = ran(["sh", "-c", f"{line} 2>&1"], cwd=tmp_path, env=home)
     printed = done.stdout + (f"[exit status {done.returncode}]\n" if done.returncode else "")
     assert matches(output, printed), (place, printed)
 
@@ -120,8 +119,7 @@ def test_the_two_commands_for_newcomers_are_there() -> None:
 
 def test_the_first_command_of_the_readme_prints_the_root_of_two(tmp_path: Path, home: dict[str, str]) -> None:
     (command,) = re.findall(r"^    pip install \. && (.*)$", TEXT, re.MULTILINE)
-    done = subprocess.run(command, shell=True, cwd=tmp_path, env=home, capture_output=True, text=True, check=True)
-    assert done.stdout == "1.4142135623730951\n"
+    assert ran(["sh", "-c", command], cwd=tmp_path, env=home, check=True).stdout == "1.4142135623730951\n"
 
 
 def test_the_readme_is_a_page() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
+
+from tests.alone import ran
 
 _TEST = """
 import pytest
@@ -54,11 +55,6 @@ def test_a_plugin_is_tested_in_a_process_as_its_host_has_it(tmp_path: Path) -> N
 
 
 def _pytest(directory: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *(f"-pno:{name}" for name in OTHERS), *arguments],
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = [sys.executable, "-m", "pytest", "-q", *(f"-pno:{name}" for name in OTHERS), *arguments]
+    done = ran(command, cwd=directory)
     return done.stdout + done.stderr

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import AsyncSandbox, Policy, Sandbox
+from safeexec import AsyncSandbox, Policy, Sandbox, Session
 from safeexec.adapters import functions
 
 
@@ -68,28 +68,26 @@ def test_the_schemas_are_what_the_sdks_declare() -> None:
         pytest.skip("none of openai, anthropic, mistralai is installed")
 
 
-def test_a_langchain_tool() -> None:
+@pytest.mark.profile("calculator")
+async def test_a_langchain_tool(sandbox: Sandbox, session: Session) -> None:
     pytest.importorskip("langchain_core", reason="langchain-core is not installed")
     from safeexec.adapters.langchain import async_python_tool, python_tool
 
-    with Sandbox("calculator") as sandbox, sandbox.session() as session:
-        tool = python_tool(session, sandbox.policy)
-        assert "42" in tool.invoke({"code": "x = 6 * 7; x"})
-        message = tool.invoke({"name": tool.name, "args": {"code": "x"}, "id": "1", "type": "tool_call"})
-        assert message.artifact.value == 42
-        for arguments in ({"code": 5}, {"code": None}, {"code": ["1"]}, {}, {"code": "1", "x": 2}, {"code": b"1"}):
-            call = {"name": tool.name, "args": arguments, "id": "1", "type": "tool_call"}
-            told = tool.invoke(call).content
-            assert "Nothing was run" in told and '{"code": "print(1)"}' in told and "{why}" not in told, told
+    tool = python_tool(session, sandbox.policy)
+    assert "42" in tool.invoke({"code": "x = 6 * 7; x"})
+    message = tool.invoke({"name": tool.name, "args": {"code": "x"}, "id": "1", "type": "tool_call"})
+    assert message.artifact.value == 42
+    for arguments in ({"code": 5}, {"code": None}, {"code": ["1"]}, {}, {"code": "1", "x": 2}, {"code": b"1"}):
+        call = {"name": tool.name, "args": arguments, "id": "1", "type": "tool_call"}
+        told = tool.invoke(call).content
+        assert "Nothing was run" in told and '{"code": "print(1)"}' in told and "{why}" not in told, told
 
-    async def main() -> None:
-        async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
-            assert "2" in await async_python_tool(session, sandbox.policy).ainvoke({"code": "1 + 1"})
-
-    asyncio.run(main())
+    async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
+        assert "2" in await async_python_tool(session, sandbox.policy).ainvoke({"code": "1 + 1"})
 
 
-def test_a_langgraph_agent() -> None:
+@pytest.mark.profile("calculator")
+def test_a_langgraph_agent(sandbox: Sandbox, session: Session) -> None:
     """A graph with a scripted model: its tool call runs, the answer goes back to it, the state stays in between."""
     pytest.importorskip("langgraph", reason="langgraph is not installed")
     from langchain_core.messages import AIMessage, ToolMessage
@@ -107,22 +105,22 @@ def test_a_langgraph_agent() -> None:
     def model(state: MessagesState) -> dict[str, Any]:
         return {"messages": [script[sum(isinstance(message, ToolMessage) for message in state["messages"])]]}
 
-    with Sandbox("calculator") as sandbox, sandbox.session() as session:
-        graph = StateGraph(MessagesState)
-        graph.add_node("model", model)
-        graph.add_node("tools", ToolNode([python_tool(session, sandbox.policy)]))
-        graph.add_edge(START, "model")
-        graph.add_conditional_edges("model", tools_condition)
-        graph.add_edge("tools", "model")
-        messages = graph.compile().invoke({"messages": [("user", "6 * 7?")]})["messages"]
-        answers = [message for message in messages if isinstance(message, ToolMessage)]
-        assert [answer.artifact.outcome for answer in answers] == ["ok", "ok", "error"]
-        assert "42" in answers[1].content
-        assert "ZeroDivisionError" in answers[2].content
-        assert messages[-1].content == "done"
+    graph = StateGraph(MessagesState)
+    graph.add_node("model", model)
+    graph.add_node("tools", ToolNode([python_tool(session, sandbox.policy)]))
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", tools_condition)
+    graph.add_edge("tools", "model")
+    messages = graph.compile().invoke({"messages": [("user", "6 * 7?")]})["messages"]
+    answers = [message for message in messages if isinstance(message, ToolMessage)]
+    assert [answer.artifact.outcome for answer in answers] == ["ok", "ok", "error"]
+    assert "42" in answers[1].content
+    assert "ZeroDivisionError" in answers[2].content
+    assert messages[-1].content == "done"
 
 
-def test_a_pydantic_ai_toolset() -> None:
+@pytest.mark.profile("calculator")
+def test_a_pydantic_ai_toolset(sandbox: Sandbox, session: Session) -> None:
     """Its own model for tests calls every tool once, with arguments that fit the schema."""
     pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
     from pydantic_ai import Agent
@@ -130,9 +128,8 @@ def test_a_pydantic_ai_toolset() -> None:
 
     from safeexec.adapters.pydantic_ai import toolset
 
-    with Sandbox("calculator") as sandbox, sandbox.session() as session:
-        agent: Any = Agent(TestModel(), toolsets=[toolset(session, sandbox.policy)])
-        assert "run_python" in agent.run_sync("anything").output
+    agent: Any = Agent(TestModel(), toolsets=[toolset(session, sandbox.policy)])
+    assert "run_python" in agent.run_sync("anything").output
 
 
 def test_a_smolagents_executor() -> None:
@@ -299,13 +296,12 @@ def test_tools_over_either_session_give_pictures() -> None:
         pytest.skip("none of langchain-core, pydantic-ai, openai-agents is installed")
 
 
-def test_a_long_text_is_handed_over_in_parts() -> None:
+def test_a_long_text_is_handed_over_in_parts(session: Session) -> None:
     from safeexec.adapters.sessions import hand_over
 
-    with Sandbox("standard") as sandbox, sandbox.session() as session:
-        text = "aé😀" * 2_000_000
-        hand_over(session, "document", text)
-        assert session.run("(len(document), document[-2:], document.count('é'))").value == (6_000_000, "é😀", 2_000_000)
-        assert [variable.name for variable in session.variables()] == ["document"]
-        with pytest.raises(TypeError):
-            hand_over(session, "thing", object())
+    text = "aé😀" * 2_000_000
+    hand_over(session, "document", text)
+    assert session.run("(len(document), document[-2:], document.count('é'))").value == (6_000_000, "é😀", 2_000_000)
+    assert [variable.name for variable in session.variables()] == ["document"]
+    with pytest.raises(TypeError):
+        hand_over(session, "thing", object())

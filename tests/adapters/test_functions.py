@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from safeexec import AsyncSandbox, Policy, Sandbox
@@ -25,14 +23,11 @@ def test_the_schema_takes_whatever_has_a_card() -> None:
         assert functions.schema("calculator", tools=[price])["function"]["description"] == told
 
 
-def test_a_session_of_an_event_loop_answers_too_and_a_wrong_call_says_why() -> None:
-    async def main() -> None:
-        async with AsyncSandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
-            text, result = await functions.async_answer(session, '{"code": "6 * 7"}')
-            assert result is not None and result.value == 42 and "Value: 42" in text
-            text, result = await functions.async_answer(session, '{"code": "1", "timeout": 5}')
-            assert result is None and "unknown field `timeout`" in text
-            with pytest.raises(TypeError, match="await async_answer"):
-                functions.answer(session, {"code": "1"})  # type: ignore[arg-type]
-
-    asyncio.run(main())
+async def test_a_session_of_an_event_loop_answers_too_and_a_wrong_call_says_why() -> None:
+    async with AsyncSandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+        text, result = await functions.async_answer(session, '{"code": "6 * 7"}')
+        assert result is not None and result.value == 42 and "Value: 42" in text
+        text, result = await functions.async_answer(session, '{"code": "1", "timeout": 5}')
+        assert result is None and "unknown field `timeout`" in text
+        with pytest.raises(TypeError, match="await async_answer"):
+            functions.answer(session, {"code": "1"})  # type: ignore[arg-type]

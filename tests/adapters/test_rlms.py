@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 rlm = pytest.importorskip("rlm", reason="rlms is not installed")
 
 from safeexec.adapters.rlms import SafeEnv  # noqa: E402
+from tests.alone import answering  # noqa: E402
 
 BLOCKS = [
     "print(len(context)); r = llm_query('hello')\nprint(r)",
@@ -22,7 +22,7 @@ BLOCKS = [
 
 
 @pytest.fixture
-def server() -> Iterator[HTTPServer]:
+def server() -> Iterator[str]:
     replies = iter([f"```repl\n{block}\n```" for block in BLOCKS])
 
     class Model(BaseHTTPRequestHandler):
@@ -42,18 +42,12 @@ def server() -> Iterator[HTTPServer]:
             self.end_headers()
             self.wfile.write(data)
 
-    serving = HTTPServer(("127.0.0.1", 0), Model)
-    thread = threading.Thread(target=serving.serve_forever)
-    thread.start()
-    yield serving
-    serving.shutdown()
-    thread.join()
-    serving.server_close()
+    with answering(HTTPServer(("127.0.0.1", 0), Model)) as place:
+        yield f"http://{place}/v1"
 
 
-def test_a_long_context_is_read_and_the_answer_is_found(server: HTTPServer) -> None:
-    place = f"http://127.0.0.1:{server.server_port}/v1"
-    model = {"model_name": "m", "api_key": "k", "base_url": place}
+def test_a_long_context_is_read_and_the_answer_is_found(server: str) -> None:
+    model = {"model_name": "m", "api_key": "k", "base_url": server}
     reader = rlm.RLM(backend="openai", backend_kwargs=model, persistent=True)
     with SafeEnv("standard") as environment:
         environment.attach(reader)

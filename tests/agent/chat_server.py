@@ -12,6 +12,7 @@ from typing import Any
 
 from safeexec.agent import MistralModel
 from safeexec.agent.models.attempts import RetryRules
+from tests.alone import answering
 
 USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 
@@ -163,15 +164,11 @@ class ChatServer:
 
     @contextmanager
     def running(self) -> Iterator[ChatServer]:
-        thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self.stopped.set()
-            self._server.shutdown()
-            self._server.server_close()
-            thread.join(10)
+        with answering(self._server):
+            try:
+                yield self
+            finally:
+                self.stopped.set()
 
 
 @contextmanager

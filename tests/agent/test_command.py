@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,8 @@ import pytest
 from safeexec.cli import main
 from safeexec.cli.agent import shipped
 from tests.agent.chat_server import Drip, Say, chat_server
+from tests.alone import alone
+from tests.footprint import until
 from tests.interrupting import ended_by
 
 
@@ -55,9 +56,7 @@ def test_a_run_writes_its_transcript_and_can_be_resumed(tmp_path: Path, capsys: 
     assert [entry["answer"] for entry in entries if entry["kind"] == "end"] == ["Set.", "42"]
 
 
-def test_a_run_is_resumed_and_replayed_under_the_policy_that_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_is_resumed_and_replayed_under_the_policy_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     path = "import pathlib\nstr(pathlib.PurePosixPath('a') / 'b')"
     with chat_server(
         Say(f"```python\n{path}\n```"), Say("a/b"), Say(f"```python\n{path}\n```"), Say("again")
@@ -94,12 +93,12 @@ def test_a_transcript_is_not_mixed_with_another(tmp_path: Path, capsys: pytest.C
     assert (tmp_path / "run.jsonl").read_text() == "something\n"
 
 
-def test_two_files_of_one_name_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_files_of_one_name_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["agent", "t", "--file", "a/data.csv", "--file", "b/data.csv"]) == 2
     assert "NAME=PATH" in capsys.readouterr().err
 
 
-def test_ctrl_c_ends_a_run_that_can_be_resumed(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_run_that_can_be_resumed() -> None:
     command = "import sys; from safeexec.cli import main; sys.exit(main(sys.argv[1:]))"
     stalled = Drip(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", b": wait\n\n")
     with chat_server(Say("```python\nx = 6\n```"), stalled) as server:
@@ -109,9 +108,7 @@ def test_ctrl_c_ends_a_run_that_can_be_resumed(tmp_path: Path) -> None:
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         )
-        deadline = time.monotonic() + 60
-        while len(server.requests) < 2 and time.monotonic() < deadline:
-            server.stopped.wait(0.02)
+        until(lambda: len(server.requests) == 2)
         assert ended_by(signal.SIGINT, run) == 130
         shown, _ = run.communicate(timeout=60)
     assert b"transcript: run.jsonl" in shown
@@ -172,9 +169,7 @@ def test_importing_the_extractor_costs_no_sdk_and_no_sandbox() -> None:
         "heavy.add('safeexec.engine.host')\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", source], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
-    )
+    done = alone(source, check=True, cwd=Path(__file__).parents[2])
     assert done.stdout.strip() == "[]"
 
 

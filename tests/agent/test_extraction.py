@@ -66,10 +66,8 @@ def test_a_program_comes_out_of_every_wrapping_as_it_went_in(program: str, befor
     ):
         assert extract(f"{before}{opening}\n{program}\n{closing}{after}").code == program
         indented = textwrap.indent(program, "  ")
-        assert extract(f"{before}{opening}\n{indented}\n{closing}{after}").code in (
-            program,
-            textwrap.dedent(textwrap.indent(program, "  ")).strip(),
-        )
+        found = extract(f"{before}{opening}\n{indented}\n{closing}{after}")
+        assert found.code in (program, textwrap.dedent(indented).strip())
 
 
 # Very much of each: what would cost quadratic time, exhaust a parser or recurse without end if it could.

@@ -7,7 +7,7 @@ import base64
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,11 +31,7 @@ from safeexec.agent.messages import TokenUsage
 from safeexec.agent.outcome import Event, NoticeEvent, ObservationEvent, OutputEvent, StepEvent
 from tests.agent.scripted import code
 
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox("calculator") as opened:
-        yield opened
+pytestmark = pytest.mark.profile("calculator")
 
 
 def native(*sources: str, name: str = "run_python") -> Reply:
@@ -395,14 +391,11 @@ def test_the_prompt_names_the_tools_of_a_sandbox_and_of_a_session_that_are_given
         assert "3 s per step" in model.requests[0][0].content
 
 
-def test_an_awaited_sandbox_in_the_blocking_api_is_refused() -> None:
-    async def work() -> None:
-        async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
-            for given in (sandbox, session):
-                with pytest.raises(AgentError, match="use run_async"):
-                    CodeAgent(scripted("x"), given).run("t")  # type: ignore[arg-type]
-
-    asyncio.run(work())
+async def test_an_awaited_sandbox_in_the_blocking_api_is_refused() -> None:
+    async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
+        for given in (sandbox, session):
+            with pytest.raises(AgentError, match="use run_async"):
+                CodeAgent(scripted("x"), given).run("t")  # type: ignore[arg-type]
 
 
 def test_the_prompt_names_the_files() -> None:
@@ -446,28 +439,24 @@ def test_a_callback_that_raises_ends_the_run_and_nothing_else(sandbox: Sandbox, 
         assert session.get("y") == 2
 
 
-def test_agents_of_one_event_loop_work_at_the_same_time() -> None:
-    async def work() -> list[AgentResult]:
-        meeting = asyncio.Barrier(10)
+async def test_agents_of_one_event_loop_work_at_the_same_time() -> None:
+    class Waiting:
+        """Replies when all ten models have been asked."""
 
-        class Waiting:
-            """Replies when all ten models have been asked."""
+        name = "waiting"
 
-            name = "waiting"
+        def __init__(self, number: int) -> None:
+            self.replies = [code(f"print({number})\nfinal_answer({number})"), code(f"x = {number}")]
 
-            def __init__(self, number: int) -> None:
-                self.replies = [code(f"print({number})\nfinal_answer({number})"), code(f"x = {number}")]
+        async def complete_async(self, messages: Sequence[Message], **_: object) -> Reply:
+            await meeting.wait()
+            return Reply(self.replies.pop())
 
-            async def complete_async(self, messages: Sequence[Message], **_: object) -> Reply:
-                await meeting.wait()
-                return Reply(self.replies.pop())
-
-        async with AsyncSandbox("calculator") as sandbox:
-            agents = [CodeAgent(Waiting(n), sandbox, on_event=events[n].append) for n in range(10)]  # type: ignore[arg-type]
-            return await asyncio.wait_for(asyncio.gather(*(agent.run_async("t") for agent in agents)), 120)
-
-    events: list[list[Event]] = [[] for _ in range(10)]
-    assert [result.answer for result in asyncio.run(work())] == list(range(10))
+    meeting, events = asyncio.Barrier(10), [list[Event]() for _ in range(10)]
+    async with AsyncSandbox("calculator") as sandbox:
+        agents = [CodeAgent(Waiting(n), sandbox, on_event=events[n].append) for n in range(10)]  # type: ignore[arg-type]
+        results = await asyncio.wait_for(asyncio.gather(*(agent.run_async("t") for agent in agents)), 120)
+    assert [result.answer for result in results] == list(range(10))
     for number, told in enumerate(events):
         assert [event.text for event in told if isinstance(event, OutputEvent)] == [f"{number}\n"]
         assert [event.number for event in told if isinstance(event, StepEvent)] == [1, 2]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -15,11 +14,7 @@ from safeexec.agent import ScriptedModel
 from safeexec.agent.mathematics import MathAnswer, MathAssistant
 from tests.agent.scripted import code
 
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox("calculator") as opened:
-        yield opened
+pytestmark = pytest.mark.profile("calculator")
 
 
 def answered(given: Any, *replies: str) -> MathAnswer:
@@ -183,33 +178,25 @@ def test_a_session_keeps_the_variables_and_a_question_may_rest_on_them(sandbox: 
         assert session.get("n") == 21
 
 
-def test_questions_are_awaited_in_any_sandbox(sandbox: Sandbox) -> None:
-    async def ask() -> list[object]:
-        found: list[object] = []
-        async with AsyncSandbox("calculator") as own, own.session() as session, asyncio.timeout(60):
-            with sandbox.session() as blocking:
-                for given in (own, session, sandbox, blocking, "calculator"):
-                    model = ScriptedModel([code("x = 6"), code("x * 7"), "It is 42."])
-                    answer = await MathAssistant(model, given).ask_async("?")
-                    found.append((answer.value, answer.verified))
-        return found
-
-    assert asyncio.run(ask()) == [(42, True)] * 5
+async def test_questions_are_awaited_in_any_sandbox(sandbox: Sandbox) -> None:
+    async with AsyncSandbox("calculator") as own, own.session() as session, asyncio.timeout(60):
+        with sandbox.session() as blocking:
+            for given in (own, session, sandbox, blocking, "calculator"):
+                model = ScriptedModel([code("x = 6"), code("x * 7"), "It is 42."])
+                answer = await MathAssistant(model, given).ask_async("?")
+                assert (answer.value, answer.verified) == (42, True)
 
 
-def test_assistants_that_fill_a_sandbox_do_not_wait_for_each_other() -> None:
+async def test_assistants_that_fill_a_sandbox_do_not_wait_for_each_other() -> None:
     """Each proves its answer without a second place of `max_sessions`, in both APIs."""
     with Sandbox("calculator", max_sessions=1, queue_seconds=20) as sandbox:
         answer = MathAssistant(ScriptedModel([code("final_answer(2 ** 5)")]), sandbox).ask("2 ** 5?")
         assert (answer.value, answer.verified, answer.stop, len(answer.steps)) == (32, True, "final_answer", 1)
 
-    async def ask() -> list[tuple[object, bool]]:
-        async with AsyncSandbox("calculator", max_sessions=2, queue_seconds=60) as sandbox:
-            asked = [MathAssistant(ScriptedModel([code(f"final_answer({n} ** 2)")]), sandbox) for n in range(4)]
-            answers = await asyncio.gather(*(one.ask_async("Square it.") for one in asked))
-            return [(answer.value, answer.verified) for answer in answers]
-
-    assert asyncio.run(ask()) == [(n * n, True) for n in range(4)]
+    async with AsyncSandbox("calculator", max_sessions=2, queue_seconds=60) as other:
+        asked = [MathAssistant(ScriptedModel([code(f"final_answer({n} ** 2)")]), other) for n in range(4)]
+        answers = await asyncio.gather(*(one.ask_async("Square it.") for one in asked))
+        assert [(answer.value, answer.verified) for answer in answers] == [(n * n, True) for n in range(4)]
 
 
 def test_a_function_is_asked_for_its_value_and_is_no_answer(sandbox: Sandbox) -> None:
@@ -241,16 +228,16 @@ def test_the_reason_says_why_an_answer_is_not_verified(
     assert answer.contradicted == ("the code says" in reason)
 
 
+@pytest.mark.profile("mathematics")
 @pytest.mark.modules("sympy")
-def test_a_large_exact_number_is_verified_and_written_in_full() -> None:
-    with Sandbox("mathematics") as sandbox:
-        model = ScriptedModel([code("import sympy\nfinal_answer(sympy.factorial(3000))")])
-        answer = MathAssistant(model, sandbox).ask("?")
-        assert (answer.value, answer.verified, len(answer.text)) == (math.factorial(3000), True, 9131)
-        model = ScriptedModel([code("import sympy\nfinal_answer(sympy.Rational(10**5000 + 1, 3**9))")])
-        answer = MathAssistant(model, sandbox).ask("?")
-        assert (answer.value, answer.verified) == (Fraction(10**5000 + 1, 3**9), True)
-        assert answer.text == f"1{'0' * 4999}1/{3**9}"
+def test_a_large_exact_number_is_verified_and_written_in_full(sandbox: Sandbox) -> None:
+    model = ScriptedModel([code("import sympy\nfinal_answer(sympy.factorial(3000))")])
+    answer = MathAssistant(model, sandbox).ask("?")
+    assert (answer.value, answer.verified, len(answer.text)) == (math.factorial(3000), True, 9131)
+    model = ScriptedModel([code("import sympy\nfinal_answer(sympy.Rational(10**5000 + 1, 3**9))")])
+    answer = MathAssistant(model, sandbox).ask("?")
+    assert (answer.value, answer.verified) == (Fraction(10**5000 + 1, 3**9), True)
+    assert answer.text == f"1{'0' * 4999}1/{3**9}"
 
 
 @pytest.mark.modules("sympy")

@@ -13,7 +13,7 @@ import pytest
 
 from safeexec.agent import CodeAgent
 from safeexec.agent.errors import ModelError, ModelRequestRefused, ModelUnavailable
-from safeexec.agent.messages import Message, ToolCall, ToolSpec
+from safeexec.agent.messages import Message, ToolCall
 from safeexec.agent.models import MistralModel, ModelEvents, served
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import RetryRules, retry_after_seconds
@@ -22,9 +22,6 @@ from tests.untrusted.doubling import SLACK, growth
 
 KEY = "sk-very-secret-0123456789"
 ASK = (Message("system", "You compute."), Message("user", "2 + 2?"))
-RUN = ToolSpec(
-    "run_python", "Run Python.", {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"]}
-)
 
 
 def model_at(server: ChatServer, **options: object) -> MistralModel:

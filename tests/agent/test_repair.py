@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,13 @@ import pytest
 
 from safeexec import Deny
 from safeexec.agent import RepairError, ScriptedModel
-from safeexec.agent.repair import RepairAgent, RepairResult
+from safeexec.agent.repair import RepairAgent
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.verdicts import Verification
 from safeexec.agent.repair.verification import PROGRAMS, Verifier, digest
 from tests.agent.chat_server import Say, chat_server
 from tests.agent.scripted import code
+from tests.alone import ran
 
 PRICING = '''"""Prices."""
 
@@ -45,6 +45,15 @@ def test_double():
     assert double(2) == 4
 """
 
+UNIT = """import unittest
+from shop.pricing import buggy_discount
+
+
+class T(unittest.TestCase):
+    def test_half(self):
+        self.assertEqual(buggy_discount(50, 0.5), 25)
+"""
+
 GOOD = """print(replace_text('src/shop/pricing.py', 'return price - rate', 'return price * rate'))
 print(verify('Multiply the price by the rate'))"""
 
@@ -63,9 +72,7 @@ print(verify('Harm'))"""
 
 def git(repository: Path, *arguments: str) -> str:
     identity = ("-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgSign=false")
-    return subprocess.run(
-        ("git", *identity, *arguments), cwd=repository, check=True, capture_output=True, text=True
-    ).stdout
+    return ran(("git", *identity, *arguments), cwd=repository, check=True).stdout
 
 
 @pytest.fixture
@@ -242,10 +249,7 @@ FORGERIES = {
 def test_tests_that_do_not_run_to_their_end_do_not_pass_for_a_repair(
     shop: Path, verify: list[str], names: list[str]
 ) -> None:
-    (shop / "tests/test_unit.py").write_text(
-        "import unittest\nfrom shop.pricing import buggy_discount\n\nclass T(unittest.TestCase):\n"
-        "    def test_half(self):\n        self.assertEqual(buggy_discount(50, 0.5), 25)\n"
-    )
+    (shop / "tests/test_unit.py").write_text(UNIT)
     attempts = [f"write_file('src/shop/pricing.py', {FORGERIES[name]!r})\nprint(verify({name!r}))" for name in names]
     result = repair(shop, *attempts, verify=verify)
     assert not result.ok
@@ -338,13 +342,9 @@ def test_the_verification_has_no_network_and_ends(shop: Path) -> None:
     "argv", [["python", "-m", "unittest", "-q"], ["python", "check.py"], ["python3", "-m", "check"]]
 )
 def test_other_python_commands_verify_too(shop: Path, argv: list[str]) -> None:
-    (shop / "check.py").write_text(
-        "import shop.pricing as p\nraise SystemExit(0 if p.buggy_discount(100, 0.8) == 80 else 3)\n"
-    )
-    (shop / "test_unit.py").write_text(
-        "import unittest\nfrom shop.pricing import buggy_discount\n\nclass T(unittest.TestCase):\n"
-        "    def test_half(self):\n        self.assertEqual(buggy_discount(50, 0.5), 25)\n"
-    )
+    check = "import shop.pricing as p\nraise SystemExit(0 if p.buggy_discount(100, 0.8) == 80 else 3)\n"
+    (shop / "check.py").write_text(check)
+    (shop / "test_unit.py").write_text(UNIT)
     copy = WorkingCopy(shop, ["src"])
     with Verifier(argv) as verifier:
         assert not verifier.run(copy).ok
@@ -458,18 +458,14 @@ def test_no_test_at_all_is_no_success(shop: Path) -> None:
     assert "No test ran." in found.log
 
 
-def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
+async def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
     """Nothing of it blocks the loop, and the result is that of `run`."""
     agent = RepairAgent(ScriptedModel([code(GOOD), "Done."]), shop, verify=["pytest", "-q"], editable=["src/"])
-
-    async def repair_and_count() -> tuple[RepairResult, int]:
-        turns, repairing = 0, asyncio.create_task(agent.run_async())
-        while not repairing.done():
-            turns += 1
-            await asyncio.sleep(0.01)
-        return repairing.result(), turns
-
-    result, turns = asyncio.run(repair_and_count())
+    turns, repairing = 0, asyncio.create_task(agent.run_async())
+    while not repairing.done():
+        turns += 1
+        await asyncio.sleep(0.01)
+    result = repairing.result()
     assert result.ok and result.after.passed == 3 and result.warnings == ()
     assert result.diff == MENDED and turns > 3
 

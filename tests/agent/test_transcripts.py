@@ -31,12 +31,12 @@ def test_a_reply_comes_back_as_it_was(reply: Reply, tmp_path: Path) -> None:
     assert Transcript.load(tmp_path / "t.jsonl").pending_reply == reply
 
 
-def test_the_transcript_of_a_run_replays_it(tmp_path: Path) -> None:
+@pytest.mark.profile("calculator")
+def test_the_transcript_of_a_run_replays_it(sandbox: Sandbox, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    with Sandbox("calculator") as sandbox:
-        model = ScriptedModel(["```python\nx = 6\n```", "```python\nx * 7\n```", "42"])
-        first = CodeAgent(model, sandbox, transcript=path).run("6 times 7?")
-        again = CodeAgent(RecordedModel(path), sandbox).run(first.transcript.task)
+    model = ScriptedModel(["```python\nx = 6\n```", "```python\nx * 7\n```", "42"])
+    first = CodeAgent(model, sandbox, transcript=path).run("6 times 7?")
+    again = CodeAgent(RecordedModel(path), sandbox).run(first.transcript.task)
     assert again.answer == first.answer == "42"
     assert [step.result.value for step in again.steps] == [None, 42]
     replay = RecordedModel(path)
@@ -45,36 +45,30 @@ def test_the_transcript_of_a_run_replays_it(tmp_path: Path) -> None:
         replay.complete([])
 
 
+TASK = '{"kind": "task", "task": "t"}\n'
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", "begins with its task"),
-        ('{"kind": "task", "task": "t"}\n\0\n', ":2: "),
-        ('{"kind": "task", "task": "t"}\n{"kind": "task", "task": "t", "n": ' + "9" * 10_000 + "}\n", ":2: "),
-        ('{"kind": "task", "task": "t"}\n{"kind": "task", "task": ' + "[" * 100_000 + "\n", ":2: "),
-        ('{"kind": "task", "task": "t"}\nnot json\n', ":2: not JSON"),
-        ('{"kind": "task", "task": "t"}\n[1]\n', ":2: `kind` must be one of end, notice"),
-        ('{"kind": "task"}\n', ":1: not a line of kind 'task'.*`task`"),
-        ('{"kind": "reply", "text": "x"}\n', "begins with its task"),
-        ('{"kind": "task", "task": "t"}\n{"kind": "hello"}\n', ":2: `kind` must be one of"),
-        ('{"kind": "task", "task": "t", "policy": []}\n', ":1: not a line of kind 'task'.*policy"),
-        (
-            '{"kind": "task", "task": "t"}\n{"kind": "reply", "text": "", "tool_calls": [1]}\n',
-            ":2: not a line of kind 'reply'",
-        ),
-        (
-            '{"kind": "task", "task": "t"}\n{"kind": "reply", "text": "", "usage": 1}\n',
-            ":2: not a line of kind 'reply'",
-        ),
-        (
-            '{"kind": "task", "task": "t"}\n{"kind": "end", "stop": "answer"}\n',
-            ":2: not a line of kind 'end'.*`reason`",
-        ),
+        ('{"kind": "reply", "text": "x"}', "begins with its task"),
+        ('{"kind": "task"}', ":1: not a line of kind 'task'.*`task`"),
+        ('{"kind": "task", "task": "t", "policy": []}', ":1: not a line of kind 'task'.*policy"),
+        (f"{TASK}\0", ":2: "),
+        (TASK + '{"kind": "task", "task": "t", "n": ' + "9" * 10_000 + "}", ":2: "),
+        (TASK + '{"kind": "task", "task": ' + "[" * 100_000, ":2: "),
+        (f"{TASK}not json", ":2: not JSON"),
+        (f"{TASK}[1]", ":2: `kind` must be one of end, notice"),
+        (TASK + '{"kind": "hello"}', ":2: `kind` must be one of"),
+        (TASK + '{"kind": "reply", "text": "", "tool_calls": [1]}', ":2: not a line of kind 'reply'"),
+        (TASK + '{"kind": "reply", "text": "", "usage": 1}', ":2: not a line of kind 'reply'"),
+        (TASK + '{"kind": "end", "stop": "answer"}', ":2: not a line of kind 'end'.*`reason`"),
     ],
 )
 def test_damage_is_named(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "t.jsonl"
-    path.write_text(content)
+    path.write_text(f"{content}\n" if content else "")
     with pytest.raises(TranscriptError, match=message):
         Transcript.load(path)
 

@@ -352,20 +352,17 @@ TWO = "import sys\nprint('out', input())\nprint('err', x, file=sys.stderr)"
 def test_a_stream_takes_what_a_step_takes_and_says_which_stream_a_piece_is_of(on_loop: Any) -> None:
     heard: list[str] = []
     options: Any = {"stdin": "5", "namespace": {"x": 1}, "on_stderr": heard.append, "timeout": 5}
+    printed = {("out 5\n", "stdout"), ("err 1\n", "stderr")}
 
     async def main() -> None:
         async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
             stream = session.stream(TWO, **options)
-            assert {(str(piece), piece.stream) async for piece in stream} == {
-                ("out 5\n", "stdout"),
-                ("err 1\n", "stderr"),
-            }
+            assert {(str(piece), piece.stream) async for piece in stream} == printed
             stream.result.check()
 
     on_loop(main)
     with Sandbox("standard") as sandbox, sandbox.session() as session:
-        pieces = list(session.stream(TWO, **options))
-        assert {(str(piece), piece.stream) for piece in pieces} == {("out 5\n", "stdout"), ("err 1\n", "stderr")}
+        assert {(str(piece), piece.stream) for piece in session.stream(TWO, **options)} == printed
         with pytest.raises(TypeError, match="unexpected keyword argument 'stdout'"):
             session.stream("1", stdout=print)  # type: ignore[call-arg]
     assert heard == ["err 1\n"] * 2
@@ -373,11 +370,10 @@ def test_a_stream_takes_what_a_step_takes_and_says_which_stream_a_piece_is_of(on
         session.stream("1")
 
 
-def test_a_stream_of_a_busy_session_is_refused_at_the_call() -> None:
-    with Sandbox("standard") as sandbox, sandbox.session() as session:
-        first = iter(session.stream("print('on')\nwhile True: pass", timeout=20))
-        assert next(first) == "on\n"
-        with pytest.raises(SessionBusy):
-            session.stream("1")
-        first.close()  # type: ignore[attr-defined]
-        assert list(session.stream("print(1)")) == ["1\n"]
+def test_a_stream_of_a_busy_session_is_refused_at_the_call(session: Session) -> None:
+    first = iter(session.stream("print('on')\nwhile True: pass", timeout=20))
+    assert next(first) == "on\n"
+    with pytest.raises(SessionBusy):
+        session.stream("1")
+    first.close()  # type: ignore[attr-defined]
+    assert list(session.stream("print(1)")) == ["1\n"]

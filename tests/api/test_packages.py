@@ -22,6 +22,7 @@ import pytest
 from safeexec import AsyncSandbox, Policy, PolicyError, Sandbox
 from safeexec.api import packages
 from safeexec.engine.policy.requirements import of_lock
+from tests.alone import ran
 from tests.footprint import pause
 
 GADGET = """
@@ -277,13 +278,8 @@ def test_where_no_pip_is_installed_it_is_the_one_that_python_brings(
 @pytest.mark.slow
 def test_the_real_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    reached = subprocess.run(
-        [sys.executable, "-m", "pip", "download", "--no-deps", "--retries=0", "-qd", str(tmp_path), "humanize==4.9.0"],
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    if reached.returncode:
+    download = [sys.executable, "-m", "pip", "download", "--no-deps", "--retries=0", "-qd", str(tmp_path)]
+    if ran([*download, "humanize==4.9.0"]).returncode:
         pytest.skip("no package index is in reach")
     with Sandbox("standard", requirements=["humanize==4.9.0"]) as sandbox:
         assert sandbox.run("import humanize\nhumanize.naturalsize(10**9)").value == "1.0 GB"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -177,24 +176,20 @@ def test_every_public_name_of_a_face_is_driven(face: type) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("face", DRIVEN)
-def test_no_method_holds_the_loop(face: type, tmp_path: Path) -> None:
+async def test_no_method_holds_the_loop(face: type, tmp_path: Path) -> None:
     held: dict[str, float] = {}
-
-    async def main() -> None:
-        async with AsyncSandbox("confined-python") as sandbox, sandbox.session() as session:
-            prepare = f"many = {MANY}\nfor i in range(1000): globals()[f'n{{i}}'] = i\nlarge = 'x' * {VALUE}\n"
-            files = f"open('large', 'w').write('x' * {FILE})\nfor i in range(800): open(f'f{{i}}', 'w').close()"
-            (await session.run(prepare + files)).check()
-            async with sandbox.plugin(MODULE) as plugin:
-                given = Given(sandbox, session, plugin, tmp_path)
-                for name, drive in sorted(DRIVEN[face].items(), key=lambda one: one[0] == "drop_template"):
-                    if name == "drop_template":
-                        await sandbox.template("large", prepare="1")
-                    async with LoopClock() as clock:
-                        await drive(given)
-                    held[name] = round(clock.held, 3)
-
-    asyncio.run(main())
+    async with AsyncSandbox("confined-python") as sandbox, sandbox.session() as session:
+        prepare = f"many = {MANY}\nfor i in range(1000): globals()[f'n{{i}}'] = i\nlarge = 'x' * {VALUE}\n"
+        files = f"open('large', 'w').write('x' * {FILE})\nfor i in range(800): open(f'f{{i}}', 'w').close()"
+        (await session.run(prepare + files)).check()
+        async with sandbox.plugin(MODULE) as plugin:
+            given = Given(sandbox, session, plugin, tmp_path)
+            for name, drive in sorted(DRIVEN[face].items(), key=lambda one: one[0] == "drop_template"):
+                if name == "drop_template":
+                    await sandbox.template("large", prepare="1")
+                async with LoopClock() as clock:
+                    await drive(given)
+                held[name] = round(clock.held, 3)
     gc.collect()
     print(held)
     assert {name: seconds for name, seconds in held.items() if seconds > HELD_SECONDS} == {}

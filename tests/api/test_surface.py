@@ -15,7 +15,6 @@ from safeexec import (
     AsyncSession,
     AsyncStream,
     Limits,
-    Mechanism,
     Plugin,
     Policy,
     PolicyError,
@@ -131,15 +130,13 @@ async def test_the_other_face_begins_with_values_too() -> None:
         assert repr(sandbox) == "<AsyncSandbox 'calculator', open, 0 sessions>"
 
 
-def test_both_faces_try_what_the_session_must_not_be_able_to_do(sandbox: Sandbox) -> None:
-    async def main() -> tuple[Mechanism, ...]:
-        async with AsyncSandbox(sandbox.policy) as other, other.session() as session:
-            return await session.protection
-
+async def test_both_faces_try_what_the_session_must_not_be_able_to_do(sandbox: Sandbox) -> None:
     with sandbox.session() as session:
         tried = session.protection
     assert {"programs", "files", "signals"} <= {row.name for row in tried if row.active and "tried: " in row.detail}
-    assert [(row.name, row.active) for row in asyncio.run(main())] == [(row.name, row.active) for row in tried]
+    async with AsyncSandbox(sandbox.policy) as other, other.session() as awaited:
+        rows = await awaited.protection
+    assert [(row.name, row.active) for row in rows] == [(row.name, row.active) for row in tried]
 
 
 async def test_a_closed_sandbox_opens_anew_in_both_faces() -> None:

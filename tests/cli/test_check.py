@@ -58,12 +58,12 @@ def test_a_file_that_is_opened_by_name_is_told() -> None:
         assert sandbox.check("open('a')", stdin=True).ok
 
 
-def test_a_check_ends_and_undoes_nothing_whatever_a_failed_step_would() -> None:
+@pytest.mark.profile("plugin")
+def test_a_check_ends_and_undoes_nothing_whatever_a_failed_step_would(sandbox: Sandbox) -> None:
     """`plugin` undoes steps that fail; here there is none, and with `checkpoints="off"` nothing to go back to."""
-    with Sandbox("plugin") as sandbox:
-        found = sandbox.check("x = (")
-        assert (found.outcome, found.state) == ("error", "kept")
-        assert found.error is not None and found.error.type == "SyntaxError"
+    found = sandbox.check("x = (")
+    assert (found.outcome, found.state) == ("error", "kept")
+    assert found.error is not None and found.error.type == "SyntaxError"
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_checked(

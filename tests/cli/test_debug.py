@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from safeexec.cli import main
+from tests.alone import alone
 
 ERRAND = str(Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl")
 
@@ -103,7 +102,7 @@ def test_effects_that_a_killed_host_began_are_listed(
     last: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(tmp_path / "r.jsonl")
-    assert subprocess.run([sys.executable, "-c", KILLED, path, last], check=False).returncode == -9
+    assert alone(KILLED, path, last).returncode == -9
     assert main(["debug", path, "effects"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(told) and out.count("\n") == 1, "every other one has its end"

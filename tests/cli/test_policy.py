@@ -52,7 +52,7 @@ def test_a_policy_that_is_no_regular_file_ends_with_one_line(
     assert told.startswith("safeexec: ")
 
 
-def test_strict_passes_what_only_tells_a_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_strict_passes_what_only_tells_a_cost(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("extends: standard\nrequirements: [humanize==4.9.0]\n")
     assert main(["policy", "check", "--strict", str(mine)]) == 0

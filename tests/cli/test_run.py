@@ -13,21 +13,14 @@ import pytest
 
 from safeexec.cli import main
 from safeexec.cli.common import read_source
+from tests.alone import environment, ran
 
 Done = subprocess.CompletedProcess[str]
 
 
 def safeexec(*arguments: str, text: str = "") -> Done:
     """The command in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "NO_COLOR": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "safeexec", *arguments],
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        env=environment,
-    )
+    return ran([sys.executable, "-m", "safeexec", *arguments], input=text, env=environment(NO_COLOR="1"))
 
 
 @pytest.mark.parametrize(
@@ -149,9 +142,9 @@ def test_a_program_that_is_not_text(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.py").write_bytes(b"x = '\xff'")
     with (tmp_path / "a.py").open("rb") as file:
         command = [sys.executable, "-m", "safeexec", "run", str(tmp_path / name) if name != "-" else name]
-        done = subprocess.run(command, stdin=file, capture_output=True)
+        done = ran(command, stdin=file)
     assert done.returncode == 2
-    assert b"not UTF-8" in done.stderr and b"Traceback" not in done.stderr
+    assert "not UTF-8" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_file_is_read_as_python_reads_it(tmp_path: Path) -> None:
@@ -217,16 +210,9 @@ def test_repl_keeps_state_and_goes_on_after_mistakes() -> None:
 )
 def test_a_reader_that_goes_ends_the_command_without_a_word(arguments: list[str]) -> None:
     """As in `safeexec bench | head -1`: the status is the one that SIGPIPE gives, and nothing is said."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     read, write = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "safeexec", *arguments],
-        stdout=write,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    with process:
+    command = [sys.executable, "-m", "safeexec", *arguments]
+    with subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, text=True, env=environment()) as process:
         os.close(read)
         os.close(write)
         assert process.stderr is not None

@@ -6,7 +6,6 @@ import ast
 import importlib.util
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
@@ -15,6 +14,7 @@ import pytest
 
 import safeexec
 from safeexec.cli import main
+from tests.alone import ran
 
 FOLDER = Path(safeexec.__file__).parent / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
@@ -52,9 +52,7 @@ def test_an_example_prints_what_it_says(name: str, tmp_path: Path, capsys: pytes
     environment["PYTHONPATH"] = os.pathsep.join(
         [str(FOLDER.parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     )
-    done = subprocess.run(
-        [sys.executable, copy], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    done = ran([sys.executable, copy], cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert re.fullmatch(re.escape(shown(name)).replace("…", ".*"), done.stdout.strip()), done.stdout

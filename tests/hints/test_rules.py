@@ -6,13 +6,13 @@ import json
 import os
 import pathlib
 import re._parser as parser
-import subprocess
 import sys
 
 import pytest
 
 from safeexec.hints.rules import needles
 from safeexec.hints.runtime import RULES
+from tests.alone import ran
 from tests.hints.examples import name_of
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -27,10 +27,8 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         pytest.importorskip(library)
     found: set[str] = set()
     for half in ("0", "1"):
-        done = subprocess.run(
+        done = ran(
             [sys.executable, "-m", "tests.hints.examples", half],
-            capture_output=True,
-            text=True,
             timeout=600,
             cwd=tmp_path_factory.mktemp("examples"),
             env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"},

@@ -7,7 +7,6 @@ import importlib
 import math
 import re
 import statistics
-import subprocess
 import sys
 import warnings
 from collections import OrderedDict
@@ -24,6 +23,7 @@ from safeexec import ExpressionError, Policy, PolicyError, compile_expression, e
 from safeexec.engine.policy.access import allowed_names
 from safeexec.inline import forget
 from safeexec.inline.functions import BUILTINS, CONSTANTS, MODULES
+from tests.alone import alone
 
 PYTHON: dict[str, Any] = {"math": math, "statistics": statistics}
 NAMES: dict[str, Any] = {
@@ -309,9 +309,8 @@ LONG = "9" * 20_001
 def test_a_bound_is_told_with_its_number_and_a_wrong_type_as_python_tells_it(
     expression: str, names: dict[str, Any], text: str
 ) -> None:
-    with pytest.raises(ExpressionError) as told:
+    with pytest.raises(ExpressionError, match=re.escape(text)):
         evaluate(expression, names)
-    assert text in str(told.value)
 
 
 def test_an_expression_is_a_text() -> None:
@@ -486,8 +485,7 @@ def test_a_plain_expression_loads_no_policy() -> None:
         "import sys; from safeexec.inline import evaluate; evaluate('1+1');"
         "print([name for name in ('yaml', 'msgspec', 'decimal', 'statistics', 'ast', 'typing') if name in sys.modules])"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert run.stdout == "[]\n"
+    assert alone(script, check=True).stdout == "[]\n"
 
 
 def test_a_keyword_may_have_any_name() -> None:

@@ -15,10 +15,8 @@ ERRAND = Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl"
 def test_steps_that_end_otherwise_are_told_with_the_line() -> None:
     before = Policy.load("standard")
     found = compare_policies(before, before.replace(builtins={"remove": ["sorted", "round"]}), [ERRAND])
-    assert [(one.session, one.step, one.before, one.after) for one in found] == [
-        (1, 8, "ok", "rejected: PolicyViolation"),
-        (2, 8, "ok", "rejected: PolicyViolation"),
-    ]
+    assert [(one.session, one.step) for one in found] == [(1, 8), (2, 8)]
+    assert {(one.before, one.after) for one in found} == {("ok", "rejected: PolicyViolation")}
     assert all(one.rule for one in found) and "errand.jsonl, step 8" in str(found[0])
     assert not compare_policies(before, before.replace(memory_mb=300), [ERRAND])
     toolless = compare_policies(before, before.replace(tools={"allow": "none"}), [ERRAND])

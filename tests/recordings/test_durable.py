@@ -147,7 +147,7 @@ def test_a_session_goes_on_where_it_was_closed(tmp_path: Path) -> None:
         assert session.run("y").value == [1]  # to undo a step of the process before
 
 
-def test_random_numbers_go_on(tmp_path: Path, hosts: Hosts) -> None:
+def test_random_numbers_go_on(hosts: Hosts) -> None:
     hosts.run("show(session.run('import random\\nrandom.seed(4)\\na = random.random()'))\ndie()")
     hosts.run("show(session.run('b = random.random()'))\ndie()")
     shown = hosts.run("show(session.run('a, b, random.random()'))")

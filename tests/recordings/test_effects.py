@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -34,6 +32,7 @@ from safeexec import (
 )
 from safeexec.recordings import format as form
 from safeexec.toolkit import limited
+from tests.alone import alone
 
 Told = list[tuple[Any, ...]]
 STANDARD = Policy.load("standard")
@@ -128,27 +127,25 @@ def test_compensations_run_in_reverse_order_and_a_failure_is_told(session: Sessi
 
 
 def test_an_approval_sees_all_of_them_at_once(told: Told) -> None:
-    asked: list[tuple[str, dict[str, Any]]] = []
-
-    def approve(name: str, arguments: dict[str, Any]) -> bool | Deny:
-        asked.append((name, arguments))
-        return Deny("not today") if len(asked) == 1 else True
-
     @tool(effect="deferred")
     def pay(amount: int) -> None:
         told.append(("pay", amount))
 
-    policy = Policy.load("standard").replace(tools={"approval": ["pay"]})
+    def approve(name: str, arguments: dict[str, Any]) -> bool:
+        told.append((name, arguments))
+        return True
+
+    policy = STANDARD.replace(tools={"approval": ["pay"]})
     with Sandbox(policy, tools=[pay], approval=approve, spare=0) as sandbox, sandbox.session() as session:
-        result = session.run("pay(1); pay(2)")
-        assert asked == [("pending", {"calls": [{"tool": "pay", "arguments": {"amount": n}} for n in (1, 2)]})]
-        assert result.notes == ("2 deferred calls were not approved: not today",) and told == []
-        assert session.run("pay(3)").notes == () and told == [("pay", 3)]
+        assert session.run("pay(1); pay(2)").notes == ()
+    pending = {"calls": [{"tool": "pay", "arguments": {"amount": n}} for n in (1, 2)]}
+    assert told == [("pending", pending), ("pay", 1), ("pay", 2)]
 
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
+        (Deny("not today"), "not today"),
         (ValueError("boom"), "the approval raised ValueError: boom"),
         (SystemExit(1), "the approval raised ToolError: the approval of deferred calls: SystemExit: 1"),
         (Allow(arguments={"to": "Eve"}), "the approval edited their arguments, which only one of a single call may"),
@@ -217,7 +214,7 @@ def test_an_undo_has_the_time_of_its_tool(told: Told) -> None:
         assert [effect.undoing for effect in session.history().unknown] == [True]
 
 
-def test_a_cancelled_rollback_calls_an_undo_once_and_says_that_nobody_knows(told: Told) -> None:
+async def test_a_cancelled_rollback_calls_an_undo_once_and_says_that_nobody_knows(told: Told) -> None:
     begun, go_on = Event(), Event()
 
     def cancel(seat: str, row: int) -> None:
@@ -229,23 +226,19 @@ def test_a_cancelled_rollback_calls_an_undo_once_and_says_that_nobody_knows(told
     def book(row: int) -> str:
         return f"seat {row}"
 
-    async def act() -> None:
-        async with AsyncSandbox("standard", tools=[book], spare=0) as sandbox, sandbox.session(record=True) as session:
-            (await session.run("x = book(1)")).check()
-            rollback = asyncio.create_task(session.rollback())
-            await asyncio.to_thread(begun.wait, 60)
-            rollback.cancel()
+    async with AsyncSandbox("standard", tools=[book], spare=0) as sandbox, sandbox.session(record=True) as session:
+        (await session.run("x = book(1)")).check()
+        rollback = asyncio.create_task(session.rollback())
+        await asyncio.to_thread(begun.wait, 60)
+        rollback.cancel()
+        try:
             with pytest.raises(asyncio.CancelledError):
                 await rollback
+        finally:
             go_on.set()
-            assert (await session.run("'x' in globals()")).notes == ("book(1): nobody knows whether it was undone",)
-            assert told == [("cancel", "seat 1")]
-            assert [effect.undoing for effect in session.history().unknown] == [True]
-
-    try:
-        asyncio.run(act())
-    finally:
-        go_on.set()
+        assert (await session.run("'x' in globals()")).notes == ("book(1): nobody knows whether it was undone",)
+        assert told == [("cancel", "seat 1")]
+        assert [effect.undoing for effect in session.history().unknown] == [True]
 
 
 def test_a_template_has_no_effects(sandbox: Sandbox, told: Told) -> None:
@@ -284,8 +277,7 @@ with Sandbox("standard", tools=[book, send], spare=0) as sandbox, sandbox.sessio
 )
 def test_an_effect_in_which_the_host_was_killed_is_reported_as_unknown(tmp_path: Path, where: str, told: str) -> None:
     path = tmp_path / "r.jsonl"
-    done = subprocess.run([sys.executable, "-c", KILLED, path, where], timeout=60, check=False)
-    assert done.returncode == (-signal.SIGKILL if where else 0)
+    assert alone(KILLED, path, where).returncode == (-signal.SIGKILL if where else 0)
     unknown = Timeline(Recording(path)).unknown
     assert [str(one).strip().startswith(f"2  {told}") for one in unknown] == [True] * bool(where)
     with replay(path) as replayed:
@@ -346,7 +338,7 @@ def test_what_became_of_an_effect_is_recorded(sandbox: Sandbox, tmp_path: Path) 
     ]
 
 
-def test_in_an_event_loop(told: Told) -> None:
+async def test_in_an_event_loop(told: Told) -> None:
     async def cancel(value: str, row: int) -> None:
         await asyncio.sleep(0)
         told.append(("cancel", value))
@@ -361,21 +353,18 @@ def test_in_an_event_loop(told: Told) -> None:
         await asyncio.sleep(0)
         told.append(("send", to))
 
-    async def act() -> None:
-        async with AsyncSandbox("standard", tools=[book, send], spare=0) as sandbox, sandbox.session() as session:
-            await session.run("x = book(1)\nsend('Ada')")
-            await session.rollback()
-            (branch,) = await session.branch()
-            await branch.run("send('Eve')")
-            assert len(branch.pending()) == 1
-            assert await branch.adopt() == []
-
-    asyncio.run(act())
+    async with AsyncSandbox("standard", tools=[book, send], spare=0) as sandbox, sandbox.session() as session:
+        await session.run("x = book(1)\nsend('Ada')")
+        await session.rollback()
+        (branch,) = await session.branch()
+        await branch.run("send('Eve')")
+        assert len(branch.pending()) == 1
+        assert await branch.adopt() == []
     assert told == [("send", "Ada"), ("cancel", "seat 1"), ("send", "Eve")]
     del told[:]
-    with Sandbox("standard", tools=[book, send], spare=0) as sandbox, sandbox.session() as session:
-        session.run("x = book(2)\nsend('Ada')")
-        session.rollback()
+    with Sandbox("standard", tools=[book, send], spare=0) as blocking, blocking.session() as other:
+        other.run("x = book(2)\nsend('Ada')")
+        other.rollback()
     assert told == [("send", "Ada"), ("cancel", "seat 2")]
 
 

@@ -54,6 +54,10 @@ def edited(number: int, **changes: object) -> bytes:
     return b"".join([*LINES[:number], json.dumps(fields).encode() + b"\n", *LINES[number + 1 :]])
 
 
+WIDE = json.dumps({"kind": "branch", "n": 1, "branches": [*range(2, MAX_SESSIONS + 3)]}).encode() + b"\n"
+"""More branches than readers can keep."""
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
     [
@@ -78,6 +82,7 @@ def edited(number: int, **changes: object) -> bytes:
         (b"[" * 100_000 + b"\n", r":1: not JSON: it is nested too deeply"),
         (b'{"kind":"recording","format":' + b"1" * 5000 + b"}\n", r":1: not JSON: a number has 5000 digits"),
         (b"", r"it has no line"),
+        (LINES[0] + WIDE, f":2: there are more than {MAX_SESSIONS} branches"),
     ],
 )
 def test_what_is_no_recording_is_named_with_its_line(tmp_path: Path, data: bytes, told: str) -> None:
@@ -122,11 +127,3 @@ def test_a_line_is_a_record_or_an_error_of_safeexec(line: bytes) -> None:
         parse(line, "here")
     except RecordingError:
         pass
-
-
-def test_no_more_branches_are_named_than_readers_can_keep(tmp_path: Path) -> None:
-    path = tmp_path / "wide.jsonl"
-    branches = {"kind": "branch", "n": 1, "branches": [*range(2, MAX_SESSIONS + 3)]}
-    path.write_bytes(LINES[0] + json.dumps(branches).encode() + b"\n")
-    with pytest.raises(RecordingError, match=f"more than {MAX_SESSIONS} branches"):
-        list(Recording(path))

@@ -88,24 +88,24 @@ def test_what_became_of_effects_and_what_is_known_of_none() -> None:
         Timeline([form.Run(session=3, step=1, source="")])
 
 
-def test_a_session_has_its_history_in_memory() -> None:
-    with Sandbox("calculator", spare=0) as sandbox:
-        with sandbox.session(record=True) as session:
-            session.run("x = 1")
-            session.run("y = x + 1")
-            (branch,) = session.branch()
-            branch.run("x = 5")
-            assert session.history().at(2).reads() == branch.history().at(2).reads() == ["x"]
-            assert branch.history().at(3).session == 2  # its own, where both have one
-            session.run("z = 0")
-            with pytest.raises(RecordingError, match="no step 4"):
-                branch.history().at(4)
-            assert branch.history().now().variables() == {"x": "int 5", "y": "int 2"}
-            assert session.history().now().variables() == {"x": "int 1", "y": "int 2", "z": "int 0"}
-        with sandbox.session() as session, pytest.raises(RecordingError, match="this session is not recorded"):
-            session.note("nobody reads it")
-        with sandbox.session() as session, pytest.raises(RecordingError, match="this session is not recorded"):
-            session.history()
+@pytest.mark.profile("calculator")
+def test_a_session_has_its_history_in_memory(sandbox: Sandbox) -> None:
+    with sandbox.session(record=True) as session:
+        session.run("x = 1")
+        session.run("y = x + 1")
+        (branch,) = session.branch()
+        branch.run("x = 5")
+        assert session.history().at(2).reads() == branch.history().at(2).reads() == ["x"]
+        assert branch.history().at(3).session == 2  # its own, where both have one
+        session.run("z = 0")
+        with pytest.raises(RecordingError, match="no step 4"):
+            branch.history().at(4)
+        assert branch.history().now().variables() == {"x": "int 5", "y": "int 2"}
+        assert session.history().now().variables() == {"x": "int 1", "y": "int 2", "z": "int 0"}
+    with sandbox.session() as session, pytest.raises(RecordingError, match="this session is not recorded"):
+        session.note("nobody reads it")
+    with sandbox.session() as session, pytest.raises(RecordingError, match="this session is not recorded"):
+        session.history()
 
 
 VALUE = form.Value(text="1")

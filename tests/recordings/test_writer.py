@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -173,7 +171,7 @@ with Sandbox("calculator", spare=0) as sandbox:
 
 
 def test_what_was_told_is_there_when_the_host_is_killed(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", KILLED, tmp_path / "r.jsonl"], capture_output=True, check=False)
+    alone(KILLED, tmp_path / "r.jsonl")
     *_, last = recording = list(Recording(tmp_path / "r.jsonl"))
     assert last.outcome == "ok" and len(recording) == 3
 

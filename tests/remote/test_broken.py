@@ -20,7 +20,7 @@ import pytest
 from safeexec import SandboxClosed, SandboxError, Session, SessionBusy, async_connect, connect
 from safeexec.engine.host.waiting import drive
 from safeexec.remote import http
-from tests.footprint import pause, until
+from tests.footprint import until
 from tests.remote.commands import is_busy
 from tests.servers.serving import Server, needs_server, serving, start
 
@@ -276,8 +276,7 @@ def test_ctrl_c_stops_a_step_that_came_back(server: Server, between: Between) ->
     with known_by_both(server, between) as (session, direct):
 
         def interrupt() -> None:
-            while between.asked["run"] < 2:
-                pause()
+            until(lambda: between.asked["run"] >= 2)
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
         between.cut("run", while_it_runs(direct))
@@ -291,39 +290,35 @@ def test_ctrl_c_stops_a_step_that_came_back(server: Server, between: Between) ->
         interrupting.join()
 
 
-def test_a_caller_who_leaves_amid_the_pause_stops_the_step_too(
+async def test_a_caller_who_leaves_amid_the_pause_stops_the_step_too(
     server: Server, between: Between, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http, "PAUSES", (1.5,))
+    async with async_connect(between.url, server.token) as sandbox:
+        session = await sandbox.session(namespace={"count": 0})
+        async with async_connect(server.url, server.token) as other, session:
+            direct = await other.session()
+            await direct.close()
+            direct._core.identity = session._core.identity  # type: ignore[attr-defined]
+            cut = threading.Event()
 
-    async def main() -> None:
-        async with async_connect(between.url, server.token) as sandbox:
-            session = await sandbox.session(namespace={"count": 0})
-            async with async_connect(server.url, server.token) as other, session:
-                direct = await other.session()
-                await direct.close()
-                direct._core.identity = session._core.identity  # type: ignore[attr-defined]
-                cut = threading.Event()
+            def now(_: bytes) -> int:
+                cut.wait(60)
+                return 0
 
-                def now(_: bytes) -> int:
-                    cut.wait(60)
-                    return 0
-
-                between.cut("run", now)
-                step = asyncio.create_task(session.run(f"{COUNTED}\n{ENDLESS}", timeout=60, wait=60))
-                while True:
-                    try:
-                        await direct.get("count")
-                    except SessionBusy:
-                        break
-                cut.set()
-                await asyncio.sleep(0.3)
-                step.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await step
-                assert await direct.get("count") == 0
-
-    asyncio.run(main())
+            between.cut("run", now)
+            step = asyncio.create_task(session.run(f"{COUNTED}\n{ENDLESS}", timeout=60, wait=60))
+            while True:
+                try:
+                    await direct.get("count")
+                except SessionBusy:
+                    break
+            cut.set()
+            await asyncio.sleep(0.3)
+            step.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await step
+            assert await direct.get("count") == 0
 
 
 @pytest.mark.slow

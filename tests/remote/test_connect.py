@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import safeexec
 from safeexec import (
     Allow,
     AsyncSandbox,
@@ -36,7 +35,7 @@ from safeexec.api import aio, blocking
 from safeexec.remote.connect import AsyncRemoteSandbox, RemoteSandbox
 from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore
 from safeexec.remote.methods import MAX_FILE, MAX_MESSAGE
-from tests.footprint import pause, until
+from tests.footprint import until
 from tests.remote.commands import WAYS, command, is_busy, served
 from tests.servers.serving import needs_server
 from tests.test_programs import Program, programs, told
@@ -316,8 +315,7 @@ def test_two_sessions_run_side_by_side_and_one_is_cancelled(there: Sandbox) -> N
             run.start()
         until(lambda: is_busy(first) and is_busy(second))
         for at in (first, second):
-            while not at.cancel():
-                pause()
+            until(at.cancel)
         for run in runs:
             run.join()
         assert [result.outcome for result in results] == ["cancelled", "cancelled"]
@@ -334,41 +332,36 @@ def test_what_a_listener_raises_stops_the_step(there: Sandbox) -> None:
         assert session.get("x") is None
 
 
-def test_on_an_event_loop(address: Address) -> None:
-    async def main() -> None:
-        async with async_connect(**address) as sandbox:
-            assert isinstance(sandbox, AsyncSandbox)
-            assert (await sandbox.run("input()", stdin="a")).value == "a"
-            async with sandbox.session() as session:
-                await session.set("x", b"1")
-                begun = asyncio.Event()
-                program = f"x = 2\nprint('begun')\n{ENDLESS}"
-                endless = asyncio.create_task(session.run(program, timeout=100, on_output=lambda _: begun.set()))
-                await begun.wait()
-                with pytest.raises(SessionBusy):
-                    await session.write_file("x", b"")
-                endless.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await endless
-                assert await session.get("x") == b"1"
-                stream = session.stream("print('a')\nprint('b')\nx")
-                assert "".join([text async for text in stream]) == "a\nb\n" and stream.result.value == b"1"
-                async for _ in session.stream(f"print('a')\n{ENDLESS}", timeout=100):
-                    break
-                (branch,) = await session.branch()
-                assert await branch.get("x") == b"1"
-            assert [result.value async for result in sandbox.map(["1", "2"])] == [1, 2]
-            with pytest.raises(SandboxError, match="plugin"):
-                await sandbox.plugin("x = 1")
-            assert (repr(sandbox), sandbox.policy.name) == (
-                "<AsyncRemoteSandbox 'confined-python', open>",
-                "confined-python",
-            )
-        again = await async_connect(**address)
-        assert (await again.run("1")).ok
-        await again.close()
-
-    asyncio.run(main())
+async def test_on_an_event_loop(address: Address) -> None:
+    async with async_connect(**address) as sandbox:
+        assert isinstance(sandbox, AsyncSandbox)
+        assert (await sandbox.run("input()", stdin="a")).value == "a"
+        async with sandbox.session() as session:
+            await session.set("x", b"1")
+            begun = asyncio.Event()
+            program = f"x = 2\nprint('begun')\n{ENDLESS}"
+            endless = asyncio.create_task(session.run(program, timeout=100, on_output=lambda _: begun.set()))
+            await begun.wait()
+            with pytest.raises(SessionBusy):
+                await session.write_file("x", b"")
+            endless.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await endless
+            assert await session.get("x") == b"1"
+            stream = session.stream("print('a')\nprint('b')\nx")
+            assert "".join([text async for text in stream]) == "a\nb\n" and stream.result.value == b"1"
+            async for _ in session.stream(f"print('a')\n{ENDLESS}", timeout=100):
+                break
+            (branch,) = await session.branch()
+            assert await branch.get("x") == b"1"
+        assert [result.value async for result in sandbox.map(["1", "2"])] == [1, 2]
+        with pytest.raises(SandboxError, match="plugin"):
+            await sandbox.plugin("x = 1")
+        assert sandbox.policy.name == "confined-python"
+        assert repr(sandbox) == "<AsyncRemoteSandbox 'confined-python', open>"
+    again = await async_connect(**address)
+    assert (await again.run("1")).ok
+    await again.close()
 
 
 def test_a_policy_is_asked_for_by_its_name(address: Address) -> None:
@@ -420,7 +413,3 @@ def test_the_public_programs_come_to_the_same(part: int, sandbox_for: Callable[[
 def outcomes(program: Program, sandbox: Sandbox) -> list[dict[str, Any]]:
     with sandbox.session() as session:
         return [told(session.run(step, timeout=60)) for step in program.steps]
-
-
-def test_nothing_of_it_is_imported_by_the_package() -> None:
-    assert {"connect", "async_connect"} <= set(safeexec.__all__)

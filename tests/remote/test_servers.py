@@ -6,7 +6,6 @@ import gc
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -21,7 +20,8 @@ from safeexec import ProtocolError, SandboxClosed, SandboxError, connect
 from safeexec.remote import http
 from safeexec.remote.calls import raised
 from safeexec.remote.pipe import PipeWire
-from tests.footprint import pause
+from tests.alone import alone
+from tests.footprint import gone, until
 from tests.remote.commands import command, nobody
 from tests.servers.serving import needs_server, serving
 
@@ -133,7 +133,7 @@ def test_a_server_that_dies_is_told_at_once_and_another_can_be_reached() -> None
         sandbox.run("1")
     assert sandbox.open().run("1").value == 1
     sandbox.close()
-    assert not psutil.wait_procs(family, timeout=60)[1]
+    gone(family)
 
 
 def test_closing_it_stops_what_still_runs() -> None:
@@ -150,18 +150,18 @@ def test_closing_it_stops_what_still_runs() -> None:
 
     running = threading.Thread(target=run)
     running.start()
-    while not session._core._sandbox._wire._calls._pending:  # type: ignore[attr-defined]
-        pause()
+    until(lambda: session._core._sandbox._wire._calls._pending)  # type: ignore[attr-defined]
     family = set(psutil.Process().children(recursive=True)) - before
     sandbox.close()
     running.join()
-    assert len(failed) == 1 and not psutil.wait_procs(family, timeout=60)[1]
+    assert len(failed) == 1
+    gone(family)
 
 
 def test_one_that_nobody_holds_any_more_ends() -> None:
     before = set(psutil.Process().children())
     connect(command=command()).run("1")
-    assert not psutil.wait_procs(set(psutil.Process().children()) - before, timeout=60)[1]
+    gone(set(psutil.Process().children()) - before)
 
 
 def test_it_may_be_collected_amid_a_call() -> None:
@@ -192,7 +192,7 @@ def test_a_fork_that_lives_on_does_not_keep_the_connection_from_closing() -> Non
 
 def test_a_program_that_ends_without_a_word_leaves_nothing() -> None:
     source = f"import safeexec\nprint(safeexec.connect(command={command()!r}).session().run('6 * 7').value)"
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60)
+    done = alone(source)
     assert (done.stdout, done.stderr, done.returncode) == ("42\n", "", 0)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
@@ -14,6 +13,7 @@ import pytest
 
 from safeexec import SandboxError, connect
 from safeexec.remote import http
+from tests.alone import answering
 from tests.servers.serving import Server, needs_server, serving
 
 TOKEN = "a-token-of-some-length"
@@ -57,14 +57,8 @@ def balancing(replicas: dict[str, Server]) -> Iterator[str]:
 
         def log_message(self, *_: object) -> None: ...
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Balancer) as balancer:
-        thread = threading.Thread(target=balancer.serve_forever, args=(0.05,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{balancer.server_port}"
-        finally:
-            balancer.shutdown()
-            thread.join()
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), Balancer)) as place:
+        yield f"http://{place}"
 
 
 @needs_server

@@ -170,24 +170,21 @@ def test_output_is_heard_around_calls(there: Sandbox) -> None:
     assert "".join(heard) == "a\nb\n"
 
 
-def test_on_an_event_loop() -> None:
+async def test_on_an_event_loop() -> None:
     async def hold(seconds: float) -> None:
         waiting.set()
         await asyncio.sleep(seconds)
 
-    async def main() -> None:
-        reached = async_connect(command=command("standard"), tools=[later, hold])
-        async with reached as sandbox, sandbox.session() as session:
-            assert (await session.run("sum(later(n) for n in range(4))")).value == 10
-            step = asyncio.create_task(session.run("x = 5\nhold(3600)"))
-            await waiting.wait()
-            step.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await step
-            assert await session.get("x", "none") == "none"
-
     waiting = asyncio.Event()
-    asyncio.run(main())
+    reached = async_connect(command=command("standard"), tools=[later, hold])
+    async with reached as sandbox, sandbox.session() as session:
+        assert (await session.run("sum(later(n) for n in range(4))")).value == 10
+        step = asyncio.create_task(session.run("x = 5\nhold(3600)"))
+        await waiting.wait()
+        step.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        assert await session.get("x", "none") == "none"
 
 
 def test_tools_that_cannot_be_are_refused_at_once(tmp_path: Path) -> None:

@@ -320,13 +320,10 @@ def test_why_knows_the_tools_that_a_policy_names(tmp_path: Path) -> None:
         "extends: calculator\nimports: {random: none}\ntools:\n  allow: [look]\n  approval: [order, look]\n"
     )
     policy = Policy.load(path)
-    assert (policy.why("look").kind, policy.why("look").allowed, policy.why("look").rule) == (
-        "tool",
-        True,
-        "mine.yaml:4",
-    )
-    assert "`approval` must allow each call (mine.yaml:5)" in policy.why("look").reason
-    assert (policy.why("order").kind, policy.why("order").allowed) == ("tool", False)
+    look, order = policy.why("look"), policy.why("order")
+    assert (look.kind, look.allowed, look.rule) == ("tool", True, "mine.yaml:4")
+    assert "`approval` must allow each call (mine.yaml:5)" in look.reason
+    assert (order.kind, order.allowed) == ("tool", False)
     assert policy.why("other").kind == "name"
     assert "says `none` there" in policy.why("random.random").reason
     assert "does not list it" in policy.why("os").reason
@@ -496,10 +493,8 @@ def test_marks_that_would_hold_the_host_are_not_parsed() -> None:
 
 def test_only_the_whole_of_a_chain_of_attributes_is_read() -> None:
     found = Policy.load("calculator").needs("import json\njson.decoder.JSONDecoder\nlist(json.loads('[]')).copy()")
-    assert [need.answer.name for need in found.needs if need.answer.name.startswith("json")] == [
-        "json.decoder.JSONDecoder",
-        "json.loads",
-    ]
+    names = [need.answer.name for need in found.needs]
+    assert [name for name in names if name.startswith("json")] == ["json.decoder.JSONDecoder", "json.loads"]
 
 
 def test_where_no_attribute_is_read_an_import_still_brings_the_name() -> None:

@@ -50,13 +50,6 @@ def test_only_the_marked_form_is_read_as_such() -> None:
         assert unmarked({"type": kind, "base64": "aa"}) == {"type": kind, "base64": "aa"}
 
 
-def test_all_that_comes_together_shares_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Any] = []
-    monkeypatch.setattr("safeexec.results.marked.decode", lambda data, clock, **how: seen.append(clock))
-    unmarked([exact({1}, 100), {"deep": [exact({2}, 100)]}])
-    assert len(seen) == 2 and seen[0] is seen[1]
-
-
 @pytest.mark.parametrize("value", [{"type": "bytes", "base64": "?"}, marked(b"", "encoded"), marked(b"zz", "encoded")])
 def test_what_cannot_be_read_is_an_error(value: Any) -> None:
     with pytest.raises((ValueError, ProtocolError)):

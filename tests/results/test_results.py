@@ -45,13 +45,8 @@ def test_a_display_is_a_mapping_with_names_for_the_usual_forms() -> None:
             "text/latex": b"\xff",
         }
     )
-    assert (display.png, display.html, display.text, display.svg, display.json) == (
-        b"\x89PNG",
-        "<b>",
-        "lone \ud800",
-        "<svg/>",
-        "{}",
-    )
+    assert (display.png, display.html, display.text) == (b"\x89PNG", "<b>", "lone \ud800")
+    assert (display.svg, display.json) == ("<svg/>", "{}")
     assert display.latex == "\ufffd"
     assert display.markdown is None
     assert sorted(display)[0] == "application/vnd.plotly.v1+json"

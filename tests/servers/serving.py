@@ -17,6 +17,8 @@ import httpx
 import pytest
 from hypothesis import strategies as st
 
+from tests.alone import environment
+
 ANNOUNCED = re.compile(r"safeexec serves (http://\S+) token=(\S+)\n")
 STOP_SECONDS = 60
 BOB, EVE = "bob-has-a-token-of-his-own", "eve-has-a-token-of-her-own"
@@ -53,13 +55,12 @@ class Server(NamedTuple):
 
 def start(*arguments: str, command: str = "serve", stderr: int | IO[str] = subprocess.PIPE, **options: Any) -> Server:
     """A server that has announced itself."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     process = subprocess.Popen(
         [sys.executable, "-m", "safeexec", command, "--port", "0", *arguments],
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,
-        env=environment,
+        env=environment(),
         **options,
     )
     assert process.stdout is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -34,6 +32,8 @@ from mcp.types import CallToolResult, ElicitResult, ImageContent
 
 from safeexec import Policy
 from safeexec.servers.mcp import McpServer, RunningStep
+from tests.alone import environment, ran
+from tests.footprint import gone, until
 from tests.servers.serving import JSON, Server, start
 
 POLICY = """
@@ -177,12 +177,12 @@ async def test_tools_are_declared_with_schemas_and_short_descriptions(server: Se
         assert all(tool.input_schema["additionalProperties"] is False for tool in tools.values())
 
 
-def test_a_long_card_is_cut_to_what_clients_show(tmp_path: Path) -> None:
+async def test_a_long_card_is_cut_to_what_clients_show() -> None:
     many = [eval(f"lambda a{i}: a{i}") for i in range(300)]
     for number, function in enumerate(many):
         function.__name__ = f"tool_{number}"
     policy = Policy.load("standard").replace(tools={"allow": "all"})
-    (tool, *_) = asyncio.run(McpServer(policy, many).server.list_tools())
+    (tool, *_) = await McpServer(policy, many).server.list_tools()
     assert 1500 < len(tool.description) <= 2000
     assert "tool_299" in tool.description
 
@@ -223,36 +223,33 @@ async def test_programs_read_what_they_are_given(server: Server) -> None:
         assert (await step(client, "1", None, stdin=None, timeout=None))["value"] == 1
 
 
-def test_what_a_step_tells_while_the_client_reads_is_passed_on_though_it_ends_then() -> None:
-    async def test() -> list[str]:
-        told: list[str] = []
-        done = CallToolResult(content=[])
+async def test_what_a_step_tells_while_the_client_reads_is_passed_on_though_it_ends_then() -> None:
+    told: list[str] = []
+    done = CallToolResult(content=[])
 
-        class Context:
-            request_context = SimpleNamespace(request=None)
+    class Context:
+        request_context = SimpleNamespace(request=None)
 
-            async def report_progress(self, count: int, message: str) -> None:
-                told.append(message)
-                if message == "first":
-                    running.tell("last")
-                    at_end.set()
-                    await running.task
+        async def report_progress(self, count: int, message: str) -> None:
+            told.append(message)
+            if message == "first":
+                running.tell("last")
+                at_end.set()
+                await running.task
 
-        async def work(step: RunningStep) -> CallToolResult:
-            step.tell("first")
-            await at_end.wait()
-            return done
+    async def work(step: RunningStep) -> CallToolResult:
+        step.tell("first")
+        await at_end.wait()
+        return done
 
-        at_end = asyncio.Event()
-        running = RunningStep(work)
-        assert await McpServer._attend(cast(McpServer, None), running, cast(Any, Context())) is done
-        return told
-
-    assert asyncio.run(test()) == ["first", "last"]
+    at_end = asyncio.Event()
+    running = RunningStep(work)
+    assert await McpServer._attend(cast(McpServer, None), running, cast(Any, Context())) is done
+    assert told == ["first", "last"]
 
 
 @pytest.mark.modules("matplotlib", "tqdm")
-async def test_plots_are_images_and_progress_bars_are_progress(home: Path) -> None:
+async def test_plots_are_images_and_progress_bars_are_progress() -> None:
     arguments = ["-m", "safeexec", "mcp", "--policy", "data-analysis"]
     async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
         at_end = asyncio.Event()
@@ -622,10 +619,7 @@ async def test_idle_sessions_and_too_many_of_them_are_closed_with_a_notice(monke
         kept = [(await step(client, "1"))["session_id"] for _ in range(3)]
         assert "3 others were used since" in await refused(client, "run_python", session_id=old, code="1")
         assert "3" in await refused(client, "branch", session_id=kept[0], n=4)
-        deadline = monotonic() + DEADLINE
-        while server._sandbox._core.sessions.of_callers():
-            assert monotonic() < deadline
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(until, lambda: not server._sandbox._core.sessions.of_callers())
         for _ in range(2):
             assert "without use" in await refused(client, "run_python", session_id=kept[2], code="1")
     await server.close()
@@ -645,8 +639,7 @@ async def test_a_program_of_ten_megabytes_is_refused_by_the_policy(server: Serve
 
 def stdio(home: Path, **options: Any) -> Client:
     program, *arguments = COMMAND
-    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return Client(StdioServerParameters(command=program, args=arguments, cwd=home, env=path), **options)
+    return Client(StdioServerParameters(command=program, args=arguments, cwd=home, env=environment()), **options)
 
 
 NAMES = st.sampled_from(
@@ -747,7 +740,7 @@ async def test_told_to_end_it_stops_its_steps_and_leaves_nothing(home: Path, num
             assert "stopped" in (await call).content[0].text
         assert server.process.wait(15) == 0
         assert len(children) > 2
-        assert psutil.wait_procs(children, timeout=15)[1] == []
+        gone(children)
         assert server.process.stdout and server.process.stdout.read() == ""
     assert (home / "stderr").read_text() == ""
 
@@ -760,7 +753,7 @@ async def test_a_sandbox_that_died_is_opened_anew(home: Path) -> None:
             for process in dead:
                 with suppress(psutil.NoSuchProcess):  # the zygote is among them, and its children end with it
                     process.kill()
-            psutil.wait_procs(dead, timeout=15)
+            psutil.wait_procs(dead, timeout=15)  # their parent has not seen it yet: until it does, they are not gone
             assert "Traceback" not in await refused(client, "run_python", session_id=session, code="x")
             assert (await step(client, "1"))["value"] == 1
 
@@ -806,7 +799,7 @@ def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how
     else:
         process.send_signal(how)
     status = process.wait(15)
-    assert psutil.wait_procs(children, timeout=15)[1] == []
+    gone(children)
     if how != signal.SIGKILL:
         assert status == 0
         assert process.stderr.read() == ""
@@ -829,9 +822,7 @@ def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how
     ],
 )
 def test_a_line_that_nobody_can_read_is_answered(home: Path, line: str, identity: int | None, told: str) -> None:
-    done = subprocess.run(
-        COMMAND, cwd=home, input=f"{line}\n\n", capture_output=True, text=True, timeout=DEADLINE, check=True
-    )
+    done = ran(COMMAND, cwd=home, input=f"{line}\n\n", check=True)
     (answer,) = map(json.loads, done.stdout.splitlines())
     assert answer["id"] == identity and told in answer["error"]["message"] and len(done.stdout) < 1_000
 
@@ -841,7 +832,7 @@ def test_standard_output_carries_the_protocol_alone(home: Path) -> None:
     (home / "noisy.py").write_text("print('imported')\ndef price(item): print('called'); return 1\n")
     body = f"no JSON\n\n[]\n{json.dumps(message('tools/list', {}))}\n"
     command = [*COMMAND[:4], "--policy", "server.yaml", "--tools", "noisy:price"]
-    done = subprocess.run(command, cwd=home, input=body, capture_output=True, text=True, timeout=DEADLINE)
+    done = ran(command, cwd=home, input=body)
     for line in done.stdout.splitlines():
         assert json.loads(line)["jsonrpc"] == "2.0"
     assert done.returncode == 0 and "Traceback" not in done.stderr
@@ -862,8 +853,6 @@ def test_standard_output_carries_the_protocol_alone(home: Path) -> None:
     ],
 )
 def test_a_wrong_command_line_is_told_in_one_line(home: Path, arguments: list[str], told: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "safeexec", "mcp", *arguments], cwd=home, capture_output=True, text=True, input=""
-    )
+    done = ran([sys.executable, "-m", "safeexec", "mcp", *arguments], cwd=home, input="")
     assert done.returncode == 2
     assert told in done.stderr and "Traceback" not in done.stderr

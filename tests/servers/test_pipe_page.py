@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 import safeexec
 from safeexec import Result
 from safeexec.remote.methods import METHODS, TIGHTENED
+from tests.alone import ran
 
 PAGE = (Path(safeexec.__file__).parent / "servers" / "README.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## A pipe: for any language\n")[2].partition("\n## ")[0]
@@ -37,7 +37,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def printed(argv: list[str], environment: dict[str, str]) -> str:
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=100)
+    done = ran(argv, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -23,6 +23,7 @@ from safeexec import __version__
 from safeexec.servers import stdio
 from safeexec.servers.service import Service
 from tests.engine.host.loop import LoopClock
+from tests.footprint import gone, until
 from tests.servers.pipes import COMMAND, PATIENCE, Pipes
 
 ENDLESS = "while True: pass"
@@ -43,16 +44,9 @@ def pipes(_pipes: Pipes) -> Pipes:
     return _pipes
 
 
-def gone(processes: Iterable[psutil.Process]) -> None:
-    _, alive = psutil.wait_procs(processes, timeout=PATIENCE)
-    assert not alive
-
-
 def busy(pipes: Pipes, session: str) -> None:
     """Wait until a step of the session runs."""
-    deadline = monotonic() + PATIENCE
-    while pipes.call("session.names", session=session).get("error", {}).get("data") != {"type": "SessionBusy"}:
-        assert monotonic() < deadline
+    until(lambda: pipes.call("session.names", session=session).get("error", {}).get("data") == {"type": "SessionBusy"})
 
 
 def test_the_end_of_what_its_owner_says_stops_what_runs() -> None:
@@ -86,7 +80,7 @@ for _ in range(2):
     display(1)
 """
 
-    async def main() -> tuple[float, list[Any]]:
+    async def main() -> tuple[LoopClock, list[Any]]:
         (requests, ask), (answers, reply) = os.pipe(), os.pipe()
         with open(ask, "wb") as client, open(answers, "rb") as heard:
             serving = asyncio.create_task(stdio.serve(Service("confined-python", []), requests, reply))
@@ -109,12 +103,12 @@ for _ in range(2):
             await serving
         os.close(requests)
         os.close(reply)
-        return clock.held, lines
+        return clock, lines
 
-    held, lines = asyncio.run(main())
+    clock, lines = asyncio.run(main())
     shown = [len(line["params"]["data"].get("text/html", "")) for line in lines[:-1]]
     assert shown == [1_300_000, 0, 1_300_000, 0] and lines[-1]["result"]["ok"]
-    assert held < 0.1
+    assert clock.held < clock.beside / 4
 
 
 def test_a_text_in_the_files_of_a_template_is_its_content_and_no_path(pipes: Pipes, tmp_path: Path) -> None:

@@ -16,11 +16,19 @@ from urllib.parse import quote, unquote
 import pytest
 
 from safeexec import Sandbox, ToolError, toolkit
+from tests.alone import answering
 
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
 
 MARKS = "\u0301" * 8_000 + "\u0316" * 8_000
+MOVED = {
+    "/elsewhere": "http://example.com/",
+    "/other-port": "http://127.0.0.1:1/",
+    "/moved": "/here",
+    "/loop": "/loop",
+    "/marked": f"http://{MARKS}@localhost/".encode().decode("latin-1"),
+}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -30,18 +38,10 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(200, b"x" * 100_000, "text/plain")
         elif name == "/bytes":
             self.answer(200, b"\x00\xff", "application/octet-stream")
-        elif name == "/elsewhere":
-            self.answer(302, b"", location="http://example.com/")
-        elif name == "/other-port":
-            self.answer(302, b"", location="http://127.0.0.1:1/")
-        elif name == "/moved":
-            self.answer(302, b"", location="/here")
-        elif name == "/marked":
-            self.answer(302, b"", location=f"http://{MARKS}@localhost/".encode().decode("latin-1"))
+        elif name in MOVED:
+            self.answer(302, b"", location=MOVED[name])
         elif name == "/named":
             self.answer(200, b"caf\xe9-kva", f"text/plain; {unquote(self.path.partition('?')[2])}")
-        elif name == "/loop":
-            self.answer(302, b"", location="/loop")
         elif name == "/packed":
             self.answer(200, gzip.compress(bytes(10_000)), coding="gzip")
         elif name.startswith("/drip"):
@@ -86,13 +86,9 @@ class Handler(BaseHTTPRequestHandler):
 def server() -> Iterator[str]:
     served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     served.release = threading.Event()  # type: ignore[attr-defined]
-    thread = threading.Thread(target=served.serve_forever)
-    thread.start()
-    yield f"localhost:{served.server_port}"
-    served.release.set()  # type: ignore[attr-defined]
-    served.shutdown()
-    thread.join()
-    served.server_close()
+    with answering(served):
+        yield f"localhost:{served.server_port}"
+        served.release.set()  # type: ignore[attr-defined]
 
 
 def test_http_get_fetches_from_guest_code(server: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 
 import psutil
@@ -88,13 +87,10 @@ def test_ctrl_c_ends_the_search_with_its_best_so_far(session: Session, workers: 
     assert session.run("1").value == 1
 
 
-def test_on_an_event_loop(profile: str) -> None:
-    async def main() -> None:
-        async with AsyncSandbox(Policy.load(profile), spare=0) as sandbox, sandbox.session() as session:
-            await session.run("x = 1")
-            found = await async_search(session, OPS, "-abs(x - 37)", method="beam", depth=4, workers=2)
-            async with found:
-                assert found.best is not None and (await found.best.run("x")).value == 37 + (found.score or 0)
-            assert repr(sandbox).endswith("1 session>")
-
-    asyncio.run(main())
+async def test_on_an_event_loop(profile: str) -> None:
+    async with AsyncSandbox(Policy.load(profile), spare=0) as sandbox, sandbox.session() as session:
+        await session.run("x = 1")
+        found = await async_search(session, OPS, "-abs(x - 37)", method="beam", depth=4, workers=2)
+        async with found:
+            assert found.best is not None and (await found.best.run("x")).value == 37 + (found.score or 0)
+        assert repr(sandbox).endswith("1 session>")

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import httpx
 import pytest
 
 from safeexec import SandboxError
+from tests.footprint import until
 from tests.servers.serving import PLAIN, Server, needs_server, serving, start, stop
 
 pytestmark = needs_server
@@ -352,13 +352,8 @@ def test_told_to_stop_it_ends_what_runs() -> None:
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
         connection.sendall(head.encode() + b"\r\n\r\n" + body)
         with server.client() as client:
-            while not _runs(client):
-                pass
+            until(lambda: "safeexec_sessions 1.0" in client.get("/metrics").text)
         stop(server)
         answer = connection.recv(65536)
     assert answer.startswith(b"HTTP/1.1 503")
     assert json.loads(answer.rpartition(b"\r\n")[2])["type"] == "Stopping"
-
-
-def _runs(client: httpx.Client) -> Any:
-    return "safeexec_sessions 1.0" in client.get("/metrics").text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +13,8 @@ import httpx
 import pytest
 
 from safeexec import Display, Result
+from tests.alone import ran
+from tests.footprint import until
 from tests.servers.serving import BOB, PLAIN, Server, clients, needs_server, serving, serving_two
 
 e2b = pytest.importorskip("safeexec.servers.http.e2b")
@@ -102,9 +103,7 @@ print(json.dumps(told))
 
 
 def test_e2bs_own_sdk(server: Server, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [clients(), "-c", SDK, server.url, BOB], capture_output=True, text=True, timeout=110, cwd=tmp_path
-    )
+    done = ran([clients(), "-c", SDK, server.url, BOB], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
         "create": [True, "1"],
@@ -163,7 +162,7 @@ def test_by_hand_what_the_sdk_does(server: Server, bob: httpx.Client, box: dict[
         assert bob.delete(f"/sandboxes/{made['sandboxID']}").status_code == 204
 
 
-def test_a_picture_is_base64(tmp_path: Path) -> None:
+def test_a_picture_is_base64() -> None:
     pytest.importorskip("matplotlib")
     with serving("--policy", "data-analysis") as server, server.client() as client:
         box = client.post("/sandboxes", json={}).json()
@@ -189,7 +188,7 @@ def test_only_the_sandboxs_own_tokens_count_inside_it(server: Server, bob: httpx
     assert httpx.post(server.url + "/execute", json=body, headers=headers).status_code == 401
 
 
-def test_another_tenant_finds_nothing(bob: httpx.Client, eve: httpx.Client, box: dict[str, Any]) -> None:
+def test_another_tenant_finds_nothing(eve: httpx.Client, box: dict[str, Any]) -> None:
     one = f"/sandboxes/{box['sandboxID']}"
     assert box["sandboxID"] not in eve.get("/v2/sandboxes").text
     assert eve.get(one).status_code == 404
@@ -213,13 +212,8 @@ def test_a_life_ends(server: Server, bob: httpx.Client) -> None:
     box = bob.post("/sandboxes", json={"timeout": 1}).json()
     kept = bob.post("/sandboxes", json={"timeout": 1, "autoPause": True}).json()
     with of(server, box) as inside:
-        while inside.get("/health").status_code == 204:
-            pass
-    states = {kept["sandboxID"]: "paused"}
-    while {row["sandboxID"]: row["state"] for row in bob.get("/sandboxes").json()}.items() < states.items():
-        pass
-    while bob.get(f"/sandboxes/{kept['sandboxID']}").json()["state"] != "paused":
-        pass
+        until(lambda: inside.get("/health").status_code != 204)
+    until(lambda: bob.get(f"/sandboxes/{kept['sandboxID']}").json()["state"] == "paused")
     assert bob.post(f"/sandboxes/{kept['sandboxID']}/resume", json={"timeout": 60}).status_code == 201
     with of(server, kept) as inside:
         assert value(inside, "1") == "1"
@@ -381,8 +375,7 @@ def test_a_paused_sandbox_loses_nothing_and_its_time_stands_still(
         for refused in (f"{one}/pause", f"{one}/fork"):
             assert bob.post(refused, json={}).status_code == 409
         other = bob.post("/sandboxes", json={"timeout": 2}).json()["sandboxID"]
-        while bob.get(f"/sandboxes/{other}").status_code == 200:  # it is younger, and lives longer
-            pass
+        until(lambda: bob.get(f"/sandboxes/{other}").status_code != 200)  # it is younger, and lives longer
         assert bob.get(one).json()["state"] == "paused"
         assert bob.post(f"{one}/connect", json={"timeout": 60}).status_code == 201
         assert value(inside, "next(g)") == "1"
@@ -419,8 +412,7 @@ def test_a_sandbox_is_not_paused_amid_a_cell(server: Server, bob: httpx.Client) 
     with of(server, box) as inside:
         rows = run(inside, "import time\ntime.sleep(3)\n'over'")
         assert [row["text"] for row in rows if row["type"] == "result"] == ["'over'"]
-    while bob.get(f"/sandboxes/{box['sandboxID']}").json()["state"] != "paused":
-        pass
+    until(lambda: bob.get(f"/sandboxes/{box['sandboxID']}").json()["state"] == "paused")
     bob.delete(f"/sandboxes/{box['sandboxID']}")
 
 
@@ -440,11 +432,8 @@ def test_a_value_that_was_displayed_is_shown_once_and_is_the_main_result() -> No
 
 def test_json_is_read_and_what_cannot_be_or_has_no_name_of_its_own_is_extra() -> None:
     data = {"application/json": '{"a": [1]}', "application/x-own": b"\xff"}
-    assert e2b.as_result(e2b.ShownPart(data, False)) == {
-        "is_main_result": False,
-        "json": {"a": [1]},
-        "extra": {"application/x-own": "/w=="},
-    }
+    shown = e2b.as_result(e2b.ShownPart(data, False))
+    assert shown == {"is_main_result": False, "json": {"a": [1]}, "extra": {"application/x-own": "/w=="}}
     for text in ("{", "[" * 100_000, '{"a": NaN}'):
         assert e2b.as_result(e2b.ShownPart({"application/json": text}, True))["extra"] == {"application/json": text}
 

@@ -55,10 +55,5 @@ def test_what_is_wrong_with_a_token_file_is_told_in_words(text: str, told: str, 
 def test_a_token_is_its_owners_alone_and_one_that_is_too_long_is_not_looked_at() -> None:
     longest = "x" * MAX_TOKEN
     tokens = Tokens([(WORD, 1), (longest, 2), (longest + "x", 3)])
-    assert [tokens.owner(token.encode()) for token in (WORD, longest, longest + "x", WORD[:-1], "")] == [
-        1,
-        2,
-        None,
-        None,
-        None,
-    ]
+    owners = [tokens.owner(token.encode()) for token in (WORD, longest, longest + "x", WORD[:-1], "")]
+    assert owners == [1, 2, None, None, None]

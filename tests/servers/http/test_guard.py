@@ -98,14 +98,14 @@ def test_a_server_that_stops_takes_nothing_new() -> None:
     assert start["status"] == 503 and (b"retry-after", b"5") in start["headers"]
 
 
-def test_a_server_that_could_not_begin_is_closed(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_server_that_could_not_begin_is_closed() -> None:
     closed: list[bool] = []
 
     async def close() -> None:
         closed.append(True)
 
     router: Any = SimpleNamespace(routes=[])
-    asyncio.run(Guard(router, held(close=close), Hosts(frozenset()), Lifetimes(1, 1)).close())
+    await Guard(router, held(close=close), Hosts(frozenset()), Lifetimes(1, 1)).close()
     assert closed == [True]
 
 
@@ -149,10 +149,10 @@ async def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monk
     await program(until)
 
 
-def test_no_more_sandboxes_are_kept_than_there_may_be(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_more_sandboxes_are_kept_than_there_may_be(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boxes, "MAX_KEPT", 0)
     with pytest.raises(RefusedRequest, match="0 sandboxes are kept") as told:
-        asyncio.run(boxes.Box.create(tenant, boxes.NewSandbox()))
+        await boxes.Box.create(tenant, boxes.NewSandbox())
     assert told.value.status == 429 and not tenant.places
 
 
@@ -206,29 +206,26 @@ async def test_a_context_that_cannot_begin_anew_is_gone(
         await tenant.close()
 
 
-def test_a_large_body_with_a_key_is_digested_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_large_body_with_a_key_is_digested_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     where: list[bool] = []
 
     def digest_of(asked: Any) -> bytes:
         where.append(threading.current_thread() is threading.main_thread())
         return once.digest_of(asked)
 
-    async def main(body: bytes) -> None:
-        async def receive() -> Any:
-            if coming:
-                return {"type": "http.request", "body": coming.pop(), "more_body": False}
-            return await asyncio.Event().wait()
-
-        coming = [body]
-        server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
-        scope = {"type": "http", "method": "POST", "headers": [(b"idempotency-key", b"k")]}
-        request = Request(scope | {"tenant": server.tenants[0], "tenancy": server}, receive)
-        with pytest.raises(RefusedRequest, match="0 sandboxes are kept"):
-            await e2b.create(request)
+    async def receive() -> Any:
+        if coming:
+            return {"type": "http.request", "body": coming.pop(), "more_body": False}
+        return await asyncio.Event().wait()
 
     monkeypatch.setattr(e2b, "digest_of", digest_of)
     monkeypatch.setattr(boxes, "MAX_KEPT", 0)
-    asyncio.run(main(b'{"envVars": {"A": "' + b"x" * (1 << 20) + b'"}}'))
+    coming = [b'{"envVars": {"A": "' + b"x" * (1 << 20) + b'"}}']
+    server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
+    scope = {"type": "http", "method": "POST", "headers": [(b"idempotency-key", b"k")]}
+    request = Request(scope | {"tenant": server.tenants[0], "tenancy": server}, receive)
+    with pytest.raises(RefusedRequest, match="0 sandboxes are kept"):
+        await e2b.create(request)
     assert where == [False]
 
 
@@ -267,18 +264,18 @@ async def test_a_session_that_cannot_be_ended_holds_up_no_other(
     assert {*told[1:]} == {"safeexec: RuntimeError: 'the end of a box'"}
 
 
-def test_what_is_not_offered_is_not_read_and_not_kept() -> None:
+async def test_what_is_not_offered_is_not_read_and_not_kept() -> None:
     """A part of a body holds all of it, as long as the sandbox lives."""
-    wanted = asyncio.run(parse("the body", b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox))
+    wanted = await parse("the body", b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox)
     assert bytes(wanted.mcp) == b"{}" and bytes(wanted.iam) == b"[" + b"[]," * 1000 + b"[]]"
     with pytest.raises(RefusedRequest, match="iam is not offered"):
         wanted.refuse_the_rest()
-    wanted = asyncio.run(parse("the body", b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox))
+    wanted = await parse("the body", b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox)
     wanted.refuse_the_rest()
     assert wanted.mcp is wanted.network is wanted.iam is wanted.volumeMounts is boxes.NULL
 
 
-def test_the_work_of_a_client_that_left_is_ended_and_what_it_sends_before_is_passed_by() -> None:
+async def test_the_work_of_a_client_that_left_is_ended_and_what_it_sends_before_is_passed_by() -> None:
     """The body has been read: what still comes is of no interest."""
     ended: list[bool] = []
 
@@ -288,16 +285,12 @@ def test_the_work_of_a_client_that_left_is_ended_and_what_it_sends_before_is_pas
         finally:
             ended.append(True)
 
-    async def main() -> None:
-        coming = iter([{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}])
+    async def receive() -> Any:
+        return next(coming)
 
-        async def receive() -> Any:
-            return next(coming)
-
-        server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
-        request = Request({"type": "http", "method": "POST", "headers": []}, receive)
-        with pytest.raises(RefusedRequest, match="the client left"):
-            await server.while_there(request, work())
-
-    asyncio.run(main())
+    coming = iter([{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}])
+    server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
+    request = Request({"type": "http", "method": "POST", "headers": []}, receive)
+    with pytest.raises(RefusedRequest, match="the client left"):
+        await server.while_there(request, work())
     assert ended == [True]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.alone import ran
 from tests.servers.serving import Server, clients, needs_server, serving
 
 pytestmark = needs_server
@@ -159,15 +159,7 @@ CASES: list[tuple[Any, float, list[str]]] = [
 
 def test_verls_own_client(server: Server, tmp_path: Path) -> None:
     """In the interpreter that `SAFEEXEC_TESTS_CLIENTS` names: verl and E2B's SDKs need libraries that ours exclude."""
-    interpreter = clients()
     url = f"http://any:{server.token}@127.0.0.1:{server.port}/run_code"
-    done = subprocess.run(
-        [interpreter, "-c", VERL, url],
-        input=json.dumps([case for case, _, _ in CASES]),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=100,
-        cwd=tmp_path,
-    )
+    cases = json.dumps([case for case, _, _ in CASES])
+    done = ran([clients(), "-c", VERL, url], input=cases, check=True, cwd=tmp_path)
     assert json.loads(done.stdout.splitlines()[-1]) == [[score, told] for _, score, told in CASES]

@@ -16,9 +16,9 @@ import pytest
 
 from safeexec.results.jsonable import BASE64_PIECE, TEXT_PART, pieces_of, size_of, to_base64
 from safeexec.servers import acts
-from safeexec.servers.service import Service
 from safeexec.servers.wire import encode, encode_apart, payer, strictly
 from tests.engine.host.loop import LoopClock
+from tests.servers.calling import call, opened
 from tests.servers.serving import Server, needs_server, serving
 
 requests = pytest.importorskip("safeexec.servers.http.requests")
@@ -118,59 +118,37 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("source", ANSWERS.values(), ids=ANSWERS.keys())
-def test_a_large_value_does_not_hold_the_loop_of_the_server(source: str) -> None:
-    async def main() -> LoopClock:
-        service = Service("confined-python", [])
-        opened = await acts.call(service, "sandbox.session", b"{}")
-        given = json.dumps({**opened, "source": source, "timeout": 60}).encode()
-        try:
-            async with LoopClock() as clock:
-                answer = await acts.call(service, "session.run", given)
-                assert answer["value"] and len(await encode_apart(answer)) > 1_000_000
-            return clock
-        finally:
-            await service.close()
-
-    clock = asyncio.run(main())
-    assert clock.held < clock.beside / 10
+async def test_a_large_value_does_not_hold_the_loop_of_the_server(source: str) -> None:
+    async with opened("confined-python", []) as service:
+        at = await call(service, "sandbox.session", {})
+        async with LoopClock() as clock:
+            answer = await call(service, "session.run", {**at, "source": source, "timeout": 60})
+            assert answer["value"] and len(await encode_apart(answer)) > 1_000_000
+        assert clock.held < clock.beside / 10
 
 
 @pytest.mark.parametrize("character", ["#", "é", "\ud800"])
-def test_a_large_source_does_not_hold_the_loop_of_the_server(character: str) -> None:
+async def test_a_large_source_does_not_hold_the_loop_of_the_server(character: str) -> None:
     """It is refused, and as much as shows that it is too long is all that is decoded: base64 alone takes longer."""
     data = base64.b64encode(character.encode("utf-8", "surrogatepass") * (7 << 20)).decode()
-
-    async def main() -> float:
-        service = Service("confined-python", [])
-        try:
-            await service.sandbox()
-            given = json.dumps({"source": {"type": "bytes", "base64": data}}).encode()
-            async with LoopClock() as clock:
-                answer = await acts.call(service, "sandbox.run", given)
-            assert (answer["outcome"], "step_source_kb" in answer["error"]["message"]) == ("rejected", True)
-            return clock.held
-        finally:
-            await service.close()
-
-    held, began = asyncio.run(main()), thread_time()
+    given = json.dumps({"source": {"type": "bytes", "base64": data}}).encode()
+    async with opened("confined-python", []) as service:
+        await service.sandbox()
+        async with LoopClock() as clock:
+            answer = await acts.call(service, "sandbox.run", given)
+        assert (answer["outcome"], "step_source_kb" in answer["error"]["message"]) == ("rejected", True)
+    began = thread_time()
     base64.b64decode(data)
-    assert held < (thread_time() - began) / 2
+    assert clock.held < (thread_time() - began) / 2
 
 
-def test_the_json_of_a_large_answer_is_paid_for() -> None:
-    async def main() -> list[float]:
-        paid: list[float] = []
-        service = Service("confined-python", [])
-        try:
-            payer.set(paid.append)
-            answer = await acts.call(service, "sandbox.run", b'{"source": "list(range(300_000))"}')
-            await encode_apart(answer)
-            await asyncio.sleep(0)  # what a thread tells the loop comes in its next round
-            return paid
-        finally:
-            await service.close()
-
-    answered, encoded = asyncio.run(main())
+async def test_the_json_of_a_large_answer_is_paid_for() -> None:
+    paid: list[float] = []
+    async with opened("confined-python", []) as service:
+        payer.set(paid.append)
+        await encode_apart(await call(service, "sandbox.run", {"source": "list(range(300_000))"}))
+        await asyncio.sleep(0)  # what a thread tells the loop comes in its next round
+    answered, encoded = paid
     assert answered > 0 and encoded > 0
 
 

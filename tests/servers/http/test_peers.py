@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from time import monotonic
 from typing import Any
@@ -87,7 +86,7 @@ async def test_a_new_replica_knows_what_is_left_and_not_what_was_used_long_ago(m
     b.tenants[0].check_cpu()
 
 
-def test_without_the_ledger_each_counts_for_itself_and_tells_it_later() -> None:
+async def test_without_the_ledger_each_counts_for_itself_and_tells_it_later() -> None:
     ledger = Ledger()
     reached = False
 
@@ -96,20 +95,16 @@ def test_without_the_ledger_each_counts_for_itself_and_tells_it_later() -> None:
             raise SandboxError("it has died")
         return ledger.report(name, state)
 
-    async def told() -> None:
-        nonlocal reached
-        (a, to_a), (b, to_b) = (replica(report, name, requests_per_minute=60) for name in "ab")
-        for _ in range(59):
-            a.tenants[0].count_request()
-        with pytest.raises(SandboxError, match="it has died"):
-            await to_a.beat()
-        reached = True
-        await turns(to_a, to_b)
-        with pytest.raises(RefusedRequest):
-            for _ in range(5):
-                b.tenants[0].count_request()
-
-    asyncio.run(told())
+    (a, to_a), (b, to_b) = (replica(report, name, requests_per_minute=60) for name in "ab")
+    for _ in range(59):
+        a.tenants[0].count_request()
+    with pytest.raises(SandboxError, match="it has died"):
+        await to_a.beat()
+    reached = True
+    await turns(to_a, to_b)
+    with pytest.raises(RefusedRequest):
+        for _ in range(5):
+            b.tenants[0].count_request()
 
 
 def test_counters_of_all_have_the_name_of_their_replica() -> None:

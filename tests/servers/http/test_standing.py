@@ -190,7 +190,7 @@ DRIVES: tuple[Callable[[Client], Awaitable[None]], ...] = (fixed, programs, sess
 
 
 @pytest.mark.slow
-def test_no_route_holds_the_loop_and_every_route_is_driven() -> None:
+async def test_no_route_holds_the_loop_and_every_route_is_driven() -> None:
     from starlette.routing import Route
 
     from safeexec.servers.access import Hosts
@@ -199,20 +199,16 @@ def test_no_route_holds_the_loop_and_every_route_is_driven() -> None:
     from safeexec.servers.http.tenancy import Tenancy
     from safeexec.servers.service import Service
 
-    async def main() -> dict[tuple[str, str], float]:
-        service = Service("confined-python", [])
-        tenancy = Tenancy(service, {"only": Grant(token=TOKEN)})
-        app = application(tenancy, Hosts(frozenset({"localhost"})), Lifetimes(3600, 3600))
-        await app.open()
-        client = Client(app)
-        try:
-            for drive in DRIVES:
-                await drive(client)
-        finally:
-            await app.close()
-        return client.held
-
-    held = asyncio.run(main())
+    tenancy = Tenancy(Service("confined-python", []), {"only": Grant(token=TOKEN)})
+    app = application(tenancy, Hosts(frozenset({"localhost"})), Lifetimes(3600, 3600))
+    await app.open()
+    client = Client(app)
+    try:
+        for drive in DRIVES:
+            await drive(client)
+    finally:
+        await app.close()
+    held = client.held
     there = {
         (verb, one.path) for one in routes() if isinstance(one, Route) for verb in {*(one.methods or ())} - {"HEAD"}
     }

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from safeexec import Sandbox, Session
+from safeexec import Session
 from safeexec.servers.jupyter.introspection import complete, inspect
 
 SETUP = """\
@@ -26,17 +24,10 @@ hostile = Hostile()
 """
 
 
-@pytest.fixture(scope="module")
-def sandbox_() -> Iterator[Sandbox]:
-    with Sandbox("standard") as sandbox:
-        yield sandbox
-
-
 @pytest.fixture
-def session_(sandbox_: Sandbox) -> Iterator[Session]:
-    with sandbox_.session() as session:
-        session.run(SETUP)
-        yield session
+def prepared(session: Session) -> Session:
+    session.run(SETUP).check()
+    return session
 
 
 @pytest.mark.parametrize(
@@ -48,22 +39,22 @@ def session_(sandbox_: Sandbox) -> Iterator[Session]:
         ("import so", []), ("hostile.o", ["one"]), ("whi", ["while"]),
     ],
 )  # fmt: skip
-def test_what_may_follow(session_: Session, code: str, matches: list[str]) -> None:
-    found, start = complete(session_, code, len(code), ["rollback", "vars"])
+def test_what_may_follow(prepared: Session, code: str, matches: list[str]) -> None:
+    found, start = complete(prepared, code, len(code), ["rollback", "vars"])
     assert found == matches
     assert not matches or matches[0].startswith(code[start:])
 
 
-def test_looking_changes_nothing(session_: Session) -> None:
-    complete(session_, "hostile.", 8, [])
-    inspect(session_, "hostile.x")
-    assert session_.get("alpha") == [1, 2]
-    session_.rollback()
-    assert [variable.name for variable in session_.variables()] == []
+def test_looking_changes_nothing(prepared: Session) -> None:
+    complete(prepared, "hostile.", 8, [])
+    inspect(prepared, "hostile.x")
+    assert prepared.get("alpha") == [1, 2]
+    prepared.rollback()
+    assert [variable.name for variable in prepared.variables()] == []
 
 
-def test_a_function_is_explained_and_what_is_no_name_is_not(session_: Session) -> None:
-    told = inspect(session_, "function") or ""
+def test_a_function_is_explained_and_what_is_no_name_is_not(prepared: Session) -> None:
+    told = inspect(prepared, "function") or ""
     assert "function(first, second=2)" in told and "What it does." in told
     for code in ("nothing", "", "(", "1 + 1", "alpha.append(1)"):
-        assert inspect(session_, code) is None
+        assert inspect(prepared, code) is None

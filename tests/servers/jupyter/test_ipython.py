@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import pytest
+
+from tests.alone import alone
 
 pytestmark = pytest.mark.modules("IPython")
 SESSION = """
@@ -31,9 +32,7 @@ for cell in (
 
 
 def test_cells_of_a_sandbox_beside_others() -> None:
-    done = subprocess.run(
-        (sys.executable, "-c", SESSION), capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL
-    )
+    done = alone(SESSION, stdin=subprocess.DEVNULL)
     said = {part.splitlines()[0].strip(): part for part in done.stdout.split(">>>")[1:]}
     assert "inside __main__" in said["x"] and "42" in said["x"]
     assert "False" in said["'x' in globals()"]

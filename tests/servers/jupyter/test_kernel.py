@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import psutil
 import pytest
 
 from safeexec.cli import main
+from tests.footprint import gone
 
 pytestmark = [pytest.mark.modules("ipykernel", "jupyter_client"), pytest.mark.timeout(600)]
 PATIENCE = 240.0
@@ -75,9 +77,8 @@ def _nothing_of_the_client_is_left() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
-    made = Front(tmp_path_factory.mktemp("jupyter"))
-    yield made
-    made.close()
+    with closing(Front(tmp_path_factory.mktemp("jupyter"))) as made:
+        yield made
 
 
 def of_kind(said: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -93,10 +94,8 @@ def test_it_says_who_it_is(front: Front) -> None:
 def test_output_and_value(front: Front) -> None:
     reply, said = front.run("import sys\nprint('a')\nprint('b', file=sys.stderr)\n6 * 7")
     assert reply["status"] == "ok"
-    assert sorted((row["name"], row["text"]) for row in of_kind(said, "stream")) == [
-        ("stderr", "b\n"),
-        ("stdout", "a\n"),
-    ]
+    streams = sorted((row["name"], row["text"]) for row in of_kind(said, "stream"))
+    assert streams == [("stderr", "b\n"), ("stdout", "a\n")]
     (value,) = of_kind(said, "execute_result")
     assert (value["data"], value["execution_count"]) == ({"text/plain": "42"}, reply["execution_count"])
 
@@ -191,8 +190,7 @@ def test_a_silent_cell_says_nothing(front: Front) -> None:
 
 @pytest.mark.modules("numpy", "pandas", "matplotlib", "tqdm")
 def test_tables_pictures_and_bars(tmp_path: Path) -> None:
-    front = Front(tmp_path, "data-analysis")
-    try:
+    with closing(Front(tmp_path, "data-analysis")) as front:
         _, said = front.run("import pandas as pd\npd.DataFrame({'a': [1]})")
         assert "<table>" in of_kind(said, "execute_result")[0]["data"]["text/html"]
         _, said = front.run("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
@@ -201,13 +199,10 @@ def test_tables_pictures_and_bars(tmp_path: Path) -> None:
         assert "work: 100%" in of_kind(said, "update_display_data")[-1]["data"]["text/plain"]
         front.run("with open('a.txt', 'w') as file: file.write('x')")
         assert "a.txt" in of_kind(front.run("%files")[1], "stream")[0]["text"]
-    finally:
-        front.close()
 
 
 def test_a_restart_forgets_and_a_death_is_survived(tmp_path: Path) -> None:
-    front = Front(tmp_path, "confined-python")
-    try:
+    with closing(Front(tmp_path, "confined-python")) as front:
         front.run("x = 1")
         reply, _ = front.run("import os\nos._exit(1)")
         assert reply["status"] == "error" and "state: restored to what it was before this step" in reply["traceback"]
@@ -216,8 +211,6 @@ def test_a_restart_forgets_and_a_death_is_survived(tmp_path: Path) -> None:
         front.manager.restart_kernel()
         front.connect()
         assert front.run("x")[0]["ename"] == "NameError"
-    finally:
-        front.close()
 
 
 @pytest.mark.parametrize("how", ["kill", "terminate"])
@@ -231,8 +224,7 @@ def test_a_kernel_that_is_killed_leaves_nothing(tmp_path: Path, how: str) -> Non
         family = [kernel, *kernel.children(recursive=True)]
         assert len(family) > 2
         getattr(kernel, how)()
-        _, left = psutil.wait_procs(family, timeout=PATIENCE)
-        assert not left
+        gone(family)
     finally:
         front.client.stop_channels()
         front.manager.shutdown_kernel(now=True)
@@ -241,10 +233,7 @@ def test_a_kernel_that_is_killed_leaves_nothing(tmp_path: Path, how: str) -> Non
 def test_a_module_of_the_notebooks_directory_is_not_imported(tmp_path: Path) -> None:
     for name in ("yaml", "tqdm", "psutil", "fnmatch"):
         (tmp_path / f"{name}.py").write_text("open('was-imported', 'w')")
-    front = Front(tmp_path)
-    try:
+    with closing(Front(tmp_path)) as front:
         front.run("%policy")
         assert front.run("1")[0]["status"] == "ok"
-    finally:
-        front.close()
     assert not (tmp_path / "was-imported").exists()
