@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -23,3 +24,8 @@ def together(threads: list[threading.Thread]) -> None:
         thread.start()
     for thread in threads:
         thread.join(SECONDS)
+
+
+def importing(**more: str) -> dict[str, str]:
+    """The environment of a program that finds what this one imports, and `more`."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **more}

@@ -135,23 +135,24 @@ def says(*messages: msgspec.Struct) -> bytes:
 
 
 READY = m.ZygoteReady(mechanisms=[])
-CONFIGURE = m.SpawnFailed(0, "")
+CONFIGURE: Any = m.SpawnFailed(0, "")
 """Whatever it is told: none of these reads it as a zygote would."""
 
 
-def silent(ours: socket.socket, _: int) -> None:
-    ours.recv(1)
-    signal.pause()
+def answering(data: bytes) -> Peer:
+    """One that hears what it is told, and sends this."""
+
+    def act(ours: socket.socket, _: int) -> None:
+        ours.recv(1)
+        ours.sendall(data)
+
+    return act
 
 
-def deaf(_: socket.socket, __: int) -> None:
-    signal.pause()
+silent, garbled, ready = answering(b""), answering(frame(b"\xc1")), answering(says(READY))
 
 
-def garbled(ours: socket.socket, _: int) -> None:
-    ours.recv(1)
-    ours.sendall(frame(b"\xc1"))
-    signal.pause()
+def deaf(_: socket.socket, __: int) -> None: ...
 
 
 def in_two_parts(ours: socket.socket, _: int) -> None:
@@ -161,7 +162,6 @@ def in_two_parts(ours: socket.socket, _: int) -> None:
     while int.from_bytes(fcntl.ioctl(ours, termios.TIOCOUTQ, bytes(4)), "little"):
         os.sched_yield()
     ours.sendall(data[7:])
-    signal.pause()
 
 
 def breaking_off(ours: socket.socket, log: int) -> None:

@@ -40,7 +40,7 @@ def rest(session: Session) -> None:
 
 def test_a_compacted_session_is_as_it_was(open_session: OpenSession) -> None:
     session = open_session()
-    session.run("x = [1]\ndef count():\n    n = 0\n    while True:\n        n += 1\n        yield n\ng = count()")
+    session.run("x = [1]\ndef count():\n    n = 0\n    while n := n + 1: yield n\ng = count()")
     session.run("x.append(next(g))").check()
     rest(session)
     result = session.run("x.append(next(g))\nx").check()
