@@ -28,4 +28,4 @@ def together(threads: list[threading.Thread]) -> None:
 
 def importing(**more: str) -> dict[str, str]:
     """The environment of a program that finds what this one imports, and `more`."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **more}
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | more

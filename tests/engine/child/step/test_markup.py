@@ -25,6 +25,7 @@ Run = Callable[..., Result]
         "%%time\nx = 6\nx * 7",
     ],
 )
+@pytest.mark.parametrize("profile", ["standard", "confined-python"])
 def test_what_is_around_a_program_is_no_part_of_it(run: Run, source: str) -> None:
     assert run(source).check().value == 42
 

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from time import monotonic
 from typing import Annotated, Any, Literal
 
 import pytest
 from msgspec import Meta
 
 from safeexec import Allow, Deny, Policy, Sandbox, Session, SessionClosed, ToolError
-from safeexec.engine.host.tools.tool import Tool, contained
+from safeexec.engine.host.tools.tool import contained
 
 
 def price(item: str, *, quantity: int = 1, currency: Literal["EUR", "USD"] = "EUR") -> float:
@@ -307,6 +308,7 @@ def test_an_approval_can_be_asynchronous_and_nobody_to_ask_is_a_refusal() -> Non
 
 def test_the_clock_of_the_step_stands_still_or_not() -> None:
     """The tool returns when the step would have timed out long ago by the host's clock."""
+
     def wait_out() -> None:
         started = monotonic()
         while monotonic() < started + 0.3:
@@ -327,8 +329,7 @@ def test_the_clock_of_the_step_stands_still_or_not() -> None:
 
 def test_calls_from_two_guest_threads_take_turns() -> None:
     policy = Policy.load("confined-python").replace(limits={"threads": 4})
-    inside = 0
-    most = 0
+    inside = most = 0
 
     def alone(number: int) -> int:
         nonlocal inside, most
@@ -393,11 +394,12 @@ def test_a_forged_message_costs_the_session_its_process_and_nothing_else(forging
     assert forging.run("kept, note()").value == ("safe", "noted")
 
 
+def note() -> str:
+    return "noted"
+
+
 @pytest.fixture(scope="module")
 def forging() -> Any:
-    def note() -> str:
-        return "noted"
-
     with Sandbox("confined-python", tools=[note], spare=0) as sandbox, sandbox.session() as session:
         yield session
 
@@ -415,10 +417,6 @@ def late():
 thread = threading.Thread(target=late); thread.start()
 """
     policy = Policy.load("confined-python").replace(limits={"threads": 2})
-
-    def note() -> str:
-        return "noted"
-
     with Sandbox(policy, tools=[note], spare=0) as sandbox, sandbox.session(checkpoints="off") as session:
         session.run(source).check()
         # Between the steps the thread is woken by a timer of the guest's own, started before the first one ended.
@@ -464,9 +462,7 @@ def test_a_tool_that_a_variable_hides_comes_back(session: Session) -> None:
     session.run("price = price('abc')").check()
     assert session.get("price") == 3.0
     error = session.run("price('abc')").error
-    assert (
-        error is not None and error.hint is not None and "the tool: rename that variable, and `del price`" in error.hint
-    )
+    assert "the tool: rename that variable, and `del price`" in error.hint
     assert session.run("del price\nprice('abc')").value == 3.0
     assert "price" not in session.namespace
 
