@@ -12,11 +12,8 @@ from tests.kernel.harness import Outcome
 
 Run = Callable[..., Outcome]
 
-PROFILES = [
-    "calculator",
-    "standard",
-    *[pytest.param(name, marks=pytest.mark.slow) for name in ("plugin", "expression")],
-]
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("plugin", "expression")]
+PROFILES = ["calculator", "standard", *SLOW]
 
 OPENS = """
 import json, os, sys

@@ -48,9 +48,7 @@ def test_a_library_makes_no_refused_call(run: Callable[..., Outcome], program: P
     if importlib.util.find_spec(_IMPORTS.get(program.stem, program.stem)) is None:
         pytest.skip(f"{program.stem} is not installed")
     # chmod and utime (shutil.copy) need the new root, which hides all other files that could be changed
-    metadata = "without-namespaces" not in situation
-    if program.stem == "standard" and not metadata:
+    if program.stem == "standard" and "without-namespaces" in situation:
         pytest.skip("shutil.copy changes modes, which is refused without a new root")
     outcome = run(source_of(program), "data-analysis", strict=True)
-    assert outcome.status == 0, outcome.output
-    assert outcome.output.endswith("done\n"), outcome.output
+    assert outcome.status == 0 and outcome.output.endswith("done\n"), outcome.output

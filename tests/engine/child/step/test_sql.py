@@ -177,11 +177,12 @@ def test_a_query_stays_within_its_memory() -> None:
         sql("select list(a.x) as l from range(60000000) as a(x)", {}, None, memory_bytes=64 << 20)
 
 
+CONVERT = "sum is not made for VARCHAR: convert first, as in try_cast(column as double)."
 ERRORS = [
     ("select * from sale", 1, 15, "Did you mean sales.csv? Tables are: people, ages, 'sales.csv', 'data/costs.csv'."),
     ("select 1;\nselect people.nam\n  from people", 2, (8, 15), "Did you mean name?"),
     ("select * from 'sale.csv'", 1, 15, "Did you mean 'sales.csv'? Files of the workspace are: 'sales.csv', 'data/cos"),
-    ("select sum(name) from people", 1, 8, "sum is not made for VARCHAR: convert first, as in try_cast(column as "),
+    ("select sum(name) from people", 1, 8, CONVERT),
     ("select amont from 'sales.csv'", 1, 8, 'Did you mean "amount"'),
     ("select\n  foo( from people", 2, 8, None),
     ("select 1; select summ(amount) from sales", 1, 18, 'Did you mean "sum"?'),

@@ -32,7 +32,11 @@ CALLS = [
     ("import subprocess; subprocess.check_output('ls', shell=True)", "execve()", "No other program"),
     ("import fcntl; fcntl.fcntl(0, fcntl.F_SETOWN, 1)", "fcntl.fcntl()", "The system refuses"),
     ("from os import nice as lower\ndef f():\n    return lower(-1)\nf()", "lower()", "Other processes"),
-    ("import os\ntry:\n    os.nice(-5)\nexcept OSError as error:\n    kept = error\nraise kept", "os.nice()", "Other "),
+    (
+        "import os\ntry:\n    os.nice(-5)\nexcept OSError as e:\n    kept = e\nraise kept",
+        "os.nice()",
+        "Other processes",
+    ),
     (
         "import ctypes\nsay = ctypes.pythonapi.PyErr_SetFromErrno\n"
         "say.argtypes, say.restype = [ctypes.py_object], None\nctypes.pythonapi.chroot(b'/')\nsay(OSError)",
