@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import zoneinfo
-from collections.abc import Callable
 
 import pytest
 
-from tests.kernel.harness import Outcome
-
-Run = Callable[..., Outcome]
+from tests.kernel.conftest import Run
 
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("plugin", "expression")]
 PROFILES = ["calculator", "standard", *SLOW]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from safeexec.engine.linux import landlock
-from tests.kernel.harness import Outcome
-
-Run = Callable[..., Outcome]
+from tests.kernel.conftest import Run
 
 SECRET = "5eaf00d5"
 

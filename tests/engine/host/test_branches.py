@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ import pytest
 
 from safeexec import CheckpointError, Sandbox, Session
 from tests.alone import together
+from tests.conftest import OpenSession
 from tests.engine.host.inside import rests
-
-OpenSession = Callable[..., Session]
 
 
 def test_a_branch_may_branch_checkpoint_and_roll_back(session: Session) -> None:

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import resource
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
@@ -21,14 +21,13 @@ from safeexec import CheckpointError, SandboxError, Session
 from safeexec.engine.host.session.checkpoints import RESUME_SECONDS
 from safeexec.engine.host.session.step import SECURE_SECONDS
 from safeexec.engine.host.waiting import Core, Wait, drive
+from tests.conftest import OpenSession
 from tests.engine.host.inside import SERVER, ended_at_rest, newest_copy
 from tests.footprint import until
 from tests.profiles import FORKING
 
 pytestmark = [pytest.mark.usefixtures("copied"), pytest.mark.profile("confined-python")]
 
-
-OpenSession = Callable[..., Session]
 
 SOON = 45.0
 """Seconds: a host that waits longer for a hostile child waits too long. All its waits together are less."""
@@ -461,9 +460,9 @@ def test_what_has_no_name_counts(open_session: OpenSession, how: str, then: str,
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's host may not look at what its guests have open")
 def test_files_with_and_without_a_name_have_one_limit_and_pass_it_by_little(open_session: OpenSession) -> None:
     session = open_session(workspace_mb=32, memory_mb=256)
-    session.run("import os, time\nopen('named', 'wb').write(bytes(20 << 20))").check()
-    session.run("files = [open(f'{i}', 'wb', 0) for i in range(100)]\nfor i in range(100): os.remove(f'{i}')").check()
-    result = session.run("b = bytes(1 << 20)\nfor file in files: file.write(b)\ntime.sleep(60)")
+    removed = "files = [open(f'{i}', 'wb', 0) for i in range(100)]\nfor i in range(100): os.remove(f'{i}')"
+    write = "b = bytes(1 << 20)\nfor file in files: file.write(b)\ntime.sleep(60)"
+    result = session.run(f"import os, time\nopen('named', 'wb').write(bytes(20 << 20))\n{removed}\n{write}")
     assert result.outcome == "violation" and result.error is not None and result.error.rule == "limits.workspace_mb"
     held = re.search(r"holds (\d+) MiB in files, (\d+) of them in removed ones", result.error.message)
     assert held is not None and int(held[2]) < int(held[1]) < 32 + 250  # what a core writes between two looks

@@ -367,6 +367,8 @@ def test_directories_of_hosts_that_were_killed_are_removed_by_the_next(tmp_path:
 
 RESERVE = """
 from safeexec import Sandbox, SandboxBusy
+from safeexec.engine.host.session import session as module
+module.REST_SECONDS = 3600.0  # who rests gives up its descriptors, and may find none when it wakes
 with Sandbox("calculator", spare=0) as sandbox:
     sessions = []
     try:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from safeexec import PolicyError, Result, Sandbox, Session
 from safeexec.engine.linux import processes
+from tests.conftest import OpenSession
 from tests.engine.host.inside import runner_of
-
-OpenSession = Callable[..., Session]
 
 FOREVER = "while True: pass"
 C_CALL = "sum(range(10**12))"

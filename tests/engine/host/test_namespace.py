@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from safeexec import Opaque, Session
+from tests.conftest import OpenSession
 
 
 def test_a_value_goes_in_and_comes_back_the_same(session: Session) -> None:
@@ -91,7 +91,7 @@ def test_it_is_a_mapping(session: Session) -> None:
             use("rate")
 
 
-def test_it_compares_copies_and_merges_as_a_dict_does(open_session: Callable[..., Session]) -> None:
+def test_it_compares_copies_and_merges_as_a_dict_does(open_session: OpenSession) -> None:
     session = open_session(namespace={"x": 1, "y": [2]})
     names = session.namespace
     assert names == {"x": 1, "y": [2]} and names != {"x": 1}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
 
-from safeexec import Result, Sandbox, Session
-
-Run = Callable[..., Result]
+from safeexec import Sandbox, Session
+from tests.conftest import Run
 
 LIES = "def lie(self, *_): raise SystemExit(7)\nclass Lie:\n    __class__ = property(lie)\n"
 

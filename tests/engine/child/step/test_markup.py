@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from safeexec import Result, Sandbox
-
-Run = Callable[..., Result]
+from safeexec import Sandbox
+from tests.conftest import Run
 
 
 @pytest.mark.parametrize(

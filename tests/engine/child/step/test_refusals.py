@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from safeexec import Result, Session
-
-Run = Callable[..., Result]
+from tests.conftest import Run
 
 
 def refused(result: Result) -> list[tuple[str, int | None]]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Callable
 
 import pytest
 
-from safeexec import Result, Session
-
-Run = Callable[..., Result]
+from tests.conftest import OpenSession, Run
 
 CALLS = [
     ("import os; os.nice(-5)", "os.nice()", "Other processes"),
@@ -120,7 +117,7 @@ RESTRICTED = [
     [("confined-python", *row) for row in LIBRARIES] + [("data-analysis", *row) for row in RESTRICTED],
 )
 def test_what_a_library_was_refused_is_a_violation(
-    open_session: Callable[..., Session], profile: str, module: str, source: str, subject: str
+    open_session: OpenSession, profile: str, module: str, source: str, subject: str
 ) -> None:
     pytest.importorskip("pandas" if profile == "data-analysis" else module)
     result = open_session(profile).run(source)
@@ -138,7 +135,7 @@ def test_a_path_that_the_source_spells_out_is_refused_before_a_line_runs(run: Ru
 
 
 @pytest.mark.parametrize("kind", ["confined-python", "data-analysis", "calculator"])
-def test_memory_is_the_word_for_memory_alone(open_session: Callable[..., Session], kind: str) -> None:
+def test_memory_is_the_word_for_memory_alone(open_session: OpenSession, kind: str) -> None:
     session, asks = open_session(kind), "bytearray(1 << 45)"
     for source in ("raise MemoryError('mine')", "def f():\n    raise MemoryError\nf()"):
         assert session.run(source).outcome == "error", source

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from safeexec import Result, Sandbox, Session
+from safeexec import Sandbox, Session
+from tests.conftest import Run
 
-Run = Callable[..., Result]
 ALWAYS = "import warnings\nwarnings.simplefilter('always')\n"
 
 

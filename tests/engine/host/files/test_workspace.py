@@ -18,11 +18,11 @@ from safeexec import Policy, Sandbox, Session, WorkspaceError
 from safeexec.engine.host.files import tree, workspace_files
 from safeexec.engine.host.files.workspace import MAX_BRANCHINGS, Workspace, WorkspaceRoot, remove_orphans
 from tests.alone import alone, importing
+from tests.conftest import OpenSession
 from tests.ordinary import ordinary_user
 from tests.untrusted.hostile import FILES, growing
 
 pytestmark = pytest.mark.profile("data-analysis")
-OpenSession = Callable[..., Session]
 
 
 def directory(session: Session) -> Path:

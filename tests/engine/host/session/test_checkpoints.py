@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 
 import pytest
 
 from safeexec import CheckpointError, Result, Sandbox, Session
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.verdict import Verdict
+from tests.conftest import OpenSession
 from tests.footprint import until
 
 pytestmark = pytest.mark.usefixtures("copied")
-OpenSession = Callable[..., Session]
 FOREVER = "while True: pass"
 
 

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import os
 import signal
-from collections.abc import Callable
 from time import monotonic
 
 import pytest
@@ -15,10 +14,10 @@ from safeexec import AsyncSandbox, Sandbox, SandboxBusy, Session, SessionClosed
 from safeexec.engine.host import descriptors
 from safeexec.engine.host.session import session as module
 from tests.alone import alone
+from tests.conftest import OpenSession
 from tests.engine.host.inside import is_alive, rests
 from tests.footprint import leaks, settled, until
 
-OpenSession = Callable[..., Session]
 SOON = 30.0
 
 

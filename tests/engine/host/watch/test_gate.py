@@ -16,13 +16,12 @@ from safeexec.engine.host.session.runner import ANSWER_SECONDS
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.host.watch.gate import NO_GATE, Fork, ForkGate
 from safeexec.engine.linux import notify, processes
+from tests.conftest import OpenSession
 from tests.engine.host.inside import ended_at_rest, frozen, members, newest_copy, runner_of
 from tests.engine.host.startup.machines import lacking
 from tests.footprint import pause, until
 from tests.limits import descriptors_left
 from tests.profiles import FORKING
-
-OpenSession = Callable[..., Session]
 
 pytestmark = [pytest.mark.usefixtures("copied"), pytest.mark.needs("notify"), pytest.mark.profile("confined-python")]
 SOON = 45.0

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
@@ -19,12 +18,12 @@ from safeexec.engine.host.session.checkpoints import own_bytes
 from safeexec.engine.host.session.session import REST_SECONDS
 from safeexec.engine.host.watch import lineage
 from tests.alone import alone, importing
+from tests.conftest import OpenSession
 from tests.engine.host.inside import frozen, open_sessions, runner_of
 from tests.footprint import pause, until
 from tests.profiles import FORKING
 
 pytestmark = pytest.mark.usefixtures("copied")
-OpenSession = Callable[..., Session]
 SOON = 30.0
 
 
