@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 import safeexec.untrusted
-from safeexec.errors import SandboxError
 from safeexec.untrusted import frames, markup
 from safeexec.untrusted.calls import code_of, why_no_call
 from safeexec.untrusted.forms import files_of
@@ -33,7 +32,7 @@ from safeexec.untrusted.saving import is_picture
 from safeexec.untrusted.source_text import charset_of, costly_name, encoding_of, has_many_marks
 from safeexec.untrusted.yaml_text import kind_of, plain_scalar, read_yaml
 from tests.untrusted.doubling import SLACK, growth
-from tests.untrusted.hostile import TEXTS, texts
+from tests.untrusted.hostile import TEXTS, texts, tolerant
 
 
 def _shaped(text: str) -> object:
@@ -110,18 +109,6 @@ TESTED = {
     "writes; it lists a bounded number of names": "saving.NewFiles",
 }
 """What they do that take no text, and where that is tested → their names."""
-
-
-def tolerant(read: Callable[[str], object]) -> Callable[[str], None]:
-    """`read` with its refusals, which are answers; whatever else it raises is a fault."""
-
-    def call(text: str) -> None:
-        try:
-            read(text)
-        except SandboxError:
-            pass
-
-    return call
 
 
 PARTS = 6
