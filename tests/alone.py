@@ -49,3 +49,8 @@ def together(threads: list[threading.Thread]) -> None:
         thread.start()
     for thread in threads:
         thread.join(SECONDS)
+
+
+def importing(**more: str) -> dict[str, str]:
+    """The environment of a program that finds what this one imports, and `more`."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | more

@@ -26,6 +26,7 @@ from tests.footprint import Footprint, difference, family, footprint, leaks
 
 OpenSandbox = Callable[[str], Sandbox]
 OpenSession = Callable[..., Session]
+Run = Callable[..., Result]
 
 # How long an example takes says how busy the machine is. What decides about a change tries the same examples each time;
 # `.ci/full` and whoever says `--hypothesis-profile=new` try new ones.
@@ -210,7 +211,7 @@ def session(open_session: OpenSession) -> Session:
 
 
 @pytest.fixture
-def run(session: Session) -> Callable[..., Result]:
+def run(session: Session) -> Run:
     """Run a step in `session`."""
     return session.run
 

@@ -29,9 +29,8 @@ from safeexec.agent.repair.verification import digest, read_log
 from safeexec.agent.repair.witness import read_report
 from safeexec.agent.survey import FileSurvey, survey_of
 from safeexec.agent.transcript import conversation
-from safeexec.errors import SandboxError
 from tests.untrusted.doubling import SLACK, growth
-from tests.untrusted.hostile import TEXTS, texts
+from tests.untrusted.hostile import TEXTS, texts, tolerant
 
 
 def diffed(text: str) -> object:
@@ -68,16 +67,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "a conversation": replayed,
 }
 """What is read → how it is read, as the host reads it."""
-
-
-def tolerant(read: Callable[[str], object]) -> Callable[[str], None]:
-    def call(text: str) -> None:
-        try:
-            read(text)
-        except SandboxError:
-            pass
-
-    return call
 
 
 PARTS = 6

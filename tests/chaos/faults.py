@@ -20,6 +20,7 @@ import psutil
 from safeexec import Sandbox
 from safeexec.engine.linux import namespaces
 from safeexec.engine.linux.libc import make
+from tests.limits import descriptors_left, limited
 
 
 def zygote_of(sandbox: Sandbox) -> int:
@@ -65,26 +66,16 @@ def stopped(chosen: list[int]) -> Iterator[None]:
 @contextmanager
 def no_descriptors(random: Random, zygote: int) -> Iterator[None]:
     """Room for a few more at most."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    free = os.open(os.devnull, os.O_RDONLY)
-    os.close(free)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (free + random.randrange(6), hard))
-    try:
+    with descriptors_left(random.randrange(6)):
         yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @contextmanager
 def no_memory(random: Random, zygote: int) -> Iterator[None]:
     """Some MiB more for the host, at most."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + (random.randrange(1, 8) << 20), hard))
-    try:
+    with limited(resource.RLIMIT_AS, used + (random.randrange(1, 8) << 20)):
         yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 @contextmanager

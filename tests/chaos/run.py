@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from safeexec import CheckpointError, Recording, Sandbox, SandboxError, Session
 from safeexec.engine.host.waiting import Wait, wait
+from tests.alone import together
 from tests.chaos.faults import FAULTS, send, zygote_of
 from tests.chaos.model import Model, State, statements
 from tests.footprint import footprint, leaks
@@ -66,6 +67,10 @@ class Line:
         self.closed = False
 
 
+Do = Callable[["Chaos", Line, Random], bool | None]
+"""What is done to a session. Returns whether it said that a state was lost."""
+
+
 class Chaos:
     """A sandbox, its sessions, and what is done to them."""
 
@@ -104,7 +109,7 @@ class Chaos:
         elif act.name in ELSEWHERE:
             ELSEWHERE[act.name](self, random)
         else:
-            self._done(ACTS[act.name], line, random)
+            self.done_with(ACTS[act.name], line, random)
         for other in list(self.lines):
             self._compare(other, told=False)
 
@@ -120,7 +125,8 @@ class Chaos:
         self.done[chosen] += 1
         with FAULTS[name](random, self.zygote):
             told = self._tried(ACTS[chosen], line, random)
-        self._look(line, told=told)
+        if not line.closed:
+            self._compare(line, told=told)
 
     def _kill_zygote(self) -> None:
         """Its sessions are over, or go on as they were: each says which. A new sandbox takes its place."""
@@ -138,11 +144,13 @@ class Chaos:
         self.sandbox = Sandbox(PROFILE, tools=[self.double]).open()
         self.zygote = zygote_of(self.sandbox)
 
-    def _done(self, do: Callable[[Chaos, Line, Random], bool | None], line: Line, random: Random) -> None:
+    def done_with(self, do: Do, line: Line, random: Random) -> None:
         """An act, and what came of it."""
-        self._look(line, told=self._tried(do, line, random))
+        told = self._tried(do, line, random)
+        if not line.closed:
+            self._compare(line, told=told)
 
-    def _tried(self, do: Callable[[Chaos, Line, Random], bool | None], line: Line, random: Random) -> bool:
+    def _tried(self, do: Do, line: Line, random: Random) -> bool:
         """Whether it said that a state was lost."""
         before = line.model.now
         try:
@@ -152,10 +160,6 @@ class Chaos:
                 raise Wrong(f"{type(error).__name__}: {error}") from error
             line.model.ever.append(before)
             return True
-
-    def _look(self, line: Line, *, told: bool) -> None:
-        if not line.closed:
-            self._compare(line, told=told)
 
     def calmed(self, line: Line) -> None:
         """After some steps each copy of a session is one that was made since; but for those with a name."""
@@ -175,9 +179,14 @@ class Chaos:
             if not self.shaken:
                 raise Wrong(f"no session could be opened: {error}") from error
             return
-        line = Line(session, Model(), path)
-        line.shaken = self.shaken
+        self.enter(Line(session, Model(), path), shaken=self.shaken)
+
+    def enter(self, line: Line, *, shaken: bool) -> None:
+        """One session more; the oldest is closed when they are too many."""
+        line.shaken = shaken
         self.lines.append(line)
+        if len(self.lines) > MOST_SESSIONS:
+            self._close(self.lines.pop(0))
 
     def _close(self, line: Line) -> None:
         line.closed = True
@@ -343,20 +352,20 @@ def _rollback_named(chaos: Chaos, line: Line, random: Random) -> None:
         line.model.go_to(name)
 
 
-def _set(chaos: Chaos, line: Line, random: Random) -> None:
-    name, number = random.choice("ab"), random.randrange(1000)
-    after = line.model.now | {name: number}
+def _by_the_host(line: Line, change: Callable[[str, Any], object], name: str, value: Any, *, prefix: str = "") -> None:
+    after = line.model.now | {prefix + name: value}
     line.model.ever.append(after)
-    line.session.set(name, number)
+    change(name, value)
     line.model.change(after)
+
+
+def _set(chaos: Chaos, line: Line, random: Random) -> None:
+    _by_the_host(line, line.session.set, random.choice("ab"), random.randrange(1000))
 
 
 def _write(chaos: Chaos, line: Line, random: Random) -> None:
     data = os.urandom(4) * random.choice((1, 3000))
-    after = line.model.now | {"file:one.txt": data}
-    line.model.ever.append(after)
-    line.session.write_file("one.txt", data)
-    line.model.change(after)
+    _by_the_host(line, line.session.write_file, "one.txt", data, prefix="file:")
 
 
 def _tool(chaos: Chaos, line: Line, random: Random) -> bool:
@@ -392,11 +401,7 @@ def _printed(chaos: Chaos, line: Line, random: Random) -> bool:
 
 def _branch(chaos: Chaos, line: Line, random: Random) -> None:
     (session,) = line.session.branch()
-    branch = Line(session, line.model.branch())
-    branch.shaken = line.shaken
-    chaos.lines.append(branch)
-    if len(chaos.lines) > MOST_SESSIONS:
-        chaos._close(chaos.lines.pop(0))
+    chaos.enter(Line(session, line.model.branch()), shaken=line.shaken)
 
 
 def _saved(chaos: Chaos, line: Line, random: Random) -> None:
@@ -409,12 +414,6 @@ def _saved(chaos: Chaos, line: Line, random: Random) -> None:
                 raise Wrong(f"a saved state came back as {found}; it was {line.model.now}")
     finally:
         path.unlink(missing_ok=True)
-
-
-def _another(chaos: Chaos, line: Line, random: Random) -> None:
-    chaos._open()
-    if len(chaos.lines) > MOST_SESSIONS:
-        chaos._close(chaos.lines.pop(0))
 
 
 def _rest(chaos: Chaos, line: Line, random: Random) -> None:
@@ -435,20 +434,16 @@ def _threads(chaos: Chaos, random: Random) -> None:
 
     def one(line: Line, seed: int) -> None:
         try:
-            chaos._done(_step, line, Random(seed))
+            chaos.done_with(_step, line, Random(seed))
         except BaseException as error:
             problems.append(error)
 
-    threads = [threading.Thread(target=one, args=(line, random.random())) for line in list(chaos.lines)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together([threading.Thread(target=one, args=(line, random.random())) for line in list(chaos.lines)])
     if problems:
         raise problems[0]
 
 
-ACTS: dict[str, Callable[[Chaos, Line, Random], bool | None]] = {
+ACTS: dict[str, Do] = {
     "step": _step,
     "error": _error,
     "stopped": _stopped,
@@ -462,13 +457,10 @@ ACTS: dict[str, Callable[[Chaos, Line, Random], bool | None]] = {
     "printed": _printed,
     "branch": _branch,
     "saved": _saved,
-    "another session": _another,
+    "another session": lambda chaos, line, random: chaos._open(),
     "rest": _rest,
 }
-ELSEWHERE: dict[str, Callable[[Chaos, Random], None]] = {
-    "map": _mapped,
-    "threads": _threads,
-}
+ELSEWHERE: dict[str, Callable[[Chaos, Random], None]] = {"map": _mapped, "threads": _threads}
 WEIGHTS = {
     **dict.fromkeys(ACTS, 4),
     "step": 16,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,12 +11,12 @@ from typing import Any
 import pytest
 
 from safeexec import Session
+from tests.alone import importing
 from tests.chaos.faults import FAULTS, temporary_place
 from tests.chaos.model import Model
 from tests.chaos.run import ACTS, ELSEWHERE, WEIGHTS, Act, Outcome, play, shortest
 
 PROJECT = Path(__file__).resolve().parents[2]
-PATH = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +29,7 @@ def _own_place() -> Iterator[None]:
 def test_every_answer_is_the_models(seed: int) -> None:
     """In a process of its own: the limits that are lowered there are no test's."""
     command = [sys.executable, "-m", "tests.chaos", "--minutes", "0", "--acts", "30", "--seed", str(seed)]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PATH})
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, env=importing())
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -4,13 +4,13 @@ and from one that has nothing but what the engine imports.
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import pytest
+
 import safeexec
+from tests.alone import alone, importing
 
 PACKAGE = Path(safeexec.__file__).parent
 PROGRAM = """
@@ -67,34 +67,32 @@ print("holds")
 IMPORTED = {"__init__.py", "py.typed", "errors.py", "common", "engine", "protocol", "results", "untrusted"}
 
 
-def copy_to(folder: Path) -> dict[str, str]:
-    """The environment of a program that finds a copy of the package."""
-    shutil.copytree(PACKAGE, folder / "safeexec", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(PACKAGE.parent / "policies", folder / "policies", ignore=shutil.ignore_patterns("__pycache__"))
-    folder.chmod(0o755)
-    return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A folder with a copy of the package."""
+    shutil.copytree(PACKAGE, tmp_path / "safeexec", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE.parent / "policies", tmp_path / "policies", ignore=shutil.ignore_patterns("__pycache__"))
+    tmp_path.chmod(0o755)
+    return tmp_path
 
 
-def holds(program: str, folder: Path, environment: dict[str, str]) -> None:
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+def holds(program: str, copy: Path) -> None:
+    done = alone(program, env=importing(PYTHONPATH=str(copy), PYTHONDONTWRITEBYTECODE="1"), cwd=copy)
     assert done.stdout == "holds\n", done.stderr
 
 
-def test_without_language_and_hints_the_wall_stands(tmp_path: Path) -> None:
-    environment = copy_to(tmp_path)
+def test_without_language_and_hints_the_wall_stands(copy: Path) -> None:
     for folder in ("language", "hints"):
-        shutil.rmtree(tmp_path / "safeexec" / folder)
-    holds(PROGRAM, tmp_path, environment)
+        shutil.rmtree(copy / "safeexec" / folder)
+    holds(PROGRAM, copy)
 
 
-def test_without_all_that_stands_on_it_the_wall_stands(tmp_path: Path) -> None:
-    environment = copy_to(tmp_path)
-    for path in (tmp_path / "safeexec").iterdir():
+def test_without_all_that_stands_on_it_the_wall_stands(copy: Path) -> None:
+    for path in (copy / "safeexec").iterdir():
         if path.name == "reports":  # `Policy` names its reports, which load when they are asked for
             for report in path.iterdir():
                 if report.name != "__init__.py":
                     report.unlink()
         elif path.name not in IMPORTED:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    holds(ENGINE, tmp_path, environment)
+    holds(ENGINE, copy)

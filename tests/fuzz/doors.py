@@ -49,13 +49,9 @@ def _call(random: Random) -> dict[str, Any]:
     fields = METHODS[name].parameters
     known = [field for field in fields.__struct_fields__ if field != "session"]
     chosen = {field: _value(random) for field in known if random.random() < 0.3}
-    needed = [
-        field
-        for field in fields.__struct_fields__
-        if field in ("source", "name", "value", "query", "argv", "data", "state")
-    ]
-    for field in needed:
-        chosen.setdefault(field, random.choice(OBJECTS) if field in ("value", "argv") else random.choice(WORDS))
+    for field in known:
+        if field in ("source", "name", "query", "data", "state", "value", "argv"):
+            chosen.setdefault(field, random.choice(OBJECTS if field in ("value", "argv") else WORDS))
     if "timeout" in known and (isinstance(chosen.get("timeout", 9), str | float | int)):
         chosen |= SLOW
     if "policy" in chosen:
@@ -75,11 +71,6 @@ def _calls() -> st.SearchStrategy[list[dict[str, Any]]]:
 def _service() -> Iterator[Holds]:
     served = Served()
 
-    def close(identity: str) -> None:
-        served.reply(
-            json.dumps({"jsonrpc": "2.0", "id": 0, "method": "session.close", "params": {"session": identity}}).encode()
-        )
-
     def holds(calls: list[dict[str, Any]]) -> None:
         served.session = served.call("sandbox.session")["result"]["session"]
         opened = [served.session]
@@ -88,13 +79,12 @@ def _service() -> Iterator[Holds]:
                 params = {key: served.session if value == SESSION else value for key, value in call["params"].items()}
                 told = served.reply(json.dumps(call | {"params": params}).encode())
                 answer = told.get("result", {}) if told is not None else {}
-                opened += answer.get("sessions", []) + (
-                    [answer["session"]] if isinstance(answer.get("session"), str) else []
-                )
+                opened += answer.get("sessions", [])
+                opened += [answer["session"]] if isinstance(answer.get("session"), str) else []
             assert served.call("session.run", source="1 + 1")["result"]["value"] == 2
         finally:
             for identity in opened:
-                close(identity)
+                served.call("session.close", session=identity)
 
     try:
         yield holds
@@ -179,15 +169,13 @@ def _request(case: Any) -> tuple[str, str, dict[str, Any], Any, str]:
 @contextmanager
 def _http() -> Iterator[Holds]:
     import httpx
-    from schemathesis.specs.openapi.checks import (
-        content_type_conformance,
-        response_schema_conformance,
-        status_code_conformance,
-    )
+    from schemathesis.specs.openapi import checks
 
     from tests.servers.serving import serving
 
-    described = [status_code_conformance, content_type_conformance, response_schema_conformance]
+    described = [
+        checks.status_code_conformance, checks.content_type_conformance, checks.response_schema_conformance,
+    ]  # fmt: skip
     operations = _operations()
 
     with serving("--policy", "calculator") as server, server.client() as client:
@@ -207,10 +195,8 @@ def _http() -> Iterator[Holds]:
             except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
                 answer = None
             if answer is not None:
-                assert answer.status_code < 500 or (path.endswith("/readyz") and answer.status_code == 503), (
-                    answer.status_code,
-                    answer.text[:500],
-                )
+                unready = path.endswith("/readyz") and answer.status_code == 503
+                assert answer.status_code < 500 or unready, (answer.status_code, answer.text[:500])
                 assert "Traceback (most" not in answer.text or answer.status_code < 400
                 named = dict.fromkeys(re.findall(r"\{(\w+)\}", template), "any")
                 case = operations[template, method].Case(path_parameters=named)

@@ -37,28 +37,16 @@ WORDS = [
 def _state(names: list[str], modes: list[int], directories: list[str], payload: bytes = b"pickle") -> bytes:
     """A state that is in order, whatever it calls its files."""
     files = [(name, len(name) % 5) for name in names]
-    header = state_file.Header(
-        policy="standard",
-        digest="d" * 64,
-        python="3.11.7",
-        names=["x"],
-        payload_bytes=len(payload),
-        files=files,
-        modes=modes,
-        directories=directories,
-    )
+    whose: dict[str, Any] = {"policy": "standard", "digest": "d" * 64, "python": "3.11.7", "names": ["x"]}
+    header = state_file.Header(**whose, payload_bytes=len(payload), files=files, modes=modes, directories=directories)
     with tempfile.TemporaryDirectory() as base:
-        path, source = os.path.join(base, "state"), os.path.join(base, "source")
-        Path(source).write_bytes(b"x" * 5)
-        fd = os.open(source, os.O_RDONLY)
-        Path(base, "payload").write_bytes(payload)
-        sent = os.open(os.path.join(base, "payload"), os.O_RDONLY)
-        try:
-            state_file.write(path, state_file.pieces(header, lambda _: os.dup(fd), sent))
-        finally:
-            os.close(fd)
-            os.close(sent)
-        return Path(path).read_bytes()
+        path, source, sent = (Path(base, name) for name in ("state", "source", "payload"))
+        source.write_bytes(b"x" * 5)
+        sent.write_bytes(payload)
+        with sent.open("rb") as variables:
+            opened = state_file.pieces(header, lambda _: os.open(source, os.O_RDONLY), variables.fileno())
+            state_file.write(str(path), opened)
+        return path.read_bytes()
 
 
 def _states() -> Any:
@@ -196,11 +184,9 @@ def _timeline(path: Path) -> None:
     str(timeline), timeline.unknown, timeline.now()
 
 
-def _policy(path: Path) -> None:
-    Policy.learn([path])
-
-
-LOOKS: list[Callable[[Path], object]] = [_timeline, lambda path: render(page_of(path)), _policy]
+LOOKS: list[Callable[[Path], object]] = [
+    _timeline, lambda path: render(page_of(path)), lambda path: Policy.learn([path]),
+]  # fmt: skip
 
 TARGETS = [
     Target("states", "saved states: damaged ones, and sound ones with hostile names", _states, _restored, 60),

@@ -76,16 +76,10 @@ def _child() -> Iterator[Holds]:
         other.run("kept = [1, 2]").check()
 
         def holds(calls: list[tuple[str, list[Any]]]) -> None:
-            named = [
-                (
-                    known[name],
-                    [value.replace(SECRET, str(secret)) if isinstance(value, str) else value for value in arguments],
-                )
-                for name, arguments in calls
-            ]
+            named = repr([(known[name], arguments) for name, arguments in calls]).replace(SECRET, str(secret))
             with sandbox.session() as session:
                 session.run("before = 7").check()
-                result = session.run(f"_calls = {named!r}\n{CALLS}", timeout=1)
+                result = session.run(f"_calls = {named}\n{CALLS}", timeout=1)
                 assert result.state == "restored" or result.outcome in ("ok", "error", "violation", "memory"), result
                 _goes_on(session, restored=result.state == "restored")
             assert other.run("kept", timeout=20).value == [1, 2]

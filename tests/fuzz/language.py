@@ -61,9 +61,8 @@ def sources() -> list[str]:
 @contextmanager
 def _compiled() -> Iterator[Holds]:
     """Under each plan: code, a refusal with places in the source, or what CPython says of it."""
-    plans = [
-        Policy.load(name).language_plan() for name in ("standard", "data-analysis", "confined-python", "calculator")
-    ]
+    profiles = ("standard", "data-analysis", "confined-python", "calculator")
+    plans = [Policy.load(name).language_plan() for name in profiles]
 
     def holds(source: str) -> None:
         with warnings.catch_warnings():
@@ -164,10 +163,7 @@ VALUES: dict[str, Any] = {
 
 
 def _expressions() -> st.SearchStrategy[list[str]]:
-    def make(random: Random) -> list[str]:
-        return [_expression(random) for _ in range(AT_ONCE)]
-
-    return drawn(make)
+    return drawn(lambda random: [_expression(random) for _ in range(AT_ONCE)])
 
 
 def _expression(random: Random) -> str:
@@ -190,9 +186,8 @@ def bounded(expressions: list[str]) -> None:
         finally:
             os._exit(code)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert status == 0, {-9: "killed", -24: "CPU time", 4: "memory", 5: "routes differ", 6: "not what Python says"}.get(
-        status, f"another exception or status {status}"
-    )
+    said = {-9: "killed", -24: "CPU time", 4: "memory", 5: "routes differ", 6: "not what Python says"}
+    assert status == 0, said.get(status, f"another exception or status {status}")
 
 
 def _bounded(expressions: list[str]) -> int:
@@ -221,11 +216,7 @@ def _bounded(expressions: list[str]) -> int:
     return 0
 
 
-PYTHON: dict[str, Any] = {
-    "math": math,
-    "statistics": statistics,
-    "join": lambda separator, parts: separator.join(parts),
-}
+PYTHON: dict[str, Any] = {"math": math, "statistics": statistics, "join": str.join}
 
 
 def _python(expression: str) -> str:

@@ -49,13 +49,8 @@ def seeds_of_values() -> list[bytes]:
         [{"id": number, "name": str(number)} for number in range(5)], len,
     ]  # fmt: skip
     numpy = pytest.importorskip("numpy")
-    values += [
-        numpy.float64(1.5),
-        numpy.datetime64("2024-01-01"),
-        numpy.arange(6.0).reshape(2, 3),
-        numpy.array(["a", "b"]),
-    ]
-    values.append(numpy.array([1, "x"], dtype=object))
+    values += [numpy.float64(1.5), numpy.datetime64("2024-01-01"), numpy.arange(6.0).reshape(2, 3)]
+    values += [numpy.array(["a", "b"]), numpy.array([1, "x"], dtype=object)]
     pandas = pytest.importorskip("pandas")
     frame_ = pandas.DataFrame({"a": [1, 2], "b": ["x", None], "c": pandas.Categorical(["u", "v"])})
     frame_["d"] = pandas.to_datetime(["2024-01-01", None]).tz_localize("Europe/Rome")

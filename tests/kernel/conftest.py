@@ -11,6 +11,8 @@ import pytest
 from safeexec.engine.linux.probe import probe
 from tests.kernel import harness
 
+Run = Callable[..., harness.Outcome]
+
 SITUATIONS = {
     "root": {},
     "root-without-namespaces": {"namespaces": False},
@@ -37,6 +39,6 @@ def situation(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def run(situation: str) -> Callable[..., harness.Outcome]:
+def run(situation: str) -> Run:
     """`harness.run` in one of the four situations."""
     return functools.partial(harness.run, **SITUATIONS[situation])

@@ -31,24 +31,14 @@ class Outcome(NamedTuple):
     workspace: str
 
 
-def run(
-    source: str,
-    profile: str = "confined-python",
-    *,
-    ordinary: bool = False,
-    namespaces: bool = True,
-    secret: str = "",
-    strict: bool = False,
-) -> Outcome:
+def run(source: str, profile: str = "confined-python", *, secret: str = "", **situation: bool) -> Outcome:
     """Run `source` in a child of `profile`, a name or YAML.
 
-    It sees `WORKSPACE`, `SECRET` (a path outside) and `HOST` (a pid).
-
-    With `strict` the first refused call kills the child (status -31): a program that ends made none.
+    It sees `WORKSPACE`, `SECRET` (a path outside) and `HOST` (a pid). `situation` is as for `start`.
     """
     with tempfile.TemporaryDirectory(prefix="safeexec-kernel-") as base:
         Path(base, "secret").write_text(secret)
-        host = start(source, profile, base, ordinary=ordinary, namespaces=namespaces, strict=strict)
+        host = start(source, profile, base, **situation)
         output, errors = host.communicate(timeout=60)
         assert host.returncode == 0, errors
         return Outcome(**json.loads(output.splitlines()[-1]))
@@ -57,27 +47,19 @@ def run(
 def start(
     source: str, profile: str, base: str, *, ordinary: bool = False, namespaces: bool = True, strict: bool = False
 ) -> subprocess.Popen[str]:
-    """The host of one case as a process; `base` is a directory that it may use."""
+    """The host of one case as a process; `base` is a directory that it may use.
+
+    With `strict` the first refused call kills the child (status -31): a program that ends made none.
+    """
     os.chmod(base, 0o755)
     if ordinary and os.geteuid() == 0:
         os.chown(base, ORDINARY, ORDINARY)
-    job = {
-        "source": source,
-        "profile": profile,
-        "ordinary": ordinary,
-        "namespaces": namespaces,
-        "strict": strict,
-        "base": base,
-    }
+    job = {"source": source, "profile": profile, "base": base}
+    job |= {"ordinary": ordinary, "namespaces": namespaces, "strict": strict}
     path = [str(_ROOT), *(os.path.abspath(entry) for entry in sys.path if entry)]
-    host = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT.format(path=path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={},
-        text=True,
-    )
+    command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT.format(path=path)]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    host = subprocess.Popen(command, **pipes, env={}, text=True)
     host.stdin.write(json.dumps(job) + "\n")
     host.stdin.flush()
     return host
@@ -208,12 +190,8 @@ def _child(job: dict[str, Any], lockdown: Any, workspace: str | None, output: in
     lockdown.apply(workspace=workspace)
     import traceback
 
-    names = {
-        "__name__": "__main__",
-        "WORKSPACE": workspace,
-        "SECRET": os.path.join(job["base"], "secret"),
-        "HOST": host,
-    }
+    names = {"__name__": "__main__", "WORKSPACE": workspace, "HOST": host}
+    names["SECRET"] = os.path.join(job["base"], "secret")
     status = 0
     try:
         exec(compile(job["source"], "<guest>", "exec"), names)

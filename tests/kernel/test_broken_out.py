@@ -20,7 +20,7 @@ import pytest
 
 from safeexec import Policy, Sandbox
 from tests.attempts import STEP
-from tests.footprint import pause
+from tests.footprint import pause, until
 
 PROGRAMS = sorted((Path(__file__).parent / "broken").glob("*.py"))
 MIB = 1 << 20
@@ -69,10 +69,6 @@ def _of_machine(name: str) -> float:
     return int(found[1]) / 1024
 
 
-def _headers(text: str) -> dict[str, str]:
-    return dict(re.findall(r"^# (\w+): (.*)$", text, re.MULTILINE))
-
-
 def _numbers(text: str) -> dict[str, int]:
     return {name: int(number) for name, number in re.findall(r"(\w+)=(\d+)", text)}
 
@@ -80,7 +76,7 @@ def _numbers(text: str) -> dict[str, int]:
 @pytest.fixture
 def sandbox(request: pytest.FixtureRequest) -> Iterator[tuple[Sandbox, dict[str, str], str]]:
     text = request.param.read_text()
-    headers = _headers(text)
+    headers = dict(re.findall(r"^# (\w+): (.*)$", text, re.MULTILINE))
     policy = Policy.load(headers["profile"]).replace(language={"mode": "python"})
     policy = policy.replace(socketpair=True, **_numbers(headers.get("limits", "")))
     with Sandbox(policy) as opened:
@@ -111,11 +107,5 @@ def test_a_limit_holds_whoever_runs_in_the_child(sandbox: tuple[Sandbox, dict[st
         assert session.run("kept + 1", timeout=10).value == 42
         if "ends" in headers:
             assert results[-1].state == "restored"
-    deadline = monotonic() + 30
-    while (left := _members()) > 8 and monotonic() < deadline:
-        pause()
-    assert left <= 8, "a sandbox without a session has its zygote, its reaper, and spare children"
-
-
-def _members() -> int:
-    return len(psutil.Process().children(recursive=True))
+    # A sandbox without a session has its zygote, its reaper, and spare children.
+    until(lambda: len(psutil.Process().children(recursive=True)) <= 8)

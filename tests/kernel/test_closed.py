@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 import zoneinfo
-from collections.abc import Callable
 
 import pytest
 
-from tests.kernel.harness import Outcome
+from tests.kernel.conftest import Run
 
-Run = Callable[..., Outcome]
-
-PROFILES = [
-    "calculator",
-    "standard",
-    *[pytest.param(name, marks=pytest.mark.slow) for name in ("plugin", "expression")],
-]
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("plugin", "expression")]
+PROFILES = ["calculator", "standard", *SLOW]
 
 OPENS = """
 import json, os, sys

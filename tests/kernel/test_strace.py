@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -14,6 +13,7 @@ import pytest
 from safeexec import Policy
 from safeexec.engine.host.startup.confinement import plan
 from safeexec.engine.syscalls.table import rules_for
+from tests.alone import importing
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 STRACE = shutil.which("strace")
@@ -55,10 +55,8 @@ def traced(directory: Path, *arguments: str) -> dict[str, list[tuple[str, str]]]
     assert STRACE is not None
     log = directory / "strace.log"
     command = [STRACE, "-f", "-qq", "--decode-pids=pidns", "-o", str(log), sys.executable, *arguments]
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    environment = {**os.environ, "PYTHONPATH": path}
     for _ in range(TRIES):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=importing())
         if not (done.returncode and done.stderr.startswith(f"{STRACE}: ptrace(")):
             break
     assert done.returncode == 0, done.stderr

@@ -67,7 +67,8 @@ class Filter:
         return self(name, *arguments) == seccomp.ERRNO | errno.EPERM
 
 
-@pytest.mark.parametrize(("plan", "machine"), list(itertools.product(PLANS, MACHINES)))
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("plan", PLANS)
 def test_a_call_is_allowed_if_the_table_has_it_and_else_refused_whatever_its_arguments(plan: str, machine: str) -> None:
     rules = rules_for(PLANS[plan])
     judge = Filter(PLANS[plan], machine)
@@ -86,10 +87,9 @@ def test_no_call_is_allowed_beside_those_that_are_written_here(plan: str, names:
     assert {name for name, rule in rules_for(PLANS[plan]).items() if rule.alternatives} == {*names}
 
 
-@pytest.mark.parametrize("plan", PLANS)
-def test_the_filter_is_small(plan: str) -> None:
+def test_the_filter_is_small() -> None:
     """Its length is paid in every child: the kernel runs it for each number to find those it can wave through."""
-    assert len(Filter(PLANS[plan]).program) < 700
+    assert max(len(Filter(plan).program) for plan in PLANS.values()) < 700
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -199,10 +199,8 @@ def test_sockets() -> None:
     for family, kind in itertools.product(range(50), (stream, datagram, 3, 5, stream | cloexec)):
         assert open_.refuses("socket", family, kind), (family, kind)
     assert open_.refuses("setsockopt", 3, 1, 26), "SO_ATTACH_FILTER"
-    for option in (17, 28, 31, 59, 77):
-        assert open_.refuses("getsockopt", 3, 1, option), (
-            "who is at the other end, and SO_PEERPIDFD a pidfd of the host"
-        )
+    for option in (17, 28, 31, 59, 77):  # who is at the other end, and SO_PEERPIDFD a pidfd of the host
+        assert open_.refuses("getsockopt", 3, 1, option)
     assert open_.allows("getsockopt", 3, 1, 4) and open_.refuses("getsockopt", 3, 6, 4), "SO_ERROR, and that of TCP"
 
 
@@ -223,9 +221,8 @@ def test_paths() -> None:
     assert open_.refuses("openat", -100, 0, create, 0o4755) and open_.refuses("chmod", 0, 0o2755)
     assert open_.allows("open", 0, 0, 0o7777), "without O_CREAT the mode is whatever the register held"
     assert open_.allows("chmod", 0, 0o600)
-    assert open_.allows("renameat2", -100, 0, -100, 0, 1) and open_.refuses("renameat2", -100, 0, -100, 0, 4), (
-        "WHITEOUT"
-    )
+    assert open_.allows("renameat2", -100, 0, -100, 0, 1)
+    assert open_.refuses("renameat2", -100, 0, -100, 0, 4), "WHITEOUT"
     without_root = Filter(ChildConfinement(**BASE, files="write"))
     assert without_root.refuses("chmod", 0, 0o600) and without_root.refuses("utimensat", -100, 0, 0)
 

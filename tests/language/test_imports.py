@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec import Sandbox, Session
-from tests.conftest import OpenSandbox
+from safeexec import Session
+from tests.conftest import OpenSandbox, OpenSession
 
 HELPERS = """
 import os
@@ -36,10 +36,7 @@ write("folder/leaf.py", "here = __file__\\n")
         ("__import__('xml.dom').__name__", "xml"),
         ("__import__('js' + 'on').__name__", "json"),
         ("import datetime\ndatetime.datetime.strptime('2024', '%Y').year", 2024),
-        (
-            "try:\n    import requests_is_not_here\nexcept ModuleNotFoundError as e:\n    name = e.name\nname",
-            "requests_is_not_here",
-        ),
+        ("try:\n    import is_not_here\nexcept ModuleNotFoundError as e:\n    name = e.name\nname", "is_not_here"),
         ("try:\n    import socket\nexcept ImportError as e:\n    told = type(e).__name__\ntold", "ModuleNotFoundError"),
         ("try:\n    from os import system\nexcept ImportError as e:\n    told = type(e).__name__\ntold", "ImportError"),
     ],
@@ -54,7 +51,7 @@ def test_real_modules(session: Session, source: str, value: object) -> None:
         ("__import__('soc' + 'ket')", "ModuleNotFoundError", "import of socket is refused by standard.yaml:"),
         ("import importlib\nimportlib.import_module('soc' + 'ket').socket()", "PermissionError", ""),
         (
-            "__import__('os', fromlist=('system',))",
+            "__import__('os', fromlist=['system'])",
             "ImportError",
             "import of system from os is refused by standard.yaml:",
         ),
@@ -72,16 +69,11 @@ def test_what_is_refused_or_missing_while_code_runs(session: Session, source: st
         assert result.error.type == kind and words in result.error.message
 
 
-@pytest.fixture(scope="module")
-def workspace(sandbox_for: OpenSandbox) -> Sandbox:
-    return sandbox_for("data-analysis")
-
-
 @pytest.fixture
-def helped(workspace: Sandbox):
-    with workspace.session() as session:
-        session.run(HELPERS).check()
-        yield session
+def helped(open_session: OpenSession) -> Session:
+    session = open_session(profile="data-analysis")
+    session.run(HELPERS).check()
+    return session
 
 
 @pytest.mark.parametrize(
@@ -108,34 +100,27 @@ def test_modules_of_the_workspace(helped: Session, source: str, value: object) -
     assert helped.run(source).check().value == value
 
 
-def test_a_module_that_changed_is_loaded_again(helped: Session) -> None:
+def test_a_module_that_a_step_writes_is_imported_and_one_that_changed_is_loaded_again(helped: Session) -> None:
+    assert helped.run("write('fresh.py', 'x = 9')\nimport fresh\nfresh.x").check().value == 9
     helped.run("import helper").check()
     helped.run("write('helper.py', 'def double(x): return x * 20')").check()
     assert helped.run("helper.double(1)").value == 2
     assert helped.run("import importlib\nimportlib.reload(helper).double(1)").check().value == 20
 
 
-def test_a_module_that_the_step_writes_and_imports(helped: Session) -> None:
-    assert helped.run("write('fresh.py', 'x = 9')\nimport fresh\nfresh.x").check().value == 9
-
-
 @pytest.mark.parametrize(
-    ("module", "kind", "line", "words"),
+    ("module", "kind", "words"),
     [
-        ("bad", "ImportError", None, "bad.py, line 2: import of 'turtle' is refused"),
-        ("broken", "SyntaxError", None, "invalid syntax"),
-        ("raises", "ZeroDivisionError", None, "division by zero"),
+        ("bad", "ImportError", "bad.py, line 2: import of 'turtle' is refused"),
+        ("broken", "SyntaxError", "invalid syntax"),
+        ("raises", "ZeroDivisionError", "division by zero"),
     ],
 )
-def test_modules_that_cannot_be_loaded(helped: Session, module: str, kind: str, line: int | None, words: str) -> None:
+def test_modules_that_cannot_be_loaded(helped: Session, module: str, kind: str, words: str) -> None:
     error = helped.run(f"import {module}").error
     assert error is not None and error.type == kind and words in error.message
-    assert (
-        helped.run(
-            f"try:\n    import {module}\nexcept Exception:\n    pass\nimport sys\n{module!r} in sys.modules"
-        ).value
-        is False
-    )
+    attempt = f"try:\n    import {module}\nexcept Exception:\n    pass"
+    assert helped.run(f"{attempt}\nimport sys\n{module!r} in sys.modules").value is False
 
 
 def test_a_library_keeps_its_name(helped: Session) -> None:
@@ -146,9 +131,9 @@ def test_a_library_keeps_its_name(helped: Session) -> None:
 
 
 def test_modules_of_a_plugin_are_siblings(sandbox_for: OpenSandbox) -> None:
+    imports = "from . import other\nfrom .other import f\nimport pack.part as p\n"
     modules = {
-        "main": "from . import other\nfrom .other import f\nimport pack.part as p\n"
-        "def g(x): return f(x) + other.f(x) + p.x",
+        "main": imports + "def g(x): return f(x) + other.f(x) + p.x",
         "other": "import math\ndef f(x): return math.floor(x)",
         "pack": "from . import part\n",
         "pack.part": "x = 1\n",

@@ -58,7 +58,7 @@ def plans(plan: LanguagePlan) -> dict[str, LanguagePlan]:
     }
 
 
-PLANS = ["open", "names chosen", "attributes", "text is run", "constructs", "standard", "data-analysis"]
+PLANS = [*plans(LanguagePlan())]
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from types import CodeType
+from typing import Any
 
 import pytest
 
@@ -118,8 +119,7 @@ def _essence(code: CodeType | None) -> object:
 
 def test_lines_are_those_of_the_source(plan: LanguagePlan) -> None:
     step = compile_step("x = 1\n\n\ny = 2\n\nx / 0", plan, filename="<step 3>")
-    assert step.tail is not None
-    assert step.tail.co_filename == "<step 3>"
+    assert step.tail is not None and step.tail.co_filename == "<step 3>"
     assert {line for _, _, line in step.tail.co_lines() if line} == {6}
 
 
@@ -164,19 +164,18 @@ def test_nesting_beyond_the_parser_is_a_syntax_error(source: str, plan: Language
         compile_step(source, plan, filename="<step>")
 
 
-def test_the_parsers_exhaustion_has_a_message_of_its_own(plan: LanguagePlan) -> None:
-    with pytest.raises(SyntaxError, match=TOO_DEEP):
-        compile_step("-" * 100_000 + "1", plan, filename="<step>")
-
-
-def test_null_bytes(plan: LanguagePlan) -> None:
-    with pytest.raises((SyntaxError, ValueError), match="null bytes"):
-        compile_step("x = 1\0", plan, filename="<step>")
-
-
-def test_lone_surrogates(plan: LanguagePlan) -> None:
-    with pytest.raises(UnicodeEncodeError):
-        compile_step("x = '\ud800'", plan, filename="<step>")
+@pytest.mark.parametrize(
+    ("source", "error", "told"),
+    [
+        ("-" * 100_000 + "1", SyntaxError, TOO_DEEP),
+        ("x = 1\0", (SyntaxError, ValueError), "null bytes"),
+        ("x = '\ud800'", UnicodeEncodeError, "surrogates"),
+    ],
+    ids=["too deep", "NUL", "surrogate"],
+)
+def test_what_the_parser_cannot_take_is_told(source: str, error: Any, told: str, plan: LanguagePlan) -> None:
+    with pytest.raises(error, match=told):
+        compile_step(source, plan, filename="<step>")
 
 
 def test_the_future_statements_of_safeexec_are_not_inherited(plan: LanguagePlan) -> None:

@@ -13,12 +13,7 @@ from safeexec.protocol.values import encode
 
 @pytest.mark.parametrize(
     ("args", "kwargs"),
-    [
-        ((), {}),
-        ((1, "a", None), {"x": 2.5}),
-        ((2**70, "\ud800"), {}),
-        (([1, {2}],), {"k": {"a": (b"x",)}}),
-    ],
+    [((), {}), ((1, "a", None), {"x": 2.5}), ((2**70, "\ud800"), {}), (([1, {2}],), {"k": {"a": (b"x",)}})],
 )
 def test_a_call_crosses_as_itself(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     encoded = encode_arguments(args, kwargs, max_bytes=1000, max_depth=8)
@@ -73,10 +68,8 @@ def test_an_object_in_a_table_is_named_by_its_column() -> None:
     assert foreign((), {"k": [pd.Series([1, len])]}, max_depth=8).startswith("k[0][1] is, or holds")
 
 
-def _cycle() -> list[Any]:
-    cycle: list[Any] = [1]
-    cycle.append(cycle)
-    return cycle
+CYCLE: list[Any] = [1]
+CYCLE.append(CYCLE)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +78,7 @@ def _cycle() -> list[Any]:
         ("x" * 3000, "it is larger than limits.value_kb (1 KiB)"),
         ([1, {"a": "x" * 3000}], "it is larger than limits.value_kb (1 KiB)"),
         ([[[[1]]]], "it is nested deeper than limits.value_depth (2)"),
-        (_cycle(), "it holds itself"),
+        (CYCLE, "it holds itself"),
         ([object()], ""),
     ],
     ids=["text", "part", "deep", "cycle", "object"],

@@ -102,11 +102,8 @@ def test_subclasses_cross_as_their_base() -> None:
 
 
 def test_enum_members_functions_and_objects_are_opaque() -> None:
-    assert shown(crossed(Colour.RED)) == (f"{__name__}.Colour", "<Colour.RED: 1>")
-    assert [shown(value) for value in crossed([len, ...])] == [
-        ("builtin_function_or_method", "<built-in function len>"),
-        ("ellipsis", "Ellipsis"),
-    ]
+    told = [(f"{__name__}.Colour", "<Colour.RED: 1>"), ("builtin_function_or_method", "<built-in function len>")]
+    assert [shown(value) for value in crossed([Colour.RED, len, ...])] == [*told, ("ellipsis", "Ellipsis")]
     assert not written(len).truncated
 
 
@@ -282,6 +279,11 @@ def test_bytes_beyond_the_budget_are_opaque_and_the_rest_stays() -> None:
         assert len(encoded.data) < 2000
 
 
+def asked(value: Any, **budgets: Any) -> Encoded:
+    """A value with its arrays, within bounds of which only `budgets` are narrow."""
+    return encode(value, **{"max_bytes": 1 << 20, "max_depth": 20, "arrays": True, **budgets})
+
+
 def test_no_array_suffers_from_its_neighbour() -> None:
     """Arrays together take `array_bytes`: one that is too large says so, and those beside it cross whole."""
     numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
@@ -290,30 +292,24 @@ def test_no_array_suffers_from_its_neighbour() -> None:
     ones = numpy.empty(50_000, dtype=object)
     masked, frame = numpy.ma.masked_array([1, 2], [False, True]), pandas.DataFrame({"a": [1]})
     value = {"log": "x" * 20_000, "large": [large] * 200, "text": text, "ones": ones, "small": [small, masked, frame]}
-    encoded = encode(value, max_bytes=1 << 20, max_depth=20, arrays=True, array_bytes=4096)
+    encoded = asked(value, array_bytes=4096)
     back = decode(encoded.data)
     assert (back["log"], back["small"], encoded.truncated) == ("x" * 20_000, [[1, 2], [1, None], {"a": [1]}], True)
     for part in (*back["large"], back["text"], back["ones"]):
         assert type(part) is Opaque and "at most 4 KiB" in part.reason and "session.get" in part.reason
-    alone = encode(large, max_bytes=1 << 20, max_depth=20, arrays=True, array_bytes=4096)
+    alone = asked(large, array_bytes=4096)
     assert (alone.truncated, decode(alone.data).type) == (True, "numpy.ndarray")
-    assert decode(encode([large], max_bytes=1 << 20, max_depth=20, arrays=True).data) == [large.tolist()]
-
-
-def test_an_array_that_nests_too_deep_is_one_value() -> None:
-    numpy = pytest.importorskip("numpy")
-    masked = numpy.ma.masked_array([1, 2], [False, True])
-    back = decode(encode([masked, 7], max_bytes=1 << 20, max_depth=1, arrays=True).data)
-    assert (type(back[0]), back[1]) == (Opaque, 7)
+    assert decode(asked([large]).data) == [large.tolist()]
+    too_deep, beside = decode(asked([masked, 7], max_depth=1).data)
+    assert (type(too_deep), beside) == (Opaque, 7)
 
 
 def test_columns_of_one_name_stay_apart() -> None:
     pandas = pytest.importorskip("pandas")
     for rows in ([[1, 2, 3, 4]], [[1, "b", 3, 4]]):
         frame = pandas.DataFrame(rows, columns=["a", "a", "a.1", "a"])
-        assert decode(encode(frame, max_bytes=1 << 20, max_depth=20, arrays=True).data) == dict(
-            zip(["a", "a.2", "a.1", "a.3"], ([item] for item in rows[0]), strict=True)
-        )
+        wanted = zip(["a", "a.2", "a.1", "a.3"], ([item] for item in rows[0]), strict=True)
+        assert decode(asked(frame).data) == dict(wanted)
 
 
 def test_each_name_that_was_there_is_numbered_once() -> None:
@@ -429,11 +425,6 @@ def test_values_of_one_message_share_a_clock() -> None:
             decode(written(value).data, clock=clock)
 
 
-def test_node_budget_of_the_reader() -> None:
-    with pytest.raises(ProtocolError, match="too many parts"):
-        decode(written(list(range(1000))).data, max_nodes=999)
-
-
 @pytest.mark.parametrize("count", [PART, PART + 1, 3 * PART, 100_000])
 def test_many_items_cross_in_parts(count: int) -> None:
     """No call of C reads more than `PART` of them: other threads run in between."""
@@ -465,6 +456,8 @@ def test_a_container_counts_more_than_what_it_holds() -> None:
     assert written(empties, max_bytes=1 << 26).truncated
     with pytest.raises(ProtocolError, match="too many parts"):
         decode(b"lG" + numbers(len(empties)) + (b"eG" + numbers(0)) * len(empties))
+    with pytest.raises(ProtocolError, match="too many parts"):
+        decode(written(list(range(1000))).data, max_nodes=999)
 
 
 def header(tag: bytes, dtype: bytes, *shape: int) -> bytes:
@@ -503,13 +496,8 @@ class TestNumpy:
 
     def test_scalars(self) -> None:
         np = self.numpy
-        for value in (
-            np.float64(1.5),
-            np.int8(-3),
-            np.bool_(True),
-            np.complex64(1j),
-            np.datetime64("2024-01-02T03:04:05", "ns"),
-        ):
+        moment = np.datetime64("2024-01-02T03:04:05", "ns")
+        for value in (np.float64(1.5), np.int8(-3), np.bool_(True), np.complex64(1j), moment):
             back = crossed(value)
             assert type(back) is type(value) and back == value
         assert crossed(np.str_("x")) == "x" and type(crossed(np.str_("x"))) is str
@@ -544,13 +532,8 @@ class TestNumpy:
 
     def test_zero_dimensions_signs_and_nans(self) -> None:
         np = self.numpy
-        for value in (
-            np.array(2.5),
-            np.array([-0.0, math.nan, math.inf]),
-            np.array("text"),
-            np.array(None),
-            np.zeros((0, 3)),
-        ):
+        odd = ([-0.0, math.nan, math.inf], 2.5, "text", None)
+        for value in (*map(np.array, odd), np.zeros((0, 3))):
             back = crossed(value, arrays=True)
             assert (back.dtype, back.shape, back.tobytes()) == (value.dtype, value.shape, value.tobytes())
 
@@ -706,9 +689,8 @@ class TestPandas:
         pd.testing.assert_frame_equal(crossed(frame, arrays=True), frame)
         for column in frame:
             pd.testing.assert_series_equal(crossed(frame[column], arrays=True), frame[column])
-            pd.testing.assert_extension_array_equal(
-                pd.Series(crossed(frame[column].array, arrays=True)).array, frame[column].array
-            )
+            back = pd.Series(crossed(frame[column].array, arrays=True)).array
+            pd.testing.assert_extension_array_equal(back, frame[column].array)
 
     def test_arrow_columns(self) -> None:
         pytest.importorskip("pyarrow")
@@ -728,13 +710,10 @@ class TestPandas:
             pd.MultiIndex.from_tuples([(1, math.nan), (2, "x")]), pd.MultiIndex.from_tuples([], names=["a", "b"]),
         ]  # fmt: skip
         for index in indexes:
-            back = crossed(index, arrays=True)
+            back, series = crossed(index, arrays=True), pd.Series(range(len(index)), index=index)
             pd.testing.assert_index_equal(back, index)
             assert getattr(back, "freq", None) == getattr(index, "freq", None)
-            pd.testing.assert_series_equal(
-                crossed(pd.Series(range(len(index)), index=index), arrays=True),
-                pd.Series(range(len(index)), index=index),
-            )
+            pd.testing.assert_series_equal(crossed(series, arrays=True), series)
 
     def test_a_frequency_that_its_name_does_not_tell_or_that_takes_long_to_check_is_left_out(self) -> None:
         pd, offsets = self.pandas, self.pandas.offsets
@@ -777,9 +756,8 @@ class TestPandas:
         grid = pd.DataFrame([[1.0, math.nan, 3.0], [4.0, 5.0, 6.0]], columns=["a", "b", "a"], index=[5, 3])
         for frame in (grid, grid[["b"]], grid.iloc[::-1, ::-1], grid.iloc[:, [2, 0]], grid.T, grid.iloc[:0], grid > 2):
             pd.testing.assert_frame_equal(crossed(frame, arrays=True), frame)
-        assert repr(decode(written(grid[["a"]].set_axis(["x", "y"], axis=1), arrays=True).data)) == (
-            "{'index': [5, 3], 'x': [1.0, 4.0], 'y': [3.0, 6.0]}"
-        )
+        told = decode(written(grid[["a"]].set_axis(["x", "y"], axis=1), arrays=True).data)
+        assert repr(told) == "{'index': [5, 3], 'x': [1.0, 4.0], 'y': [3.0, 6.0]}"
 
     def test_what_comes_back_can_be_changed(self) -> None:
         back = crossed(self.pandas.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), arrays=True)
@@ -788,9 +766,7 @@ class TestPandas:
         assert back["a"].tolist() == [10.0, 3.0]
 
     @pytest.mark.parametrize("missing", [False, True])
-    def test_every_kind_of_column_is_a_list_where_no_frame_is_asked_for(
-        self, missing: bool, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_column_is_a_list_where_no_frame_is_asked_for(self, missing: bool, monkeypatch: Any) -> None:
         """Nor where one is, and this program has no pandas."""
         frame = self.pandas.DataFrame(self.columns())
         data, zoned = written(frame, arrays=True).data, written(frame["zoned"], arrays=True).data
@@ -801,12 +777,10 @@ class TestPandas:
         assert list(back) == list(frame) and {len(column) for column in back.values()} == {3}
         told = {name: back[name] for name in ("str", "intervals", "boolean", "numbers as categories", "seconds")}
         assert told == {
-            "str": ["a", None, "ü"],
-            "intervals": [(0.0, 1.0), (1.0, 2.0), (told["intervals"][2])],
-            "boolean": [True, None, False],
-            "numbers as categories": [3, 1, None],
+            "str": ["a", None, "ü"], "intervals": [(0.0, 1.0), (1.0, 2.0), (told["intervals"][2])],
+            "boolean": [True, None, False], "numbers as categories": [3, 1, None],
             "seconds": [datetime(2024, 1, 1), None, datetime(1850, 1, 1)],
-        }
+        }  # fmt: skip
         assert decode(zoned, arrays=missing)[0] == datetime(2023, 12, 31, 15, tzinfo=UTC)
 
     def test_labels_that_say_more_than_the_position_are_kept(self) -> None:
@@ -836,13 +810,8 @@ class TestPandas:
         values = [pd.NaT, pd.Period("2024-03", "M"), pd.Interval(0, 1), pd.Timedelta(7), pd.Timestamp(1)]
         data = written(values).data
         monkeypatch.delitem(sys.modules, "pandas")
-        assert decode(data) == [
-            None,
-            "2024-03",
-            (0, 1),
-            Opaque("pandas.Timedelta", "7 ns"),
-            Opaque("pandas.Timestamp", "1 ns since 1970"),
-        ]
+        told = (Opaque("pandas.Timedelta", "7 ns"), Opaque("pandas.Timestamp", "1 ns since 1970"))
+        assert decode(data) == [None, "2024-03", (0, 1), *told]
 
     def test_frames_are_opaque_unless_asked_for(self) -> None:
         frame = self.pandas.DataFrame({"a": [1]})
@@ -910,18 +879,11 @@ class TestSympy:
 
     def test_numbers_that_are_plain_cross_and_others_stay(self) -> None:
         sp, mp = self.sympy, pytest.importorskip("mpmath")
-        for value, plain in (
-            (sp.Integer(3), 3),
-            (sp.Rational(1, 3), Fraction(1, 3)),
-            (sp.Float(0.5), 0.5),
-            (sp.true, True),
-            (sp.false, False),
-            (mp.mpf(-2.5), -2.5),
-            (mp.mpf(0), 0.0),
-            (mp.mpf("-inf"), -math.inf),
-        ):
-            back = crossed(value)
-            assert (type(back), back) == (type(plain), plain)
+        values = [sp.Integer(3), sp.Rational(1, 3), sp.Float(0.5), sp.true, sp.false]
+        values += [mp.mpf(-2.5), mp.mpf(0), mp.mpf("-inf")]
+        plain = [3, Fraction(1, 3), 0.5, True, False, -2.5, 0.0, -math.inf]
+        back = [crossed(value) for value in values]
+        assert (back, [*map(type, back)]) == (plain, [*map(type, plain)])
         assert math.isnan(crossed(mp.mpf("nan")))
         forged = sp.Rational(2, 7)
         forged.p = Metres(2.0)
@@ -946,8 +908,5 @@ class TestSympy:
         assert back[499].repr == "x499" and back[0].latex == "x_{0}" and not back[499].latex
 
     def test_a_formula_in_json_has_both_forms(self) -> None:
-        assert jsonable(crossed(self.sympy.sqrt(2))) == {
-            "type": "sympy.core.power.Pow",
-            "repr": "sqrt(2)",
-            "latex": "\\sqrt{2}",
-        }
+        told = jsonable(crossed(self.sympy.sqrt(2)))
+        assert told == {"type": "sympy.core.power.Pow", "repr": "sqrt(2)", "latex": "\\sqrt{2}"}

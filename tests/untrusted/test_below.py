@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from safeexec.untrusted.below import (
     remove_file,
     walk,
 )
+from tests.limits import descriptors_left
 from tests.untrusted.hostile import FILES, NAMES, SECRET, growing, names
 
 LIMIT = 1 << 20
@@ -182,17 +182,9 @@ def test_nothing_stays_open(top: Path) -> None:
 
 
 def test_without_descriptors_a_file_that_has_the_name_stays(top: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
     with opened(top / "a") as root:
-        free = os.dup(root)
-        os.close(free)
-        try:
-            # One is left, for the directory.
-            resource.setrlimit(resource.RLIMIT_NOFILE, (free + 1, before[1]))
-            with pytest.raises(OSError) as refused:
-                new_file(root, "b.txt", b"new")
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        with descriptors_left(1), pytest.raises(OSError) as refused:  # for the directory
+            new_file(root, "b.txt", b"new")
         assert refused.value.errno == errno.EMFILE
     assert (top / "a" / "b.txt").read_bytes() == b"inside"
 

@@ -56,25 +56,30 @@ def signalled() -> str:
     """
     pid = victims[-1]._core.processes.runner_pid()
     assert pid is not None
-    while runs(pid) and not survived(pid):
+    while is_at_it(pid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGUSR2)
         for _ in range(100):
-            if not runs(pid) or survived(pid):
-                break
-            pause()
+            if is_at_it(pid):
+                pause()
     return "answered"
 
 
-def survived(pid: int) -> bool:
-    return os.path.exists(f"/proc/{pid}/cwd/survived")
+def is_at_it(pid: int) -> bool:
+    """Whether it has neither died nor survived."""
+    try:
+        runs = psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+    return runs and not os.path.exists(f"/proc/{pid}/cwd/survived")
 
 
 @pytest.fixture
-def victim(with_tools: Sandbox) -> Iterator[Session]:
+def victim(with_tools: Sandbox, way: str) -> Iterator[Session]:
     """A session with a state worth keeping, and a function that dies in one of the ways."""
     with with_tools.session(memory_mb=512) as session:
         session.run("kept = [1, 2]\nsteps = 0").check()
+        session.run(DIE.format(way=WAYS[way])).check()
         victims.append(session)
         yield session
         victims.pop()
@@ -83,10 +88,6 @@ def victim(with_tools: Sandbox) -> Iterator[Session]:
         told = any("no checkpoint was left" in note for result in last for note in result.notes)
         assert told or [1, 2] in [result.value for result in last], last
         assert with_tools.run("1 + 1").value == 2
-
-
-def define(session: Session, way: str) -> None:
-    session.run(DIE.format(way=WAYS[way])).check()
 
 
 def died(result: Result, way: str) -> None:
@@ -101,7 +102,6 @@ def died(result: Result, way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_while_executing(victim: Session, way: str) -> None:
-    define(victim, way)
     result = victim.run("steps = 1\nkept.append(3)\ntry:\n    die()\nfinally:\n    kept.remove(3)", timeout=60)
     died(result, way)
     if result.state == "restored":
@@ -112,10 +112,8 @@ def test_while_executing(victim: Session, way: str) -> None:
 
 @pytest.mark.parametrize("way", DEADLY)
 def test_in_a_tool_call(victim: Session, way: str) -> None:
-    define(victim, way)
-    victim.run(
-        "import signal, pathlib\nsignal.signal(signal.SIGUSR2, lambda *_: (die(), pathlib.Path('survived').touch()))"
-    ).check()
+    handler = "lambda *_: (die(), pathlib.Path('survived').touch())"
+    victim.run(f"import signal, pathlib\nsignal.signal(signal.SIGUSR2, {handler})").check()
     result = victim.run("steps = 1\nanswer = signalled()", timeout=60)
     if result.outcome != "ok":
         died(result, way)
@@ -127,7 +125,6 @@ def test_in_a_tool_call(victim: Session, way: str) -> None:
 @pytest.mark.parametrize("way", DEADLY)
 def test_while_freezing(victim: Session, way: str, point: str) -> None:
     """The automatic checkpoint is made in think time: the death shows at the next step, which finds an older state."""
-    define(victim, way)
     victim.run(f"import os\narmed = True\nos.register_at_fork({point}=lambda: armed and die())").check()
     result = victim.run("steps = 1", timeout=60)
     if result.outcome == "crashed":
@@ -137,7 +134,6 @@ def test_while_freezing(victim: Session, way: str, point: str) -> None:
 
 @pytest.mark.parametrize("way", DEADLY)
 def test_while_a_named_checkpoint_is_made(victim: Session, way: str) -> None:
-    define(victim, way)
     victim.run("import os\narmed = False\nos.register_at_fork(before=lambda: armed and die())").check()
     victim.set("armed", True)
     try:
@@ -163,7 +159,6 @@ steps = 1
 )
 @pytest.mark.parametrize("way", ["SIGKILL", "exit"])
 def test_while_replying(victim: Session, way: str, data: bytes) -> None:
-    define(victim, way)
     result = victim.run(HALF_REPLY.replace("DATA", repr(data)), timeout=60)
     assert (result.outcome, result.state) == ("crashed", "restored")
     assert victim.run("steps").value == 0
@@ -172,20 +167,10 @@ def test_while_replying(victim: Session, way: str, data: bytes) -> None:
 @pytest.mark.parametrize("way", DEADLY)
 def test_while_the_checkpoint_is_being_resumed(victim: Session, way: str) -> None:
     """The copy lives, but each runner that it forks dies at once: an older state is taken, and said to be."""
-    define(victim, way)
-    victim.run(
-        "import os\nforks = 0\ndef count():\n    global forks\n    forks += 1\n    if forks == 2: die()\n"
-        "os.register_at_fork(after_in_child=count)"
-    ).check()
+    count = "def count():\n    global forks\n    forks += 1\n    if forks == 2: die()"
+    victim.run(f"import os\nforks = 0\n{count}\nos.register_at_fork(after_in_child=count)").check()
     result = victim.run("while True: pass", timeout=0.5)
     assert (result.outcome, result.state) == ("timeout", "restored")
-
-
-def runs(pid: int) -> bool:
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
 
 
 def test_when_the_zygote_dies_sessions_end_with_a_clear_error_and_the_sandbox_can_be_opened_again(profile: str) -> None:

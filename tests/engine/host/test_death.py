@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import pathlib
-import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,10 +11,11 @@ import sys
 import psutil
 import pytest
 
-from safeexec import Sandbox, SessionClosed
+from safeexec import Sandbox, Session, SessionClosed
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.waiting import Core
-from tests.alone import alone
+from tests.alone import alone, importing
+from tests.engine.host.inside import members, runner_of
 from tests.footprint import until
 from tests.profiles import FORKING
 
@@ -68,13 +68,8 @@ def gone(process: psutil.Process) -> bool:
     ("profile", "extra"), [("standard", ""), ("confined-python", ""), (FORKING, f"session.run({ORPHANS!r})")]
 )
 def test_nothing_outlives_the_host(profile: str, death: signal.Signals, extra: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    with subprocess.Popen(
-        [sys.executable, "-c", HOST.format(profile=profile, extra=extra)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-    ) as host:
+    command = [sys.executable, "-c", HOST.format(profile=profile, extra=extra)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=importing()) as host:
         root = host.stdout.readline().strip()
         until(lambda: len(descendants(host.pid)) >= 4)
         left = descendants(host.pid)
@@ -83,28 +78,11 @@ def test_nothing_outlives_the_host(profile: str, death: signal.Signals, extra: s
     until(lambda: all(gone(process) for process in left))
     if root:
         # Nobody is left to remove the directory of a host that was killed; it holds nothing but the guest's own files.
-        import shutil
-
         shutil.rmtree(root, ignore_errors=True)
 
 
-def group(session) -> list[int]:  # type: ignore[no-untyped-def]
-    """Every living process of the session's process group, as the kernel tells."""
-    leader = session._core.processes.lineage.leader
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = re.sub(r"^.*\) ", "", (entry / "stat").read_text()).split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if fields[0] != "Z" and int(fields[2]) == leader:
-                found.append(int(entry.name))
-    return found
-
-
 @pytest.mark.profile(FORKING)
-def test_orphans_that_a_step_leaves_behind_speak_for_nobody(session) -> None:  # type: ignore[no-untyped-def]
+def test_orphans_that_a_step_leaves_behind_speak_for_nobody(session: Session) -> None:
     """A fork of the guest goes on in the step's code. What it does there is not the session's word."""
     result = session.run("import os\nx = 1\npid = os.fork()\nif pid == 0:\n    x = 2\nx")
     assert (result.outcome, result.value) == ("ok", 1)
@@ -121,10 +99,10 @@ def test_nothing_survives_close(profile: str) -> None:
         session = sandbox.session()
         session.run(ORPHANS + "print('on')").check()
         session.checkpoint("a")
-        assert len(group(session)) >= 3
-        members = [psutil.Process(pid) for pid in group(session)]
+        found = [psutil.Process(pid) for pid in members(session)]
+        assert len(found) >= 5, "the runner, its orphans, the checkpoint"
         session.close()
-        until(lambda: all(gone(member) for member in members))
+        until(lambda: all(gone(member) for member in found))
 
 
 def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +110,7 @@ def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch
     ends = SessionCore.end_and_wait
 
     def end(core: SessionCore) -> Core[None]:
-        until(lambda: all(gone(member) for member in members))
+        until(lambda: all(gone(runner) for runner in runners))
         dead.append(True)
         yield from ends(core)
 
@@ -141,7 +119,7 @@ def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch
         sessions += sessions[0].branch()
         for session in sessions:
             session.run("x = 1").check()
-        members = [psutil.Process(session._core.processes.runner.pid) for session in sessions]  # type: ignore[union-attr]
+        runners = [psutil.Process(runner_of(session)) for session in sessions]
         monkeypatch.setattr(SessionCore, "end_and_wait", end)
         sandbox.close()
     assert dead == [True] * 4

@@ -14,16 +14,20 @@ import pytest
 
 from safeexec import CommandResult, Policy, PolicyError, Sandbox, SandboxError, Session
 from safeexec.engine.host.startup.programs import executables
-from tests.footprint import DEADLINE_SECONDS, footprint, pause
+from tests.footprint import footprint, until
 
 PYTHON = os.path.basename(os.path.realpath(sys.executable))
 
 
+def allowing(program: str, **limits: int) -> Sandbox:
+    """A sandbox whose policy allows one program."""
+    policy = Policy.load("confined-python").replace(danger_allow_commands=(program,), **limits)
+    return Sandbox(policy, spare=0)
+
+
 @pytest.fixture(scope="module")
 def commanding(_own_temporary_directory: None) -> Iterator[Sandbox]:
-    confined = Policy.load("confined-python")
-    policy = confined.replace(danger_allow_commands=(PYTHON,), workspace_mb=64, memory_mb=256)
-    with Sandbox(policy, spare=0) as sandbox:
+    with allowing(PYTHON, workspace_mb=64, memory_mb=256) as sandbox:
         yield sandbox
 
 
@@ -69,11 +73,7 @@ def test_nothing_that_a_command_started_outlives_it(commanding: Sandbox, session
     before = members(commanding)
     for _ in range(3):
         session.command([PYTHON, "-c", RELAY], timeout=10)
-    for _ in range(int(DEADLINE_SECONDS * 10)):
-        if members(commanding) <= before:
-            return
-        pause()
-    assert members(commanding) <= before
+    until(lambda: members(commanding) <= before)
 
 
 @pytest.mark.parametrize("words", [250, 900])
@@ -155,10 +155,9 @@ def test_every_file_that_a_program_needs_may_be_executed(content: bytes, others:
     program = tmp_path / "program"
     program.write_bytes(content)
     program.chmod(0o755)
-    found = set(executables([str(program)]))
-    assert {os.path.realpath(path) for path in (program, *others)} <= {os.path.realpath(path) for path in found}
-    if not others:
-        assert {os.path.realpath(path) for path in found} == {os.path.realpath(program)}
+    found = {os.path.realpath(path) for path in executables([str(program)])}
+    wanted = {os.path.realpath(path) for path in (program, *others)}
+    assert wanted <= found if others else wanted == found
 
 
 def test_a_program_that_is_not_there_is_named(session: Session, tmp_path: Path) -> None:
@@ -168,8 +167,7 @@ def test_a_program_that_is_not_there_is_named(session: Session, tmp_path: Path) 
         executables([str(program)])
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    policy = Policy.load("confined-python").replace(danger_allow_commands=(str(program),))
-    with Sandbox(policy, spare=0) as sandbox:
+    with allowing(str(program)) as sandbox:
         program.unlink()
         with pytest.raises(PolicyError, match="there is no program"):
             sandbox.command([str(program)])
@@ -183,9 +181,7 @@ def test_a_command_whose_watcher_is_killed_has_crashed(commanding: Sandbox, sess
     results: list[CommandResult] = []
     calling = threading.Thread(target=lambda: results.append(session.command([PYTHON, "-c", RELAY], timeout=60)))
     calling.start()
-    while len(members(commanding) - before) < 2:
-        assert calling.is_alive()
-        pause()
+    until(lambda: len(members(commanding) - before) >= 2)
     os.kill(min(members(commanding) - before), signal.SIGKILL)
     calling.join()
     assert results[0].outcome == "crashed" and "watched the command" in results[0].message
@@ -200,15 +196,13 @@ def test_a_program_may_be_a_link_or_named_through_one(program: str, tmp_path: Pa
     script.chmod(0o755)
     tmp_path.chmod(0o755)
     argv = [str(script), "1"] if program == "script" else [program, "-c", "echo $0-$1", "x", "1"]
-    with Sandbox(Policy.load("confined-python").replace(danger_allow_commands=(argv[0],)), spare=0) as sandbox:
+    with allowing(argv[0]) as sandbox:
         result = sandbox.command(argv)
-    assert result
     assert (result.outcome, result.stdout) == ("ok", f"{script if program == 'script' else 'x'}-1\n")
 
 
 def test_a_command_that_cannot_be_started_leaves_no_output_open() -> None:
-    policy = Policy.load("confined-python").replace(danger_allow_commands=(PYTHON,))
-    with Sandbox(policy, spare=0) as sandbox:
+    with allowing(PYTHON) as sandbox:
         psutil.Process(sandbox._core.children.zygote.pid).kill()  # type: ignore[union-attr]
         before = outputs()
         for _ in range(3):

@@ -23,7 +23,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.alone import alone
+from tests.alone import alone, importing
 from tests.footprint import pause
 
 ROOT = Path(__file__).parents[3]
@@ -96,16 +96,10 @@ def needs(*modules: str) -> None:
 @contextmanager
 def running(command: list[str], directory: Path, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
     """A program that is asked to end, must do so, and must leave no process behind."""
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     log = directory / "log"
     with log.open("wb") as output:
-        program = subprocess.Popen(
-            [sys.executable, "-m", *command],
-            cwd=directory,
-            env={**os.environ, "PYTHONPATH": path, **variables},
-            stdout=output,
-            stderr=output,
-        )
+        started = [sys.executable, "-m", *command]
+        program = subprocess.Popen(started, cwd=directory, env=importing(**variables), stdout=output, stderr=output)
         family: list[psutil.Process] = []
         try:
             yield program
@@ -187,13 +181,10 @@ def test_a_prefork_worker_of_celery(tmp_path: Path) -> None:
     ask = "import json, worker; print(json.dumps([worker.task.delay().get(timeout=60) for _ in range(2)]))"
     command = ["celery", "-A", "worker:queue", "worker", "--pool", "prefork", "-c", "1", "--loglevel", "WARNING"]
     with running(command, tmp_path, QUEUE=str(tmp_path)) as program:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "QUEUE": str(tmp_path)}
-        asking = alone(ask, env=environment, cwd=tmp_path)
+        asking = alone(ask, env=importing(QUEUE=str(tmp_path)), cwd=tmp_path)
         assert program.poll() is None
         assert asking.returncode == 0, asking.stderr
-        first, second = json.loads(asking.stdout)
-    assert first == {"value": 42, "told": BEFORE, "forked": True}
-    assert second == {"value": 42, "told": None, "forked": True}
+    assert json.loads(asking.stdout) == [{"value": 42, "told": told, "forked": True} for told in (BEFORE, None)]
 
 
 CELL = """
@@ -246,12 +237,12 @@ def test_a_notebook(tmp_path: Path) -> None:
     needs("ipykernel", "jupyter_client")
     after = "kept = session.run('x').value; sandbox.close()"
     cells = [(CELL, "blocking"), (AWAITING, "awaited"), (INTERRUPTED, "None"), (after, "kept")]
-    done = alone(NOTEBOOK, json.dumps(cells), env={**os.environ, "PYTHONPATH": str(ROOT), "IPYTHONDIR": str(tmp_path)})
+    done = alone(NOTEBOOK, json.dumps(cells), env=importing(IPYTHONDIR=str(tmp_path)))
     assert done.returncode == 0, done.stderr
     assert [json.loads(line) for line in done.stdout.splitlines()] == ["42", "42", "KeyboardInterrupt", "1"]
 
 
-ON_A_TINY_DISK = """
+ON_A_TINY_DISK = r"""
 import os, sys
 from safeexec import Sandbox, WorkspaceError
 
@@ -259,7 +250,7 @@ with Sandbox("calculator") as sandbox:
     assert sandbox.run("6 * 7").value == 42
 with Sandbox("confined-python", files={"a.txt": b"a" * 10}) as sandbox, sandbox.session() as session:
     session.run("kept = 1").check()
-    result = session.run("kept = 2\\\\nopen('b.bin', 'wb').write(bytes(1 << 20))")
+    result = session.run("kept = 2\nopen('b.bin', 'wb').write(bytes(1 << 20))")
     assert not result.ok, result
     assert session.run("kept, open('a.txt').read()").value == (1 if result.state == "restored" else 2, "a" * 10)
     try:
@@ -284,7 +275,7 @@ def test_a_full_and_a_read_only_temporary_directory(tmp_path: Path) -> None:
     """On a file system of 64 KiB: steps that need more are undone or fail, and say why. A directory that cannot be
     written to is passed over for the next of the usual ones.
     """
-    (tmp_path / "program.py").write_text(ON_A_TINY_DISK.replace("\\\\n", "\\n"))
+    (tmp_path / "program.py").write_text(ON_A_TINY_DISK)
     script = f"""
         TMPDIR={tmp_path}/tiny {sys.executable} program.py
         test -z "$(ls tiny)"
@@ -303,14 +294,8 @@ def on_a_small_disk(tmp_path: Path, kib: int, script: str) -> str:
         pytest.skip("only root can mount a small file system, with unshare of util-linux")
     (tmp_path / "tiny").mkdir()
     script = f"set -e\nmount -t tmpfs -o size={kib}k tmpfs tiny\n{script}"
-    done = subprocess.run(
-        ["unshare", "--mount", "--propagation", "private", "sh", "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, env=importing(), capture_output=True, text=True, check=False)
     if "mount:" in done.stderr or "unshare:" in done.stderr:
         pytest.skip(f"no private mounts here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
@@ -360,7 +345,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_directories_of_hosts_that_were_killed_are_removed_by_the_next(tmp_path: Path) -> None:
     """By any host of the same user; those of one that lives stay, and other directories."""
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environment = importing(TMPDIR=str(tmp_path))
 
     def directories() -> set[str]:
         return {path.name for path in tmp_path.iterdir() if path.name.startswith("safeexec-workspaces-")}
@@ -373,16 +358,17 @@ def test_directories_of_hosts_that_were_killed_are_removed_by_the_next(tmp_path:
         assert alive.stdout is not None and alive.stdout.readline() == "on\n"
         (living,) = directories()
         for _ in range(2):
-            done = subprocess.run([sys.executable, "-c", LEFT_BEHIND], env=environment, timeout=60, check=False)
-            assert done.returncode == -signal.SIGKILL
+            assert alone(LEFT_BEHIND, env=environment).returncode == -signal.SIGKILL
             assert len(directories()) == 2 and living in directories(), "that of the first is gone, its own is left"
-        subprocess.run([sys.executable, "-c", FEW], env=environment, timeout=60, check=True)
+        alone(FEW, env=environment, check=True)
         assert directories() == {living} and other.exists()
         alive.communicate("\n", timeout=60)
 
 
 RESERVE = """
 from safeexec import Sandbox, SandboxBusy
+from safeexec.engine.host.session import session as module
+module.REST_SECONDS = 3600.0  # who rests gives up its descriptors, and may find none when it wakes
 with Sandbox("calculator", spare=0) as sandbox:
     sessions = []
     try:
@@ -405,9 +391,13 @@ with Sandbox("calculator", spare=0) as sandbox:
 """
 
 
+def with_descriptors(count: int, program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program that may open so many files."""
+    return alone(f"import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, ({count}, {count}))\n{program}")
+
+
 def test_a_host_that_runs_out_of_descriptors_refuses_a_session_and_keeps_those_it_has_whole() -> None:
-    command = ["prlimit", "--nofile=140", sys.executable, "-c", RESERVE]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = with_descriptors(140, RESERVE)
     refused, *rest = done.stdout.splitlines()
     assert re.match(r"\d+ file descriptors are left to this process beside what its \d+ sessions need", refused)
     assert rest == ["whole"], done.stderr
@@ -425,10 +415,9 @@ except (SandboxError, OSError) as error:
 
 def test_too_few_descriptors_are_named_wherever_they_end() -> None:
     """By the kernel, or before: a session that would take the last ones from the others is refused."""
-    told = []
+    told: list[str] = []
     for limit in range(12, 44, 4):
-        command = ["prlimit", f"--nofile={limit}", sys.executable, "-c", FEW]
-        told.append(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.strip())
+        told.append(with_descriptors(limit, FEW).stdout.strip())
         if told[-1] == "ok":
             break
     *failures, last = told
@@ -461,7 +450,7 @@ def test_a_copy_of_a_library_beside_the_program_ends_no_zygote(tmp_path: Path) -
     assert spec is not None and spec.origin is not None
     shutil.copytree(Path(spec.origin).parent, tmp_path / "cloudpickle")
     (tmp_path / "program.py").write_text(BESIDE)
-    command = [sys.executable, str(tmp_path / "program.py"), str(Path(__file__).parents[3])]
+    command = [sys.executable, str(tmp_path / "program.py"), str(ROOT)]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
     assert done.stdout == "True ZeroDivisionError\n", done.stderr

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
-from types import FrameType
 
 import pytest
 
@@ -56,13 +56,11 @@ def test_cancel_in_a_handler_of_signals(session: Session) -> None:
     before = signal.signal(signal.SIGUSR2, lambda *_: told.append(session.cancel()))
     try:
         for _ in range(2):
-            result = session.run(
-                "print('on')\nwhile True: pass", timeout=5, on_output=lambda _: signal.raise_signal(signal.SIGUSR2)
-            )
+            source, send = "print('on')\nwhile True: pass", lambda _: signal.raise_signal(signal.SIGUSR2)
+            result = session.run(source, timeout=5, on_output=send)
             assert (result.outcome, result.state) == ("cancelled", "restored")
         signal.raise_signal(signal.SIGUSR2)
-        assert told[-1] is False
-        assert all(told[:-1]) and len(told) > 2
+        assert told[-1] is False and all(told[:-1]) and len(told) > 2
     finally:
         signal.signal(signal.SIGUSR2, before)
 
@@ -77,19 +75,7 @@ def test_a_session_may_be_closed_while_another_thread_uses_it(profile: str) -> N
             began = threading.Event()
             ends: list[object] = []
 
-            def work(
-                session: Session = session,
-                use: Callable[[Session, threading.Event], object] = use,
-                began: threading.Event = began,
-                ends: list[object] = ends,
-            ) -> None:
-                try:
-                    while True:
-                        use(session, began)
-                except Exception as error:
-                    ends.append(error)
-
-            thread = threading.Thread(target=work)
+            thread = threading.Thread(target=use_on, args=(use, session, began, ends))
             thread.start()
             assert began.wait(30)
             session.close()
@@ -98,6 +84,15 @@ def test_a_session_may_be_closed_while_another_thread_uses_it(profile: str) -> N
             session.close()
         assert sandbox.run("1 + 1").value == 2
     assert not leaks(before)
+
+
+def use_on(use: Use, session: Session, began: threading.Event, ends: list[object]) -> None:
+    """Use it until that raises."""
+    try:
+        while True:
+            use(session, began)
+    except Exception as error:
+        ends.append(error)
 
 
 def step(session: Session, began: threading.Event) -> Result:
@@ -115,7 +110,8 @@ def undo(session: Session, began: threading.Event) -> None:
     session.rollback("here")
 
 
-USES: list[Callable[[Session, threading.Event], object]] = [step, short_steps, undo, *[step, short_steps, undo] * 3]
+Use = Callable[[Session, threading.Event], object]
+USES: list[Use] = [step, short_steps, undo] * 4
 
 
 def test_many_threads_open_sessions_at_once_and_none_is_busy(profile: str) -> None:
@@ -128,31 +124,22 @@ def test_many_threads_open_sessions_at_once_and_none_is_busy(profile: str) -> No
             with sandbox.session() as session:
                 session.run("1").check()
 
-        threads = [threading.Thread(target=work) for _ in range(8)]
         before = watching()
-        together(threads)
+        together([threading.Thread(target=work) for _ in range(8)])
         assert watching() == before + 1
 
 
 def watching() -> int:
     """Threads that look after idle sessions."""
-    return sum(frame.f_code.co_name == "_watch" for frame in outermost_frames())
-
-
-def outermost_frames() -> Iterator[FrameType]:
-    for frame in sys._current_frames().values():
-        while frame.f_back is not None:
-            frame = frame.f_back
-        yield frame
+    outermost = [[*traceback.walk_stack(frame)][-1][0] for frame in sys._current_frames().values()]
+    return sum(frame.f_code.co_name == "_watch" for frame in outermost)
 
 
 @pytest.mark.parametrize("seconds", [0.4, 3600])
 def test_a_question_that_was_interrupted_costs_no_step(session: Session, seconds: float) -> None:
     """Its answer comes, and is nobody's; or it does not come, and the state is that of the newest checkpoint."""
-    session.run(
-        "import time\nclass Slow:\n    def __repr__(self):\n"
-        f"        print('asked')\n        time.sleep({seconds})\n        return 'slow'\nx = 1"
-    ).check()
+    slow = f"def __repr__(self):\n        print('asked')\n        time.sleep({seconds})\n        return 'slow'"
+    session.run(f"import time\nclass Slow:\n    {slow}\nx = 1").check()
     session.run("slow = Slow()\nx = 2").check()
 
     with pytest.raises(KeyboardInterrupt), interrupting(lambda: threading.Event().wait(0.2)):

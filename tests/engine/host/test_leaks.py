@@ -7,59 +7,38 @@ import random
 import signal
 import threading
 from collections.abc import Callable
-from time import monotonic
+from typing import Any
 
 import pytest
 
 from safeexec import AsyncSandbox, Sandbox, Session
 from tests.alone import together
 from tests.engine.host.inside import runner_of
-from tests.footprint import footprint, leaks, pause, settled
+from tests.footprint import footprint, leaks, settled, until
 
 pytestmark = pytest.mark.profile("confined-python")
 
 
-def by_timeout(session: Session, step: str) -> str:
-    return session.run(f"{step}\nwhile True: pass", timeout=0.02).outcome
-
-
-def by_exit(session: Session, step: str) -> str:
-    return session.run(f"{step}\nimport os\nos._exit(1)").outcome
-
-
-def by_segfault(session: Session, step: str) -> str:
-    return session.run(f"{step}\nimport ctypes\nctypes.string_at(0)").outcome
-
-
-def by_cancel(session: Session, step: str) -> str:
+def cancel(session: Session) -> None:
     """From another thread, as soon as the step shows that it runs."""
-    return session.run(
-        f"{step}\nprint('on')\nwhile True: pass", timeout=60, on_output=lambda _: cancel_elsewhere(session)
-    ).outcome
+    together([threading.Thread(target=session.cancel)])
 
 
-def cancel_elsewhere(session: Session) -> None:
-    thread = threading.Thread(target=session.cancel)
-    thread.start()
-    thread.join()
+def kill(session: Session) -> None:
+    """From outside, as the kernel's OOM killer would."""
+    os.kill(runner_of(session), signal.SIGKILL)
 
 
-def by_the_host(session: Session, step: str) -> str:
-    """SIGKILL from outside, as the kernel's OOM killer would."""
-    return session.run(
-        f"{step}\nprint('on')\nwhile True: pass",
-        timeout=60,
-        on_output=lambda _: os.kill(runner_of(session) or 0, signal.SIGKILL),
-    ).outcome
-
-
-def by_atomic_error(session: Session, step: str) -> str:
-    return session.run(f"{step}\n1 / 0", atomic=True).outcome
-
-
-KILLS: list[Callable[[Session, str], str]] = [
-    by_timeout, by_exit, by_segfault, by_cancel, by_the_host, by_atomic_error,
-]  # fmt: skip
+FOR_EVER = "print('on')\nwhile True: pass"
+KILLS: dict[str, tuple[str, dict[str, Any], Callable[[Session], None] | None]] = {
+    "timeout": ("while True: pass", {"timeout": 0.02}, None),
+    "exit": ("import os\nos._exit(1)", {}, None),
+    "segfault": ("import ctypes\nctypes.string_at(0)", {}, None),
+    "cancel": (FOR_EVER, {"timeout": 60}, cancel),
+    "the host": (FOR_EVER, {"timeout": 60}, kill),
+    "an error": ("1 / 0", {"atomic": True}, None),
+}
+"""How a step is killed: how it goes on, how it is run, and what is done when it prints."""
 
 
 def live(session: Session, steps: int, kills: int, seed: int) -> None:
@@ -70,8 +49,11 @@ def live(session: Session, steps: int, kills: int, seed: int) -> None:
     expected: list[int] = []
     for n in range(steps):
         if n in killed:
-            way = chance.choice(KILLS)
-            assert way(session, f"add({n})") in ("timeout", "crashed", "cancelled", "error"), way
+            way = chance.choice(sorted(KILLS))
+            source, options, act = KILLS[way]
+            listener = None if act is None else lambda _, act=act: act(session)
+            result = session.run(f"add({n})\n{source}", **options, on_output=listener)
+            assert result.outcome in ("timeout", "crashed", "cancelled", "error"), way
         else:
             session.run(f"add({n})").check()
             expected.append(n)
@@ -115,8 +97,7 @@ def test_four_branches_at_once(profile: str, steps: int, kills: int) -> None:
     with Sandbox(profile) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
         branches = session.branch(4)
-        threads = [threading.Thread(target=work, args=(branch, seed)) for seed, branch in enumerate(branches)]
-        together(threads)
+        together([threading.Thread(target=work, args=(branch, seed)) for seed, branch in enumerate(branches)])
         for branch in branches:
             branch.close()
         assert session.run("x").value == 1
@@ -142,14 +123,6 @@ def test_sessions_come_and_go_without_a_trace(sandbox: Sandbox) -> None:
     assert not leaks(before)
 
 
-def open_within(sandbox: Sandbox, expected: int) -> bool:
-    """Whether so many sessions are left open soon."""
-    deadline = monotonic() + 30
-    while sandbox.stats().open > expected and monotonic() < deadline:
-        pause()
-    return sandbox.stats().open == expected
-
-
 def test_a_session_that_nobody_has_any_more_is_closed(sandbox: Sandbox) -> None:
     """Not one that can be had by its label, or whose variables somebody has."""
     before = sandbox.stats().open
@@ -157,11 +130,11 @@ def test_a_session_that_nobody_has_any_more_is_closed(sandbox: Sandbox) -> None:
     sandbox.session_for("ann").run("x = 8")
     for _ in range(5):
         sandbox.session().run("x = 1")
-    assert open_within(sandbox, before + 3)
+    until(lambda: sandbox.stats().open == before + 3)
     assert (kept.run("1").value, variables["x"], sandbox.session_for("ann").run("x").value) == (1, 7, 8)
     del variables
     kept.close()
-    assert open_within(sandbox, before + 1)
+    until(lambda: sandbox.stats().open == before + 1)
     sandbox.session_for("ann").close()
 
 

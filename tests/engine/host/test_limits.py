@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from safeexec import PolicyError, Result, Sandbox, Session
 from safeexec.engine.linux import processes
+from tests.conftest import OpenSession
 from tests.engine.host.inside import runner_of
-
-OpenSession = Callable[..., Session]
 
 FOREVER = "while True: pass"
 C_CALL = "sum(range(10**12))"
@@ -88,8 +86,7 @@ def test_a_timeout_says_where_also_inside_a_c_call(session: Session, call: str) 
 def test_a_timeout_says_where_inside_a_numpy_loop(session: Session) -> None:
     session.run("import numpy as np\na = np.ones((2000, 2000))").check()
     error = session.run("def work():\n    while True:\n        b = a @ a\nwork()", timeout=0.5).error
-    assert error.line in (2, 3)
-    assert "in work" in error.traceback
+    assert error.line in (2, 3) and "in work" in error.traceback
 
 
 def test_where_names_functions_as_they_are_called_and_those_of_earlier_steps(session: Session) -> None:
@@ -134,14 +131,12 @@ def test_a_process_that_is_left_no_memory_says_so(open_session: OpenSession, che
     """Its own code gets none either, once guest code that catches MemoryError holds the last of it: a step has what is
     kept back for that, and the next one nothing. The pages of large ones stay untouched, so that no look finds them.
     """
-    fill = (
-        "held, size = [], 1 << 20\nwhile size > 16:\n    try:\n        while True: held.append(bytes(size))\n"
-        "    except MemoryError: size //= 2"
-    )
+    more = "try:\n        while True: held.append(bytes(size))\n    except MemoryError: size //= 2"
+    fill = f"held, size = [], 1 << 20\nwhile size > 16:\n    {more}"
     session = open_session(profile="calculator", memory_mb=64, checkpoints=checkpoints)
     session.run("kept = 1").check()
     session.run(fill, timeout=30).check()
-    for source in ("1", fill.replace("held", "more")):
+    for source in ("1", fill.replace("held", "again")):
         full = session.run(source, timeout=30)
         assert (full.outcome, full.state) == ("memory", "kept") and "memory is full" in full.error.message
     pid = os.pidfd_open(runner_of(session))
@@ -179,9 +174,7 @@ def test_a_restored_state_counts_as_what_it_holds(open_session: OpenSession, how
 def test_output_past_the_ceiling_ends_the_step(open_session: OpenSession) -> None:
     session = open_session(output_kb=4)
     result = killed(session, "while True: print('x' * 1000)", timeout=30)
-    assert result.outcome == "output"
-    assert result.truncated
-    assert len(result.stdout) < 5000
+    assert result.outcome == "output" and result.truncated and len(result.stdout) < 5000
 
 
 def test_recursion_is_an_ordinary_error_at_any_limit_and_as_deep_as_a_program_asks(session: Session) -> None:
@@ -230,26 +223,30 @@ def test_the_first_thread_beyond_the_limit_is_an_error(open_session: OpenSession
         assert result.error.hint is not None and result.error.hint.startswith("limits.threads is 4 here (")
         assert result.error.rule is not None and ".yaml:" in result.error.rule
         assert session.run("started").value == 4
-        session.run(
-            "gate.set()\nfor t in threading.enumerate():\n    if t is not threading.current_thread() and 'Pool' not in "
-            "t.name: t.join()\nstarted = 0"
-        ).check()
+        others = "t for t in threading.enumerate() if t is not threading.current_thread() and 'Pool' not in t.name"
+        session.run(f"gate.set()\nstarted = 0\nfor t in [{others}]: t.join()").check()
         if "pool" in how:
             return
         session.run("gate.clear()")
 
 
-@pytest.mark.profile("standard")
+TO_THREADS = """
+import asyncio, threading, time
+seen = set()
+def work(n):
+    time.sleep(0.005)
+    seen.add(threading.active_count() - 1)
+    return n
+async def main(): return await asyncio.gather(*(asyncio.to_thread(work, n) for n in range(8)))
+asyncio.run(main())
+"""
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_asyncio_makes_do_with_the_threads_there_are(open_session: OpenSession, threads: int) -> None:
     """Its pool is not larger than the limit, and the thread that ends it has its place."""
-    source = (
-        "import asyncio, threading, time\nseen = set()\ndef work(n):\n    time.sleep(0.005)\n"
-        "    seen.add(threading.active_count() - 1)\n    return n\nasync def main():\n"
-        "    return await asyncio.gather(*(asyncio.to_thread(work, n) for n in range(8)))\nasyncio.run(main())"
-    )
     session = open_session(threads=threads)
-    result = session.run(source, timeout=30)
+    result = session.run(TO_THREADS, timeout=30)
     if threads == 1:
         assert result.error is not None and "limits.threads is 1" in str(result.error.hint)
         return
@@ -269,12 +266,9 @@ def test_a_session_may_be_left_no_threads(open_session: OpenSession) -> None:
 def test_the_kernel_counts_threads_too(open_session: OpenSession) -> None:
     """Past what counts in Python: RLIMIT_NPROC holds threads together with the slots of checkpoints and branches."""
     session = open_session(threads=4)
-    source = (
-        "import ctypes\nlibc = ctypes.CDLL(None)\nthread = ctypes.c_ulong()\nmade = 0\n"
-        "while made < 5000 and libc.pthread_create(ctypes.byref(thread), None, libc.pause, None) == 0: made += 1\nmade"
-    )
-    made = session.run(source).value
-    assert 4 <= made < 200
+    session.run("import ctypes\nlibc = ctypes.CDLL(None)\nthread = ctypes.c_ulong()\nmade = 0").check()
+    create = "libc.pthread_create(ctypes.byref(thread), None, libc.pause, None)"
+    assert 4 <= session.run(f"while made < 5000 and {create} == 0: made += 1\nmade").value < 200
 
 
 def test_descriptors_beyond_the_limit_are_an_error() -> None:
@@ -282,11 +276,10 @@ def test_descriptors_beyond_the_limit_are_an_error() -> None:
     with Sandbox("confined-python", spare=0) as sandbox, sandbox.session(open_files=32) as session:
         result = session.run("files = []\nwhile True: files.append(open('f', 'w'))")
         assert (result.outcome, result.state) == ("error", "kept")
-        error = result.error
-        assert error is not None and (error.type, error.line) == ("OSError", 2)
-        assert "Too many open files" in error.message
+        assert (result.error.type, result.error.line) == ("OSError", 2)
+        assert "Too many open files" in result.error.message
         error = session.run("few = len(files) < 64\nfiles.clear()\n1 / 0").error
-        assert error is not None and error.type == "ZeroDivisionError" and session.get("few") is True
+        assert error.type == "ZeroDivisionError" and session.get("few") is True
 
 
 @pytest.mark.profile("confined-python")
@@ -297,9 +290,8 @@ def test_workspace_bytes_and_files_are_limited(open_session: OpenSession) -> Non
     assert result.outcome in ("output", "error", "violation")
     assert session.run("1").ok
     session = open_session(workspace_files=20)
-    result = session.run(
-        "for i in range(10_000): open(f'f{i}', 'w').close()\nimport time\ntime.sleep(3600)", timeout=60
-    )
+    many = "for i in range(10_000): open(f'f{i}', 'w').close()\nimport time\ntime.sleep(3600)"
+    result = session.run(many, timeout=60)
     assert result.outcome == "violation" and result.error is not None
     assert (result.error.rule, "workspace_files" in result.error.message) == ("limits.workspace_files", True)
     assert "put the data into one file" in str(result.error.hint)

@@ -21,7 +21,7 @@ from safeexec.engine.host.waiting import drive
 from safeexec.engine.policy.settings import PROTECTIONS
 from tests.alone import alone
 from tests.chaos.faults import children_of, zygote_of
-from tests.footprint import DEADLINE_SECONDS, footprint, leaks, pause
+from tests.footprint import DEADLINE_SECONDS, footprint, leaks, until
 
 
 def test_the_expression_profile_runs_expressions(sandbox_for) -> None:  # type: ignore[no-untyped-def]
@@ -68,11 +68,8 @@ def test_a_spare_child_that_died_is_nobodys_session(profile: str) -> None:
     with Sandbox(profile, spare=1) as sandbox:
         zygote = zygote_of(sandbox)
         for _ in range(3):
-            deadline = monotonic() + DEADLINE_SECONDS
-            while not (found := children_of(zygote)) and monotonic() < deadline:
-                pause()
-            spares = [psutil.Process(pid) for pid in found]
-            assert spares
+            until(lambda: children_of(zygote))
+            spares = [psutil.Process(pid) for pid in children_of(zygote)]
             for spare in spares:
                 spare.kill()
             psutil.wait_procs(spares, timeout=DEADLINE_SECONDS)
@@ -110,12 +107,13 @@ def test_whoever_is_interrupted_while_a_child_comes_up_leaves_no_socket_open() -
     assert channel.socket.fileno() < 0
 
 
-def test_close_twice_is_harmless_and_run_after_it_is_not(profile: str) -> None:
+def test_closing_twice_is_harmless_and_only_an_open_sandbox_runs_anything(profile: str) -> None:
     sandbox = Sandbox(profile).open()
     sandbox.close()
     sandbox.close()
-    with pytest.raises(SandboxClosed, match="closed"):
-        sandbox.run("1")
+    for one, told in ((sandbox, "closed"), (Sandbox(), "not open")):
+        with pytest.raises(SandboxClosed, match=told):
+            one.run("1")
 
 
 def test_a_first_open_that_fails_leaves_neither_process_nor_descriptor() -> None:
@@ -139,6 +137,19 @@ except ChildProcessError:
     assert done.stdout.split("\n") == ["0", "no child", ""]
 
 
+def test_a_session_may_be_held_tighter_never_looser_and_files_need_a_workspace(sandbox: Sandbox) -> None:
+    for told, ask in {
+        "memory_mb can only be lowered": lambda: sandbox.session(memory_mb=1 << 15),
+        "another policy": lambda: sandbox.session(imports={"random": "none"}),
+        r"^session\(\): limits\.memory_mb: expected int >= 16": lambda: sandbox.session(memory_mb=1),
+        r"^template\(\): limits\.memory_mb: expected int >= 16": lambda: sandbox.template("small", memory_mb=1),
+        r"filesystem\.workspace": lambda: Sandbox("calculator", files={"a.txt": b"x"}).open(),
+        "files= needs a workspace": lambda: sandbox.template("data", files={"a": b""}),
+    }.items():
+        with pytest.raises(PolicyError, match=told):
+            ask()
+
+
 FIRST_OPEN = """
 import asyncio, sys, threading
 from safeexec import AsyncSandbox
@@ -159,27 +170,6 @@ print([name for name in seen if name.startswith("safeexec.engine.host.session") 
 """
 
 
-def test_a_sandbox_that_was_never_opened_says_so() -> None:
-    with pytest.raises(SandboxClosed, match="not open"):
-        Sandbox().run("1")
-
-
-def test_files_need_a_workspace() -> None:
-    with pytest.raises(PolicyError, match=r"filesystem\.workspace"):
-        Sandbox("calculator", files={"a.txt": b"x"}).open()
-
-
-def test_a_session_may_be_held_tighter_never_looser(sandbox: Sandbox) -> None:
-    with pytest.raises(PolicyError, match="memory_mb can only be lowered"):
-        sandbox.session(memory_mb=1 << 15)
-    with pytest.raises(PolicyError, match="another policy"):
-        sandbox.session(imports={"random": "none"})
-    with pytest.raises(PolicyError, match=r"^session\(\): limits\.memory_mb: expected int >= 16"):
-        sandbox.session(memory_mb=1)
-    with pytest.raises(PolicyError, match=r"^template\(\): limits\.memory_mb: expected int >= 16"):
-        sandbox.template("small", memory_mb=1)
-
-
 def test_a_first_open_imports_on_no_event_loop_and_not_what_it_does_without() -> None:
     ran = alone(FIRST_OPEN, check=True)
     assert ran.stdout.split() == ["[]"]
@@ -190,22 +180,17 @@ def test_a_library_that_does_not_fit_into_memory_is_no_refusal() -> None:
     policy = Policy.load("calculator").replace(memory_mb=24, imports={"PIL": "all"})
     with Sandbox(policy) as sandbox:
         result = sandbox.run("data = bytes(17 << 20)\nfrom PIL import Image")
-        assert result.outcome == "memory"
-        assert result.error.rule is None
-        assert "memory" in (result.error.hint or "")
+        assert (result.outcome, result.error.rule) == ("memory", None) and "memory" in result.error.hint
         assert sandbox.run("from PIL import Image").ok
 
 
 def test_a_policy_may_name_only_parts_of_a_large_library() -> None:
     """They are imported ahead, and matplotlib finds its fonts, as if the whole library were named."""
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    imports = {"matplotlib.pyplot": ["subplots", "close"]}
-    policy = Policy.load("calculator").replace(imports=imports)
+    policy = Policy.load("calculator").replace(imports={"matplotlib.pyplot": ["subplots", "close"]})
+    source = "import matplotlib.pyplot as plt\nfigure, axes = plt.subplots()\naxes.set_title('a')\nfigure.canvas.draw()"
     with Sandbox(policy) as sandbox:
-        source = (
-            "import matplotlib.pyplot as plt\nfigure, axes = plt.subplots()\naxes.set_title('a')\nfigure.canvas.draw()"
-        )
-        assert sandbox.run(source, timeout=30).check().ok
+        sandbox.run(source, timeout=30).check()
 
 
 def test_a_library_that_is_imported_late_finds_its_fonts_and_leaves_nothing() -> None:

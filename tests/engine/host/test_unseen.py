@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from itertools import product
 
 import pytest
 
@@ -20,15 +21,10 @@ def test_a_standard_stream_reserves_no_memory_beyond_its_end(session: Session) -
 
 def test_memory_without_a_file_is_private(session: Session) -> None:
     """What was given back of it is gone, and not kept by the kernel for those who might share it."""
-    result = session.run(
-        "import mmap\n"
-        "m = mmap.mmap(-1, 1 << 20)\n"
-        "m[:4] = b'data'\n"
-        "before = m[:4]\n"
-        "m.madvise(mmap.MADV_DONTNEED)\n"
-        "before, m[:4], isinstance(m, mmap.mmap), mmap.mmap(-1, 4096, access=mmap.ACCESS_READ)[:1]"
-    )
-    assert result.value == (b"data", bytes(4), True, b"\0")
+    session.run("import mmap\nm = mmap.mmap(-1, 1 << 20)\nm[:4] = b'data'").check()
+    assert session.run("m[:4], m.madvise(mmap.MADV_DONTNEED), m[:4]").value == (b"data", None, bytes(4))
+    kinds = "isinstance(m, mmap.mmap), mmap.mmap(-1, 4096, access=mmap.ACCESS_READ)[:1]"
+    assert session.run(kinds).value == (True, b"\0")
 
 
 def test_shared_memory_without_a_file_is_refused_as_if_there_were_none_left(session: Session) -> None:
@@ -39,21 +35,23 @@ def test_shared_memory_without_a_file_is_refused_as_if_there_were_none_left(sess
     assert opened in ("error", "violation"), "absent from a root of its own, refused in the host's"
 
 
+MAPS = """
+import mmap
+file = open('f', 'w+b', buffering=0)
+file.write(bytes(4096))
+f = file.fileno()
+seen = [mmap.mmap(f, 0, access=mmap.ACCESS_READ), mmap.mmap(f, 0, prot=mmap.PROT_READ)]
+seen.append(mmap.mmap(f, 4096, mmap.MAP_SHARED, mmap.PROT_READ))
+own = [mmap.mmap(f, 0, access=mmap.ACCESS_COPY), mmap.mmap(f, 0, mmap.MAP_PRIVATE)]
+for memory in own: memory[2:4] = b'my'
+file.seek(0); file.write(b'ok')
+[memory[:4] for memory in seen + own[:1]], open('f', 'rb').read(4)
+"""
+
+
 def test_a_file_is_mapped_for_reading_alone(session: Session) -> None:
     """A store into shared memory changes no time of the file, by which the host would know what to undo."""
-    result = session.run(
-        "import mmap\n"
-        "file = open('f', 'w+b', buffering=0)\n"
-        "file.write(bytes(4096))\n"
-        "f = file.fileno()\n"
-        "seen = [mmap.mmap(f, 0, access=mmap.ACCESS_READ), mmap.mmap(f, 0, prot=mmap.PROT_READ)]\n"
-        "seen.append(mmap.mmap(f, 4096, mmap.MAP_SHARED, mmap.PROT_READ))\n"
-        "own = [mmap.mmap(f, 0, access=mmap.ACCESS_COPY), mmap.mmap(f, 0, mmap.MAP_PRIVATE)]\n"
-        "for memory in own: memory[2:4] = b'my'\n"
-        "file.seek(0); file.write(b'ok')\n"
-        "[memory[:4] for memory in seen + own[:1]], open('f', 'rb').read(4)"
-    )
-    assert result.value == ([b"ok\0\0"] * 3 + [b"\0\0my"], b"ok\0\0"), result.error
+    assert session.run(MAPS).check().value == ([b"ok\0\0"] * 3 + [b"\0\0my"], b"ok\0\0")
     for how in ("", ", access=mmap.ACCESS_WRITE", ", access=mmap.ACCESS_DEFAULT", ", mmap.MAP_SHARED, mmap.PROT_WRITE"):
         refused = session.run(f"mmap.mmap(f, 0{how})").error
         assert refused is not None and refused.type == "OSError"
@@ -68,9 +66,8 @@ def test_the_kernel_shares_no_file(session: Session) -> None:
         "file = os.open('f', os.O_RDWR | os.O_CREAT); os.write(file, bytes(4096))"
     ).check()
     ask = "libc.mmap(0, 4096, {}, {}, file, 0), ctypes.get_errno()"
-    for protection in (1, 3):
-        for kind in (1, 3):
-            assert session.run(ask.format(protection, kind)).value == (-1, errno.ENODEV)
+    for protection, kind in product((1, 3), repeat=2):
+        assert session.run(ask.format(protection, kind)).value == (-1, errno.ENODEV)
     far = f"os.ftruncate(file, {PYTHON_AT} + 1)"
     assert "File too large" in str(session.run(far).error), "where a file may be shared, no file of a guest begins"
 
@@ -89,34 +86,30 @@ def test_what_a_socket_holds_stays_small(session: Session, call: str, source: st
     assert call in result.error.message
 
 
+AROUND = """
+import asyncio, os, shutil, socket
+with open('a', 'wb') as file: os.posix_fallocate(file.fileno(), 0, 100_000)
+shutil.copyfile('a', 'b')
+async def talk():
+    one, other = socket.socketpair()
+    reader, held = await asyncio.open_connection(sock=one)
+    unread, writer = await asyncio.open_connection(sock=other)
+    writer.writelines([b'one', b'two'])
+    return await reader.readexactly(6)
+os.path.getsize('b'), asyncio.run(talk())
+"""
+
+
 def test_libraries_go_other_ways_round_what_is_refused(session: Session) -> None:
-    result = session.run(
-        "import asyncio, os, shutil, socket\n"
-        "with open('a', 'wb') as file: os.posix_fallocate(file.fileno(), 0, 100_000)\n"
-        "shutil.copyfile('a', 'b')\n"
-        "async def talk():\n"
-        "    one, other = socket.socketpair()\n"
-        "    reader, held = await asyncio.open_connection(sock=one)\n"
-        "    unread, writer = await asyncio.open_connection(sock=other)\n"
-        "    writer.writelines([b'one', b'two'])\n"
-        "    return await reader.readexactly(6)\n"
-        "os.path.getsize('b'), asyncio.run(talk())"
-    )
-    assert result.value == (100_000, b"onetwo"), result.error
-    assert not result.refusals
+    result = session.run(AROUND).check()
+    assert result.value == (100_000, b"onetwo") and not result.refusals
 
 
 def test_record_locks_are_bounded(session: Session) -> None:
     """Each is memory of the kernel. What honest programs hold is far below."""
-    source = """
-import fcntl
-files = [open(f"f{number}", "w+") for number in range(8)]
-def lock(count):
-    for at in range(count):
-        for file in files:
-            fcntl.lockf(file, fcntl.LOCK_EX, 1, 2 * at)
-"""
-    session.run(source).check()
+    session.run("import fcntl\nfiles = [open(f'f{number}', 'w+') for number in range(8)]").check()
+    locks = "for file in files: fcntl.lockf(file, fcntl.LOCK_EX, 1, 2 * at)"
+    session.run(f"def lock(count):\n    for at in range(count):\n        {locks}").check()
     assert session.run("lock(10)").ok
     result = session.run("while True: lock(4000)", timeout=30)
     assert result.outcome == "violation" and result.error is not None

@@ -17,7 +17,7 @@ import pytest
 from safeexec.engine.linux import cgroups, namespaces
 from safeexec.engine.linux.libc import libc, make
 from safeexec.engine.linux.probe import probe
-from tests.alone import alone
+from tests.alone import alone, importing
 from tests.engine.linux.forked import in_a_fork
 from tests.footprint import pause
 
@@ -81,9 +81,8 @@ def limited() -> Iterator[cgroups.Group]:
 
 def sleeper(source: str = "") -> subprocess.Popen[bytes]:
     """A process that waits for a byte, runs `source` and waits for ever."""
-    return subprocess.Popen(
-        [sys.executable, "-c", f"import os, time\nos.read(0, 1)\n{source}\ntime.sleep(3600)"], stdin=subprocess.PIPE
-    )
+    program = f"import os, time\nos.read(0, 1)\n{source}\ntime.sleep(3600)"
+    return subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE)
 
 
 def go(process: subprocess.Popen[bytes]) -> None:
@@ -221,8 +220,7 @@ def test_a_place_is_found_or_the_reason_is_told() -> None:
         "from safeexec.engine.linux import cgroups\ntry:\n    print('place', cgroups.delegated())\n"
         "except (cgroups.Unavailable, OSError) as error:\n    print('reason', error)"
     )
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    done = alone(script, env={**os.environ, "PYTHONPATH": path})
+    done = alone(script, env=importing())
     kind, _, told = done.stdout.strip().partition(" ")
     assert kind in ("place", "reason") and told, done.stderr
     if kind == "place":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+from contextlib import ExitStack
 
 import pytest
 
@@ -13,6 +14,7 @@ from safeexec.engine.syscalls import allow, refuse
 from safeexec.engine.syscalls.numbers import numbers
 from tests.alone import alone
 from tests.kernel.harness import refuse_namespaces
+from tests.limits import limited
 
 
 def test_every_question_has_an_answer() -> None:
@@ -25,17 +27,11 @@ def test_every_question_has_an_answer() -> None:
 
 def test_a_host_with_many_descriptors_gets_the_same_answers() -> None:
     """`select` takes none above 1023."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    held = [os.dup(0)]
-    try:
-        while held[-1] < 1100:
-            held.append(os.dup(0))
+    with limited(resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE)[1]), ExitStack() as held:
+        while (descriptor := os.dup(0)) < 1100:
+            held.callback(os.close, descriptor)
+        held.callback(os.close, descriptor)
         assert probe.Trial().result() == probe.probe() and probe.probe() is probe.probe()
-    finally:
-        for descriptor in held:
-            os.close(descriptor)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 GIVEN_UP = """

@@ -20,12 +20,16 @@ hints: {random: roll dice}
 """
 
 
-def extend(tmp_path, text: str) -> Policy:
+def load(tmp_path: Path, **texts: str) -> Policy:
+    """The last one of these profiles."""
+    for name, text in texts.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    return Policy.load(tmp_path / f"{name}.yaml")
+
+
+def extend(tmp_path: Path, text: str) -> Policy:
     """`text` as a profile that extends `BASE`."""
-    (tmp_path / "base.yaml").write_text(BASE)
-    child = tmp_path / "child.yaml"
-    child.write_text(f"extends: ./base.yaml\n{text}")
-    return Policy.load(child)
+    return load(tmp_path, base=BASE, child=f"extends: ./base.yaml\n{text}")
 
 
 @pytest.mark.parametrize(
@@ -52,12 +56,10 @@ def test_what_only_narrows_may_allow_no_more(tmp_path: Path, text: str, wider: t
 def test_a_file_speaks_for_itself_when_it_says_that_it_narrows(tmp_path: Path) -> None:
     """What extends it may be wider, and what it extends is as it is."""
     extend(tmp_path, "only_narrower: true\nlimits: {memory_mb: 32}")
-    grandchild = tmp_path / "grandchild.yaml"
-    grandchild.write_text("extends: ./child.yaml\nlimits: {memory_mb: 64}\n")
-    assert Policy.load(grandchild).limits.memory_mb == 64
-    grandchild.write_text("extends: ./child.yaml\nonly_narrower: true\nlimits: {memory_mb: 64}\n")
+    wider = "extends: ./child.yaml\nlimits: {memory_mb: 64}\n"
+    assert load(tmp_path, grandchild=wider).limits.memory_mb == 64
     with pytest.raises(PolicyError, match=r"limits\.memory_mb: is wider than child\.yaml"):
-        Policy.load(grandchild)
+        load(tmp_path, grandchild=f"{wider}only_narrower: true\n")
 
 
 @pytest.mark.parametrize(
@@ -133,37 +135,26 @@ def test_every_setting_knows_its_line(tmp_path):
 
 
 def test_extends_that_go_in_a_circle(tmp_path):
-    for name, parent in (("a", "b"), ("b", "c"), ("c", "a")):
-        (tmp_path / f"{name}.yaml").write_text(f"extends: ./{parent}.yaml\n")
     with pytest.raises(PolicyError, match=r"c.yaml:1:1: extends: .* circle: a.yaml → b.yaml → c.yaml → a.yaml"):
-        Policy.load(tmp_path / "a.yaml")
-    (tmp_path / "a.yaml").write_text("extends: a.yaml\nlimit: {}\n")
+        load(tmp_path, b="extends: ./c.yaml\n", c="extends: ./a.yaml\n", a="extends: ./b.yaml\n")
     with pytest.raises(PolicyError, match=r"(?s)2 mistakes.*circle: a.yaml → a.yaml.*a.yaml:2:1: limit: unknown"):
-        Policy.load(tmp_path / "a.yaml")
+        load(tmp_path, a="extends: a.yaml\nlimit: {}\n")
 
 
 def test_a_long_line_of_profiles_is_no_circle(tmp_path):
-    (tmp_path / "p0.yaml").write_text("limits: {threads: 1}\n")
-    for number in range(1, 20):
-        (tmp_path / f"p{number}.yaml").write_text(f"extends: ./p{number - 1}.yaml\n")
-    assert Policy.load(tmp_path / "p15.yaml").limits.threads == 1
+    line = {f"p{number}": f"extends: ./p{number - 1}.yaml\n" for number in range(1, 20)}
     with pytest.raises(PolicyError, match=r"p4.yaml:1:1: extends: more than 16 profiles extend one another"):
-        Policy.load(tmp_path / "p19.yaml")
+        load(tmp_path, p0="limits: {threads: 1}\n", **line)
+    assert Policy.load(tmp_path / "p15.yaml").limits.threads == 1
 
 
 def test_three_levels_of_lists(tmp_path):
     extend(tmp_path, "builtins: {add: [max, min], remove: [print]}")
-    (tmp_path / "third.yaml").write_text("extends: ./child.yaml\nbuiltins: {add: [print], remove: [max, len]}\n")
-    policy = Policy.load(tmp_path / "third.yaml")
+    policy = load(tmp_path, third="extends: ./child.yaml\nbuiltins: {add: [print], remove: [max, len]}\n")
     assert policy.builtins == ("sum", "min", "print")
-    assert [policy.origin(f"builtins.{name}") for name in ("sum", "min", "print", "max")] == [
-        "base.yaml:2",
-        "child.yaml:2",
-        "third.yaml:2",
-        "third.yaml:2",
-    ]
-    (tmp_path / "fourth.yaml").write_text("extends: ./third.yaml\nbuiltins: [abs]\n")
-    policy = Policy.load(tmp_path / "fourth.yaml")
+    origins = {"sum": "base.yaml:2", "min": "child.yaml:2", "print": "third.yaml:2", "max": "third.yaml:2"}
+    assert {name: policy.origin(f"builtins.{name}") for name in origins} == origins
+    policy = load(tmp_path, fourth="extends: ./third.yaml\nbuiltins: [abs]\n")
     assert (policy.builtins, policy.origin("builtins.print")) == (("abs",), "fourth.yaml:2")
 
 
@@ -205,9 +196,8 @@ hints: {random: Use NormalDist().inv_cdf with fixed probabilities.}
 )
 def test_none_takes_a_part_out_of_its_package(tmp_path, text, imports):
     """The entry of a package covers its parts, so it has to leave this one out."""
-    (tmp_path / "base.yaml").write_text("imports: {numpy: all, os: all, os.path: all, scipy: [linalg, stats]}")
-    (tmp_path / "child.yaml").write_text(f"extends: ./base.yaml\n{text}")
-    policy = Policy.load(tmp_path / "child.yaml")
+    base = "imports: {numpy: all, os: all, os.path: all, scipy: [linalg, stats]}"
+    policy = load(tmp_path, base=base, child=f"extends: ./base.yaml\n{text}")
     assert {name: policy.imports[name] for name in imports} == imports
     part = text.partition("{")[2].partition(":")[0]
     assert part not in policy.imports
@@ -224,10 +214,8 @@ LAYERS = "imports: {os: none}\nbuiltins: {remove: [open]}\nattributes: {refuse: 
 
 @pytest.mark.parametrize("base", ["confined-python", "./mine.yaml"])
 def test_a_language_layer_that_the_mode_switches_off_is_a_mistake(tmp_path, base):
-    (tmp_path / "mine.yaml").write_text("extends: standard\nlanguage: {mode: python}")
-    (tmp_path / "child.yaml").write_text(f"extends: {base}\n{LAYERS}")
     with pytest.raises(PolicyError) as raised:
-        Policy.load(tmp_path / "child.yaml")
+        load(tmp_path, mine="extends: standard\nlanguage: {mode: python}", child=f"extends: {base}\n{LAYERS}")
     told = {one.path: one.text for one in raised.value.mistakes if "no effect" in one.text}
     assert told.keys() == {"imports", "builtins", "attributes", "language.constructs"}
     with pytest.raises(PolicyError, match=r"imports: has no effect with `language.mode: python`"):
@@ -236,12 +224,11 @@ def test_a_language_layer_that_the_mode_switches_off_is_a_mistake(tmp_path, base
 
 def test_mode_python_says_nothing_of_the_layer_that_it_inherits(tmp_path):
     """Nobody reads of a diff or a card that it held."""
-    (tmp_path / "mine.yaml").write_text("extends: standard\nlanguage: {mode: python}")
-    policy = Policy.load(tmp_path / "mine.yaml")
+    policy = load(tmp_path, mine="extends: standard\nlanguage: {mode: python}")
     assert not policy.imports and not policy.builtins
     assert Policy.from_yaml(policy.to_yaml()) == policy.replace(name="policy")
-    (tmp_path / "again.yaml").write_text("extends: ./mine.yaml\nlanguage: {mode: restricted}\nimports: {math: all}")
-    assert [*Policy.load(tmp_path / "again.yaml").imports] == ["math"]
+    again = load(tmp_path, again="extends: ./mine.yaml\nlanguage: {mode: restricted}\nimports: {math: all}")
+    assert [*again.imports] == ["math"]
 
 
 @pytest.mark.parametrize("text", ["root:SECRET:20228:0\n", "SECRET\n", "[default]\nkey = SECRET\n", "SECRET: 1\n"])
@@ -254,12 +241,8 @@ def test_nothing_is_told_of_a_file_elsewhere_that_is_no_policy(tmp_path: Path, t
     away.write_text(text)
     (folder / "link.yaml").symlink_to(away)
     target = {"absolute": str(away), "relative": "../away/credentials.yaml", "a link": "./link.yaml"}[kind]
-    (folder / "p.yaml").write_text(f"extends: {target}\n")
     with pytest.raises(PolicyError, match="is no policy that can be read") as told:
-        Policy.load(str(folder / "p.yaml"))
+        load(folder, p=f"extends: {target}\n")
     assert "SECRET" not in str(told.value)
-    beside = folder / "base.yaml"
-    beside.write_text("limits: {wall_secs: 1}\n")
-    (folder / "q.yaml").write_text("extends: ./base.yaml\n")
     with pytest.raises(PolicyError, match="wall_secs"):
-        Policy.load(str(folder / "q.yaml"))
+        load(folder, beside="limits: {wall_secs: 1}\n", q="extends: ./beside.yaml\n")

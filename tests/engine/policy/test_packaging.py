@@ -48,31 +48,26 @@ def test_the_wheel_is_built_to_the_same_bytes(tree, tmp_path, monkeypatch):
         copy(tree, tmp_path / name)
         for path in (tmp_path / name).rglob("*"):
             os.utime(path, (date, date))
-        command = [
-            sys.executable,
-            "-m",
-            "build",
-            "--no-isolation",
-            "--wheel",
-            "--outdir",
-            str(tmp_path / f"{name}-dist"),
-        ]
-        done = subprocess.run([*command, str(tmp_path / name)], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        build("--wheel", "--outdir", str(tmp_path / f"{name}-dist"), str(tmp_path / name))
         (wheel,) = (tmp_path / f"{name}-dist").glob("*.whl")
         wheels.append(wheel.read_bytes())
     assert wheels[0] == wheels[1]
 
 
+def build(*arguments: str) -> None:
+    """Without the network."""
+    command = [sys.executable, "-m", "build", "--no-isolation", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory, tree) -> Path:
-    """A directory with a wheel and an sdist of this tree, built without the network."""
+    """A directory with a wheel and an sdist of this tree."""
     out = tmp_path_factory.mktemp("dist")
     pytest.importorskip("build")
     pytest.importorskip("wheel")
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(tree)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    build("--outdir", str(out), str(tree))
     return out
 
 
@@ -102,12 +97,8 @@ def test_the_wheel(built, tmp_path):
     (wheel,) = built.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"safeexec/policies/{name}.yaml" for name in PROFILES} <= names
-    assert {
-        "safeexec/py.typed",
-        "safeexec/README.md",
-        "safeexec/policies/schema.json",
-        "safeexec/policies/resolved.json",
-    } <= names
+    others = ("py.typed", "README.md", "policies/schema.json", "policies/resolved.json")
+    assert {f"safeexec/{name}" for name in others} <= names
     assert {str(path.relative_to(ROOT)) for path in (ROOT / "safeexec").rglob("*.py")} <= names
     assert not [name for name in names if not name.startswith(("safeexec/", "safeexec-"))]
     entry_points = zipfile.ZipFile(wheel).read(next(name for name in names if name.endswith("entry_points.txt")))
@@ -132,12 +123,8 @@ def test_the_sdist(built):
 def test_an_editable_install_finds_the_profiles(tree, tmp_path):
     pytest.importorskip("wheel")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
-    done = subprocess.run(
-        [*pip, "--ignore-installed", "--prefix", str(tmp_path), "--editable", str(tree)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    command = [*pip, "--ignore-installed", "--prefix", str(tmp_path), "--editable", str(tree)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     (packages,) = tmp_path.glob("lib*/python*/site-packages")
     # Without the start of `site`: an editable install of this environment has a finder of the same name. And first: a

@@ -128,13 +128,13 @@ def test_waiting_ends_although_the_clock_stands(sandbox: Sandbox, source: str) -
 
 
 def test_a_restored_step_and_a_branch_draw_the_same_numbers_again(sandbox: Sandbox) -> None:
+    draw = "time.sleep(0.001); (random.random(), uuid.uuid4(), time.time())"
     with sandbox.session() as session:
         session.run("import random, uuid, time").check()
-        first = session.run("time.sleep(0.001); (random.random(), uuid.uuid4(), time.time())").check().value
+        first = session.run(draw).check().value
         session.rollback()
         (branch,) = session.branch()
-        for one in (session, branch):
-            assert one.run("time.sleep(0.001); (random.random(), uuid.uuid4(), time.time())").check().value == first
+        assert [one.run(draw).check().value for one in (session, branch)] == [first, first]
 
 
 def test_a_save_draws_none_of_the_programs_numbers(sandbox: Sandbox, tmp_path: Path) -> None:

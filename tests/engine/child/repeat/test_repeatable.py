@@ -44,15 +44,10 @@ def test_what_is_learnt_counts_for_code_that_is_older(older: str, learns: str, s
     assert not judge.deterministic
 
 
-def with_classes() -> Repeatable:
-    known = Repeatable({}, (), ())
-    known.seen = Seen(classes=True)
-    return known
-
-
 def test_a_state_goes_on_with_what_its_steps_had_shown() -> None:
-    restored = Repeatable({}, (), ())
-    restored.know(with_classes().known())
+    saved, restored = Repeatable({}, (), ()), Repeatable({}, (), ())
+    saved.seen = Seen(classes=True)
+    restored.know(saved.known())
     assert restored.seen == Seen(classes=True, tainted=True)
 
 

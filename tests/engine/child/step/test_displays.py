@@ -74,14 +74,9 @@ class Rich:
 
 
 def test_rich_forms_of_an_object() -> None:
-    assert forms(Displays(), Rich()) == [
-        {
-            "application/json": b'{"a": 1}',
-            "text/markdown": b"**rich**",
-            "text/html": b"<b>rich</b>",
-            "text/plain": b"Rich()",
-        }
-    ]
+    (found,) = forms(Displays(), Rich())
+    assert (found.pop("application/json"), found.pop("text/markdown")) == (b'{"a": 1}', b"**rich**")
+    assert found == {"text/html": b"<b>rich</b>", "text/plain": b"Rich()"}
 
 
 class Broken:
@@ -92,9 +87,8 @@ class Broken:
 def test_an_object_that_cannot_be_shown() -> None:
     shown = Displays()
     shown.display(Broken())
-    assert forms(shown) == [
-        {"text/plain": b"<" + f"{__name__}.Broken".encode() + b" object; its repr failed: RuntimeError: no repr>"}
-    ]
+    told = f"<{__name__}.Broken object; its repr failed: RuntimeError: no repr>"
+    assert forms(shown) == [{"text/plain": told.encode()}]
 
 
 def test_sizes_and_numbers_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,12 +111,35 @@ def test_sizes_and_numbers_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found[-1].data["text/plain"] == b"10 more displays were left out: a step may show 50"
 
 
+def told_by(code: str) -> Any:
+    """What `code` tells, run in a process of its own whose libraries are not loaded yet. `forms()` are the MIME types
+    of the displays, `sizes()` those of the PNGs, `data()` what they hold.
+    """
+    start = """
+        import json, warnings
+        from safeexec.engine.child.step.displays import Displays
+        from safeexec.results.observation import png_size
+        shown = Displays()
+        shown.prepare()
+        def forms(value=None): return [sorted(display.data) for display in shown.collect(value)]
+        def sizes(): return [png_size(display.data["image/png"]) for display in shown.collect(None)]
+        def data(): return [{mime: held.decode() for mime, held in one.data.items()} for one in shown.collect(None)]
+        def tell(*told): print(json.dumps(told))
+    """
+    done = alone(textwrap.dedent(start) + textwrap.dedent(code))
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
 def test_nothing_is_imported() -> None:
-    told = charts(
-        "import sys",
-        "shown.collect(5); shown.display(*{'numpy', 'pandas', 'matplotlib', 'PIL', 'sympy'} & {*sys.modules})",
+    assert (
+        told_by("""
+        import sys
+        shown.collect(5)
+        tell(*{'numpy', 'pandas', 'matplotlib', 'PIL', 'sympy'} & {*sys.modules})
+    """)
+        == []
     )
-    assert told == []
 
 
 class TestMatplotlib:
@@ -131,25 +148,8 @@ class TestMatplotlib:
     matplotlib = pytest.importorskip("matplotlib")
 
     def drawn(self, code: str) -> Any:
-        """What `code` prints, as JSON. `forms()` are the MIME types of the displays, `sizes()` those of the PNGs."""
-        start = """
-            import json, warnings
-            warnings.simplefilter("error")
-            from safeexec.engine.child.step.displays import Displays
-            from safeexec.results.observation import png_size
-            shown = Displays()
-            shown.prepare()
-            import matplotlib
-            matplotlib.use("Agg")
-            import matplotlib.pyplot as plt
-            def forms(value=None): return [sorted(display.data) for display in shown.collect(value)]
-            def sizes(): return [png_size(display.data["image/png"]) for display in shown.collect(None)]
-            def tell(*told): print(json.dumps(told))
-        """
-        source = textwrap.dedent(start) + textwrap.dedent(code)
-        out = alone(source)
-        assert out.stderr == ""
-        return json.loads(out.stdout)
+        start = "warnings.simplefilter('error')\nimport matplotlib\nmatplotlib.use('Agg')\n"
+        return told_by(f"{start}from matplotlib import pyplot as plt\n{textwrap.dedent(code)}")
 
     PICTURE: ClassVar = ["image/png", "text/plain"]
 
@@ -265,37 +265,25 @@ def test_sympy_is_latex() -> None:
     assert data == {"text/latex": rb"$$\frac{x^{2}}{3}$$", "text/plain": b"x**2/3"}
 
 
-def charts(*lines: str) -> list[dict[str, str]]:
-    """The displays of `lines`, run in a process of their own whose libraries are not loaded yet."""
-    start = "from safeexec.engine.child.step.displays import Displays\nshown = Displays()\nshown.prepare()\n"
-    end = (
-        "\nimport json\nprint(json.dumps([{mime: data.decode() for mime, data in display.data.items()}"
-        " for display in shown.collect(None)]))"
-    )
-    source = start + "\n".join(lines) + end
-    out = alone(source, check=True)
-    told: list[dict[str, str]] = json.loads(out.stdout)
-    return told
-
-
 def test_plotly_is_json_whether_displayed_or_shown() -> None:
     pytest.importorskip("plotly")
-    told = charts(
-        "import plotly.graph_objects as go, plotly.io",
-        "figure = go.Figure(go.Bar(y=[1, 2]))",
-        "shown.display(figure); figure.show(); plotly.io.show(figure.to_dict())",
-    )
+    (told,) = told_by("""
+        import plotly.graph_objects as go, plotly.io
+        figure = go.Figure(go.Bar(y=[1, 2]))
+        shown.display(figure); figure.show(); plotly.io.show(figure.to_dict())
+        tell(data())
+    """)
     found = [json.loads(display["application/vnd.plotly.v1+json"]) for display in told]
     assert len(found) == 3 and found[0]["data"][0]["type"] == "bar" and found[0] == found[1] == found[2]
 
 
 def test_altair_is_vega_lite_whether_displayed_or_shown() -> None:
     pytest.importorskip("altair")
-    told = charts(
-        "import altair",
-        "chart = altair.Chart(altair.Data(values=[{'a': 1}])).mark_bar().encode(x='a:Q')",
-        "shown.display(chart); chart.show()",
-    )
-    mimes = {mime for display in told for mime in display if mime != "text/plain"}
-    assert len(told) == 2 and len(mimes) == 1
-    assert mimes.pop().startswith("application/vnd.vegalite.v")
+    (told,) = told_by("""
+        import altair
+        chart = altair.Chart(altair.Data(values=[{'a': 1}])).mark_bar().encode(x='a:Q')
+        shown.display(chart); chart.show()
+        tell(forms())
+    """)
+    (mime,) = {mime for display in told for mime in display if mime != "text/plain"}
+    assert len(told) == 2 and mime.startswith("application/vnd.vegalite.v")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from safeexec import Result, Sandbox
-
-Run = Callable[..., Result]
+from safeexec import Sandbox
+from tests.conftest import Run
 
 
 @pytest.mark.parametrize(
@@ -25,6 +22,7 @@ Run = Callable[..., Result]
         "%%time\nx = 6\nx * 7",
     ],
 )
+@pytest.mark.parametrize("profile", ["standard", "confined-python"])
 def test_what_is_around_a_program_is_no_part_of_it(run: Run, source: str) -> None:
     assert run(source).check().value == 42
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from safeexec import Result
-
-Run = Callable[..., Result]
+from tests.conftest import Run
 
 CALLBACK = """
 import ctypes

@@ -41,19 +41,15 @@ def test_frames_and_files_join(workspace: str) -> None:
         from sales join people using (region) group by region order by region
     """
     found = sql(query, frames(), workspace)[0]
-    assert list(found.columns) == ["region", "n", "total"]
-    assert [tuple(row) for row in found.itertuples(index=False)] == [("north", 2, 4), ("south", 1, 2)]
-    assert found["total"].dtype == "int64"
+    assert list(found.columns) == ["region", "n", "total"] and found["total"].dtype == "int64"
+    assert rows(query, workspace) == [("north", 2, 4), ("south", 1, 2)]
 
 
-def test_files_by_path_and_frames_before_files(workspace: str) -> None:
+def test_a_given_table_comes_before_a_variable_and_that_before_a_file(workspace: str) -> None:
     assert rows("select cost from 'data/costs.csv'", workspace) == [(10,)]
     assert rows("select sum(value) from ages", workspace) == [(3,)]
     found = sql("select * from sales", {"sales": pd.DataFrame({"x": [9]})}, workspace)[0]
     assert list(found.columns) == ["x"]
-
-
-def test_a_table_that_is_given_comes_before_a_variable() -> None:
     assert rows("select x from people", people=pd.DataFrame({"x": [7]})) == [(7,)]
     with pytest.raises(TypeError, match="people is list"):
         rows("select 1", people=[1])
@@ -181,16 +177,12 @@ def test_a_query_stays_within_its_memory() -> None:
         sql("select list(a.x) as l from range(60000000) as a(x)", {}, None, memory_bytes=64 << 20)
 
 
+CONVERT = "sum is not made for VARCHAR: convert first, as in try_cast(column as double)."
 ERRORS = [
     ("select * from sale", 1, 15, "Did you mean sales.csv? Tables are: people, ages, 'sales.csv', 'data/costs.csv'."),
     ("select 1;\nselect people.nam\n  from people", 2, (8, 15), "Did you mean name?"),
     ("select * from 'sale.csv'", 1, 15, "Did you mean 'sales.csv'? Files of the workspace are: 'sales.csv', 'data/cos"),
-    (
-        "select sum(name) from people",
-        1,
-        8,
-        "sum is not made for VARCHAR: convert first, as in try_cast(column as double).",
-    ),
+    ("select sum(name) from people", 1, 8, CONVERT),
     ("select amont from 'sales.csv'", 1, 8, 'Did you mean "amount"'),
     ("select\n  foo( from people", 2, 8, None),
     ("select 1; select summ(amount) from sales", 1, 18, 'Did you mean "sum"?'),
@@ -208,13 +200,10 @@ def test_errors_tell_place_and_hint(query: str, line: int, column: Any, hint: st
     assert str(error).endswith(f" (line {error.line}, column {error.column})")
 
 
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named_and_one_that_is_not_utf_8_with_how_to_read_it(tmp_path: Path) -> None:
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(SqlError, match=r"^bad.parquet cannot be read: "):
         sql("select * from 'bad.parquet'", {}, str(tmp_path))
-
-
-def test_a_file_that_is_not_utf_8_is_told_how_to_be_read(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_bytes("name,age\nJosé,31\n".encode("cp1252"))
     with pytest.raises(SqlError, match="cannot be read") as caught:
         sql("select * from people", {}, str(tmp_path))

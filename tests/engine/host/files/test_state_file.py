@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import pathlib
 import resource
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -23,11 +23,25 @@ from safeexec.protocol import messages as m
 from tests.engine.host.inside import open_sessions
 from tests.footprint import until
 from tests.interrupting import interrupting
+from tests.limits import limited
 
-OpenSession = Callable[..., Session]
+Save = Callable[[str], Path]
 
 
-def test_variables_come_back_and_what_cannot_is_named(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+@pytest.fixture
+def saved(sandbox: Sandbox, tmp_path: Path) -> Save:
+    """What saves a session that has run a program. All that the program has bound can be saved."""
+
+    def save(source: str) -> Path:
+        with sandbox.session() as session:
+            session.run(source, timeout=30).check()
+            assert session.save(tmp_path / "state") == {}
+        return tmp_path / "state"
+
+    return save
+
+
+def test_variables_come_back_and_what_cannot_is_named(sandbox: Sandbox, tmp_path: Path) -> None:
     path = tmp_path / "state"
     with sandbox.session() as session:
         session.run("x = [1]\ny = x\ndef f(n): return n + len(x)\nopened = (n for n in x)").check()
@@ -49,26 +63,17 @@ def test_variables_come_back_and_what_cannot_is_named(sandbox: Sandbox, tmp_path
             assert branch.get("x") == [1]
 
 
-def test_a_state_comes_back_where_no_step_is_undone(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+def test_a_state_comes_back_where_no_step_is_undone(sandbox: Sandbox, saved: Save) -> None:
     """Without checkpoints the file is the only descriptor that goes with the request."""
-    path = tmp_path / "state"
-    with sandbox.session() as session:
-        session.run("x = [1]").check()
-        assert not session.save(path)
-    with sandbox.session_for("again", restore=path, checkpoints="off") as session:
+    with sandbox.session_for("again", restore=saved("x = [1]"), checkpoints="off") as session:
         assert session.run("x + [2]").value == [1, 2]
 
 
 @pytest.mark.needs("mount")  # in the host's own tree modes cannot be changed at all
 @pytest.mark.profile("confined-python")
-def test_files_come_back_with_modes_and_directories_and_follow_a_kill(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "state"
-    with sandbox.session() as session:
-        session.run(
-            "import os\nos.makedirs('a/b')\nos.mkdir('empty')\nopen('a/b/f', 'w').write('1')\n"
-            "open('run', 'w').write('2')\nos.chmod('run', 0o755)"
-        ).check()
-        session.save(path)
+def test_files_come_back_with_modes_and_directories_and_follow_a_kill(sandbox: Sandbox, saved: Save) -> None:
+    write = "open('a/b/f', 'w').write('1')\nopen('run', 'w').write('2')\nos.chmod('run', 0o755)"
+    path = saved(f"import os\nos.makedirs('a/b')\nos.mkdir('empty')\n{write}")
     with sandbox.restore(path) as session:
         assert session.list_files() == ["a/b/f", "run"]
         for _ in range(2):
@@ -79,7 +84,7 @@ def test_files_come_back_with_modes_and_directories_and_follow_a_kill(sandbox: S
 
 @pytest.mark.profile("confined-python")
 def test_a_file_comes_back_whole_however_little_one_call_gives(
-    sandbox: Sandbox, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Linux reads at most 2 GiB at once, here 64 KiB."""
     read = os.pread
@@ -93,7 +98,7 @@ def test_a_file_comes_back_whole_however_little_one_call_gives(
         assert {name: session.read_file(name) for name in contents} == contents
 
 
-def test_what_lies_at_the_target_stays_unless_it_is_a_file(session: Session, tmp_path: pathlib.Path) -> None:
+def test_what_lies_at_the_target_stays_unless_it_is_a_file(session: Session, tmp_path: Path) -> None:
     """As root, renaming a file over a device would replace the device."""
     session.run("x = 1").check()
     os.mkfifo(tmp_path / "fifo")
@@ -110,21 +115,16 @@ def test_what_lies_at_the_target_stays_unless_it_is_a_file(session: Session, tmp
         session.save(tmp_path / "missing" / "state")
 
 
-def test_a_file_that_cannot_be_written_leaves_the_old_one(session: Session, tmp_path: pathlib.Path) -> None:
+def test_a_file_that_cannot_be_written_leaves_the_old_one(session: Session, tmp_path: Path) -> None:
     session.run("x = 'y' * 100_000").check()
     (tmp_path / "state").write_bytes(b"old")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
-    try:
-        with pytest.raises(OSError, match="File too large"):
-            session.save(tmp_path / "state")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with limited(resource.RLIMIT_FSIZE, 50_000), pytest.raises(OSError, match="File too large"):
+        session.save(tmp_path / "state")
     assert (tmp_path / "state").read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
 
 
-def test_what_is_no_state_is_refused_at_once(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+def test_what_is_no_state_is_refused_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "text").write_text("hello")
     (tmp_path / "empty").touch()
@@ -136,7 +136,7 @@ def test_what_is_no_state_is_refused_at_once(sandbox: Sandbox, tmp_path: pathlib
             file.write(state_file.MAGIC + len(encoded).to_bytes(8, "little") + encoded)
             file.truncate(file.tell() + (10 << 30) + 32)
     before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, monotonic()
-    for name, told in {
+    for path, told in {
         "fifo": "no regular file",
         "text": "not a saved state",
         "empty": "not a saved state",
@@ -145,21 +145,17 @@ def test_what_is_no_state_is_refused_at_once(sandbox: Sandbox, tmp_path: pathlib
         "files": "10240 MiB of files, more than fit",
         "missing": "no file",
         "": "no regular file",
+        "/dev/zero": "no regular file",
+        "a\0b": r"cannot be read: .*embedded null",
+        "/proc/self/mem": "/proc/self/mem cannot be read: Input/output error",  # nothing is mapped at its beginning
     }.items():
         with pytest.raises(StateFileError, match=told):
-            sandbox.restore(tmp_path / name)
-    for path, told in (
-        ("/dev/zero", "no regular file"),
-        ("a\0b", r"cannot be read: .*embedded null"),
-        ("/proc/self/mem", "/proc/self/mem cannot be read: Input/output error"),  # nothing is mapped at its beginning
-    ):
-        with pytest.raises(StateFileError, match=told):
-            sandbox.restore(path)
+            sandbox.restore(tmp_path / path)
     assert monotonic() - started < 60
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
 
 
-def foreign(path: pathlib.Path, contents: bytes = b"", **said: Any) -> None:
+def foreign(path: Path, contents: bytes = b"", **said: Any) -> None:
     """A state that no safeexec wrote: its header says this, and its sum is right."""
     header = {"policy": "p", "digest": "d", "python": state_file.python_version(), "payload_bytes": 4, **said}
     encoded = msgspec.msgpack.encode(header)
@@ -187,7 +183,7 @@ FOREIGN: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.profile("confined-python")
 @pytest.mark.parametrize("name", FOREIGN)
 def test_a_header_that_lies_is_refused_in_words_that_a_terminal_may_show(
-    sandbox: Sandbox, tmp_path: pathlib.Path, name: str
+    sandbox: Sandbox, tmp_path: Path, name: str
 ) -> None:
     said, told = FOREIGN[name]
     foreign(tmp_path / "state", **said)
@@ -196,7 +192,7 @@ def test_a_header_that_lies_is_refused_in_words_that_a_terminal_may_show(
     assert sandbox.run("1 + 1").value == 2
 
 
-def test_a_state_that_is_cut_off_while_it_is_read_leaves_nothing_open(tmp_path: pathlib.Path) -> None:
+def test_a_state_that_is_cut_off_while_it_is_read_leaves_nothing_open(tmp_path: Path) -> None:
     """Its size was looked at before: another process may write to it at any time."""
     foreign(tmp_path / "state", b"files", files=[("f", 5)])
     size = (tmp_path / "state").stat().st_size
@@ -212,18 +208,18 @@ def test_a_state_that_is_cut_off_while_it_is_read_leaves_nothing_open(tmp_path: 
     assert os.listdir("/proc/self/fd") == open_before
 
 
-@pytest.mark.parametrize(("file", "variables"), [(4, 3), (3, 4)])
+@pytest.mark.parametrize(
+    ("file", "variables", "told"),
+    [(4, 3, "the file 'own' became shorter while it was saved"), (3, 4, "cut off while it was read from the child")],
+)
 def test_what_becomes_shorter_while_it_is_saved_leaves_the_old_state(
-    tmp_path: pathlib.Path, file: int, variables: int
+    tmp_path: Path, file: int, variables: int, told: str
 ) -> None:
     """The guest writes both, and may go on in a thread."""
     (tmp_path / "own").write_bytes(b"abc")
     (tmp_path / "pickle").write_bytes(b"123")
     (tmp_path / "state").write_bytes(b"old")
     header = state_file.Header(policy="p", digest="d", python="3", files=[("own", file)], payload_bytes=variables)
-    told = (
-        "the file 'own' became shorter while it was saved" if file > 3 else "cut off while it was read from the child"
-    )
     with open(tmp_path / "pickle", "rb") as pickle, pytest.raises(StateFileError, match=told):
         pieces = state_file.pieces(header, lambda name: os.open(tmp_path / name, os.O_RDONLY), pickle.fileno())
         state_file.write(str(tmp_path / "state"), pieces)
@@ -243,7 +239,7 @@ def test_no_more_variables_are_saved_than_a_restore_would_take() -> None:
 
 
 @pytest.mark.profile("confined-python")
-def test_a_file_whose_name_is_no_text_is_told_and_others_are_saved(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+def test_a_file_whose_name_is_no_text_is_told_and_others_are_saved(sandbox: Sandbox, tmp_path: Path) -> None:
     with sandbox.session() as session:
         session.run("open(b'\\xff.txt', 'w').close()\nopen('kept.txt', 'w').close()").check()
         assert session.save(tmp_path / "state") == {r"'\udcff.txt'": "the name of this file is not UTF-8"}
@@ -251,11 +247,8 @@ def test_a_file_whose_name_is_no_text_is_told_and_others_are_saved(sandbox: Sand
         assert session.list_files() == ["kept.txt"]
 
 
-def test_every_cut_and_every_changed_byte_is_noticed(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "state"
-    with sandbox.session() as session:
-        session.run("x = list(range(100))").check()
-        session.save(path)
+def test_every_cut_and_every_changed_byte_is_noticed(sandbox: Sandbox, saved: Save) -> None:
+    path = saved("x = list(range(100))")
     whole = path.read_bytes()
     for place in (*range(60), *range(60, len(whole), 41), len(whole) - 1):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
@@ -273,13 +266,8 @@ def test_every_cut_and_every_changed_byte_is_noticed(sandbox: Sandbox, tmp_path:
 
 
 @pytest.mark.profile("confined-python")
-def test_a_state_of_another_policy_runs_under_the_policy_that_it_is_restored_in(
-    sandbox: Sandbox, tmp_path: pathlib.Path
-) -> None:
-    path = tmp_path / "state"
-    with sandbox.session() as session:
-        session.run("import os\nx = 1\ndef read(): return os.stat('/')").check()
-        assert session.save(path) == {}
+def test_a_state_of_another_policy_runs_under_the_policy_that_it_is_restored_in(saved: Save) -> None:
+    path = saved("import os\nx = 1\ndef read(): return os.stat('/')")
     other = Policy.load("confined-python").replace(limits={"memory_mb": 1024})
     for policy in ("calculator", other):
         with Sandbox(policy) as sandbox_of_other, sandbox_of_other.restore(path) as session:
@@ -287,13 +275,9 @@ def test_a_state_of_another_policy_runs_under_the_policy_that_it_is_restored_in(
             assert session.run("import os").outcome == ("rejected" if policy == "calculator" else "ok")
 
 
-def test_a_state_of_the_keyed_format_is_read_without_its_key(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "state"
-    with sandbox.session() as session:
-        session.run("x = 1").check()
-        session.save(path)
-    whole = path.read_bytes()
-    path.write_bytes(whole.replace(b"state-2", b"state-1", 1)[:-32] + bytes(32))
+def test_a_state_of_the_keyed_format_is_read_without_its_key(sandbox: Sandbox, saved: Save) -> None:
+    path = saved("x = 1")
+    path.write_bytes(path.read_bytes().replace(b"state-2", b"state-1", 1)[:-32] + bytes(32))
     with sandbox.restore(path) as session:
         assert session.get("x") == 1
 
@@ -328,11 +312,8 @@ last = 5
 
 
 @pytest.mark.parametrize("profile", ["calculator", "confined-python"])
-def test_a_variable_that_fails_leaves_the_others(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
-    with sandbox.session() as session:
-        session.run(FAILING).check()
-        assert session.save(tmp_path / "state") == {}
-    with sandbox.restore(tmp_path / "state") as session:
+def test_a_variable_that_fails_leaves_the_others(sandbox: Sandbox, saved: Save) -> None:
+    with sandbox.restore(saved(FAILING)) as session:
         result = session.run(
             "before[0] is after['of'] is f(), type(after['more'][0]) is before[1] is Good, "
             "after['more'][1:] == [{3}, frozenset('x')], isinstance(Bad(), Bad), last"
@@ -348,21 +329,16 @@ def test_a_variable_that_fails_leaves_the_others(sandbox: Sandbox, tmp_path: pat
 
 @pytest.mark.profile("confined-python")
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_what_goes_off_in_the_child_is_told(sandbox: Sandbox, tmp_path: pathlib.Path, bomb: str) -> None:
+def test_what_goes_off_in_the_child_is_told(sandbox: Sandbox, saved: Save, bomb: str) -> None:
     source, told = BOMBS[bomb]
-    with sandbox.session() as session:
-        session.run(f"{source}\nx = Bomb()\ndel Bomb").check()  # nothing else is there that could be restored
-        assert session.save(tmp_path / "state") == {}
+    path = saved(f"{source}\nx = Bomb()\ndel Bomb")  # nothing else is there that could be restored
     with pytest.raises(StateFileError, match=told):
-        sandbox.restore(tmp_path / "state")
+        sandbox.restore(path)
     assert sandbox.run("1 + 1").value == 2
 
 
 @pytest.mark.profile("confined-python")
-def test_more_than_a_state_may_hold_is_told_with_what_is_large(
-    open_session: OpenSession, tmp_path: pathlib.Path
-) -> None:
-    session = open_session()
+def test_more_than_a_state_may_hold_is_told_with_what_is_large(session: Session, tmp_path: Path) -> None:
     session.run("large = bytes(600 << 20)\nlarger = bytes(700 << 20)\nsmall = 1").check()
     with pytest.raises(StateFileError, match=r"larger \(700 MiB\), large \(600 MiB\)"):
         session.save(tmp_path / "state")
@@ -376,15 +352,12 @@ ENDLESS_STATE = "class X:\n    def __getstate__(self):\n        while True:\n   
 """What is saved for ever."""
 
 
-def test_restoring_obeys_the_limits_of_a_step(tmp_path: pathlib.Path) -> None:
+def test_restoring_obeys_the_limits_of_a_step(endless: Path) -> None:
     policy = Policy.load("standard").replace(limits={"wall_seconds": 2.0})
     with Sandbox(policy, spare=0) as sandbox:
-        with sandbox.session() as session:
-            session.run(ENDLESS, timeout=30.0).check()
-            assert not session.save(tmp_path / "state")
         started = monotonic()
         with pytest.raises(StateFileError, match="stopped after its limit of 2 s"):
-            sandbox.restore(tmp_path / "state")
+            sandbox.restore(endless)
         assert monotonic() - started < policy.limits.max_wall_seconds / 2
         assert sandbox.run("1 + 1").value == 2
 
@@ -396,7 +369,7 @@ SPENDS = {
 
 
 @pytest.mark.parametrize("what", SPENDS)
-def test_saving_obeys_the_limits_of_a_step_and_the_session_goes_on(tmp_path: pathlib.Path, what: str) -> None:
+def test_saving_obeys_the_limits_of_a_step_and_the_session_goes_on(tmp_path: Path, what: str) -> None:
     limits, told = SPENDS[what]
     policy = Policy.load("standard").replace(limits={"max_wall_seconds": 60.0, **limits})
     with Sandbox(policy, spare=0) as sandbox, sandbox.session() as session:
@@ -408,7 +381,7 @@ def test_saving_obeys_the_limits_of_a_step_and_the_session_goes_on(tmp_path: pat
         assert session.save(tmp_path / "state", timeout=60.0) == {} and (tmp_path / "state").exists()
 
 
-def test_a_caller_may_give_saving_and_restoring_more_time(tmp_path: pathlib.Path) -> None:
+def test_a_caller_may_give_saving_and_restoring_more_time(tmp_path: Path) -> None:
     slow = "from time import sleep\nclass X:\n    def __getstate__(self):\n        sleep(2)\n        return {}\nx = X()"
     policy = Policy.load("standard").replace(limits={"wall_seconds": 1.0, "max_wall_seconds": 60.0})
     with Sandbox(policy) as sandbox, sandbox.session() as session:
@@ -430,10 +403,8 @@ def once_running(core: SessionCore) -> None:
     threading.Event().wait(0.1)
 
 
-def test_a_save_is_cancelled_from_another_thread(session: Session, tmp_path: pathlib.Path) -> None:
-    session.run(
-        "kept = 1\nclass X:\n    def __getstate__(self):\n        while True: pass\nx = X()", timeout=30
-    ).check()
+def test_a_save_is_cancelled_from_another_thread(session: Session, tmp_path: Path) -> None:
+    session.run(f"kept = 1\n{ENDLESS_STATE}", timeout=30).check()
     told: list[bool] = []
 
     def cancel() -> None:
@@ -456,12 +427,9 @@ def alone() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def endless(sandbox: Sandbox, tmp_path: pathlib.Path) -> pathlib.Path:
+def endless(saved: Save) -> Path:
     """A saved state that restores for ever."""
-    with sandbox.session() as session:
-        session.run(ENDLESS, timeout=30.0).check()
-        assert not session.save(tmp_path / "endless")
-    return tmp_path / "endless"
+    return saved(ENDLESS)
 
 
 def restoring(sandbox: SandboxCore) -> SessionCore:
@@ -473,7 +441,7 @@ def restoring(sandbox: SandboxCore) -> SessionCore:
 
 
 @pytest.mark.parametrize("how", ["cancel", "close"])
-def test_a_restore_is_stopped_from_another_thread(alone: Sandbox, endless: pathlib.Path, how: str) -> None:
+def test_a_restore_is_stopped_from_another_thread(alone: Sandbox, endless: Path, how: str) -> None:
     def stop() -> None:
         core = restoring(alone._core)
         core.supervisor.cancel() if how == "cancel" else alone.close()
@@ -487,7 +455,7 @@ def test_a_restore_is_stopped_from_another_thread(alone: Sandbox, endless: pathl
         assert not open_sessions(alone) and alone.run("1 + 1").value == 2
 
 
-def test_ctrl_c_during_a_restore_ends_its_process(alone: Sandbox, endless: pathlib.Path) -> None:
+def test_ctrl_c_during_a_restore_ends_its_process(alone: Sandbox, endless: Path) -> None:
     pids: list[int] = []
 
     with pytest.raises(KeyboardInterrupt), interrupting(lambda: pids.extend(restoring(alone._core).processes.pids())):
@@ -496,7 +464,7 @@ def test_ctrl_c_during_a_restore_ends_its_process(alone: Sandbox, endless: pathl
     assert not open_sessions(alone) and alone.run("1 + 1").value == 2
 
 
-async def test_a_task_that_restores_is_cancelled(endless: pathlib.Path) -> None:
+async def test_a_task_that_restores_is_cancelled(endless: Path) -> None:
     async with AsyncSandbox("standard") as own:
         task = asyncio.create_task(own.restore(endless, timeout=60.0))
         core = await asyncio.to_thread(restoring, own._core)
@@ -528,12 +496,9 @@ def more(n):
 """
 
 
-def test_functions_that_libraries_made_for_the_program_come_back(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+def test_functions_that_libraries_made_for_the_program_come_back(sandbox: Sandbox, saved: Save) -> None:
     """The `__repr__` of a dataclass holds a module that no policy lists; and once more, from what came back."""
-    path = tmp_path / "state"
-    with sandbox.session() as session:
-        session.run(LIBRARY_MADE).check()
-        assert session.save(path) == {}
+    path = saved(LIBRARY_MADE)
     for _ in range(2):
         with sandbox.restore(path) as session:
             found = session.run("with more(1) as n: pass\nrepr(row), repr(Row(n)), row.b is row").check().value
@@ -542,12 +507,9 @@ def test_functions_that_libraries_made_for_the_program_come_back(sandbox: Sandbo
 
 
 def test_a_function_of_another_namespace_comes_back_with_the_builtins_of_the_policy(
-    sandbox: Sandbox, tmp_path: pathlib.Path
+    sandbox: Sandbox, saved: Save
 ) -> None:
     """cloudpickle would give it the real ones."""
-    with sandbox.session() as session:
-        session.run("space = {}\nexec('def ' + 'f(): return eval', space)\nf = space['f']").check()
-        assert not session.save(tmp_path / "state")
-        expected = session.run("f() is eval").value
-    with sandbox.restore(tmp_path / "state") as session:
-        assert (expected, session.run("f() is eval").value) == (True, True)
+    path = saved("space = {}\nexec('def ' + 'f(): return eval', space)\nf = space['f']\nsame = f() is eval")
+    with sandbox.restore(path) as session:
+        assert (session.get("same"), session.run("f() is eval").value) == (True, True)

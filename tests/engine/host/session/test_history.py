@@ -39,9 +39,6 @@ class Engine:
         self.steps = 0
         self.empty: Truth = ()
 
-    def _copy(self, truth: Truth) -> Copy:
-        return Copy(truth, self.freezes())
-
     def _release(self, copies: list[Copy]) -> None:
         for copy in copies:
             assert not copy.ended, "ended twice"
@@ -72,7 +69,7 @@ class Engine:
     def _done(self, name: str, again: bool) -> None:
         self._settle()
         self.truth = (*self.truth, name)
-        copy = None if again else self._copy(self.truth)
+        copy = None if again else Copy(self.truth, self.freezes())
         self._release(self.history.commit(entry=name if again else None, copy=copy))
 
     def refuse(self) -> None:
@@ -158,11 +155,11 @@ class Engine:
         def made(of: Memory | None) -> object:
             return None if of is None else (names.setdefault(id(of), len(names)), made(of.origin))
 
-        history = self.history
+        copies, uncertain, named = self.history._copies, self.history.uncertain, self.history.named.items()
         return (
-            line(history.current),
-            tuple((memory(history._copies[copy]), copy not in history.uncertain) for copy in history._copies),
-            tuple((name, line(state), copy in history._copies) for name, (state, copy) in history.named.items()),
+            line(self.history.current),
+            tuple((memory(copies[copy]), copy not in uncertain) for copy in copies),
+            tuple((name, line(state), copy in copies) for name, (state, copy) in named),
         )
 
 
@@ -204,29 +201,20 @@ class Pair:
         self.number += 1
         name = f"{act}{self.number}"
         engine, model = self.engine, self.model
-        if act in ("ok", "error"):  # an error is a state like any other
+        if act in ("ok", "error", "again"):  # an error is a state like any other
             model.before, model.truth = (*model.before, model.truth), (*model.truth, name)
             model.fresh += 1
-            engine.step(name)
-        elif act == "again":
-            model.before, model.truth = (*model.before, model.truth), (*model.truth, name)
-            model.fresh += 1
-            engine.step(name, again=True)
+            engine.step(name, again=act == "again")
         elif act == "refused":  # before it was sent: a step that changes nothing, and has no copy of its own
             model.before = (*model.before, model.truth)
             engine.refuse()
         elif act in ("atomic", "kill"):
             engine.kill()
-            if engine.truth != model.truth:
-                # Only where copies fail to be made: an older state of this line then, or an older version of one.
-                assert self.fails and engine.truth == model.truth[: len(engine.truth)], (engine.truth, model.truth)
-                self._adopt()
+            self._adopt()
             model.fresh = 0
         elif act == "rest":
             engine.rest()
-            if engine.truth != model.truth:
-                assert self.fails and engine.truth == model.truth[: len(engine.truth)]
-                self._adopt()
+            if self._adopt():
                 model.fresh = 0
         elif act in ("set", "restore"):
             model.truth = (*model.truth, name)
@@ -242,9 +230,7 @@ class Pair:
                 engine.rollback_to("p")
                 model.truth, model.before = model.names["p"]
                 model.fresh = 0
-                if self.fails and engine.truth != model.truth:
-                    assert engine.truth == model.truth[: len(engine.truth)]
-                    self._adopt()
+                self._adopt()
         elif act in ("rollback", "back"):
             self._rollback(1 if act == "rollback" else 2)
         elif act == "branch":
@@ -254,10 +240,17 @@ class Pair:
             assert other.truth == its.truth
         self._holds_no_more_than_it_needs()
 
-    def _adopt(self) -> None:
+    def _adopt(self) -> bool:
+        """Whether the engine is elsewhere than it should be, which the model takes over. Only where copies fail to be
+        made: an older state of this line then, or an older version of one.
+        """
         model, truth = self.model, self.engine.truth
+        if truth == model.truth:
+            return False
+        assert self.fails and truth == model.truth[: len(truth)], (truth, model.truth)
         model.before = tuple(before for before in model.before if len(before) < len(truth))
         model.truth = truth
+        return True
 
     def _rollback(self, steps: int) -> None:
         engine, model = self.engine, self.model
@@ -271,12 +264,9 @@ class Pair:
             assert engine.truth == model.truth
             return
         assert len(model.before) >= steps, "there was nothing to roll back"
-        truth, model.before = model.before[-steps], model.before[:-steps]
-        model.truth = truth
+        model.truth, model.before = model.before[-steps], model.before[:-steps]
         model.fresh = 0
-        if engine.truth != truth:
-            assert self.fails and engine.truth == truth[: len(engine.truth)], (engine.truth, truth)
-            self._adopt()
+        self._adopt()
 
     def _branch(self) -> None:
         """Go on in a branch; the session that it came from stays as it is."""

@@ -5,58 +5,58 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import resource
 import select
-from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from safeexec import Result, Session
+from safeexec import Sandbox, Session
 from safeexec.engine.host.session.output import OutputFile
 from safeexec.protocol.printed import PYTHON_AT
-from tests.alone import alone
+from tests.conftest import OpenSession, Run
+from tests.limits import limited
 from tests.profiles import FORKING
 
-Run = Callable[..., Result]
+CLASSES = """
+class Loud:
+    def __init__(self, name): self.name = name
+    def __str__(self):
+        print('inside', self.name)
+        return self.name
+class Broken:
+    def __str__(self): raise KeyError('broken')
+class Text(str): pass
+"""
+STATEMENTS = """
+print()
+print(1, 'two', None, 3.0, True)
+print('a', 'b', sep='', end='')
+print('c', sep=None, end=None, flush=True)
+print([1], {2}, sep='; ')
+print(Loud('x'))
+print('before', Loud('y'), 'after')
+print('before', Broken())
+print('x', sep=1)
+print('x', nonsense=1)
+print(text='x')
+print(str.__new__(Text, 'subclass'))
+"""
+ATTEMPT = "try:\n    {}\nexcept Exception as error:\n    print(type(error).__name__, error)\n"
+PRINTS = CLASSES + "".join(map(ATTEMPT.format, STATEMENTS.split("\n")[1:-1]))
 
 
 def test_print_is_the_builtin_in_every_respect(run: Run) -> None:
     """Each statement prints what CPython prints, also where it raises in the middle."""
-    statements = [
-        "print()",
-        "print(1, 'two', None, 3.0, True)",
-        "print('a', 'b', sep='', end='')",
-        "print('c', sep=None, end=None, flush=True)",
-        "print([1], {2}, sep='; ')",
-        "print(Loud('x'))",
-        "print('before', Loud('y'), 'after')",
-        "print('before', Broken())",
-        "print('x', sep=1)",
-        "print('x', nonsense=1)",
-        "print(text='x')",
-        "print(str.__new__(Text, 'subclass'))",
-    ]
-    classes = (
-        "class Loud:\n    def __init__(self, name): self.name = name\n"
-        "    def __str__(self):\n        print('inside', self.name)\n        return self.name\n"
-        "class Broken:\n    def __str__(self): raise KeyError('broken')\n"
-        "class Text(str): pass\n"
-    )
-    attempts = "".join(
-        f"try:\n    {one}\nexcept Exception as error:\n    print(type(error).__name__, error)\n" for one in statements
-    )
     expected = io.StringIO()
     with contextlib.redirect_stdout(expected):
-        exec(classes + attempts, {"__name__": "__main__"})
-    assert run(classes + attempts).stdout == expected.getvalue()
+        exec(PRINTS, {"__name__": "__main__"})
+    assert run(PRINTS).stdout == expected.getvalue()
 
 
 def test_the_streams_are_closed_and_entered_as_programs_do(run: Run) -> None:
-    result = run(
-        "import sys\nwith sys.stdout as out: out.write('in\\n')\n"
-        "print(sys.stdout.fileno(), sys.stderr.fileno(), sys.stdout.mode)\n"
-        "for _ in range(100_000): print('line')\nsys.stdout.close()"
-    )
-    assert result.ok
+    told = "print(sys.stdout.fileno(), sys.stderr.fileno(), sys.stdout.mode)\nfor _ in range(100_000): print('line')"
+    result = run(f"import sys\nwith sys.stdout as out: out.write('in\\n')\n{told}\nsys.stdout.close()").check()
     assert result.stdout.startswith("in\n1 2 w\nline\n")
     assert result.usage.output_bytes == len("in\n1 2 w\n") + 500_000
 
@@ -100,7 +100,7 @@ def test_any_text_arrives(run: Run, text: str) -> None:
     assert run("print('next')").stdout == "next\n"
 
 
-def test_more_than_the_shared_memory_holds_is_complete_and_in_order(open_session: Callable[..., Session]) -> None:
+def test_more_than_the_shared_memory_holds_is_complete_and_in_order(open_session: OpenSession) -> None:
     session = open_session(output_kb=256)
     result = session.run("for i in range(60_000): print(i, 'x')")
     assert result.usage.output_bytes == sum(len(f"{i} x\n") for i in range(60_000))
@@ -109,28 +109,24 @@ def test_more_than_the_shared_memory_holds_is_complete_and_in_order(open_session
     assert [int(line.split()[0]) for line in lines] == sorted(int(line.split()[0]) for line in lines)
 
 
-def test_long_output_keeps_head_and_tail_and_counts_the_rest(open_session: Callable[..., Session]) -> None:
+def test_long_output_keeps_head_and_tail_and_counts_the_rest(open_session: OpenSession) -> None:
     session = open_session(output_kb=4)
     result = session.run("for i in range(3000): print('line', i)")
     assert result.ok and result.truncated
     lines = result.stdout.splitlines()
     assert lines[0] == "line 0" and lines[-1] == "line 2999"
-    assert "bytes left out" in result.stdout
-    assert len(result.stdout) < 5000
+    assert "bytes left out" in result.stdout and len(result.stdout) < 5000
     assert result.usage.output_bytes == sum(len(f"line {i}\n") for i in range(3000))
 
 
 @pytest.mark.profile("confined-python")
 def test_streaming_happens_while_the_step_runs(session: Session) -> None:
-    import pathlib
-
-    signal = pathlib.Path(str(session.workspace)) / "seen"
     source = "import os, time\nprint('first')\nwhile not os.path.exists('seen'): time.sleep(0.01)\nprint('second')"
     seen: list[str] = []
 
     def on_output(text: str) -> None:
         seen.append(text)
-        signal.touch()
+        Path(f"{session.workspace}/seen").touch()
 
     assert session.run(source, timeout=60, on_output=on_output).ok
     assert seen[0] == "first\n" and "".join(seen) == "first\nsecond\n"
@@ -155,11 +151,9 @@ def test_what_c_code_writes_is_output_too(session: Session, source: str) -> None
 
 @pytest.mark.profile("confined-python")
 def test_the_order_of_both_areas_is_kept_past_the_last_mark(session: Session) -> None:
-    source = (
-        "import os\nprint('x' * 260_000)\n"
-        "for i in range(400):\n    print('python', i)\n    os.write(1, b'raw %d\\n' % i)\n"
-        "print('x' * 200_000)\nos.write(1, b'raw\\n')\nprint('end\\0', end='')"
-    )
+    turns = "for i in range(400):\n    print('python', i)\n    os.write(1, b'raw %d\\n' % i)"
+    end = "print('x' * 200_000)\nos.write(1, b'raw\\n')\nprint('end\\0', end='')"
+    source = f"import os\nprint('x' * 260_000)\n{turns}\n{end}"
     streamed: list[str] = []
     result = session.run(source, on_output=streamed.append).check()
     told = "".join(f"python {i}\nraw {i}\n" for i in range(400))
@@ -167,23 +161,30 @@ def test_the_order_of_both_areas_is_kept_past_the_last_mark(session: Session) ->
     assert result.stdout == f"{'x' * 260_000}\n{told}{'x' * 200_000}\nraw\nend\0"
 
 
+FORKED = """
+import os
+print('before')
+ended, ends = os.pipe()
+if os.fork() == 0:
+    print('in the fork')
+    os._exit(0)
+os.close(ends)
+os.read(ended, 1)
+print('after')
+"""
+
+
 @pytest.mark.profile(FORKING)
 def test_a_fork_of_the_guest_prints_between_the_lines_of_its_parent(session: Session) -> None:
-    source = (
-        "import os\nprint('before')\nended, ends = os.pipe()\n"
-        "if os.fork() == 0:\n    print('in the fork')\n    os._exit(0)\n"
-        "os.close(ends)\nos.read(ended, 1)\nprint('after')"
-    )
-    assert session.run(source).stdout == "before\nin the fork\nafter\n"
+    assert session.run(FORKED).stdout == "before\nin the fork\nafter\n"
 
 
 @pytest.mark.profile("confined-python")
 def test_print_follows_descriptor_1(session: Session) -> None:
-    source = (
-        "import os\nprint('one')\nkept = os.dup(1)\nfile = open('captured', 'w+')\nos.dup2(file.fileno(), 1)\n"
-        "print('two')\nos.dup2(kept, 1)\nprint('three')\nopen('captured').read()"
+    capture = (
+        "kept = os.dup(1)\nfile = open('captured', 'w+')\nos.dup2(file.fileno(), 1)\nprint('two')\nos.dup2(kept, 1)"
     )
-    result = session.run(source)
+    result = session.run(f"import os\nprint('one')\n{capture}\nprint('three')\nopen('captured').read()")
     assert (result.value, result.stdout) == ("two\n", "one\nthree\n")
 
 
@@ -206,14 +207,12 @@ def test_a_guest_that_breaks_its_streams_hurts_one_step_at_most(session: Session
 
 @pytest.mark.profile("confined-python")
 def test_lines_of_c_code_survive_a_kill_and_keep_their_place(session: Session) -> None:
-    source = (
-        "import ctypes, os, signal\nlibc = ctypes.CDLL(None)\nfor i in range(3):\n    print('python', i)\n"
-        "    libc.printf(b'c %d\\n', i)\nos.kill(os.getpid(), signal.SIGKILL)"
-    )
+    lines = "for i in range(3):\n    print('python', i)\n    libc.printf(b'c %d\\n', i)"
+    source = f"import ctypes, os, signal\nlibc = ctypes.CDLL(None)\n{lines}\nos.kill(os.getpid(), signal.SIGKILL)"
     assert session.run(source).stdout == "".join(f"python {i}\nc {i}\n" for i in range(3))
 
 
-def test_what_is_printed_between_steps_is_no_part_of_the_next_one(open_session: Callable[..., Session]) -> None:
+def test_what_is_printed_between_steps_is_no_part_of_the_next_one(open_session: OpenSession) -> None:
     """The checkpoint of a step is made before the next one begins, and looks for garbage."""
     session = open_session(checkpoints="before-step")
     session.run("class Last:\n    def __init__(self): self.me = self\n    def __del__(self): print('gone')").check()
@@ -257,12 +256,6 @@ def test_a_deadline_holds_while_a_listener_takes_its_time(session: Session) -> N
 
 def test_a_host_with_short_files_hears_all_of_it() -> None:
     """Its limit on the size of a file leaves no room for the memory that child and host share."""
-    program = (
-        "import resource\nfrom safeexec import Sandbox\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))\n"
-        "with Sandbox('calculator') as sandbox, sandbox.session() as session:\n"
-        "    for source in ('print(1)\\nprint(2)', 'print(3)'):\n"
-        "        print(session.run(source).check().stdout, end='')\n"
-    )
-    ended = alone(program)
-    assert (ended.stdout, ended.stderr) == ("1\n2\n3\n", "")
+    with limited(resource.RLIMIT_FSIZE, 1 << 30), Sandbox("calculator") as sandbox, sandbox.session() as session:
+        heard = [session.run(source).check().stdout for source in ("print(1)\nprint(2)", "print(3)")]
+    assert heard == ["1\n2\n", "3\n"]

@@ -15,13 +15,13 @@ import pytest
 from safeexec import AsyncSandbox, Session
 from safeexec.engine.host.session import step
 from safeexec.engine.host.session.standard_input import MOST_ARGUMENTS, StandardInput
+from tests.conftest import OpenSession
 
 PROFILES = ("calculator", "data-analysis", "confined-python")
-Open = Callable[..., Session]
 
 
 @pytest.fixture(params=PROFILES)
-def session(request: pytest.FixtureRequest, open_session: Open) -> Session:
+def session(request: pytest.FixtureRequest, open_session: OpenSession) -> Session:
     return open_session(request.param)
 
 
@@ -74,9 +74,8 @@ LARGE = "import sys\nsize = 0\nwhile data := sys.stdin.buffer.read(1 << 16):\n  
 
 def test_an_input_is_read_to_its_end_and_no_further(session: Session) -> None:
     assert session.run("n = input('n? ')", stdin="7").stdout == "n? "
-    past = session.run(
-        "import sys\ninput()\nprint(repr(sys.stdin.read()), repr(sys.stdin.readline()))\ninput()", stdin="x"
-    )
+    read_on = "print(repr(sys.stdin.read()), repr(sys.stdin.readline()))"
+    past = session.run(f"import sys\ninput()\n{read_on}\ninput()", stdin="x")
     assert (past.stdout, past.error.type) == ("'' ''\n", "EOFError")
     assert session.run(LARGE, stdin=io.BytesIO(bytes(20_000_000))).value == 20_000_000
     assert session.run("input()", stdin=b"\xff\n").error.type == "UnicodeDecodeError"
@@ -92,7 +91,7 @@ def test_an_input_is_read_to_its_end_and_no_further(session: Session) -> None:
     assert not session.run("import sys\nsys.stdin.read()").value, "it ends with its step"
 
 
-def test_without_files_an_input_opens_itself_and_nothing_else(open_session: Open) -> None:
+def test_without_files_an_input_opens_itself_and_nothing_else(open_session: OpenSession) -> None:
     session = open_session("calculator")
     for source in ("input()", "open(0)"):
         result = session.run(source)
@@ -130,8 +129,7 @@ DEEP = 20_000 if sys.version_info < (3, 12) else 100
 AS_CPYTHON = {
     "a wrapper of the output": (
         "import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')\nprint('é', input())",
-        b"x\n",
-        "é x\n",
+        *(b"x\n", "é x\n"),
     ),
     "a wrapper of the input": (
         "import io, sys\nsys.stdin = io.TextIOWrapper(sys.stdin.buffer, encoding='latin-1')\n"
@@ -183,7 +181,7 @@ AS_CPYTHON = {
 
 
 @pytest.mark.parametrize("name", AS_CPYTHON)
-def test_a_program_reads_prints_and_ends_as_in_an_interpreter(name: str, open_session: Open) -> None:
+def test_a_program_reads_prints_and_ends_as_in_an_interpreter(name: str, open_session: OpenSession) -> None:
     source, given, wanted = AS_CPYTHON[name]
     result = open_session("standard").run(source, stdin=given, timeout=30).check()
     if wanted is None:
@@ -203,7 +201,7 @@ len(first), found.tell(), os.fstat(0).st_size
 
 
 @pytest.mark.parametrize("profile", ["standard", "data-analysis"])
-def test_descriptors_are_the_steps_own(profile: str, open_session: Open) -> None:
+def test_descriptors_are_the_steps_own(profile: str, open_session: OpenSession) -> None:
     session = open_session(profile)
     text = "1 2 3\n" * 50_000
     for given, size in ((text, len(text)), (io.BytesIO(text.encode()), 0)):
@@ -226,23 +224,22 @@ def test_descriptors_are_the_steps_own(profile: str, open_session: Open) -> None
 
 def test_a_kill_and_a_rollback_with_an_input(session: Session) -> None:
     assert session.run("kept = input()", stdin="1").ok
-    assert (
-        session.run("import sys\nsys.stdin.readline()\nwhile True: pass", stdin="x\n", timeout=0.2).state == "restored"
-    )
+    stopped = session.run("import sys\nsys.stdin.readline()\nwhile True: pass", stdin="x\n", timeout=0.2)
+    assert stopped.state == "restored"
     assert session.run("kept + input()", stdin="2").value == "12"
     session.run("kept = 3")
     session.rollback()
     assert session.run("kept + input()", stdin="4").value == "14"
 
 
-def test_arguments(session: Session, open_session: Open) -> None:
+def test_arguments(session: Session, open_session: OpenSession) -> None:
     assert session.run("import sys\nsys.argv", argv=["p.py", "-n", "ä"]).value == ["p.py", "-n", "ä"]
     assert session.run("import sys\nsys.argv").value == [""]
     source = "import argparse\np = argparse.ArgumentParser()\np.add_argument('-n', type=int)\np.parse_args().n"
     assert open_session("standard").run(source, argv=["p.py", "-n", "3"]).value == 3
 
 
-def test_programs_that_end_themselves(session: Session) -> None:
+def test_programs_that_end_themselves(session: Session, open_session: OpenSession) -> None:
     for source, (status, said) in ENDS.items():
         result = session.run("kept = 1\n" + source)
         assert (result.exit_status, result.stderr) == (status, said), source
@@ -252,25 +249,26 @@ def test_programs_that_end_themselves(session: Session) -> None:
         assert session.run(source).exit_status is None
     caught = session.run("try:\n    exit(3)\nexcept SystemExit as error:\n    print(error.code)")
     assert (caught.outcome, caught.exit_status, caught.stdout) == ("ok", None, "3\n")
-
-
-def test_an_exit_in_a_thread_ends_the_thread(open_session: Open) -> None:
-    result = open_session("standard").run("import threading\nt = threading.Thread(target=exit)\nt.start()\nt.join()")
+    of_a_thread = "import threading\nt = threading.Thread(target=exit)\nt.start()\nt.join()"
+    result = open_session("standard").run(of_a_thread)
     assert (result.outcome, result.exit_status) == ("ok", None)
 
 
-WRONG = {"p.py": TypeError, (1,): TypeError, ("a\0b",): ValueError, ("x" * (MOST_ARGUMENTS + 1),): ValueError}
+WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"argv": "p.py"}, TypeError, ""),
+    ({"argv": [1]}, TypeError, ""),
+    ({"argv": ["a\0b"]}, ValueError, ""),
+    ({"argv": ["x" * (MOST_ARGUMENTS + 1)]}, ValueError, ""),
+    ({"argv": ["main.py", "\udc80"]}, ValueError, r"argv\[1\] holds '\\udc80', half of a character"),
+    ({"stdin": "a\udc80"}, ValueError, r"stdin holds '\\udc80'"),
+]
 
 
-def test_arguments_that_no_command_line_could_hold(open_session: Open) -> None:
+def test_what_no_command_line_and_no_stream_could_hold(open_session: OpenSession) -> None:
     session = open_session("calculator")
-    for argv, problem in WRONG.items():
-        with pytest.raises(problem):
-            session.run("1", argv=argv if isinstance(argv, str) else [*argv])
-    with pytest.raises(ValueError, match=r"argv\[1\] holds '\\udc80', half of a character"):
-        session.run("1", argv=["main.py", "\udc80"])
-    with pytest.raises(ValueError, match=r"stdin holds '\\udc80'"):
-        session.run("1", stdin="a\udc80")
+    for given, problem, told in WRONG:
+        with pytest.raises(problem, match=told):
+            session.run("1", **given)
     assert session.run("import sys\nsys.argv", argv=["main.py", "é"]).value == ["main.py", "é"]
 
 
@@ -306,7 +304,7 @@ def test_nothing_is_left_of_an_input_that_was_never_sent() -> None:
 # Other ways to run
 
 
-def test_a_program_of_its_own_session(open_session: Open, sandbox_for: Callable[[str], Any]) -> None:
+def test_a_program_of_its_own_session(open_session: OpenSession, sandbox_for: Callable[[str], Any]) -> None:
     sandbox = sandbox_for("calculator")
     assert sandbox.run("input()", stdin="x").value == "x"
     programs = ["1", {"source": "int(input()) + 1", "stdin": "4"}, {"source": "import sys\nsys.argv", "argv": ["p"]}]
@@ -322,7 +320,7 @@ async def test_the_asynchronous_api_reads_alike() -> None:
         assert [one.value async for one in sandbox.map([{"source": "input()", "stdin": "b"}])] == ["b"]
 
 
-def test_output_is_told_by_stream_and_displays_as_they_come(open_session: Open) -> None:
+def test_output_is_told_by_stream_and_displays_as_they_come(open_session: OpenSession) -> None:
     heard: list[tuple[str, Any]] = []
     source = "import sys\nprint('one')\nprint('two', file=sys.stderr)\ndisplay({'three': 3})\nprint('four')"
     result = open_session("data-analysis").run(
@@ -339,27 +337,33 @@ def test_output_is_told_by_stream_and_displays_as_they_come(open_session: Open) 
     assert told["display"] == result.displays[0].text
 
 
-def test_displays_are_told_between_what_was_printed_before_and_after(open_session: Open) -> None:
+MIXED = """
+import os, sys
+for i in range(200):
+    print('a', i, end='' if i % 3 else '\\n')
+    if i % 5 == 0: os.write(1, b'raw\\n')
+    if i % 7 == 0: print('error', file=sys.stderr)
+    display(i, clear=i % 50 == 9)
+    print('b')
+"""
+
+
+def test_displays_are_told_between_what_was_printed_before_and_after(open_session: OpenSession) -> None:
     heard: list[str] = []
-    source = (
-        "import os, sys\nfor i in range(200):\n    print('a', i, end='' if i % 3 else '\\n')\n"
-        "    if i % 5 == 0: os.write(1, b'raw\\n')\n    if i % 7 == 0: print('error', file=sys.stderr)\n"
-        "    display(i, clear=i % 50 == 9)\n    print('b')"
-    )
     expected = "".join(
         f"a {i}{'' if i % 3 else chr(10)}{'' if i % 5 else 'raw' + chr(10)}{'' if i % 7 else 'error' + chr(10)}"
         f"{'[cleared]' if i % 50 == 9 else ''}[{i}]b\n"
         for i in range(200)
     )
     open_session("confined-python").run(
-        source,
+        MIXED,
         on_output=heard.append,
         on_display=lambda display: heard.append(f"[{display.text}]" if display else "[cleared]"),
     )
     assert "".join(heard) == expected
 
 
-def test_the_value_of_a_step_is_no_display_that_is_told(open_session: Open) -> None:
+def test_the_value_of_a_step_is_no_display_that_is_told(open_session: OpenSession) -> None:
     heard: list[str | None] = []
     source = "class Shown:\n    def _repr_html_(self): return '<b>'\ndisplay('a')\nShown()"
     result = open_session("data-analysis").run(source, on_display=lambda display: heard.append(display.text))
@@ -370,9 +374,7 @@ def test_the_value_of_a_step_is_no_display_that_is_told(open_session: Open) -> N
 BARS = "from tqdm import tqdm\nfor n in range(300):\n    tqdm(total=1, desc=str(n)).close()"
 
 
-def test_what_a_listener_hears_of_displays_and_progress_is_bounded(
-    open_session: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_listener_hears_is_bounded(open_session: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step, "SHOWN_BYTES", 100_000)
     heard: list[str | None] = []
     session = open_session("data-analysis")
@@ -385,7 +387,7 @@ def test_what_a_listener_hears_of_displays_and_progress_is_bounded(
     assert 50 < len(heard) <= 100
 
 
-def test_a_listener_that_raises_undoes_the_step(open_session: Open) -> None:
+def test_a_listener_that_raises_undoes_the_step(open_session: OpenSession) -> None:
     session = open_session("data-analysis")
     session.run("x = 1")
     with pytest.raises(ZeroDivisionError):
@@ -394,7 +396,7 @@ def test_a_listener_that_raises_undoes_the_step(open_session: Open) -> None:
 
 
 @pytest.mark.parametrize("profile", ["standard", "data-analysis", "confined-python"])
-def test_a_program_has_a_file_while_it_runs(open_session: Open, profile: str) -> None:
+def test_a_program_has_a_file_while_it_runs(open_session: OpenSession, profile: str) -> None:
     session = open_session(profile)
     place = "" if profile == "standard" else f"{session.workspace}/"
     assert session.run("__file__", argv=["folder/p.py"]).value == f"{place}p.py"
@@ -408,6 +410,6 @@ def test_a_program_has_a_file_while_it_runs(open_session: Open, profile: str) ->
 
 
 @pytest.mark.parametrize("profile", ["standard", "confined-python"])
-def test_the_input_says_what_cpythons_says_of_itself(open_session: Callable[..., Session], profile: str) -> None:
+def test_the_input_says_what_cpythons_says_of_itself(open_session: OpenSession, profile: str) -> None:
     source = "import sys\n(sys.stdin.newlines, sys.stdin.line_buffering, sys.stdin.errors)"
     assert open_session(profile=profile).run(source, stdin="a").value == (None, False, "strict")

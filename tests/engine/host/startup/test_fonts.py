@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from safeexec.engine.host.startup import fonts
-from tests.alone import alone
+from tests.alone import alone, importing
 
 DRAWS = """
 import os, stat, sys
@@ -41,7 +40,7 @@ def test_a_cache_that_cannot_be_kept_goes_with_the_process(tmp_path: Path) -> No
     (tmp_path / "no directory").touch()
     (tmp_path / "tmp").mkdir()
     places = {"XDG_CACHE_HOME": str(tmp_path / "no directory"), "TMPDIR": str(tmp_path / "tmp")}
-    done = alone(DRAWS, env={**os.environ, **places})
+    done = alone(DRAWS, env=importing(**places))
     assert (done.returncode, done.stderr) == (0, "")
     assert not list((tmp_path / "tmp").iterdir())
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
-from tests.alone import alone
+from tests.alone import alone, importing
 
 RUN = """
 import time
@@ -33,7 +32,7 @@ def test_a_late_import_that_fails_is_told_and_ends_no_sandbox(tmp_path: Path) ->
     (package / "__init__.py").write_text("raise SystemExit('not today')\n")
     for place in (package, *package.parents[:3]):  # guests of a root host are another user
         place.chmod(0o755)
-    path = os.pathsep.join((str(tmp_path), *(entry or os.getcwd() for entry in sys.path)))
-    done = alone(RUN.format(seconds=60), env={**os.environ, "PYTHONPATH": path})
+    path = os.pathsep.join((str(tmp_path), importing()["PYTHONPATH"]))
+    done = alone(RUN.format(seconds=60), env=importing(PYTHONPATH=path))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("False import of asttokens failed (SystemExit: not today)")

@@ -75,9 +75,7 @@ def test_a_request_of_which_a_part_was_sent_is_the_last_one(stopped: ZygoteHandl
     assert not stopped.alive
 
 
-def test_requests_that_find_no_room_wait_until_the_zygote_reads_on(
-    stopped: ZygoteHandle, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_requests_without_room_wait_until_it_reads_on(stopped: ZygoteHandle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launcher, "FULL_SECONDS", 60.0)
     wait, waited = launcher.wait, list[bool]()
 
@@ -94,10 +92,11 @@ def test_requests_that_find_no_room_wait_until_the_zygote_reads_on(
 
 
 Peer = Callable[[socket.socket, int], None]
+ZygoteThat = Callable[[Peer], ZygoteHandle]
 
 
 @pytest.fixture
-def zygote_that() -> Iterator[Callable[[Peer], ZygoteHandle]]:
+def zygote_that() -> Iterator[ZygoteThat]:
     """A handle of a process that has one end of the socket, and the log, and does not do what a zygote does."""
     before, pids = os.listdir("/proc/self/fd"), []
 
@@ -110,7 +109,6 @@ def zygote_that() -> Iterator[Callable[[Peer], ZygoteHandle]]:
             launched.socket.close()
             try:
                 act(theirs, launched.log)
-                theirs.close()
                 signal.pause()
             finally:
                 os._exit(1)
@@ -135,23 +133,24 @@ def says(*messages: msgspec.Struct) -> bytes:
 
 
 READY = m.ZygoteReady(mechanisms=[])
-CONFIGURE = m.SpawnFailed(0, "")
+CONFIGURE: Any = m.SpawnFailed(0, "")
 """Whatever it is told: none of these reads it as a zygote would."""
 
 
-def silent(ours: socket.socket, _: int) -> None:
-    ours.recv(1)
-    signal.pause()
+def answering(data: bytes) -> Peer:
+    """One that hears what it is told, and sends this."""
+
+    def act(ours: socket.socket, _: int) -> None:
+        ours.recv(1)
+        ours.sendall(data)
+
+    return act
 
 
-def deaf(_: socket.socket, __: int) -> None:
-    signal.pause()
+silent, garbled = answering(b""), answering(frame(b"\xc1"))
 
 
-def garbled(ours: socket.socket, _: int) -> None:
-    ours.recv(1)
-    ours.sendall(frame(b"\xc1"))
-    signal.pause()
+def deaf(_: socket.socket, __: int) -> None: ...
 
 
 def in_two_parts(ours: socket.socket, _: int) -> None:
@@ -161,13 +160,13 @@ def in_two_parts(ours: socket.socket, _: int) -> None:
     while int.from_bytes(fcntl.ioctl(ours, termios.TIOCOUTQ, bytes(4)), "little"):
         os.sched_yield()
     ours.sendall(data[7:])
-    signal.pause()
 
 
 def breaking_off(ours: socket.socket, log: int) -> None:
     """It ends with unread data: the host's end is reset."""
     select.select([ours], [], [])
     os.write(log, b"ImportError: no such module\n")
+    ours.close()
 
 
 @pytest.mark.parametrize(
@@ -181,23 +180,19 @@ def breaking_off(ours: socket.socket, log: int) -> None:
     ],
 )
 def test_a_zygote_that_does_not_become_ready_is_ended_and_says_why(
-    zygote_that: Callable[[Peer], ZygoteHandle],
-    monkeypatch: pytest.MonkeyPatch,
-    act: Peer,
-    error: type[Exception],
-    told: str,
+    zygote_that: ZygoteThat, monkeypatch: pytest.MonkeyPatch, act: Peer, error: type[Exception], told: str
 ) -> None:
     if act in (silent, deaf):
         monkeypatch.setattr(launcher, "START_SECONDS", 0.1)
     zygote = zygote_that(act)
-    request = m.SpawnFailed(0, "x" * (8 << 20)) if act is deaf else CONFIGURE
+    request: Any = m.SpawnFailed(0, "x" * (8 << 20)) if act is deaf else CONFIGURE
     with pytest.raises(error, match=told):
-        drive(zygote.start(request))  # type: ignore[arg-type]
+        drive(zygote.start(request))
     assert not zygote.alive
     drive(zygote.close())
 
 
-def test_why_a_child_could_not_be_made_is_told_once(zygote_that: Callable[[Peer], ZygoteHandle]) -> None:
+def test_why_a_child_could_not_be_made_is_told_once(zygote_that: ZygoteThat) -> None:
     def fails(ours: socket.socket, _: int) -> None:
         told = len(says(CONFIGURE))
         while told:
@@ -205,10 +200,9 @@ def test_why_a_child_could_not_be_made_is_told_once(zygote_that: Callable[[Peer]
         ours.sendall(says(READY, m.SpawnFailed(7, "no memory")))
         ours.recv(1)
         ours.sendall(says(m.SpawnFailed(8, "no process"), m.SpawnFailed(9, "no more")))
-        signal.pause()
 
     zygote = zygote_that(fails)
-    drive(zygote.start(CONFIGURE))  # type: ignore[arg-type]
+    drive(zygote.start(CONFIGURE))
     assert [zygote.problem(7), zygote.problem(7)] == ["no memory", ""]
     zygote.socket.send(b".")
     select.select([zygote.socket], [], [])
@@ -216,14 +210,9 @@ def test_why_a_child_could_not_be_made_is_told_once(zygote_that: Callable[[Peer]
     drive(zygote.close())
 
 
-def test_a_fork_of_the_host_lets_go_of_a_zygote_and_ends_nothing(zygote_that: Callable[[Peer], ZygoteHandle]) -> None:
-    def serves(ours: socket.socket, _: int) -> None:
-        ours.recv(1)
-        ours.sendall(says(READY))
-        signal.pause()
-
-    zygote = zygote_that(serves)
-    drive(zygote.start(CONFIGURE))  # type: ignore[arg-type]
+def test_a_fork_of_the_host_lets_go_of_a_zygote_and_ends_nothing(zygote_that: ZygoteThat) -> None:
+    zygote = zygote_that(answering(says(READY)))
+    drive(zygote.start(CONFIGURE))
     held, pid = os.pidfd_open(zygote.pid), zygote.pid
     zygote.forget()
     assert not zygote.alive and not processes.has_ended(held)
@@ -243,15 +232,9 @@ def test_a_fork_of_the_host_lets_go_of_a_zygote_and_ends_nothing(zygote_that: Ca
     ids=["failed", "ready"],
 )
 def test_the_last_word_of_a_zygote_that_has_ended_since_is_heard(
-    zygote_that: Callable[[Peer], ZygoteHandle], monkeypatch: pytest.MonkeyPatch, last: msgspec.Struct, told: str
+    zygote_that: ZygoteThat, monkeypatch: pytest.MonkeyPatch, last: msgspec.Struct, told: str
 ) -> None:
     """And was reaped, by who started it: then the kernel may know no more who has said it (before Linux 6.16)."""
-
-    def ends(ours: socket.socket, _: int) -> None:
-        ours.recv(1)
-        ours.sendall(says(last))
-        signal.pause()
-
     known = processes.sender
 
     def nobody(messages: Any) -> NoReturn:
@@ -259,9 +242,9 @@ def test_the_last_word_of_a_zygote_that_has_ended_since_is_heard(
         raise ProcessLookupError("the kernel names no sender")
 
     monkeypatch.setattr(processes, "sender", nobody)
-    zygote = zygote_that(ends)
+    zygote = zygote_that(answering(says(last)))
     with pytest.raises(ProtectionError, match=told):
-        drive(zygote.start(CONFIGURE))  # type: ignore[arg-type]
+        drive(zygote.start(CONFIGURE))
     assert not zygote.alive
 
 

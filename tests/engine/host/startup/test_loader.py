@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from safeexec.engine.host.startup.launch import loader_folders
+from tests.alone import alone, importing
 
 _HOST = """
 import os, sys
@@ -44,9 +42,7 @@ def test_the_loader_finds_its_folders_and_guests_do_not_see_them(tmp_path: Path,
     (folder / "libmine.so.1").write_text("a library")
     (folder / "notes.txt").write_text("no library")
     (folder / "libmine.so.1").chmod(0o644)
-    environment = {**os.environ, "LD_LIBRARY_PATH": f"{folder}:", "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", _HOST, str(folder), *more]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    done = alone(_HOST, str(folder), *more, env=importing(LD_LIBRARY_PATH=f"{folder}:"))
     assert done.stdout.splitlines() == ["None", "not told", "a library", "True"], done.stdout + done.stderr
 
 

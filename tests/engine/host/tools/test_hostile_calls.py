@@ -88,26 +88,6 @@ async def test_the_same_on_an_event_loop() -> None:
         assert (await session.run("x + 1")).value == 42
 
 
-async def test_a_cancelled_caller_still_cancels_an_asynchronous_tool() -> None:
-    begun, ended = asyncio.Event(), asyncio.Event()
-
-    async def forever() -> None:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
-    async with AsyncSandbox("calculator", tools=[forever]) as sandbox, sandbox.session() as session:
-        task = asyncio.create_task(session.run("forever()"))
-        await begun.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert ended.is_set()
-        assert (await session.run("1 + 1")).value == 2
-
-
 @pytest.mark.parametrize("value", ["print", "[print]", "{'a': [(1, print)]}", "[[object()]]"])
 def test_an_object_of_the_child_reaches_no_tool(value: str) -> None:
     def echo(value: Any) -> Any:

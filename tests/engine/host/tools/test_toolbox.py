@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from time import monotonic
 from typing import Annotated, Any, Literal
 
 import pytest
 from msgspec import Meta
 
 from safeexec import Allow, Deny, Policy, Sandbox, Session, SessionClosed, ToolError
-from safeexec.engine.host.tools.tool import Tool, contained
+from safeexec.engine.host.tools.tool import contained
 
 
 def price(item: str, *, quantity: int = 1, currency: Literal["EUR", "USD"] = "EUR") -> float:
@@ -153,11 +154,6 @@ def test_what_a_tool_raises_is_no_mistake_of_the_code(session: Session, call: st
     assert wrong is not None and wrong.hint is not None and "`kind`" in wrong.hint
 
 
-def test_an_approval_that_nobody_can_call_is_refused_at_once() -> None:
-    with pytest.raises(TypeError, match=r"approval\(tool, arguments\).*found str"):
-        Sandbox("standard", approval="x")  # type: ignore[arg-type]
-
-
 def test_the_card_says_how_to_call_a_tool_whose_hints_name_a_class() -> None:
     def place(order: Order) -> bool:
         """Place an order."""
@@ -180,11 +176,17 @@ def test_a_tool_is_called_as_python_reads_its_name() -> None:
         Sandbox("standard", tools={micro: price, mu: price})
 
 
-@pytest.mark.parametrize(("path", "tools"), [("approval", ["prise"]), ("allow", {"except": ["prcie"]})])
-def test_a_misspelt_name_in_a_policy_opens_no_tool(path: str, tools: Any) -> None:
-    policy = Policy.load("standard").replace(tools={path: tools})
-    with pytest.raises(ToolError, match=rf"tools.{path} of .*'standard'.*; did you mean 'price'\? \(replace\(\)\)"):
-        Sandbox(policy, tools=[price])
+@pytest.mark.parametrize(
+    ("chosen", "tools", "message"),
+    [
+        ({"approval": ["prise"]}, [price], r"tools.approval of .*'standard'.*; did you mean 'price'\? \(replace\(\)\)"),
+        ({"allow": {"except": ["prcie"]}}, [price], r"tools.allow of .*'standard'.*; did you mean 'price'\? \(replace"),
+        ({"allow": ["price"]}, {"later": price}, "does not allow the tool 'later'"),
+    ],
+)
+def test_the_policy_chooses_the_tools_and_a_misspelt_name_opens_none(chosen: Any, tools: Any, message: str) -> None:
+    with pytest.raises(ToolError, match=message):
+        Sandbox(Policy.load("standard").replace(tools=chosen), tools=tools)
 
 
 @pytest.mark.parametrize("names", [["order"], ["pri"], ["slice"], ["prise", "price"], ["prise", "*"]])
@@ -193,28 +195,18 @@ def test_a_policy_may_name_tools_that_another_sandbox_has(names: list[str]) -> N
     assert Sandbox(policy, tools=[price]).policy is policy
 
 
-@pytest.mark.parametrize("files", [["data/s.csv"], "data/s.csv"])
-def test_files_without_names_are_told_how_they_are_given(files: object) -> None:
-    with pytest.raises(TypeError, match=r"files=\{'s.csv': 'data/s.csv'\}; found"):
-        Sandbox("data-analysis", files=files)  # type: ignore[arg-type]
-
-
 def test_no_traceback_of_the_host_crosses(session: Session) -> None:
     result = session.run("fail('custom')")
-    assert result.outcome == "error"
-    assert result.error.type == "ToolError"
-    assert __file__ not in result.error.traceback
-    assert "fail" in result.error.traceback
-    assert result.tool_calls[0].outcome == "error"
+    assert (result.outcome, result.error.type, result.tool_calls[0].outcome) == ("error", "ToolError", "error")
+    assert __file__ not in result.error.traceback and "fail" in result.error.traceback
 
 
 def test_signature_and_docstring_are_visible(session: Session) -> None:
     shown = session.run("help(price)").check().stdout
-    assert "The price of an item." in shown
-    assert "Quantities above 100 need a quotation." in shown
+    assert "The price of an item." in shown and "Quantities above 100 need a quotation." in shown
     assert _bare(shown.splitlines()[0]) == _bare(f"price{inspect.signature(price)}")
-    assert "price(item: str, *, quantity: int = 1" in Policy.load("standard").card(tools=[price])
-    assert "price(item: str, *, quantity: int = 1" in session.card()
+    for card in (Policy.load("standard").card(tools=[price]), session.card()):
+        assert "price(item: str, *, quantity: int = 1" in card
     with Sandbox("confined-python", tools=[price], spare=0) as sandbox:
         source = "import inspect\n[p.name for p in inspect.signature(price).parameters.values()], price.__doc__[:20]"
         assert sandbox.run(source).check().value == (["item", "quantity", "currency"], "The price of an item")
@@ -224,37 +216,34 @@ def _bare(signature: str) -> str:
     return signature.replace("'", "").replace('"', "")
 
 
+def apply(function: Callable[[int], int]) -> int:
+    return function(1)
+
+
+def maybe(function: Callable[[int], int] | None = None) -> None: ...
+
+
 @pytest.mark.parametrize(
-    ("tools", "message"),
+    ("given", "error", "message"),
     [
-        ({"not a name": price}, "cannot be the name of a tool"),
-        ({"for": price}, "cannot be the name of a tool"),
-        ({"price": 7}, "is not callable"),
-        (price, "a list of functions, or a mapping of names to them; found a function"),
-        ([price, price], "two tools are called 'price'"),
-        ({"print": print, "iter": iter}, "has no signature"),
+        ({"tools": {"not a name": price}}, ToolError, "cannot be the name of a tool"),
+        ({"tools": {"for": price}}, ToolError, "cannot be the name of a tool"),
+        ({"tools": {"price": 7}}, ToolError, "is not callable"),
+        ({"tools": price}, ToolError, "a list of functions, or a mapping of names to them; found a function"),
+        ({"tools": [price, price]}, ToolError, "two tools are called 'price'"),
+        ({"tools": {"print": print, "iter": iter}}, ToolError, "has no signature"),
+        ({"tools": [apply]}, ToolError, "cannot take a function of the guest"),
+        ({"tools": [maybe]}, ToolError, "cannot take a function of the guest"),
+        ({"approval": "x"}, TypeError, r"approval\(tool, arguments\).*found str"),
+        ({"files": ["data/s.csv"]}, TypeError, r"files=\{'s.csv': 'data/s.csv'\}; found"),
+        ({"files": "data/s.csv"}, TypeError, r"files=\{'s.csv': 'data/s.csv'\}; found"),
     ],
 )
-def test_a_tool_that_cannot_be_one_is_refused_at_once(tools: Any, message: str) -> None:
-    with pytest.raises(ToolError, match=message):
-        Sandbox("calculator", tools=tools)
-
-
-def test_a_tool_that_takes_a_function_is_refused_at_once() -> None:
-    def apply(function: Callable[[int], int]) -> int:
-        return function(1)
-
-    def maybe(function: Callable[[int], int] | None = None) -> None: ...
-
-    for tool in (apply, maybe):
-        with pytest.raises(ToolError, match="cannot take a function of the guest"):
-            Tool("tool", tool)
-
-
-def test_the_policy_chooses_the_tools() -> None:
-    policy = Policy.load("standard").replace(tools={"allow": ["price"]})
-    with pytest.raises(ToolError, match="does not allow the tool 'later'"):
-        Sandbox(policy, tools={"later": price})
+def test_what_cannot_be_a_tool_an_approval_or_files_is_refused_at_once(
+    given: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        Sandbox("data-analysis", **given)
 
 
 def test_the_budget_of_calls_is_per_step_and_calls_beyond_it_are_told_once() -> None:
@@ -272,19 +261,20 @@ def test_approval_may_allow_edit_and_refuse() -> None:
     policy = Policy.load("standard").replace(tools={"approval": ["price"]})
     asked: list[tuple[str, dict[str, Any]]] = []
 
+    answers = {
+        "abc": True,
+        "no": False,
+        "gun": Deny("not for sale"),
+        "cheap": Allow(arguments={"quantity": 10}),
+        "wrong": Allow(arguments={"size": 10}),
+        "text": "a text is no answer",
+    }
+
     def approve(tool: str, arguments: dict[str, Any]) -> Any:
         asked.append((tool, arguments))
-        if arguments["item"] == "gun":
-            return Deny("not for sale")
-        if arguments["item"] == "cheap":
-            return Allow(arguments={"quantity": 10})
-        if arguments["item"] == "wrong":
-            return Allow(arguments={"size": 10})
-        if arguments["item"] == "text":
-            return "a text is no answer"
-        if arguments["item"] == "nobody":
+        if arguments["item"] not in answers:
             raise LookupError("nobody is at home")
-        return arguments["item"] != "no"
+        return answers[arguments["item"]]
 
     def free() -> str:
         return "nobody asked"
@@ -318,7 +308,6 @@ def test_an_approval_can_be_asynchronous_and_nobody_to_ask_is_a_refusal() -> Non
 
 def test_the_clock_of_the_step_stands_still_or_not() -> None:
     """The tool returns when the step would have timed out long ago by the host's clock."""
-    from time import monotonic
 
     def wait_out() -> None:
         started = monotonic()
@@ -326,8 +315,6 @@ def test_the_clock_of_the_step_stands_still_or_not() -> None:
             pass
 
     async def for_ever() -> None:
-        import asyncio
-
         await asyncio.Event().wait()
 
     standard = Policy.load("standard")
@@ -342,8 +329,7 @@ def test_the_clock_of_the_step_stands_still_or_not() -> None:
 
 def test_calls_from_two_guest_threads_take_turns() -> None:
     policy = Policy.load("confined-python").replace(limits={"threads": 4})
-    inside = 0
-    most = 0
+    inside = most = 0
 
     def alone(number: int) -> int:
         nonlocal inside, most
@@ -408,11 +394,12 @@ def test_a_forged_message_costs_the_session_its_process_and_nothing_else(forging
     assert forging.run("kept, note()").value == ("safe", "noted")
 
 
+def note() -> str:
+    return "noted"
+
+
 @pytest.fixture(scope="module")
 def forging() -> Any:
-    def note() -> str:
-        return "noted"
-
     with Sandbox("confined-python", tools=[note], spare=0) as sandbox, sandbox.session() as session:
         yield session
 
@@ -430,10 +417,6 @@ def late():
 thread = threading.Thread(target=late); thread.start()
 """
     policy = Policy.load("confined-python").replace(limits={"threads": 2})
-
-    def note() -> str:
-        return "noted"
-
     with Sandbox(policy, tools=[note], spare=0) as sandbox, sandbox.session(checkpoints="off") as session:
         session.run(source).check()
         # Between the steps the thread is woken by a timer of the guest's own, started before the first one ended.
@@ -458,9 +441,8 @@ def test_a_tool_that_calls_back_into_its_own_session_is_told_so() -> None:
 
     with Sandbox("standard", tools=[same, other, close]) as sandbox:
         sessions.append(sandbox.session())
-        assert told(sessions[0], "same()").startswith(
-            "ToolError: same(): SessionBusy: a step of this session is running"
-        )
+        busy = "ToolError: same(): SessionBusy: a step of this session is running"
+        assert told(sessions[0], "same()").startswith(busy)
         assert sessions[0].run("other(1)").value == 2
         with pytest.raises(SessionClosed, match="the session was closed while this step ran"):
             sessions[0].run("close()")
@@ -480,9 +462,7 @@ def test_a_tool_that_a_variable_hides_comes_back(session: Session) -> None:
     session.run("price = price('abc')").check()
     assert session.get("price") == 3.0
     error = session.run("price('abc')").error
-    assert (
-        error is not None and error.hint is not None and "the tool: rename that variable, and `del price`" in error.hint
-    )
+    assert "the tool: rename that variable, and `del price`" in error.hint
     assert session.run("del price\nprice('abc')").value == 3.0
     assert "price" not in session.namespace
 

@@ -10,12 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeexec.engine.host.watch.account import BIRTHS, EXACT_SECONDS, GROWTH_BYTES, Account, Known, Period
-from safeexec.engine.host.watch.accountant import (
-    LONGEST_SECONDS,
-    LOOK_SECONDS,
-    SHARE,
-    Accountant,
-)
+from safeexec.engine.host.watch.accountant import LONGEST_SECONDS, LOOK_SECONDS, SHARE, Accountant
 from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.policy.model import Limits
@@ -80,6 +75,13 @@ class Scene:
         self.accountant = Accountant(self.machine)
         self.accountant.enter(self.session)
         self.now = 0.0
+
+    def branched(self) -> tuple[int, ScriptedSubject]:
+        """A branch of the session: its process, and itself."""
+        pid = self.machine.fork(self.runner)
+        branch = ScriptedSubject(self.machine, self.runner, pid, Limits(memory_mb=64, cpu_seconds=2.0))
+        self.accountant.enter(branch)
+        return pid, branch
 
     def look(self, seconds: float = 0.05) -> list[Verdict]:
         self.now += seconds
@@ -261,11 +263,8 @@ def test_what_files_take_puts_off_no_look(scene: Scene, monkeypatch: pytest.Monk
     assert scene.accountant.pause() == IDLE_LOOK_SECONDS
 
 
-def test_branches_of_a_lineage_are_judged_each_by_its_own() -> None:
-    scene = Scene()
-    branch = scene.machine.fork(scene.runner)
-    other = ScriptedSubject(scene.machine, scene.runner, branch, Limits(memory_mb=64, cpu_seconds=2.0))
-    scene.accountant.enter(other)
+def test_branches_of_a_lineage_are_judged_each_by_its_own(scene: Scene) -> None:
+    branch, other = scene.branched()
     scene.look()
     grandchild = scene.machine.fork(scene.machine.fork(branch))
     scene.look()
@@ -274,11 +273,8 @@ def test_branches_of_a_lineage_are_judged_each_by_its_own() -> None:
     assert grandchild in other.ended and not scene.session.ended
 
 
-def test_what_nobody_can_be_told_to_have_forked_counts_with_every_branch() -> None:
-    scene = Scene()
-    branch = scene.machine.fork(scene.runner)
-    other = ScriptedSubject(scene.machine, scene.runner, branch, Limits(memory_mb=64, cpu_seconds=2.0))
-    scene.accountant.enter(other)
+def test_what_nobody_can_be_told_to_have_forked_counts_with_every_branch(scene: Scene) -> None:
+    branch, other = scene.branched()
     child = scene.machine.fork(branch)
     orphan = scene.machine.fork(child)
     scene.machine.end(child)

@@ -10,8 +10,9 @@ import re
 
 import pytest
 
-from safeexec import Policy, Sandbox, SandboxError
+from safeexec import Mechanism, Policy, Sandbox, SandboxError, Session
 from safeexec.engine.host.watch.accountant import SOCKET_BYTES
+from tests.conftest import OpenSession
 from tests.engine.host.inside import ended_at_rest, members
 from tests.footprint import until
 from tests.profiles import FORKING
@@ -77,6 +78,17 @@ import safeexec.engine.child.process.serve as serve
 def late(self, *_):
     time.sleep(3600)
 serve.Server._freeze_on_request = late
+"""
+FILLED_SOCKETS = """
+import socket
+held, pairs = 0, [socket.socketpair() for _ in range(20)]
+for pair in pairs:
+    for end in pair:
+        end.setblocking(False)
+        try:
+            while True: held += end.send(bytes(4096))
+        except BlockingIOError: pass
+held / 40
 """
 STORM = """
 import os
@@ -164,50 +176,40 @@ def test_what_only_copies_hold_counts_for_them() -> None:
             session.checkpoint("three")
 
 
-def test_the_look_is_told_with_what_holds_a_session() -> None:
-    with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
-        for rows in (sandbox.protection, session.protection):
-            (row,) = [row for row in rows if row.name == "watch"]
-            assert row.active and "50 ms" in row.detail and "250 ms" in row.detail
+def row_of(held: Sandbox | Session, name: str) -> Mechanism:
+    """What protects it, under this name."""
+    (row,) = [row for row in held.protection if row.name == name]
+    return row
 
 
-def test_the_room_that_is_told_is_what_a_process_can_map_and_what_its_sockets_hold() -> None:
+def test_the_look_is_told_with_what_holds_a_session(sandbox: Sandbox, session: Session) -> None:
+    for held in (sandbox, session):
+        row = row_of(held, "watch")
+        assert row.active and "50 ms" in row.detail and "250 ms" in row.detail
+
+
+@pytest.mark.profile("confined-python")
+def test_the_room_that_is_told_is_what_a_process_can_map_and_what_its_sockets_hold(open_session: OpenSession) -> None:
     """Threads reserve more than they use: a session whose own limit is lower has the sandbox's room for them."""
     ask = "import resource\nresource.getrlimit(resource.RLIMIT_AS)[0], resource.getrlimit(resource.RLIMIT_NOFILE)[0]"
-    with (
-        Sandbox("confined-python", spare=0) as sandbox,
-        sandbox.session() as wide,
-        sandbox.session(memory_mb=100) as one,
-    ):
-        assert wide.policy.limits.threads
-        told = []
-        for session in (wide, one):
-            (row,) = [row for row in session.protection if row.name == "watch"]
-            mapped = re.search(r"maps more than (\d+) MiB", row.detail)
-            ends = re.search(r"hold (\d+) MiB at most beside that, (\d+) descriptors", row.detail)
-            assert mapped is not None and ends is not None
-            room, descriptors = session.run(ask).value
-            assert int(ends[2]) == descriptors and int(ends[1]) == descriptors * SOCKET_BYTES >> 20
-            told.append((int(mapped[1]), room >> 20))
-        (limits,) = [row for row in wide.protection if row.name == "rlimits"]
-        assert limits.detail.startswith(f"{told[0][0]} MiB of address space")
-        assert told[0][0] - told[1][0] == told[0][1] - told[1][1] == wide.policy.limits.memory_mb - 100
+    wide, one = open_session(), open_session(memory_mb=100)
+    assert wide.policy.limits.threads
+    told = []
+    for session in (wide, one):
+        detail = row_of(session, "watch").detail
+        mapped = re.search(r"maps more than (\d+) MiB", detail)
+        ends = re.search(r"hold (\d+) MiB at most beside that, (\d+) descriptors", detail)
+        assert mapped is not None and ends is not None
+        room, descriptors = session.run(ask).value
+        assert int(ends[2]) == descriptors and int(ends[1]) == descriptors * SOCKET_BYTES >> 20
+        told.append((int(mapped[1]), room >> 20))
+    assert row_of(wide, "rlimits").detail.startswith(f"{told[0][0]} MiB of address space")
+    assert told[0][0] - told[1][0] == told[0][1] - told[1][1] == wide.policy.limits.memory_mb - 100
 
 
 def test_a_pair_of_sockets_holds_no_more_than_is_told() -> None:
-    fill = (
-        "import resource, socket\nheld, pairs = 0, []\n"
-        "for _ in range(20):\n"
-        "    pairs.append(socket.socketpair())\n"
-        "    for end in pairs[-1]:\n"
-        "        end.setblocking(False)\n"
-        "        try:\n"
-        "            while True: held += end.send(bytes(4096))\n"
-        "        except BlockingIOError: pass\n"
-        "held / 40"
-    )
-    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
-        assert 0 < session.run(fill).check().value <= SOCKET_BYTES
+    with Sandbox("confined-python", spare=0) as sandbox:
+        assert 0 < sandbox.run(FILLED_SOCKETS).check().value <= SOCKET_BYTES
 
 
 def test_the_thread_ends_with_the_sessions_and_comes_back_with_them() -> None:

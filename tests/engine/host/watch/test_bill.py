@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -24,18 +23,14 @@ LARGE = {
 
 
 @pytest.mark.parametrize("source", LARGE.values(), ids=LARGE.keys())
-def test_no_value_holds_the_event_loop(source: str) -> None:
-    async def main() -> tuple[LoopClock, Any]:
-        async with AsyncSandbox("confined-python") as sandbox, sandbox.session(checkpoints="off") as session:
-            await session.run("1")
-            async with LoopClock() as clock:
-                result = await session.run(source, timeout=60)
-                name = await session.run(f"x = {source}", timeout=60)
-                fetched = await session.get("x")
-            assert name.ok and fetched == result.value
-            return clock, result
-
-    clock, result = asyncio.run(main())
+async def test_no_value_holds_the_event_loop(source: str) -> None:
+    async with AsyncSandbox("confined-python") as sandbox, sandbox.session(checkpoints="off") as session:
+        await session.run("1")
+        async with LoopClock() as clock:
+            result = await session.run(source, timeout=60)
+            name = await session.run(f"x = {source}", timeout=60)
+            fetched = await session.get("x")
+    assert name.ok and fetched == result.value
     assert result.ok and type(result.value) in (list, dict, tuple), result.value
     assert clock.held < clock.beside / 10
 
@@ -48,20 +43,16 @@ for _ in range(4): display(Halves())
 
 
 @pytest.mark.parametrize("heard", [False, True])
-def test_displays_of_half_characters_are_read_apart_and_paid_for(heard: bool) -> None:
-    async def main() -> tuple[LoopClock, list[Any]]:
-        shown: list[Any] = []
-        async with AsyncSandbox("confined-python") as sandbox, sandbox.session(checkpoints="off") as session:
-            await session.run("1")
-            began = time.process_time()
-            async with LoopClock() as clock:
-                result = (await session.run(HALVES, timeout=60, on_display=shown.append if heard else None)).check()
-            used = time.process_time() - began
-        assert [len(display.html or "") for display in result.displays] == [1_300_000] * 4
-        assert result.usage.cpu_ms > used * 500
-        return clock, shown
-
-    clock, shown = asyncio.run(main())
+async def test_displays_of_half_characters_are_read_apart_and_paid_for(heard: bool) -> None:
+    shown: list[Any] = []
+    async with AsyncSandbox("confined-python") as sandbox, sandbox.session(checkpoints="off") as session:
+        await session.run("1")
+        began = time.process_time()
+        async with LoopClock() as clock:
+            result = (await session.run(HALVES, timeout=60, on_display=shown.append if heard else None)).check()
+        used = time.process_time() - began
+    assert [len(display.html or "") for display in result.displays] == [1_300_000] * 4
+    assert result.usage.cpu_ms > used * 500
     assert clock.held < clock.beside / 4
     assert len(shown) == (4 if heard else 0)
 

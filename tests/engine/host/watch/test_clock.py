@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from safeexec import Session
 from safeexec.engine.host.watch.clock import Place
+from tests.conftest import OpenSession
 from tests.untrusted.doubling import SLACK, growth
 
-OpenSession = Callable[..., Session]
 LINE = "line = '  File \"<step 2>\", line ' + '9' * 5000 + ' in <module>\\n'\n"
 FLOOD = f"import sys\n{LINE}while True:\n    sys.stderr.write(line * 3)\n    sys.stderr.flush()\n"
 HANDLER = f"""\

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -17,12 +16,12 @@ from safeexec.engine.host.session.runner import ANSWER_SECONDS
 from safeexec.engine.host.waiting import drive
 from safeexec.engine.host.watch.gate import NO_GATE, Fork, ForkGate
 from safeexec.engine.linux import notify, processes
+from tests.conftest import OpenSession
 from tests.engine.host.inside import ended_at_rest, frozen, members, newest_copy, runner_of
 from tests.engine.host.startup.machines import lacking
 from tests.footprint import pause, until
+from tests.limits import descriptors_left
 from tests.profiles import FORKING
-
-OpenSession = Callable[..., Session]
 
 pytestmark = [pytest.mark.usefixtures("copied"), pytest.mark.needs("notify"), pytest.mark.profile("confined-python")]
 SOON = 45.0
@@ -78,19 +77,6 @@ def alarmed(pid: int, over: Callable[[], bool]) -> bool:
                 return True
             pause()
     return False
-
-
-@contextlib.contextmanager
-def no_descriptors() -> Iterator[None]:
-    """No file can be opened in this process."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    free = os.dup(0)
-    os.close(free)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (free, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 @pytest.mark.parametrize("source", FORKS.values(), ids=FORKS.keys())
@@ -177,15 +163,13 @@ def test_a_fork_while_a_host_tool_runs_is_a_verdict_at_once() -> None:
     def wait_for_the_end() -> int:
         """Have the guest's handler fork, and wait until its process has been ended."""
         runner = runner_of(session)
-        assert runner is not None
         ended.append(alarmed(runner, lambda: runner not in members(session)))
         return 1
 
     with Sandbox("confined-python", tools=[wait_for_the_end]) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
-        result = session.run(
-            "import os, signal\nsignal.signal(signal.SIGALRM, lambda *_: os.fork())\nwait_for_the_end()", timeout=60
-        )
+        forks = "import os, signal\nsignal.signal(signal.SIGALRM, lambda *_: os.fork())"
+        result = session.run(f"{forks}\nwait_for_the_end()", timeout=60)
         assert ended == [True] and result.outcome == "violation" and result.state == "restored"
         assert session.run("x").value == 1
 
@@ -197,7 +181,6 @@ def test_no_fork_is_judged_while_the_host_stops_the_session(session: Session) ->
     assert frozen(session)
     line, gate = session._core.processes, session._core.sandbox.children.gate
     runner = line.runner_pid()
-    assert runner is not None
     with gate.stopping(line.lineage.leader):
         assert alarmed(runner, lambda: bool(gate._waiting))
         assert gate._waiting and not gate.waiting(line.lineage.leader)
@@ -300,7 +283,7 @@ def test_a_frozen_copy_that_forks_is_ended(session: Session) -> None:
     copy = newest_copy(session)
     session.run("import os, signal; signal.signal(signal.SIGALRM, lambda *_: os.fork())").check()
     pid = frozen(session)
-    assert pid is not None and copy is not newest_copy(session)
+    assert copy is not newest_copy(session)
 
     def has_ended() -> bool:
         assert session.run("import time; time.sleep(0.1); x").value == 1
@@ -313,11 +296,9 @@ def test_a_frozen_copy_that_forks_is_ended(session: Session) -> None:
 
 @pytest.mark.profile(FORKING)
 def test_a_policy_may_allow_processes(session: Session) -> None:
-    source = (
-        "import os\nwent, goes = os.pipe()\nfor i in range({}):\n"
-        "    if os.fork() == 0:\n        os.close(goes)\n        os.read(went, 1)\n        os._exit(0)\n"
-        "'forked'"
-    )
+    session.run("import os\nwent, goes = os.pipe()").check()
+    wait = "os.close(goes)\n        os.read(went, 1)\n        os._exit(0)"
+    source = f"for i in range({{}}):\n    if os.fork() == 0:\n        {wait}\n'forked'"
     assert session.run(source.format(60)).value == "forked"
     result = session.run(source.format(70), timeout=SOON)
     assert result.outcome == "violation" and result.error is not None
@@ -329,16 +310,16 @@ def test_a_frozen_copy_takes_no_place_of_a_process(open_session: OpenSession) ->
     session = open_session(processes=1)
     for number in range(3):
         session.run(f"x = {number}").check()
-        assert frozen(session) is not None
+        assert frozen(session)
         assert session.run(ONE_FORK).check().value == "gone"
-        assert frozen(session) is not None
+        assert frozen(session)
 
 
 @pytest.mark.profile(FORKING)
 def test_a_host_without_descriptors_has_no_room_and_the_gate_goes_on(session: Session) -> None:
     session.run("x = 1").check()
     has_room = session._core.processes.lineage.room_for(64)
-    with no_descriptors():
+    with descriptors_left(0):
         assert not has_room()
     assert has_room()
 

@@ -14,21 +14,22 @@ from tests.engine.host.inside import pids_of, runner_of
 from tests.profiles import FORKING
 
 
+def opened(tier: int, **limits: int) -> Iterator[Sandbox]:
+    """Guests that may fork, so that each session has a group of either tier."""
+    if not (row := groups.mechanisms()[tier]).active:
+        pytest.skip(f"control groups are {row.detail}")
+    with Sandbox(Policy.load(FORKING).replace(**limits)) as sandbox:
+        yield sandbox
+
+
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
-    if not (row := groups.mechanisms()[0]).active:
-        pytest.skip(f"control groups are {row.detail}")
-    with Sandbox(FORKING) as opened:
-        yield opened
+    yield from opened(0)
 
 
 @pytest.fixture
 def core_sandbox() -> Iterator[Sandbox]:
-    """Guests that may fork, so that each session has a group of either tier."""
-    if not (row := groups.mechanisms()[1]).active:
-        pytest.skip(f"control groups are {row.detail}")
-    with Sandbox(Policy.load("confined-python").replace(processes=64, cpu_seconds=1)) as opened:
-        yield opened
+    yield from opened(1, cpu_seconds=1)
 
 
 def test_the_report_has_a_row_per_tier_with_the_reason() -> None:
@@ -91,25 +92,14 @@ def test_a_session_and_its_checkpoints_share_one(sandbox: Sandbox) -> None:
         paths = (group, branch._core.processes.group)
         branch.close()
     sandbox.close()
-    assert not any(one.pids() for one in paths if _exists(one.path))
-    assert not any(_exists(one.path) for one in paths)
+    assert not any(os.path.exists(one.path) for one in paths)
 
 
 def test_what_grows_between_two_looks_is_told_as_memory(sandbox: Sandbox) -> None:
     """Many forks of a broken-out guest, each within its own limit."""
-    source = (
-        "import os, time\n"
-        "for _ in range(6):\n"
-        "    if os.fork() == 0:\n"
-        "        held = bytearray(400 << 20)\n"
-        "        for i in range(0, len(held), 4096): held[i] = 1\n"
-        "        time.sleep(3600)\n"
-        "held = bytearray(400 << 20)\n"
-        "for i in range(0, len(held), 4096): held[i] = 1\n"
-        "time.sleep(3600)"
-    )
+    hold = "held = bytearray(400 << 20)\nfor i in range(0, len(held), 4096): held[i] = 1\ntime.sleep(3600)"
     with sandbox.session() as session:
-        result = session.run(source, timeout=60)
+        result = session.run(f"import os, time\nfor _ in range(6):\n    if os.fork() == 0: break\n{hold}", timeout=60)
         assert result.outcome == "memory"
         assert session.run("1 + 1").value == 2
 
@@ -125,7 +115,3 @@ def test_the_kernels_kill_is_told_as_memory(sandbox: Sandbox) -> None:
         assert result.outcome == "memory"
         assert result.error is not None and "limits.memory_mb" in result.error.message
         assert session.run("x").value == 1
-
-
-def _exists(path: str) -> bool:
-    return os.path.exists(path)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
@@ -20,27 +17,25 @@ from safeexec.engine.host.children import Children
 from safeexec.engine.host.session.checkpoints import own_bytes
 from safeexec.engine.host.session.session import REST_SECONDS
 from safeexec.engine.host.watch import lineage
-from tests.alone import alone
+from tests.alone import alone, importing
+from tests.conftest import OpenSession
 from tests.engine.host.inside import frozen, open_sessions, runner_of
 from tests.footprint import pause, until
 from tests.profiles import FORKING
 
 pytestmark = pytest.mark.usefixtures("copied")
-OpenSession = Callable[..., Session]
 SOON = 30.0
 
 
 def rest(session: Session) -> None:
     """Leave the session alone until it has been compacted."""
-    before, deadline = frozen(session), monotonic() + SOON
-    while frozen(session) == before and monotonic() < deadline:
-        pause()
-    assert frozen(session) != before, f"it has not been compacted within {SOON:g} s"
+    before = frozen(session)
+    until(lambda: frozen(session) != before)
 
 
 def test_a_compacted_session_is_as_it_was(open_session: OpenSession) -> None:
     session = open_session()
-    session.run("x = [1]\ndef count():\n    n = 0\n    while True:\n        n += 1\n        yield n\ng = count()")
+    session.run("x = [1]\ndef count():\n    n = 0\n    while n := n + 1: yield n\ng = count()")
     session.run("x.append(next(g))").check()
     rest(session)
     result = session.run("x.append(next(g))\nx").check()
@@ -62,7 +57,6 @@ def test_a_process_that_died_at_rest_is_told_of(open_session: OpenSession) -> No
     session.run("x = 1").check()
     before = frozen(session)
     runner = runner_of(session)
-    assert runner is not None
     os.kill(runner, signal.SIGKILL)
     until(lambda: runner_of(session) not in (runner, None))
     result = session.run("x")
@@ -127,21 +121,18 @@ gc.callbacks.append(hold_up)
 """A guest that lets the checkpoint of its step be made, and not the one of its rest."""
 
 
-def test_no_event_loop_waits_for_a_session_that_is_not_compacted() -> None:
-    async def main() -> int:
-        async with AsyncSandbox("confined-python", spare=0) as sandbox, await sandbox.session() as session:
-            (await session.run("x = 1\n" + HOLDS_UP)).check()
-            deadline = monotonic() + SOON
-            while session._core.rested != session._core.turns.used and monotonic() < deadline:
-                await asyncio.sleep(0.01)
-            step, turns = asyncio.create_task(session.run("x")), 0
-            while not step.done():
-                await asyncio.sleep(0.01)
-                turns += 1
-            assert (await step).value == 1
-            return turns
-
-    assert asyncio.run(main()) > 3, "the loop waits for nothing but the step"
+async def test_no_event_loop_waits_for_a_session_that_is_not_compacted() -> None:
+    async with AsyncSandbox("confined-python", spare=0) as sandbox, await sandbox.session() as session:
+        (await session.run("x = 1\n" + HOLDS_UP)).check()
+        deadline = monotonic() + SOON
+        while session._core.rested != session._core.turns.used and monotonic() < deadline:
+            await asyncio.sleep(0.01)
+        step, turns = asyncio.create_task(session.run("x")), 0
+        while not step.done():
+            await asyncio.sleep(0.01)
+            turns += 1
+        assert (await step).value == 1
+        assert turns > 3, "the loop waits for nothing but the step"
 
 
 def test_a_session_that_is_closed_while_it_is_compacted_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,8 +194,7 @@ def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(
     What lies in one circle is finalised in any order: its sockets may be closed before the sandbox is asked to end.
     """
     program = DROPPED.format(policy=policy, idle=idle, source=source, sockets_first=sockets_first)
-    here = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = alone(program, env=here)
+    done = alone(program, env=importing(TMPDIR=str(tmp_path)))
     assert done.stdout == "{}\n", done.stderr
 
 
@@ -213,6 +203,7 @@ import os, resource, time
 from safeexec import Sandbox, SandboxError
 from safeexec.engine.host.session.processes import SessionProcesses
 
+resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
 SessionProcesses.repeats = False
 with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sandbox.session() as second:
     sessions = first, second
@@ -245,9 +236,7 @@ with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sand
 
 
 def test_a_host_without_descriptors_loses_no_state() -> None:
-    done = subprocess.run(
-        ["prlimit", "--nofile=48", sys.executable, "-c", FEW_DESCRIPTORS], capture_output=True, text=True, timeout=60
-    )
+    done = alone(FEW_DESCRIPTORS)
     refused, kept = "no checkpoint can be made of the state to come: Too many open files", "1 kept ()"
     assert done.stdout.splitlines() == [refused, refused, kept, kept, "True"], done.stderr
 
