@@ -181,7 +181,9 @@ async def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it
         assert (await problem(service, "session.command", {"argv": ["ls"], **at})).type == "PolicyError"
         made = await ask("sandbox.template", name="warm", prepare="z = 1", **profile)
         (row,) = (await ask("sandbox.templates", **profile))["templates"]
-        assert row == made["template"] | {key: row[key] for key in ("age", "memory_mb")}  # measured anew for each answer
+        assert row == made["template"] | {
+            key: row[key] for key in ("age", "memory_mb")
+        }  # measured anew for each answer
         warm = await ask("sandbox.session_for", label="ada", template="warm", **profile)
         assert await ask("sandbox.session_for", label="ada", new=False, **profile) == warm
         assert await ask("session.get", name="z", **warm) == {"found": True, "value": 1}
