@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import inspect
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,16 @@ async def problem(service: Service, name: str, parameters: object) -> CallProble
     with pytest.raises(BaseException) as raised:
         await call(service, name, parameters)
     return problem_of(raised.value)
+
+
+async def test_clients_who_leave_early_do_not_keep_a_sandbox_from_opening() -> None:
+    async with serving("calculator") as service:
+        for _ in range(10_000):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    sandbox = await service.sandbox()
+                    break
+        assert (await sandbox.run("1")).value == 1
 
 
 async def test_what_clients_do_is_recorded_where_that_is_asked_for(tmp_path: Path) -> None:
