@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import secrets
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from contextvars import ContextVar
@@ -136,7 +136,8 @@ class Service:
         self._calls: dict[tuple[str, int], asyncio.Future[RelayedAnswer]] = {}
         """The tool calls that wait for the client, by session and number."""
         self._numbers = count(1)
-        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._opening: dict[str, asyncio.Task[AsyncSandbox]] = {}
+        """What opens the sandbox of each policy, or has: callers who leave do not end it for those who come."""
         self.ids_by_label: dict[tuple[AsyncSandbox, str], str] = {}
         """The ids of the sessions that are open by a label."""
         self.label_locks: WeakValueDictionary[tuple[AsyncSandbox, str], asyncio.Lock] = WeakValueDictionary()
@@ -156,6 +157,9 @@ class Service:
 
     async def close(self) -> None:
         """End every sandbox with all its sessions; steps that run are stopped."""
+        for opening in self._opening.values():
+            opening.cancel()
+        await asyncio.gather(*self._opening.values(), return_exceptions=True)
         held, self.sessions = self.sessions, {}
         # Side by side: the kernel ends a thousand of them while one is waited for.
         await asyncio.gather(*(one.session.close() for one in held.values()), return_exceptions=True)
@@ -169,10 +173,13 @@ class Service:
         """
         name = self.default if policy is None else policy
         self._policy(name)
-        async with self._opening[name]:
+        opening = self._opening.get(name)
+        if opening is None or opening.done():
             if name not in self._sandboxes:
                 self._sandboxes[name] = self._new_sandbox(name)
-            return await self._sandboxes[name].open()
+            opening = self._opening[name] = asyncio.create_task(self._sandboxes[name].open())
+            opening.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps nobody waits for it
+        return await asyncio.shield(opening)
 
     def _policy(self, name: str) -> Policy:
         if name not in self.policies:
@@ -224,6 +231,9 @@ class Service:
         """Close the sandbox of a policy that the client has brought, or given tools."""
         for known in (self.policies, self._tools, self._options):
             known.pop(name, None)
+        if (opening := self._opening.pop(name, None)) is not None:
+            opening.cancel()
+            await asyncio.gather(opening, return_exceptions=True)
         if (sandbox := self._sandboxes.pop(name, None)) is not None:
             await sandbox.close()
             self.ids_by_label = {key: one for key, one in self.ids_by_label.items() if key[0] is not sandbox}

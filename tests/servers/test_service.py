@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,16 @@ from safeexec.servers import labels
 from safeexec.servers.service import Service
 from tests.footprint import DEADLINE_SECONDS
 from tests.servers.calling import call, opened, problem
+
+
+async def test_clients_who_leave_early_do_not_keep_a_sandbox_from_opening() -> None:
+    async with opened("calculator") as service:
+        for _ in range(10_000):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    sandbox = await service.sandbox()
+                    break
+        assert (await sandbox.run("1")).value == 1
 
 
 async def test_what_clients_do_is_recorded_where_that_is_asked_for(tmp_path: Path) -> None:
