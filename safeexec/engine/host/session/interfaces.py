@@ -5,14 +5,16 @@ read this file: each method is described where it is implemented.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from safeexec.engine.host.children import Children
 from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.policy.model import Policy
 from safeexec.protocol import messages as m
 from safeexec.results import Result
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.children import Children
 
 
 class ToolAnswers(Protocol):

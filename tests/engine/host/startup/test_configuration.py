@@ -41,7 +41,7 @@ def configured(monkeypatch: pytest.MonkeyPatch, *lacking: str, **changes: Any) -
     """What a zygote is told of a changed policy, on a machine that can do everything but this."""
     monkeypatch.setattr(confinement, "probe", lambda: able(*lacking))
     policy = Policy.load("confined-python").replace(**changes)
-    return configuration(policy, Toolbox({}, policy, None), None, None)[0]
+    return configuration(policy, Toolbox({}, policy, None), None, None)
 
 
 def test_only_programs_that_are_allowed_may_be_executed_and_under_rules_of_their_own(
