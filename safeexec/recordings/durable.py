@@ -148,6 +148,8 @@ class Durable(SessionRecording):
         """Whether somebody has got the session. Of one that nobody has got, as its opening failed or was cancelled,
         nothing stays: the next caller would find it without the variables that it was to begin with.
         """
+        self._unreadable = left is None and bool(claim.parts)
+        """Whether parts of an earlier session were there, which cannot be read and are kept."""
         self._ahead_since = 0.0
         """Monotonic time since which it is `AHEAD`."""
         self._segment = 1
@@ -481,9 +483,9 @@ class Durable(SessionRecording):
         if (writer := getattr(self, "writer", None)) is not None:  # it has none before it is used
             writer.close()
         if not self.handed_out:
+            self.handed_out = True
             with suppress(StoreError):
-                # What earlier segments hold cannot be read, and is kept.
-                self._store.remove(self._claim, None if self._segment == 1 else recovery.part_of(self._segment))
+                self._store.remove(self._claim, recovery.part_of(self._segment) if self._unreadable else None)
         self._release()
 
     def _release(self) -> None:

@@ -133,7 +133,11 @@ class RecordedSandbox(SandboxCore):
                 begin = partial(self.new_session, label=label, record=durable.opened)
                 if state is not None and os.path.exists(state):
                     begin = partial(self.restore, state, None, **begin.keywords)
-                session = yield from begin(**tightened)
+                try:
+                    session = yield from begin(**tightened)
+                except BaseException:
+                    durable.closed()
+                    raise
                 durable.handed_out = True
                 if unread := recovery.segments(claim):
                     session.supervisor.notes_next.append(recovery.cannot_be_read(unread, "begins anew"))

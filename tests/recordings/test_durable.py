@@ -17,7 +17,15 @@ import pytest
 
 import safeexec
 from safeexec import AsyncSandbox, Sandbox, tool
-from safeexec.errors import PolicyError, RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
+from safeexec.errors import (
+    PolicyError,
+    RecordingError,
+    SandboxBusy,
+    SandboxError,
+    SessionClosed,
+    SessionTaken,
+    StoreError,
+)
 from safeexec.recordings import format as form
 from safeexec.recordings.reader import Recording
 from safeexec.recordings.store import StoreOptions, directory
@@ -41,6 +49,19 @@ async def test_a_session_whose_opening_was_cancelled_begins_as_any_other(tmp_pat
             await cancelled(sandbox.session_for(str(turn), namespace={"x": 0}), turn * 0.003)
             async with sandbox.session_for(str(turn), namespace={"x": 0}) as session:
                 assert await session.get("x") == 0
+
+
+def test_a_session_that_could_not_be_opened_is_not_in_the_store(tmp_path: Path) -> None:
+    with Sandbox("standard", store=tmp_path, max_sessions=1) as sandbox:
+        with sandbox.session_for("ada"):
+            with pytest.raises(SandboxBusy):
+                sandbox.session_for("bob", queue_seconds=0.0)
+            with pytest.raises(PolicyError):
+                sandbox.session_for("eve", memory_mb=10**9)
+            assert [row.label for row in sandbox.stored()] == ["ada"]
+        with pytest.raises(TypeError):
+            sandbox.session_for("bob", namespace={"x": 1, "y": object()})
+        assert [row.label for row in sandbox.stored()] == ["ada"]
 
 
 async def test_a_step_that_is_cancelled_when_it_has_ended_is_told_by_the_next(tmp_path: Path) -> None:

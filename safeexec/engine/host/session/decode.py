@@ -124,25 +124,22 @@ def error_of(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
 
 
 def weight(done: m.StepDone) -> int:
-    """Return about how many bytes of text a step has sent, beside names, for `told_by`."""
-    if done.error is None and not (done.displays or done.refusals):
-        return len(done.text)
+    """Return about how many bytes of text `told_by` is to read."""
     reports = list[m.Refusal](done.refusals)
     if done.error is not None:
         reports += done.error, *done.error.diagnostics
     told = sum(len(one.message) + len(one.source_line) + len(one.traceback) + len(one.hint or b"") for one in reports)
-    return told + len(done.text) + sum(len(data) for one in done.displays for data in one.data.values())
+    return told + sum(len(data) for one in done.displays for data in one.data.values())
 
 
 def told_by(done: m.StepDone, limits: Limits) -> dict[str, Any]:
-    """Return what a step has told of itself, as fields of its result. Costs 0.4 us for each half of a character."""
+    """Return what few steps tell and may be large, as fields of the result. Costs 0.4 us for each half of a
+    character.
+    """
     return {
-        "text": text(done.text, MESSAGE_BYTES * 4) if done.text else "",
         "error": None if done.error is None else error_of(done.error, done.outcome, limits),
-        "changes": NO_CHANGES if done.changes is None else changes_of(done.changes),
-        "displays": displays(done.displays) if done.displays else (),
-        "refusals": tuple(error_info(refusal) for refusal in done.refusals[:NAMES]) if done.refusals else (),
-        "notes": tuple(notes_of(done.notes)) if done.notes else (),
+        "displays": displays(done.displays),
+        "refusals": tuple(error_info(refusal) for refusal in done.refusals[:NAMES]),
     }
 
 

@@ -16,13 +16,22 @@ from safeexec.common.text import can_be_name, one_line
 from safeexec.engine import advice
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
-from safeexec.engine.host.session.decode import LINE_CHARACTERS, displays, told_by, weight
+from safeexec.engine.host.session.decode import (
+    LINE_CHARACTERS,
+    MESSAGE_BYTES,
+    NO_CHANGES,
+    changes_of,
+    displays,
+    notes_of,
+    text,
+    told_by,
+    weight,
+)
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.output import NOTHING, OnOutput, OutputFile, Printed
 from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import CallTool, Core
-from safeexec.engine.host.watch.bill import SMALL_BYTES
 from safeexec.engine.host.watch.clock import Place, Watch, killed_error, where
 from safeexec.engine.host.watch.room import RULE
 from safeexec.engine.host.watch.verdict import Verdict
@@ -193,7 +202,7 @@ class Step(Struct, eq=False):
     _streams: tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...] = ()
     """The streams that somebody listens to, and who."""
     _told: dict[str, Any] = {}
-    """What it has told of itself, as fields of its result."""
+    """What it has told of itself that may be large, as fields of its result."""
     _printed: tuple[Printed, Printed] = (NOTHING, NOTHING)
     """Its standard output and error."""
     files: Any = None
@@ -253,10 +262,8 @@ class Step(Struct, eq=False):
             return done
         bill, limits = self._runner.bill, self._processes.policy.limits
         charged = bill.cpu
-        if (size := weight(done)) <= SMALL_BYTES:
-            self._told = told_by(done, limits)
-        else:
-            self._told = yield from bill.reading(size, partial(told_by, done, limits))
+        if done.error is not None or done.displays or done.refusals:
+            self._told = yield from bill.reading(weight(done), partial(told_by, done, limits))
         if done.value or done.pending:
             # Read here, so that a step crashes whose value is announced and never comes, or cannot be read.
             # What a function returned keeps its type; a step's value is what JSON could be made of.
@@ -484,6 +491,9 @@ class Step(Struct, eq=False):
         return Result(
             outcome=done.outcome,
             value=self.value,
+            text=text(done.text, MESSAGE_BYTES * 4) if done.text else "",
+            changes=NO_CHANGES if done.changes is None else changes_of(done.changes),
+            notes=tuple(notes_of(done.notes)) if done.notes else (),
             exit_status=done.exit_status,
             **self._told,
             **facts,
