@@ -46,7 +46,7 @@ class Saving:
 
             answer = yield from self._supervisor.ask(pickled)
             if isinstance(answer, Verdict):
-                became = self._supervisor.became((yield from self._supervisor.undo_step()))
+                became = self._supervisor.describe_restore((yield from self._supervisor.undo_step()))
                 raise StateFileError(f"the session could not be saved: {answer.message}; {became}")
             if answer.problem:
                 raise StateFileError(f"the session could not be saved: {answer.problem}")

@@ -254,13 +254,14 @@ class SessionCore:
             for process in self.processes.end_processes():
                 os.close(process)
             self.processes.close()
-            self.supervisor.state = CLOSED
+            self.supervisor.transition(CLOSED)
             self.sandbox.sessions.closed(self)
 
     def forget(self) -> None:
         """Close the copies of descriptors in a fork of the process that has the session. Ends nothing."""
         self.supervisor.why_closed = "the session was opened before the process forked; open one in each worker"
-        self.supervisor.state = CLOSED
+        if self.supervisor.state is not CLOSED:
+            self.supervisor.transition(CLOSED)
         self.processes.forget()
 
     # While it is idle
@@ -279,7 +280,7 @@ class SessionCore:
         self.rested = self.turns.used
         if (durable := self.turns.durable) is not None:
             yield from durable.flush(self)
-        yield from self.supervisor.rest()
+        yield from self.supervisor.rest_or_compact()
         if self.supervisor.state is RESTING:
             self.rests = True
             self.sandbox.sessions.rests(self)

@@ -1,5 +1,5 @@
-"""What a session does to keep its state: it has the process ready that steps run in, asks it, and brings the state back
-when the process is lost. The order of things in a step is that of `steps.py`.
+"""Keeps a process ready for the steps of a session, asks it, and restores the state when the process is lost. The order
+of things in a step is that of `steps.py`.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Supervisor:
     def begin(self) -> Core[None]:
         """Get a child and wait until it is locked down."""
         yield from self.processes.begin()
-        self.arrived()
+        self.take_in_process()
 
     def begin_anew(self) -> Core[None]:
         """Get another child, in the place of processes that are gone. What is known of calls of tools stays."""
@@ -147,7 +147,7 @@ class Supervisor:
         """How many processes its runner may have been asked to make, beside the copies that were promised."""
         return 1 if self.state is ASKING else 0
 
-    # Asking the process
+    # States
 
     def transition(self, state: str) -> None:
         """Enter another state of the session: one that the table `FOLLOWS` has after this one."""
@@ -158,6 +158,8 @@ class Supervisor:
     def settled(self) -> bool:
         """Whether nothing was interrupted, and nothing was lost while nobody used the session."""
         return self.state is IDLE and self.idle_violation is None
+
+    # Asking the process
 
     def ready_runner(self, *, step: bool = False) -> Core[Runner]:
         """Return the process that runs steps, ready for a request. Raises `SessionClosed` where the zygote has died;
@@ -243,7 +245,7 @@ class Supervisor:
         if self.state is LOST or self.state is RESTING:
             rested = self.state is RESTING
             yield from self.stop()
-            self.notes_next += yield from self.restore(asked=rested)
+            self.notes_next += yield from self.restore(planned=rested)
 
     def _read_late_answer(self, runner: Runner) -> Core[None]:
         """Take in the answer that nobody waits for. A change that it confirms has been made."""
@@ -268,13 +270,13 @@ class Supervisor:
         history = processes.history
         if self.doing is not None:
             self.doing.close()
-        sent = not runner.channel.at_rest
-        if history.next is not None and not sent:
-            # Answered, or not sent. No child begins a step before it has made the copy of the state before, if one is
+        begun = not runner.channel.at_rest
+        if history.next is not None and not begun:
+            # Answered, or never sent. No child begins a step before it has made the copy of the state before, if one is
             # due.
             copies = history.copies_of(history.current.memory)
-            sent = not copies or any(copy.seen() for copy in copies)
-        if sent:
+            begun = not copies or any(copy.seen() for copy in copies)
+        if begun:
             yield from processes.has_copy(monotonic() + patient(SECURE_SECONDS))
             processes.undo()
             self.transition(LOST)
@@ -290,20 +292,20 @@ class Supervisor:
         self.transition(LOST)
         yield from self.processes.stop()
 
-    def restore(self, *, asked: bool = False) -> Core[list[str]]:
-        """Bring back the state that the session is in, or the newest older one. Returns notes. `asked`: a caller wants
-        that, nothing went wrong.
+    def restore(self, *, planned: bool = False) -> Core[list[str]]:
+        """Bring back the state that the session is in, or the newest older one. Returns notes. `planned`: nothing went
+        wrong, as in a rollback.
         """
         if self.why_closed is not None:
             raise SessionClosed(CLOSED_MEANWHILE)
         notes = yield from self.processes.restore(self.sources.bound_last())
         self.diverged = self.diverged or bool(self.processes.lost_steps)
-        self.restored += not asked
-        self.arrived()
+        self.restored += not planned
+        self.take_in_process()
         return notes
 
-    def arrived(self) -> None:
-        """Take in that the session has another process, and the files that go with it."""
+    def take_in_process(self) -> None:
+        """Begin with a process that has just come up, and with the files that go with it."""
         if self.processes.history.current.memory is FRESH:
             self.sources.clear()
         self.refresh_file_baseline()
@@ -314,8 +316,8 @@ class Supervisor:
         if self.processes.workspace is not None and self.processes.history.current.files is not None:
             self.marks = self.processes.workspace.marks
 
-    def became(self, notes: list[str]) -> str:
-        """Return what became of the state, after a restore that left these notes."""
+    def describe_restore(self, notes: list[str]) -> str:
+        """Return in words what became of the state, after a restore that left these notes."""
         if self.processes.history.current.memory is FRESH and notes:
             return notes[-1]
         return f"the session was restored ({'; '.join(notes)})" if notes else "the session was restored"
@@ -347,17 +349,17 @@ class Supervisor:
         message = yield from self._died("", error)
         raise SandboxError(f"{message}; try again") from None
 
-    def _died(self, when: str, error: Exception, *, asked: bool = True) -> Core[str]:
-        """Restore the state, as the process died. Returns that in words, with what the host's watch has found too much,
-        or else `error`: for the caller who has `asked`, or else the next result says so.
+    def _died(self, when: str, error: Exception, *, reported: bool = True) -> Core[str]:
+        """Restore the state, as the process died, and return a message about that. Its reason is what the host's watch
+        has found, else `error`. The caller reports it; if not `reported`, the next result does.
         """
         yield from self.stop()
         notes = yield from self.restore()
         over, self.idle_violation = self.idle_violation, None
         reason = error if over is None else over.message
-        message = f"the session's process died{when} ({reason}); {self.became(notes)}"
-        self.notes_next += notes if asked else [f"between its steps {message}"]
-        self.diverged = self.diverged and not asked
+        message = f"the session's process died{when} ({reason}); {self.describe_restore(notes)}"
+        self.notes_next += notes if reported else [f"between its steps {message}"]
+        self.diverged = self.diverged and not reported
         return message
 
     # Copies of the state as it is
@@ -395,7 +397,7 @@ class Supervisor:
             except WorkspaceError as error:
                 raise CheckpointError(f"no checkpoint could be made: {error}") from None
 
-    def rest(self) -> Core[None]:
+    def rest_or_compact(self) -> Core[None]:
         """Give up the process of an idle session, if another one can be had that is in the same state; else
         have it share more of its memory.
         """
@@ -435,7 +437,7 @@ class Supervisor:
         except CheckpointError:
             pass
         except (Gone, ProtocolError) as error:
-            yield from self._died(when, error, asked=False)
+            yield from self._died(when, error, reported=False)
         return None
 
     def _compact(self) -> Core[None]:

@@ -68,7 +68,7 @@ class FrozenState(Struct, eq=False):
     def adopt(self, channel: Channel, out: OutputFile, err: OutputFile) -> None:
         """Go on in a process that was resumed from the copy, and writes to `out` and `err`."""
         self._core.processes.adopt(channel, self.copy, out, err)
-        self._core.supervisor.arrived()
+        self._core.supervisor.take_in_process()
 
 
 def freeze(core: SessionCore, name: str) -> Core[FrozenState]:

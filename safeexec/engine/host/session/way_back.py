@@ -84,11 +84,11 @@ class WayBack:
         # Decided: whoever is interrupted from here on finds the session in that state.
         processes.release(processes.history.arrive(state))
         yield from supervisor.stop()
-        notes = yield from supervisor.restore(asked=True)
+        notes = yield from supervisor.restore(planned=True)
         supervisor.notes_next += notes
         if supervisor.take_diverged() or processes.history.current.memory is not state.memory:
             what = "the state before the last step" if name is None else f"the checkpoint {name!r}"
-            raise CheckpointError(f"{what} could not be brought back; {supervisor.became(notes)}")
+            raise CheckpointError(f"{what} could not be brought back; {supervisor.describe_restore(notes)}")
         return since
 
     def _target(self, name: str | None, steps: int) -> tuple[State, list[Checkpoint]]:
