@@ -60,7 +60,8 @@ def count(
     """Return the numbers, of what waits and of what is open: the label of each, and which fields count it."""
     rows: defaultdict[str | None, Counter[str]] = defaultdict(Counter)
     for label, fields in sessions:
-        rows[label].update(fields)
+        for name, holds in fields.items():
+            rows[label][name] += holds
     for label, number in queued.items():
         if number:
             rows[label]["queued"] = number

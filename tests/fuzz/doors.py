@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -13,10 +14,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from safeexec.remote.methods import METHODS
+from safeexec.servers.service import Service
 from tests.fuzz.mutation import drawn, edited
 from tests.fuzz.target import Holds, Target
 from tests.servers.pipes import Pipes
-from tests.servers.test_jsonrpc import Served
+from tests.servers.test_jsonrpc import answered
 
 SESSION = "(session)"
 """Stands for the id of an open session."""
@@ -69,28 +71,34 @@ def _calls() -> st.SearchStrategy[list[dict[str, Any]]]:
 
 @contextmanager
 def _service() -> Iterator[Holds]:
-    served = Served()
+    with asyncio.Runner() as runner:
+        service = Service("calculator", spare=0)
 
-    def holds(calls: list[dict[str, Any]]) -> None:
-        served.session = served.call("sandbox.session")["result"]["session"]
-        opened = [served.session]
+        def sent(call: dict[str, Any]) -> Any:
+            return runner.run(answered(service, json.dumps(call).encode()))
+
+        def asked(method: str, **params: Any) -> Any:
+            return sent({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})["result"]
+
+        def holds(calls: list[dict[str, Any]]) -> None:
+            session = asked("sandbox.session")["session"]
+            opened = [session]
+            try:
+                for call in calls:
+                    params = {key: session if value == SESSION else value for key, value in call["params"].items()}
+                    told = sent(call | {"params": params})
+                    answer = told.get("result", {}) if told is not None else {}
+                    opened += answer.get("sessions", [])
+                    opened += [answer["session"]] if isinstance(answer.get("session"), str) else []
+                assert asked("session.run", session=session, source="1 + 1")["value"] == 2
+            finally:
+                for identity in opened:
+                    asked("session.close", session=identity)
+
         try:
-            for call in calls:
-                params = {key: served.session if value == SESSION else value for key, value in call["params"].items()}
-                told = served.reply(json.dumps(call | {"params": params}).encode())
-                answer = told.get("result", {}) if told is not None else {}
-                opened += answer.get("sessions", [])
-                opened += [answer["session"]] if isinstance(answer.get("session"), str) else []
-            assert served.call("session.run", source="1 + 1")["result"]["value"] == 2
+            yield holds
         finally:
-            for identity in opened:
-                served.call("session.close", session=identity)
-
-    try:
-        yield holds
-    finally:
-        served.loop.run_until_complete(served.service.close())
-        served.loop.close()
+            runner.run(service.close())
 
 
 def _lines() -> st.SearchStrategy[bytes]:

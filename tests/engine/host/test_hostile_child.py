@@ -264,7 +264,7 @@ def test_a_copy_that_takes_its_time_is_waited_for_until_the_deadline(session: Se
     latest = []
 
     def noted() -> Core[list[str] | None]:
-        core, answer = line.resume(state, copy, deadline, [], []), None
+        core, answer = line.go_on_from(state, copy, deadline, [], []), None
         while True:
             try:
                 asked = core.send(answer)

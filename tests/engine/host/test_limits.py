@@ -135,11 +135,11 @@ def test_a_process_that_is_left_no_memory_says_so(open_session: OpenSession, che
     fill = f"held, size = [], 1 << 20\nwhile size > 16:\n    {more}"
     session = open_session(profile="calculator", memory_mb=64, checkpoints=checkpoints)
     session.run("kept = 1").check()
+    pid = os.pidfd_open(runner_of(session))  # it may be gone before the step that finds that out
     session.run(fill, timeout=30).check()
     for source in ("1", fill.replace("held", "again")):
         full = session.run(source, timeout=30)
         assert (full.outcome, full.state) == ("memory", "kept") and "memory is full" in full.error.message
-    pid = os.pidfd_open(runner_of(session))
     result = session.run("1")
     told = processes.exit_status(pid) is not None  # by Linux from 6.15 on
     os.close(pid)
