@@ -52,14 +52,14 @@ drive(sandbox.open(Launched(environment(policy))))
 session = drive(sandbox.new_session())
 
 def run(source, timeout=None):
-    return drive(session.run(source, timeout=timeout, atomic=False))
+    return drive(session.steps.run(source, timeout=timeout, atomic=False))
 
 assert run("x = 6; x * 7").value == 42
 assert run("import os; os.system('true')").refusals[0].type == "PermissionError"
 assert not run("open('/etc/hostname').read()").ok
 assert run("x = 7\\nwhile True: pass", 0.2).outcome == "timeout"
 assert run("x, two(), open('one.txt').read()").value == (6, 2, "1")
-drive(session.rollback(None, 1))
+drive(session.way_back.rollback(None, 1))
 assert run("x").value == 6
 drive(sandbox.close())
 print("holds")
