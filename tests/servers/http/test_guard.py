@@ -35,7 +35,7 @@ START = {"type": "http.response.start", "status": 200, "headers": []}
 
 def held(**changes: Any) -> Any:
     """What a server holds, without any sandbox."""
-    tenant = SimpleNamespace(count_request=lambda: None, body_bytes=0)
+    tenant = SimpleNamespace(count_request=lambda: None, use_cpu=lambda seconds: None, body_bytes=0)
     counted: list[tuple[str, int]] = []
     metrics = SimpleNamespace(request=lambda *told: counted.append(told))
     return SimpleNamespace(
