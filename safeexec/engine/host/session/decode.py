@@ -123,7 +123,7 @@ def error_of(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
     return replace(error, message=error.message or message, hint=error.hint or advice.limit_hint("memory"))
 
 
-def weight(done: m.StepDone) -> int:
+def told_bytes(done: m.StepDone) -> int:
     """Return about how many bytes of text `told_by` is to read."""
     reports = list[m.Refusal](done.refusals)
     if done.error is not None:

@@ -25,7 +25,7 @@ from safeexec.engine.host.session.decode import (
     notes_of,
     text,
     told_by,
-    weight,
+    told_bytes,
 )
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.output import NOTHING, OnOutput, OutputFile, Printed
@@ -263,7 +263,7 @@ class Step(Struct, eq=False):
         bill, limits = self._runner.bill, self._processes.policy.limits
         charged = bill.cpu
         if done.error is not None or done.displays or done.refusals:
-            self._told = yield from bill.reading(weight(done), partial(told_by, done, limits))
+            self._told = yield from bill.reading(told_bytes(done), partial(told_by, done, limits))
         if done.value or done.pending:
             # Read here, so that a step crashes whose value is announced and never comes, or cannot be read.
             # What a function returned keeps its type; a step's value is what JSON could be made of.
