@@ -1,4 +1,6 @@
-"""The map in `safeexec/README.md` is that of this tree: what it names is there, and what is there is named."""
+"""The map in `safeexec/README.md`, and the pages of rooms, are those of this tree: what they name is there, and what is there
+is named.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from tests.alone import alone
 
 HOUSE = Path(safeexec.__file__).parent
 PROJECT = Path(__file__).resolve().parents[1]
-PAGE = (HOUSE / "README.md").read_text(encoding="utf-8")
+PAGE = "".join((HOUSE / room / "README.md").read_text(encoding="utf-8") for room in ("", "engine", "language"))
 TEXT = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
 OUTSIDE = ("tests/", "policies/", "benchmarks/")
 PATH = re.compile(r"([\w./-]+(?:\.(?:py|yaml|jsonl?|md)|/))(?::(\w+))?")
@@ -128,7 +130,7 @@ def test_every_function_and_class_on_the_page_is_defined_there() -> None:
 
 
 def test_the_calls_of_a_step_are_functions_of_host_and_child() -> None:
-    fence = PAGE.partition("### A step\n")[2].split("```\n")[1]
+    fence = PAGE.partition("## A step\n")[2].split("```\n")[1]
     host = [*(HOUSE / "api").glob("*.py"), *(HOUSE / "engine/host").rglob("*.py")]
     child = [*(HOUSE / "engine/child").rglob("*.py")]
     for line, room in zip(fence.splitlines(), (host, child, host), strict=True):
@@ -138,19 +140,19 @@ def test_the_calls_of_a_step_are_functions_of_host_and_child() -> None:
 
 @pytest.mark.parametrize("title", RECIPES)
 def test_a_recipe_names_files_and_tests(title: str) -> None:
-    (recipe,) = [part for part in section("## 4. Recipes").split("\n\n") if part.startswith(f"**{title}**")]
+    (recipe,) = [part for part in section("## Recipes").split("\n\n") if part.startswith(f"**{title}**")]
     files, _, tests = recipe.partition("\nTests: ")
     assert [path for path, _ in paths(files) if not path.startswith("tests/")]
     assert [path for path, _ in paths(tests) if path.startswith("tests/")]
 
 
 def test_a_life_has_ten_lines() -> None:
-    for life in ("### A step", "### A checkpoint", "### A policy"):
+    for life in ("## A step", "## A checkpoint", "## A policy"):
         assert re.findall(r"^(\d+)\. ", section(life), re.MULTILINE) == [str(number) for number in range(1, 11)]
 
 
 def test_a_word_has_one_meaning_and_is_in_use() -> None:
-    words = first_cells(section("## 2. Words"))
+    words = first_cells(section("## Words"))
     assert len(words) == len(set(words)) <= 35
     source = " ".join(path.read_text(encoding="utf-8") for path in HOUSE.rglob("*.py")).lower()
     source = " ".join(source.split())
