@@ -1,6 +1,4 @@
-"""The map in `safeexec/README.md`, and the pages of rooms, are those of this tree: what they name is there, and what is there
-is named.
-"""
+"""The map in `safeexec/README.md`, and the pages of rooms, are true: all that they name is there, and named."""
 
 from __future__ import annotations
 
@@ -181,7 +179,7 @@ FIRST_RUN = {
     "api": "audit blocking",
     "recordings": "sandbox session",
     "engine/host/session": (
-        "channel checkpoints decode files history listeners output processes runner session spare "
+        "channel copies decode files frozen history listeners output processes runner session spare "
         "standard_input step steps supervisor tightened tool_calls turns variables way_back"
     ),
     "engine/host/startup": "configuration confinement launch launcher",

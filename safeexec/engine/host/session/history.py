@@ -1,5 +1,6 @@
 """What a session can go back to: which states there were, which have a copy, which are a copy and the steps since,
-where a rollback and a kill lead, and which copies nothing needs.
+where a rollback and a kill lead, and which copies nothing needs (`History`); whether the next state is to be copied
+(`Journal`).
 
 Pure: no process, no clock, no descriptor. A copy is whatever object the caller keeps for a frozen process, an entry of
 the journal whatever it needs to do a step once more; this module compares copies by identity.
@@ -42,6 +43,9 @@ FRESH: Final = Memory()
 """The memory of a new child. It needs no copy: another child has the same."""
 NOTHING_TO_UNDO = "no step is part of this state: there is nothing to roll back"
 NO_LONGER_KEPT = "the state before the last step is no longer kept: roll back to a named checkpoint"
+
+MOST_BYTES = 128 << 10
+"""Bytes of sources and of values that the host has set in a journal, after which the next step or change is copied."""
 
 
 class State(Struct, eq=False, gc=True):
@@ -352,11 +356,11 @@ class History(Generic[C]):
             of.memory.depth = of.memory.size = 0
         return self._prune()
 
-    def branch(self, copy: C, template: str | None = None) -> History[C]:
-        """Return the history of another session that begins in the state as it is now, with `copy` of it. It has no
+    def begin_branch(self, branch: History[C], copy: C, template: str | None = None) -> None:
+        """Have `branch`, the history of a new session, begin in the state as it is now, with `copy` of it. It has no
         copies of earlier states. If the state is that of a `template`, there are no earlier ones, and it has that name.
         """
-        now, branch = self.current, History[C](self.root)
+        now, branch.root = self.current, self.root
         before = now.undo_to if template is None else None
         if before is not None and before.memory is not FRESH:
             before = UNREACHABLE
@@ -366,7 +370,12 @@ class History(Generic[C]):
         if template is not None:
             branch.named[template] = branch.current, copy
         branch.resumed_from = copy
-        return branch
+
+    def clear(self) -> list[C]:
+        """Forget every state. Returns all copies."""
+        copies = self.copies()
+        self.__init__()  # type: ignore[misc]
+        return copies
 
     # What may go
 
@@ -446,6 +455,36 @@ class History(Generic[C]):
             if copy in self.uncertain:
                 self.uncertain.remove(copy)
         return copies
+
+
+class Journal:
+    """Decides whether the next state of one session is to have a copy, whatever leads to it."""
+
+    repeats = True
+    """Whether steps are repeated instead of copied: until one has come out otherwise."""
+
+    def __init__(self, history: History[Any]) -> None:
+        self._history = history
+        self.looked_at = False
+        """Whether the process was asked for what only code of the program may know how to show, which may change it."""
+        self.resumed = False
+        """Whether the process was resumed from a copy, which may hold classes of the steps before it."""
+        self._defines = False
+        """Whether a step may have made a class."""
+
+    def may_have_changed(self) -> bool:
+        """Tell whether a look at a variable may have run code of a class of the program's, which no step does once
+        more.
+        """
+        return self.looked_at and (self._defines or self.resumed)
+
+    def must_copy(self, source: bytes = b"") -> bool:
+        """Tell whether the next state is to have a copy, be it that of a step of this source."""
+        # A class that is made otherwise, by `t = type; t(...)` say, the child finds when it looks at what the step did.
+        self._defines = self._defines or b"class" in source or b"type(" in source
+        if self.looked_at and self.may_have_changed():
+            return True
+        return not self.repeats or self._history.current.memory.size > MOST_BYTES
 
 
 def _with_files(state: State, files: Any) -> State:
