@@ -156,7 +156,7 @@ class Steps:
             argv=arguments,
             shows=listeners.display is not None,
             frames=self.tells_frames,
-            copied=self.supervisor.processes.must_copy(text),
+            copied=self.supervisor.processes.journal.must_copy(text),
             judged=self.policy.checkpoints == "idle",
         )
         try:
@@ -310,15 +310,15 @@ class Steps:
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
             self.frames = frames_of(done.frames)
-        self.fingerprint = (done.did, step.cpu * 1000) if done.again and not records else None
+        self.fingerprint = (done.did, step.cpu * 1000) if done.repeatable and not records else None
         result = step.result(done, self.number, records)
         if step.number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
             if must_go:
                 result = yield from self._undone(step, result)
             else:
-                repeatable = self.policy.checkpoints == "idle" and not (done.due or records)
-                result = self._kept(step, result, request if repeatable else None, done.did)
+                journalled = self.policy.checkpoints == "idle" and done.repeatable and not (done.due or records)
+                result = self._kept(step, result, request if journalled else None, done.did)
         if supervisor.state is STEPPING:
             supervisor.transition(IDLE)
         return result
@@ -345,7 +345,7 @@ class Steps:
         notes = result.notes
         if self.policy.checkpoints != "off":
             self.sandbox.children.steps["journalled" if repeats else "copied"] += 1
-            if not repeats and not processes.history.undoable:
+            if not processes.history.undoable:
                 notes = (*notes, CANNOT_UNDO)
         workspace = processes.workspace
         files = workspace.changes(self.supervisor.marks, step.marks) if workspace is not None else ()

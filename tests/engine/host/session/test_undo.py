@@ -176,6 +176,25 @@ def test_a_step_that_cannot_be_rolled_back_says_so(session: Session) -> None:
     assert not session.run("x = 1").notes or session.run("x = 2").notes == ()
 
 
+@pytest.mark.profile("confined-python")
+def test_a_session_without_a_free_descriptor_says_which_steps_cannot_be_rolled_back(open_session: OpenSession) -> None:
+    """No socket for a copy reaches its process: neither a step that would be copied nor one that would be repeated
+    from such a copy has a way back.
+    """
+    session = open_session()
+    session.run("import os\nheld = []\ntry:\n    while True: held.append(os.dup(0))\nexcept OSError: pass").check()
+    for source in ("a = id(held)", "b = 3", "c = id(b)", "d = 4"):
+        result = session.run(source).check()
+        assert result.state == "kept" and module.CANNOT_UNDO in result.notes, source
+    with pytest.raises(CheckpointError, match="no longer kept"):
+        session.rollback()
+    session.run("for one in held: os.close(one)").check()
+    session.run("e = id(d)").check()
+    assert session.run("f = 5").notes == ()
+    session.rollback()
+    assert session.run("sorted(name for name in globals() if len(name) == 1)").value == ["a", "b", "c", "d", "e"]
+
+
 async def test_a_cancelled_branch_leaves_no_session() -> None:
     async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
         (await session.run("x = 1")).check()
