@@ -182,7 +182,7 @@ class Service:
         return await asyncio.shield(opening)
 
     def name_of(self, sandbox: AsyncSandbox) -> str:
-        """Return by which name clients ask for an open sandbox: with tools of a client it has another than its policy."""
+        """Return the name by which clients ask for an open sandbox: with tools of a client it is not its policy's."""
         return next((name for name, one in self._sandboxes.items() if one is sandbox), sandbox.policy.name)
 
     def _policy(self, name: str) -> Policy:
