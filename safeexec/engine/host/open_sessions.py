@@ -118,10 +118,6 @@ class OpenSessions:
 
     def closed(self, session: SessionCore) -> None:
         self.labels.closed(session)
-        if (effects := session.turns.effects) is not None:
-            effects.closed()
-        if (recorder := session.turns.recorder) is not None:
-            recorder.closed(session)
         self._let_go(session)
 
     def _let_go(self, session: SessionCore) -> None:
