@@ -230,11 +230,9 @@ class Steps:
         self.supervisor.sources.last = ""
         request = make(self.number)
         result = yield from self._act(request, self.number, limit, atomic=False)
-        return (
-            self._told(self.plugin_source, result, request.path)
-            if type(request) is m.Invoke
-            else self._told(None, result)
-        )
+        if type(request) is m.Invoke:
+            return self._told(self.plugin_source, result, request.path)
+        return self._told(None, result)
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         """Run one SQL query as a step; a result is bound to the variable `name`, if there is one."""
