@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
@@ -62,6 +63,34 @@ def test_a_session_that_could_not_be_opened_is_not_in_the_store(tmp_path: Path) 
         with pytest.raises(TypeError):
             sandbox.session_for("bob", namespace={"x": 1, "y": object()})
         assert [row.label for row in sandbox.stored()] == ["ada"]
+
+
+def test_who_asks_for_a_session_as_it_is_closed_here_gets_it_when_that_is_done(tmp_path: Path) -> None:
+    """What closes it has to wait for a tool: a second caller is not told that it is open elsewhere."""
+    called, end, found = threading.Event(), threading.Event(), []
+
+    def wait() -> None:
+        called.set()
+        end.wait()
+
+    def use() -> None:
+        with suppress(SessionClosed):
+            session.run("wait()")
+
+    with Sandbox("standard", store=tmp_path, tools=[wait]) as sandbox:
+        session = sandbox.session_for("ada", namespace={"x": 7})
+        acts = (use, session.close, lambda: found.append(sandbox.session_for("ada")))
+        threads = [threading.Thread(target=act) for act in acts]
+        threads[0].start()
+        called.wait()
+        threads[1].start()
+        until(lambda: session._core.closed)
+        threads[2].start()
+        threads[2].join(0.1)
+        end.set()
+        for thread in threads:
+            thread.join()
+        assert found[0].get("x") == 7
 
 
 async def test_a_step_that_is_cancelled_when_it_has_ended_is_told_by_the_next(tmp_path: Path) -> None:
