@@ -348,9 +348,7 @@ class Recorder:
                 raise cancelled
             return (yield from recording.after(session, result))
         except BaseException:
-            kept = f"step {result.step} had ended when it was cancelled, and is part of the state"
-            # Nobody has the result: what it was to tell, also of steps before it, is told by the next one.
-            session.supervisor.notes_next += (*result.notes, *([kept] if result.state == "kept" else []))
+            session.supervisor.note_untold(result)
             raise
 
     def _where(self, session: RecordedSession) -> dict[str, Any]:
