@@ -160,10 +160,14 @@ class RecordedSandbox(SandboxCore):
     def remove_stored(self, label: str) -> Core[None]:
         """Close the session of a label, and remove it from the store."""
         store = self._has_store()
-        if (session := self.sessions.labels.open_session(label)) is not None:
-            yield from session.end("the session was removed from its store")
-        claim = yield from self._claim(store, label)
-        yield Work(partial(store.remove, claim))
+
+        def removed() -> Core[None]:
+            if (session := self.sessions.labels.open_session(label)) is not None:
+                yield from session.end("the session was removed from its store")
+            claim = yield from self._claim(store, label)
+            yield Work(partial(store.remove, claim))
+
+        yield from self.sessions.labels.alone(label, removed)
 
     def _claim(self, store: Store, label: str) -> Core[Claim]:
         """Own a stored session, as soon as one that is being closed here has left it. Raises `SessionTaken`."""

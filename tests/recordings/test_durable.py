@@ -94,6 +94,20 @@ def test_who_asks_for_a_session_as_it_is_closed_here_gets_it_when_that_is_done(t
         assert found[0].get("x") == 7
 
 
+async def test_who_removes_a_session_that_is_being_opened_here_waits_for_that(tmp_path: Path) -> None:
+    async with AsyncSandbox("standard", store=tmp_path) as sandbox:
+        opening = Driver(sandbox._core.session_for("ada", None, {}))
+        for _ in range(3):
+            assert await opening.go_on()
+        removing = asyncio.create_task(sandbox.forget("ada"))
+        await asyncio.wait({removing}, timeout=0.1)
+        while await opening.go_on():
+            pass
+        await removing
+        assert opening.result.closed
+        assert await sandbox.stored() == []
+
+
 async def test_steps_that_are_cancelled_when_they_have_ended_are_told_by_the_next(tmp_path: Path) -> None:
     """Whatever they waited for then: two in a row, so that the second one takes what is told of the first."""
     async with (
