@@ -179,7 +179,7 @@ class RecordedSandbox(SandboxCore):
                 if not closing or monotonic() >= deadline:
                     raise
                 # Asked for once more where there is none: it may have gone since.
-                closing = any(one.closed and one.label == label for one in self.sessions.of_callers())
+                closing = (one := self.sessions.labels.open_session(label)) is not None and one.closed
                 yield Wait((), monotonic() + BUSY_SECONDS)
             else:
                 return claim

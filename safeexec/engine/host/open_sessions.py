@@ -119,12 +119,12 @@ class OpenSessions:
         session.rests = False
 
     def closed(self, session: SessionCore) -> None:
-        self.labels.closed(session)
         if (effects := session.turns.effects) is not None:
             effects.closed()
         if (recorder := session.turns.recorder) is not None:
             recorder.closed(session)
         self._let_go(session)
+        self.labels.closed(session)  # last: whoever asks for the label finds that it is free, in the store, too
 
     def _let_go(self, session: SessionCore) -> None:
         """Give the place and the descriptors of a session to others: it has nothing here any more."""
