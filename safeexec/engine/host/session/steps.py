@@ -30,7 +30,7 @@ from safeexec.engine.host.session.step import (
 from safeexec.engine.host.session.supervisor import IDLE, STEPPING, Supervisor
 from safeexec.engine.host.session.tool_calls import StepCalls, ToolLog
 from safeexec.engine.host.session.turns import exclusive
-from safeexec.engine.host.waiting import AT_ONCE, Core, Work, apart, ending, weight
+from safeexec.engine.host.waiting import AT_ONCE, Core, Work, apart, ending, weight, worked
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.host.watch.clock import Place
 from safeexec.engine.host.watch.verdict import Verdict, too_much_in_files
@@ -198,9 +198,9 @@ class Steps:
             yield from apart(given.size, given.fill)
             result = yield from self._act(request, self.number, timeout, atomic, listeners, given)
         finally:
-            problem = yield from ending(given.size, given.close)
-        if problem is not None:
-            result = replace(result, notes=(*result.notes, f"the standard input ended early: {problem}"))
+            yield from ending(given.size, given.close)
+        if given.problem is not None:
+            result = replace(result, notes=(*result.notes, f"the standard input ended early: {given.problem}"))
         return result
 
     @exclusive
@@ -277,6 +277,8 @@ class Steps:
         step = supervisor.begin_step(number, runner, timeout, room, self._answer_tool, listeners, woke)
         try:
             end = yield from step.run(request, copy_socket, given)
+            if given is not None and given.size > AT_ONCE:
+                yield from worked(given.close)  # before the step is kept, so that a cancellation meanwhile undoes it
             calls = self.calls
             if calls is not None and calls.earlier_answers is not None and not isinstance(end, Verdict):
                 end = calls.earlier_answers.unmade() or end
