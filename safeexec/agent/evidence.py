@@ -197,7 +197,7 @@ def _compare(
         return as_written if as_written.matched else _of_formula(answer, formula)
     forms = _forms(value, answer)
     judged: list[Comparison] = []
-    for reading in (answer, *readings.readings(answer)):
+    for reading in (answer, *readings.readings(answer), *readings.uncounted(answer, value)):
         for wanted in forms:
             found = _of_numbers(reading, wanted, known, percent=percent, vocabulary=vocabulary)
             if found.matched:

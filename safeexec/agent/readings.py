@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from safeexec.agent import formulas, statements
 
@@ -75,6 +75,23 @@ _RATIO_WORDS = re.compile(r"(?<![\d.])(\d{1,9}) to (\d{1,9})(?!\d|\.\d)")
 _MIXED = re.compile(r"(?<![\d.,/])(\d{1,9}) and (\d{1,9}/\d{1,9})(?![\d/])")
 _OR_ABOUT = re.compile(r",? or (?:about|approximately|roughly) (?=[-−]?\d)")
 _OR = re.compile(r"(?<=[\w)}$]),? or (?=\$?(?:[A-Za-z](?:_\d)?\s?[=≈]\s?)?[-−+]?\$?[\d½⅓⅔¼¾\\√(iπ])")
+
+
+_COUNT = re.compile(
+    r"\b(?:there\s(?:are|is)|the)\s(?:(?:exactly|only|just)\s)?(?P<count>\d{1,2})(?=:|\s(?!and|or|is|are|as|to)[a-z]{3})",
+    re.IGNORECASE,
+)
+"""How many there are of what is listed."""
+
+
+def uncounted(answer: str, value: Any) -> Iterator[str]:
+    """Yield the answer without the number that counts what it lists: of "there are 3 solutions: 2, 4 and 9", the
+    solutions.
+    """
+    if type(value) in (list, tuple, set, frozenset) and len(answer) <= _MAX_TEXT:
+        counted = _COUNT.search(answer)
+        if counted is not None and int(counted["count"]) == len(value):
+            yield f"{answer[: counted.start('count')]}some{answer[counted.end('count') :]}"
 
 
 def readings(text: str) -> Iterator[str]:

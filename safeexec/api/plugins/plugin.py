@@ -162,7 +162,10 @@ class PluginCore:
         shared = self._sandbox.toolbox
         core.steps.toolbox = own = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval, shared)
         if own.has_effects:
-            raise ToolError("tools with an effect follow the steps of a session: a plugin cannot have them")
+            raise ToolError(
+                "tools with an effect follow the steps of a session: a plugin cannot have them; open a sandbox without "
+                f"{', '.join(name for name, tool in own.tools.items() if tool.effect is not None)} for plugins"
+            )
         modules = [(name, source.encode("utf-8", "surrogatepass")) for name, source in definition.modules]
         names = None if definition.exports is None else list(definition.exports)
         tools = tuple(tool.described() for tool in self._tools.values())

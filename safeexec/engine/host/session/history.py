@@ -42,7 +42,6 @@ class Memory(Struct, eq=False, gc=True):
 FRESH: Final = Memory()
 """The memory of a new child. It needs no copy: another child has the same."""
 NOTHING_TO_UNDO = "no step is part of this state: there is nothing to roll back"
-NO_LONGER_KEPT = "the state before the last step is no longer kept: roll back to a named checkpoint"
 
 MOST_BYTES = 128 << 10
 """Bytes of sources and of values that the host has set in a journal, after which the next step or change is copied."""
@@ -326,14 +325,15 @@ class History(Generic[C]):
         Raises `CheckpointError`.
         """
         state = self.current
-        for _ in range(steps):
+        for found in range(steps):
             if state is UNREACHABLE:
-                raise CheckpointError(NO_LONGER_KEPT)
+                raise not_kept(steps)
             if state.undo_to is None:
-                raise CheckpointError(NOTHING_TO_UNDO)
+                fewer = f"{found} {'step is' if found == 1 else 'steps are'} part of this state, and not {steps}"
+                raise CheckpointError(fewer if found else NOTHING_TO_UNDO)
             state = state.undo_to
         if not self.can_be_had(state):
-            raise CheckpointError(NO_LONGER_KEPT)
+            raise not_kept(steps)
         return state
 
     def ways_back(self) -> Iterator[tuple[State, C | None, list[Any]]]:
@@ -505,6 +505,15 @@ class Journal:
         if self.looked_at and self.may_have_changed():
             return True
         return not self.repeats or self._history.current.memory.size > MOST_BYTES
+
+
+def not_kept(steps: int) -> CheckpointError:
+    """Return the error where nothing leads to the state before so many steps any more."""
+    if steps == 1:
+        return CheckpointError("the state before the last step is no longer kept: roll back to a named checkpoint")
+    return CheckpointError(
+        f"the state before the last {steps} steps is no longer kept: roll back by fewer, or to a named checkpoint"
+    )
 
 
 def _with_files(state: State, files: Any) -> State:

@@ -75,7 +75,7 @@ class Line:
         try:
             self.session.rollback(steps=3)
         except CheckpointError as error:
-            assert "no longer kept" in str(error) or "no step" in str(error)
+            assert "no longer kept" in str(error) or "part of this state" in str(error)
             return
         self.state = self.before[-3]
         del self.before[-3:]
@@ -165,6 +165,16 @@ def test_files_of_the_host_outlive_a_process_without_checkpoints(open_session: O
     assert lost.error.type == "NameError" and "undone" not in str(lost.observation())
     assert session.list_files() == ["given.txt"]
     assert session.read_file("given.txt") == b"theirs"
+
+
+def test_going_back_too_far_says_how_far_it_goes(session: Session) -> None:
+    for number in range(2):
+        session.run(f"x = {number}").check()
+    with pytest.raises(CheckpointError, match="2 steps are part of this state, and not 5"):
+        session.rollback(steps=5)
+    session.rollback(steps=2)
+    with pytest.raises(CheckpointError, match="nothing to roll back"):
+        session.rollback(steps=2)
 
 
 def test_a_step_that_cannot_be_rolled_back_says_so(session: Session) -> None:
