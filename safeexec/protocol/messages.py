@@ -376,7 +376,9 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
 
 def did(answer: StepDone | Done) -> int:
     """Return a number for what came of a request: of a step the checksum, of a change 1 if it was refused."""
-    return answer.did if isinstance(answer, StepDone) else int(bool(answer.problem))
+    if isinstance(answer, StepDone):
+        return answer.did
+    return 1 if answer.problem else 0
 
 
 class Repeat(msgspec.Struct, tag="repeat", array_like=True):
