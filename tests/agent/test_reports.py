@@ -300,7 +300,7 @@ async def test_an_analysis_is_awaited_in_whatever_is_given() -> None:
     async with AsyncSandbox(policy, files=files) as own, own.session() as session, asyncio.timeout(300):
         with Sandbox(policy, files=files) as blocking, blocking.session() as kept:
             for given in (own, session, blocking, kept):
-                analysis = await DataAnalyst(ScriptedModel(sources), policy=given).run_async("?")
+                analysis = await DataAnalyst(ScriptedModel(sources), sandbox=given).run_async("?")
                 assert _seen(analysis) == _seen(blocked)
             assert (kept.get("written"), kept.get("CHUNK_ROWS"), kept.list_files()) == state
         assert (await session.get("written"), await session.get("CHUNK_ROWS"), await session.list_files()) == state
