@@ -28,7 +28,7 @@ class Link:
         # Family, type and protocol are named: without them the socket object calls getsockname, which seccomp refuses.
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=fd)
         self._reader = FrameReader()
-        self._decoder = decoder
+        self.decoder = decoder
         self.token = token
         self._queue: list[bytes] = []
         self.fds: list[int] = []
@@ -56,7 +56,7 @@ class Link:
                 if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                     self._keep(payload)
             self._queue = self._reader.feed(data)
-        return self._decoder.decode(self._queue.pop(0))
+        return self.decoder.decode(self._queue.pop(0))
 
     def _keep(self, descriptors: bytes) -> None:
         self.fds += array("i", descriptors)
@@ -67,7 +67,7 @@ class Link:
         self._keep(_NO_FD)
         self.fds.pop()
         self._queue = self._reader.feed(frame(_encode(request)))
-        return self._decoder.decode(self._queue.pop(0))
+        return self.decoder.decode(self._queue.pop(0))
 
     def pretend_to_send(self, answer: msgspec.Struct) -> None:
         """Do what sending `answer` does, short of sending."""

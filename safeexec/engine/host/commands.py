@@ -116,12 +116,11 @@ def run(
         )
         channel, _ = yield from children.started(request, (out.fd, err.fd), "command")
         assert channel.pid is not None  # it has said that it is ready
-        pid, gate = channel.pid, children.gate
+        pid = channel.pid
         watched = _Watched(pid, limits, workspace, group)
         watch = Watch(channel, limits, seconds, (out, err), watched.room)
         accountant().add(watched)
         try:
-            gate.allow(pid, lambda: True)
             if group is not None:
                 with suppress(OSError):  # it has ended already
                     group.add(pid)
@@ -138,7 +137,6 @@ def run(
             processes.signal_group(channel.pidfd, pid, signal.SIGKILL)
             channel.kill()
             yield from channel.wait_ended(monotonic() + lineage.KILL_SECONDS)
-            gate.forget_lineage(pid)
             channel.close()
 
 

@@ -216,6 +216,32 @@ def test_a_program_that_sets_its_output_to_append_still_prints() -> None:
     assert (result.outcome, result.stdout) == ("ok", "told\n")
 
 
+PIPELINES = """
+import os, signal
+signal.signal(signal.SIGCHLD, lambda *_: None)
+forks = 0
+for _ in range(100):
+    for _ in range(2):
+        if os.fork() == 0:
+            os._exit(0)
+        forks += 1
+    for _ in range(2):
+        os.wait()
+print(forks)
+"""
+
+
+@pytest.mark.parametrize("where", ["a command", "guest code"])
+def test_a_child_that_ends_while_the_next_one_is_forked_interrupts_nothing(where: str) -> None:
+    """fork(2) knows no EINTR: a shell with a handler of SIGCHLD that waited for the host said "Cannot fork"."""
+    with allowing(PYTHON, processes=8) as sandbox:
+        if where == "a command":
+            result = sandbox.command([PYTHON, "-c", PIPELINES])
+            assert (result.outcome, result.stdout) == ("ok", "200\n"), result
+        else:
+            assert sandbox.run(PIPELINES).check().stdout == "200\n"
+
+
 def test_a_flood_is_told_as_one_however_it_ends() -> None:
     """Between two looks of the host the program comes to the end of its output, and fails by itself."""
     with allowing(PYTHON) as sandbox:

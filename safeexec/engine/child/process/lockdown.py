@@ -71,11 +71,13 @@ class Lockdown:
         self.measure()
 
     def limit(self) -> None:
-        """Set the limits that children simply inherit, in the zygote, once it has sent all descriptors that it sends.
+        """Set the limits that children simply inherit, in the process that forks them, once it has sent all descriptors
+        that it sends.
 
         What descriptors all processes of a user have under way counts against the limit of the one who sends more: with
         the low limit of a child, that was ETOOMANYREFS on a busy machine.
         """
+        self._parent = os.getpid()
         make(rlimits.setting_limit(*limit) for limit in _inherited_limits(self.plan).items())
 
     def measure(self) -> None:

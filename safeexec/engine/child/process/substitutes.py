@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import os
 import resource
 import sys
 from typing import Any
@@ -30,6 +31,7 @@ _DEEPEST = 300_000
 def install() -> None:
     """Replace them now or when each module is imported. In the zygote: its children inherit it."""
     _limit_recursion()
+    _fork_in_spite_of_signals()
     after_import("mmap", _map_privately)
     after_import("sqlite3", _index_in_memory)
     # Several buffers are sent one by one: 3.12 and later use sendmsg for it, which can carry descriptors, too.
@@ -51,6 +53,22 @@ def _limit_recursion() -> None:
 
     setrecursionlimit.__module__, setrecursionlimit.__qualname__ = "sys", "setrecursionlimit"
     sys.setrecursionlimit = setrecursionlimit
+
+
+def _fork_in_spite_of_signals() -> None:
+    """Have a fork asked for again that a signal with a handler has interrupted while it waited for the host: fork(2)
+    starts over by itself, and no program expects EINTR of it.
+    """
+    fork_once = os.fork
+
+    def fork() -> int:
+        """Fork a child process. Return 0 to child process and PID of child to parent process."""
+        while True:
+            with contextlib.suppress(InterruptedError):
+                return fork_once()
+
+    fork.__module__, fork.__qualname__ = "posix", "fork"
+    os.fork = fork
 
 
 def _map_privately() -> None:

@@ -4,7 +4,8 @@ The host announces the forks that it has asked for: a checkpoint after an answer
 zygote. A fork that was not announced waits, which costs nothing, until the look at its session finds it: that is a
 verdict. It is never answered with an error: a guest asks 70,000 times a second, and each answer takes the host's time.
 
-The filter is the zygote's (`zygote.server`), and all children inherit it. A thread answers, since a checkpoint is made
+The filter is the zygote's (`zygote.server`), and all children inherit it; commands come from a fork of the zygote that
+has none, as they may start what they like. A thread answers, since a checkpoint is made
 in think time, when nobody drives the session. Where the kernel has no user notification there is no gate; then forks
 are counted (`limits.processes` as RLIMIT_NPROC) and ended when they are found.
 """
