@@ -27,7 +27,7 @@ from safeexec.engine.host.session.decode import notes_of
 from safeexec.engine.host.session.history import FRESH, History, State
 from safeexec.engine.host.session.output import OutputFile, new_streams
 from safeexec.engine.host.session.runner import Runner
-from safeexec.engine.host.waiting import Core, Wait, worked
+from safeexec.engine.host.waiting import Core, Wait, given_up, worked
 from safeexec.engine.host.watch import groups
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.host.watch.lineage import KILL_SECONDS, Lineage
@@ -790,10 +790,12 @@ class SessionProcesses:
 
 
 def wait_and_close(pidfds: list[int]) -> Core[None]:
-    """Wait until the processes of these pidfds have gone, and close them."""
+    """Wait until the processes of these pidfds have gone, and close them; where nobody drives the core any more, these
+    alone.
+    """
     deadline = monotonic() + patient(KILL_SECONDS)
     try:
-        for process in pidfds:
+        for process in () if given_up() else pidfds:
             yield Wait((process,), deadline)
     finally:
         for process in pidfds:
