@@ -1,4 +1,4 @@
-"""The map in `safeexec/README.md` is that of this tree: what it names is there, and what is there is named."""
+"""The map in `safeexec/README.md`, and the pages of rooms, are true: all that they name is there, and named."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.alone import alone
 
 HOUSE = Path(safeexec.__file__).parent
 PROJECT = Path(__file__).resolve().parents[1]
-PAGE = (HOUSE / "README.md").read_text(encoding="utf-8")
+PAGE = "".join((HOUSE / room / "README.md").read_text(encoding="utf-8") for room in ("", "engine", "language"))
 TEXT = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
 OUTSIDE = ("tests/", "policies/", "benchmarks/")
 PATH = re.compile(r"([\w./-]+(?:\.(?:py|yaml|jsonl?|md)|/))(?::(\w+))?")
@@ -127,8 +127,45 @@ def test_every_function_and_class_on_the_page_is_defined_there() -> None:
     assert not [f"{path}:{name}" for path, name in named if name not in defined(place(path))]
 
 
+ROOMS = {path.name for path in HOUSE.iterdir() if path.is_dir()} | {"host", "child", "zygote", "linux", "syscalls"}
+"""By one of these begins the name of a module in a docstring."""
+SPELLED = re.compile(rf"(?<!`)`(?:safeexec\.)?((?:{'|'.join(sorted(ROOMS))})(?:\.\w+)+)`(?!`)")
+
+
+@cache
+def exported(path: Path) -> frozenset[str]:
+    """What a module defines, and what a package has of its modules."""
+    aliases = [node.names for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    return defined(path) | {alias.name for names in aliases for alias in names}
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name is that of a module here, or of what one defines."""
+    modules = {".".join(path.relative_to(HOUSE).with_suffix("").parts).removesuffix(".__init__"): path
+               for path in HOUSE.rglob("*.py")}  # fmt: skip
+    words = name.split(".")
+    for count in range(len(words), 0, -1):
+        module = ".".join(words[:count])
+        for path in (path for known, path in modules.items() if f".{known}".endswith(f".{module}")):
+            if exported(path).issuperset(words[count:]):
+                return True
+    return False
+
+
+def test_a_docstring_names_modules_that_are_there() -> None:
+    found = [
+        (f"{path.relative_to(HOUSE)}:{node.lineno}", name)
+        for path in HOUSE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        for name in SPELLED.findall(node.value.value)
+    ]
+    assert len(found) > 50
+    assert not [where for where in found if not is_there(where[1])]
+
+
 def test_the_calls_of_a_step_are_functions_of_host_and_child() -> None:
-    fence = PAGE.partition("### A step\n")[2].split("```\n")[1]
+    fence = PAGE.partition("## A step\n")[2].split("```\n")[1]
     host = [*(HOUSE / "api").glob("*.py"), *(HOUSE / "engine/host").rglob("*.py")]
     child = [*(HOUSE / "engine/child").rglob("*.py")]
     for line, room in zip(fence.splitlines(), (host, child, host), strict=True):
@@ -138,19 +175,19 @@ def test_the_calls_of_a_step_are_functions_of_host_and_child() -> None:
 
 @pytest.mark.parametrize("title", RECIPES)
 def test_a_recipe_names_files_and_tests(title: str) -> None:
-    (recipe,) = [part for part in section("## 4. Recipes").split("\n\n") if part.startswith(f"**{title}**")]
+    (recipe,) = [part for part in section("## Recipes").split("\n\n") if part.startswith(f"**{title}**")]
     files, _, tests = recipe.partition("\nTests: ")
     assert [path for path, _ in paths(files) if not path.startswith("tests/")]
     assert [path for path, _ in paths(tests) if path.startswith("tests/")]
 
 
 def test_a_life_has_ten_lines() -> None:
-    for life in ("### A step", "### A checkpoint", "### A policy"):
+    for life in ("## A step", "## A checkpoint", "## A policy"):
         assert re.findall(r"^(\d+)\. ", section(life), re.MULTILINE) == [str(number) for number in range(1, 11)]
 
 
 def test_a_word_has_one_meaning_and_is_in_use() -> None:
-    words = first_cells(section("## 2. Words"))
+    words = first_cells(section("## Words"))
     assert len(words) == len(set(words)) <= 35
     source = " ".join(path.read_text(encoding="utf-8") for path in HOUSE.rglob("*.py")).lower()
     source = " ".join(source.split())
@@ -179,7 +216,7 @@ FIRST_RUN = {
     "api": "audit blocking",
     "recordings": "sandbox session",
     "engine/host/session": (
-        "channel checkpoints decode files history listeners output processes runner session spare "
+        "channel copies decode files frozen history listeners output processes runner session spare "
         "standard_input step steps supervisor tightened tool_calls turns variables way_back"
     ),
     "engine/host/startup": "configuration confinement launch launcher",

@@ -25,10 +25,11 @@ from msgspec.structs import replace
 from safeexec.common.text import one_line, spelt
 from safeexec.engine.host.files import state_file
 from safeexec.engine.host.session.history import FRESH
-from safeexec.engine.host.session.processes import SessionProcesses, wait_and_close
+from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.step import checked_source
 from safeexec.engine.host.session.supervisor import CLOSED
 from safeexec.engine.host.waiting import Core, Work, ending, worked
+from safeexec.engine.host.watch.lineage import wait_and_close
 from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
 from safeexec.protocol import messages as m
 from safeexec.recordings import format as form

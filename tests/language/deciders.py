@@ -1,4 +1,4 @@
-"""Who decides about each kind of node: the table in ``safeexec/README.md``.
+"""Who decides about each kind of node: the table in ``safeexec/language/README.md``.
 
 python -m tests.language.deciders       writes the table anew
 """
@@ -12,7 +12,7 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from safeexec.language.transformer import ONLY_CONTENTS, StepTransformer
 
-PAGE = Path(__file__).parents[2] / "safeexec" / "README.md"
+PAGE = Path(__file__).parents[2] / "safeexec" / "language" / "README.md"
 BEGIN, END = "<!-- who decides: python -m tests.language.deciders -->\n", "<!-- end -->"
 OURS = {name: value for name, value in vars(StepTransformer).items() if callable(value) and not name.startswith("__")}
 HOOKS = sorted(name for name in OURS if hasattr(RestrictingNodeTransformer, name) and not name.startswith("visit_"))

@@ -36,7 +36,7 @@ READS_NONE = {
         servers/mcp.py
     """,
     "files and numbers of the kernel, of the installation and of the policy": """
-        cli/__init__.py cli/serve.py engine/host/session/checkpoints.py engine/host/startup/configuration.py
+        cli/__init__.py cli/serve.py engine/host/session/frozen.py engine/host/startup/configuration.py
         engine/host/startup/confinement.py
         engine/host/startup/fonts.py engine/host/watch/census.py engine/host/watch/clock.py
         engine/host/watch/groups.py engine/host/watch/room.py engine/linux/capabilities.py

@@ -12,7 +12,7 @@ import msgspec
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel, Gone
-from safeexec.engine.host.session.output import new_streams
+from safeexec.engine.host.session.output import SessionOutput
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.session.spare import Spare
@@ -91,7 +91,7 @@ class Loaded:
         if ready is None:
             copy.close()
             return False
-        self._frozen.adopt(copy.channel, copy.out, copy.err)
+        self._frozen.adopt(copy.channel, copy.output)
         yield from self._ask()
         return True
 
@@ -147,11 +147,11 @@ class Loaded:
             channel = yield from self._frozen.copy.resume(monotonic() + patient(READY_SECONDS), gate)
             if channel is None:
                 return
-            streams = new_streams(self.core.policy.limits, self.core.sandbox.policy.limits)
-            copy = Spare(channel, *streams, None)
+            output = SessionOutput(self.core.policy.limits, self.core.sandbox.policy.limits)
+            copy = Spare(channel, output, None)
             self._next.append(copy)
             with contextlib.suppress(Gone, ProtocolError):  # then it never says that it is there
-                yield from channel.send(m.Wake(branch=True), copy.out.handed_to_branch(copy.err))
+                yield from channel.send(m.Wake(branch=True), output.for_branch)
 
     def close(self) -> Core[None]:
         while self._next:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel, Gone
-from safeexec.engine.host.session.output import new_streams
+from safeexec.engine.host.session.output import SessionOutput
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.session.spare import Spare, Spares
 from safeexec.engine.host.session.tightened import own_limits
@@ -211,11 +211,11 @@ class Children:
             if policy.filesystem.workspace != "none":
                 workspace = made.enter_context(closing(self.new_workspace(policy)))
                 self.fill(workspace)
-            out, err = map(made.enter_context, map(closing, new_streams(policy.limits, policy.limits)))
+            output = made.enter_context(closing(SessionOutput(policy.limits, policy.limits)))
             request = self._request(policy, workspace, warm_up=True)
-            _, channel = self.spawn(request, (out.fd, err.fd, out.shared))
+            _, channel = self.spawn(request, output.for_child)
             made.pop_all()
-        return Spare(channel, out, err, workspace)
+        return Spare(channel, output, workspace)
 
     # Their files, and their steps
 

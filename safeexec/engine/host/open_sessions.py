@@ -119,10 +119,6 @@ class OpenSessions:
         session.rests = False
 
     def closed(self, session: SessionCore) -> None:
-        if (effects := session.turns.effects) is not None:
-            effects.closed()
-        if (recorder := session.turns.recorder) is not None:
-            recorder.closed(session)
         self._let_go(session)
         self.labels.closed(session)  # last: whoever asks for the label finds that it is free, in the store, too
 

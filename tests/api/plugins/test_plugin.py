@@ -22,6 +22,7 @@ import pytest
 from safeexec import AsyncSandbox, Handle, Opaque, PluginError, Policy, PolicyError, Sandbox
 from safeexec.api.plugins.process import AHEAD
 from safeexec.api.plugins.source import define, read_manifest
+from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.waiting import Core, drive
 from safeexec.toolkit.ready_made import limited
 from tests.footprint import until
@@ -848,10 +849,10 @@ def test_who_is_cancelled_before_a_fresh_call_begins_leaves_no_output_open(monke
         loaded = plugin._core._loaded
         copy = loaded._next[0]
         with monkeypatch.context() as patched:
-            patched.setattr("safeexec.engine.host.session.spare.wait_ready", interrupted)
+            patched.setattr(Channel, "wait_ready", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 plugin.f()
-        for file in (copy.out, copy.err):
+        for file in (copy.output.stdout, copy.output.stderr):
             with pytest.raises(OSError, match="Bad file descriptor"):
                 os.fstat(file.fd)
         assert plugin.f() == 1

@@ -36,7 +36,7 @@ def members(session: Session) -> list[int]:
 
 
 def newest_copy(session: Session) -> Any:
-    return session._core.processes.automatic[-1]
+    return session._core.processes.copies.automatic[-1]
 
 
 def frozen(session: Session) -> int:

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from safeexec import CheckpointError, SandboxError, Session
-from safeexec.engine.host.session.checkpoints import RESUME_SECONDS
+from safeexec.engine.host.session.frozen import RESUME_SECONDS
 from safeexec.engine.host.session.step import SECURE_SECONDS
 from safeexec.engine.host.waiting import Core, Wait, drive
 from tests.conftest import OpenSession

@@ -101,7 +101,7 @@ def test_whoever_is_interrupted_while_a_child_comes_up_leaves_no_socket_open() -
             os.fstat(control)
     channel, theirs = Channel.pair()
     with theirs, open(os.devnull, "wb") as nowhere:
-        waiting = Spare(channel, nowhere, nowhere, None).ready()  # type: ignore[arg-type]
+        waiting = Spare(channel, nowhere, None).ready()  # type: ignore[arg-type]
         next(waiting)
         waiting.close()
     assert channel.socket.fileno() < 0

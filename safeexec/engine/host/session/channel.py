@@ -212,6 +212,22 @@ class Channel:
         with contextlib.suppress(OSError):  # closed already
             self.socket.shutdown(socket.SHUT_RD)
 
+    def wait_ready(self, deadline: float) -> Core[m.Ready | None]:
+        """Wait for the `Ready` of a process that comes up: one that was told to wake, or a spare. None if it does not
+        come by the deadline. The process is given up then, and when the caller is interrupted.
+        """
+        try:
+            ready = yield from self.receive(deadline)
+        except (Gone, ProtocolError):
+            ready = None
+        except BaseException:
+            self.give_up()
+            raise
+        if isinstance(ready, m.Ready):
+            return ready
+        self.give_up()
+        return None
+
     def pidfd_copy(self) -> list[int]:
         """Return a duplicate of the pidfd, the caller's to close; none where it is not known, or descriptors have run
         out: it ends all the same, and nobody waits for it.

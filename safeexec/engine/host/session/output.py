@@ -82,10 +82,6 @@ class OutputFile:
         self._partial = b""
         self._hole = -1
 
-    def handed_to_branch(self, err: OutputFile) -> tuple[int, int, int]:
-        """Return the descriptors that a branch goes on with, in the order in which it takes them."""
-        return self.shared, self.fd, err.fd
-
     def size(self) -> int:
         """Return how many bytes this step has written."""
         if self._length:
@@ -210,16 +206,47 @@ class OutputFile:
                 os.close(one)
 
 
-def new_streams(limits: Limits, of_sandbox: Limits) -> tuple[OutputFile, OutputFile]:
-    """Return the files of standard output and standard error of a session, by its limits and those of its sandbox.
-    Raises OSError, and leaves nothing open then.
-    """
-    out = OutputFile("stdout", limits.output_kb << 10, of_sandbox.output_kb << 10)
-    try:
-        return out, OutputFile("stderr", limits.output_kb << 10)
-    except OSError:
-        out.close()
-        raise
+class SessionOutput:
+    """Standard output and standard error of one session."""
+
+    __slots__ = ("stderr", "stdout")
+
+    def __init__(self, limits: Limits, of_sandbox: Limits) -> None:
+        """By the limits of the session and those of its sandbox. Raises OSError, and leaves nothing open then."""
+        self.stdout = OutputFile("stdout", limits.output_kb << 10, of_sandbox.output_kb << 10)
+        try:
+            self.stderr = OutputFile("stderr", limits.output_kb << 10)
+        except OSError:
+            self.stdout.close()
+            raise
+
+    @property
+    def closed(self) -> bool:
+        return self.stdout.fd < 0
+
+    @property
+    def for_child(self) -> tuple[int, int, int]:
+        """The descriptors that a new child begins with, in the order in which it takes them."""
+        return self.stdout.fd, self.stderr.fd, self.stdout.shared
+
+    @property
+    def for_branch(self) -> tuple[int, int, int]:
+        """The descriptors that a branch goes on with, in the order in which it takes them."""
+        return self.stdout.shared, self.stdout.fd, self.stderr.fd
+
+    def begin(self) -> None:
+        """Empty both for a step that begins."""
+        self.stdout.begin()
+        self.stderr.begin()
+
+    def held(self) -> int:
+        """Return how many bytes of memory both take."""
+        return self.stdout.held() + self.stderr.held()
+
+    def close(self) -> None:
+        """Harmless when closed already."""
+        self.stdout.close()
+        self.stderr.close()
 
 
 def _sealed(name: str, size: int) -> int:

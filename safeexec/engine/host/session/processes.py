@@ -14,23 +14,17 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from safeexec.engine.host.patience import patient
-from safeexec.engine.host.session.channel import Channel, Gone, new_control
-from safeexec.engine.host.session.checkpoints import (
-    RESUME_SECONDS,
-    Checkpoint,
-    check_depth,
-    living,
-    share_bytes,
-    wait_ready,
-)
+from safeexec.engine.host.session.channel import Channel, Gone
+from safeexec.engine.host.session.copies import Copies
 from safeexec.engine.host.session.decode import notes_of
-from safeexec.engine.host.session.history import FRESH, History, State
-from safeexec.engine.host.session.output import OutputFile, new_streams
+from safeexec.engine.host.session.frozen import RESUME_SECONDS, Copy
+from safeexec.engine.host.session.history import FRESH, Journal, State
+from safeexec.engine.host.session.output import SessionOutput
 from safeexec.engine.host.session.runner import Runner
-from safeexec.engine.host.waiting import Core, Wait, given_up, worked
+from safeexec.engine.host.waiting import Core, worked
 from safeexec.engine.host.watch import groups
 from safeexec.engine.host.watch.bill import Bill
-from safeexec.engine.host.watch.lineage import KILL_SECONDS, Lineage
+from safeexec.engine.host.watch.lineage import Lineage, wait_and_close
 from safeexec.engine.linux import processes
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.protocol import messages as m
@@ -45,39 +39,29 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-FREEZE_SECONDS = 3.0
-"""How long a copy may take to freeze once nothing is before it. If an orphan holds the other end of its socket, it
-never does.
-"""
 RESTORE_SECONDS = 6.0
 """How long all copies together may take, whatever each of them does, beside the host's own work at the files: then the
 session starts over.
 """
 REPEAT_SECONDS = 1.0
 """How long all steps of a journal may take when they are repeated. A child's own bound is 20 ms of processor."""
-MOST_ENTRIES, MOST_BYTES = 1000, 128 << 10
-"""Steps of a journal, whatever the child says: it makes a copy after far fewer. Bytes of sources and of values that the
-host has set, after which the next step or change is copied.
-"""
+MOST_ENTRIES = 1000
+"""Steps of a journal, whatever the child says: it makes a copy after far fewer."""
 DIED_BRANCHING = "the checkpoint died while it was branched"
 
 
 class SessionProcesses:
     """Holds what of a session are processes: a runner or none, and copies."""
 
-    repeats = True
-    """Whether steps are repeated instead of copied: until one has come out otherwise."""
-
     def __init__(self, children: Children, policy: Policy, spare: Spare | None = None) -> None:
         self.children = children
         self.policy = policy
-        self.history: History[Checkpoint] = History()
+        self.copies = Copies(policy, children.gate)
+        self.history = self.copies.history
+        self.journal = Journal(self.history)
         self.runner: Runner | None = None
         self.workspace: Workspace | None = spare.workspace if spare is not None else None
-        if spare is not None:
-            self.out, self.err = spare.out, spare.err
-        else:
-            self.out, self.err = new_streams(policy.limits, children.policy.limits)
+        self.output = SessionOutput(policy.limits, children.policy.limits) if spare is None else spare.output
         self.bill = Bill()
         self.group: Group | None = None
         self.children_born = 0
@@ -93,24 +77,16 @@ class SessionProcesses:
         self.entropy = b""
         """What the random numbers of its first child come from, and so those of any other."""
         self._spare = spare
-        self._next_copy: Checkpoint | None = None
-        """The copy that the process may make of a state that cannot be had otherwise, when it comes to that."""
         self.lost_steps: list[int] = []
         """The steps that could not be repeated when the state was last brought back."""
         self.fell_back = False
         """Whether it was an older one that was brought back: a store may have a newer one."""
-        self._defines = False
-        """Whether a step may have made a class."""
-        self.looked_at = False
-        """Whether the process was asked for what only code of the program may know how to show, which may change it."""
         self._change: m.Assign | m.Remove | None = None
         """The change that was begun last, if it can be repeated."""
         self._ending: list[int] = []
         """A pidfd of the runner that was stopped last, which may not be gone."""
         self._resumed: Channel | None = None
         """The process that is being resumed."""
-        self._undiscovered = False
-        """Whether there may be copies whose process the host does not know yet. Asked only while there is no runner."""
 
     # The first process, and those without a past
 
@@ -125,18 +101,17 @@ class SessionProcesses:
 
     def _new_child(self) -> Core[None]:
         spare, self._spare = self._spare, None
-        if spare is None and self.out.fd < 0 and self.workspace is None:
+        if spare is None and self.output.closed and self.workspace is None:
             spare = self.children.spare_for(self.policy)
         if spare is not None:
             if (ready := (yield from spare.ready())) is not None:
-                self.out, self.err = spare.out, spare.err
+                self.output = spare.output
                 self._born(spare.channel, ready)
                 return
-            if spare.out is not self.out:
+            if spare.output is not self.output:
                 spare.close()
-        self._open_streams()
-        outputs = (self.out.fd, self.err.fd, self.out.shared)
-        self._born(*(yield from self.children.new_child(self.policy, self.workspace, outputs)))
+        self._open_output()
+        self._born(*(yield from self.children.new_child(self.policy, self.workspace, self.output.for_child)))
 
     def _born(self, channel: Channel, ready: m.Ready) -> None:
         self.children_born += 1
@@ -155,17 +130,13 @@ class SessionProcesses:
         counted by its lineage.
         """
         runner = self.runner
-        if runner is None or not runner.channel.at_rest or not self.repeats or not self.history.needs_no_process():
+        if runner is None or not runner.channel.at_rest:
             return False
-        if self.may_have_changed():
+        if not self.journal.repeats or not self.history.needs_no_process():
+            return False
+        if self.journal.may_have_changed():
             return False
         return runner.origin is not None or len(runner.lineage.sessions) == 1
-
-    def may_have_changed(self) -> bool:
-        """Tell whether a look at a variable may have run code of a class of the program's, which no step does once
-        more.
-        """
-        return self.looked_at and (self._defines or (self.runner is not None and self.runner.origin is not None))
 
     def rest(self) -> Core[None]:
         """Give up the process, and all that only a process needs."""
@@ -174,32 +145,31 @@ class SessionProcesses:
         self._leave_lineages()
         if not self._lineages:
             self.group = None
-        self.out.close()
-        self.err.close()
+        self.output.close()
 
-    def _run(self, channel: Channel, lineage: Lineage, origin: Checkpoint | None) -> None:
+    def _run(self, channel: Channel, lineage: Lineage, origin: Copy | None) -> None:
         """Have that of `channel` as the session's process from now on."""
         if channel is not self._resumed:
             self._give_up_resumed()
         self._resumed = None
-        self._release_next_copy()
-        self._undiscovered, self.looked_at = True, False
+        self.copies.release_next()
+        self.copies.undiscovered = True
+        self.journal.looked_at, self.journal.resumed = False, origin is not None
         channel.bill = self.bill
         self.runner = Runner(channel, lineage, origin, self.policy.limits)
         if self.memory_base is None and channel.pid is not None:
             self.memory_base = processes.private_memory(channel.pid)
 
-    def adopt(self, channel: Channel, origin: Checkpoint, out: OutputFile, err: OutputFile) -> None:
-        """Go on in a process that was resumed from `origin` and writes to `out` and `err`."""
-        self.out.close()
-        self.err.close()
-        self.out, self.err = out, err
+    def adopt(self, channel: Channel, origin: Copy, output: SessionOutput) -> None:
+        """Go on in a process that was resumed from `origin` and writes to `output`."""
+        self.output.close()
+        self.output = output
         self._run(channel, origin.lineage, origin)
 
-    def _open_streams(self) -> None:
+    def _open_output(self) -> None:
         """Have files for what is printed again, after a rest."""
-        if self.out.fd < 0:
-            self.out, self.err = new_streams(self.policy.limits, self.children.policy.limits)
+        if self.output.closed:
+            self.output = SessionOutput(self.policy.limits, self.children.policy.limits)
 
     def _join(self, lineage: Lineage) -> None:
         lineage.sessions.add(self)
@@ -263,72 +233,46 @@ class SessionProcesses:
         None if it has one, or the policy makes no copies. Raises `SandboxError`.
         """
         theirs = None
-        if self._next_copy is None and self.policy.checkpoints != "off":
-            runner = self.runner
-            assert runner is not None
+        if self.copies.next is None and self.policy.checkpoints != "off":
+            assert self.runner is not None
+            number = self.history.current.step if step is None else step
             try:
-                self._next_copy, theirs = self._promised(runner, self.history.current.step if step is None else step)
+                self.copies.next, theirs = self.copies.promise(self.runner, self.output, number)
             except OSError as error:
                 # Before anything has begun: a step without it could not be undone.
                 raise SandboxError(f"no checkpoint can be made of the state to come: {error.strerror}") from None
         self.history.begin(step)
         return theirs
 
-    def _promised(self, runner: Runner, step: int) -> tuple[Checkpoint, socket.socket]:
-        """Return a copy that will be made of the state after `step`, and its end of its socket. Raises OSError."""
-        ours, theirs = new_control()
-        return Checkpoint(ours, step, runner.lineage, self.out, parent=living(runner.origin)), theirs
-
     def begin_change(self, request: m.Assign | m.Remove | None) -> socket.socket | None:
         """Begin a change of the host's: one that can be repeated, or None. Returns as `begin_state`."""
-        self._change = request if self.policy.checkpoints == "idle" and not self.must_copy() else None
+        self._change = request if self.policy.checkpoints == "idle" and not self.journal.must_copy() else None
         if self._change is None and request is not None:
             request.copied = True
         return self.begin_state()
 
     def announce(self) -> None:
-        """Note that the process uses the socket: the copy that it makes next counts."""
-        if self._next_copy is not None and self.runner is not None:
-            self._next_copy.ordered = True
-            self.children.gate.announce(self.runner.pid, alone=True)
-
-    def must_copy(self, source: bytes = b"") -> bool:
-        """Tell whether the next state is to have a copy, whatever leads to it, be it a step of this source."""
-        # A class that is made otherwise, by `t = type; t(...)` say, the child finds when it looks at what the step did.
-        self._defines = self._defines or b"class" in source or b"type(" in source
-        if self.looked_at and self.may_have_changed():
-            return True
-        return not self.repeats or self.history.current.memory.size > MOST_BYTES
+        """Note that the process makes the copy for which it was given a socket."""
+        if self.runner is not None:
+            self.copies.announce(self.runner)
 
     def commit(self, files: Snapshot | None, tool_calls: int, request: Any = None, did: int = 0) -> bool:
         """Make what was begun part of the session. `request`: what the process says can be repeated. `did`: a number
         for what it did, to which a repetition must come too. Without a request, or where it cannot be had again, a copy
         will be made of the state after it. Returns whether it is in the journal.
         """
-        history, entry = self.history, None
-        if type(request) is m.Assign or type(request) is m.Remove:
-            entry = m.JournalEntry(request, did)
-        elif type(request) is m.Execute and not (request.stdin or request.argv is not None or request.copied):
-            plain = not (request.shows or request.frames)
-            entry = m.JournalEntry(request if plain else m.Execute(request.step, request.source), did)
-        for copy in [*history.uncertain]:
-            # Steps are done one by one: the copy of the state before has been made by now, or never will be.
-            seen = copy.seen()
-            if seen:
-                history.note_frozen(copy)
-            elif seen is False:
-                self.forget_copy(copy)
-        next_copy = None
+        copies, history = self.copies, self.history
+        if history.uncertain:
+            copies.see()
+        entry, next_copy, size = None if request is None else _entry_of(request, did), None, 0
         if entry is None:
-            self.looked_at = False  # what a look has changed is in the copy
-            next_copy, self._next_copy = self._next_copy, None
-            if next_copy is not None:
-                assert history.next is not None
-                next_copy.step, next_copy.created = history.next.step, monotonic()
+            self.journal.looked_at = False  # what a look has changed is in the copy
+            next_copy = None if copies.next is None else copies.take_next()
         elif history.current.memory.depth >= MOST_ENTRIES:
             entry = None  # no child of ours lets it come so far
-        size = len(request.source if type(request) is m.Execute else getattr(request, "value", b""))
-        if gone := history.commit(files, tool_calls, entry=entry, size=0 if entry is None else size, copy=next_copy):
+        else:
+            size = _size_of(entry)
+        if gone := history.commit(files, tool_calls, entry=entry, size=size, copy=next_copy):
             self.release(gone)
         return entry is not None
 
@@ -351,85 +295,19 @@ class SessionProcesses:
     def undo(self) -> None:
         """Undo what was begun. To be done first of all: an orphan may hold the other end of a control socket."""
         self.history.undo()
-        self._release_next_copy()
+        self.copies.release_next()
 
-    def _release_next_copy(self) -> None:
-        next_copy, self._next_copy = self._next_copy, None
-        if next_copy is not None:
-            next_copy.release()
-
-    def release(self, copies: Iterable[Checkpoint]) -> None:
+    def release(self, copies: Iterable[Copy]) -> None:
         """Release copies that the history has forgotten."""
         for copy in copies:
             copy.release()
         if len(self._lineages) > 1:
             self._leave_lineages()
 
-    def forget_copy(self, copy: Checkpoint) -> None:
-        """Forget a copy that is not there, or has to make room; one with a name is released when that is dropped."""
-        self.history.forget([copy])
-        if all(copy is not named for _, named in self.history.named.values()):
-            copy.release()
-
-    def has_copy(self, deadline: float) -> Core[bool]:
-        """Tell whether the state that the session is in has a copy, or never will; waits for it until `deadline`.
-
-        The child makes it in think time or, when steps come back to back, before it begins the next one.
-        """
-        history = self.history
-        for copy in history.copies_below(history.current):
-            if (yield from copy.has_frozen(deadline)):
-                history.note_frozen(copy)
-            elif not copy.ended:
-                return False
-        return True
-
-    def request_copy(self, runner: Runner, seconds: float | None = None) -> Core[Checkpoint]:
-        """Return a copy of the state as it is now; the caller is its one user. Raises `CheckpointError`, and `Gone` or
-        `ProtocolError` if the process is lost.
-        """
-        check_depth(runner.origin)
-        try:
-            copy, theirs = self._promised(runner, self.history.current.step)
-        except OSError as error:
-            raise CheckpointError(f"no checkpoint could be made: {error.strerror}") from None
-        self.children.gate.announce(runner.pid)
-        try:
-            with theirs:
-                answer = yield from runner.ask(m.Freeze(), m.Done, seconds, (theirs.fileno(),))
-            self.children.gate.withdraw(runner.pid)
-            if answer.problem or not (yield from copy.has_frozen(monotonic() + patient(FREEZE_SECONDS))):
-                raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
-        except BaseException:
-            copy.release()
-            raise
-        return copy
-
-    def make_room(self) -> Core[None]:
-        """Keep the copies within `limits.checkpoint_memory_mb`: automatic ones go first, the oldest of them before.
-        Raises `CheckpointError`.
-        """
-        limit = self.policy.limits.checkpoint_memory_mb << 20
-        # What is resident bounds what is their own, and costs 10 us to read; the exact figure costs 2 ms per 100 MB.
-        if self._held_by_copies(processes.private_memory) <= limit:
-            return
-        for copy in self.history.expendable():
-            if self._held_by_copies(share_bytes) <= limit:
-                return
-            ending = copy.pidfd_copy() if copy.users == 1 else []
-            self.forget_copy(copy)
-            yield from wait_and_close(ending)  # until it has gone it counts as one more holder of what it shares
-        if (total := self._held_by_copies(share_bytes)) > limit:
-            raise CheckpointError(
-                f"the checkpoints of this session hold {total >> 20} MiB; limits.checkpoint_memory_mb is "
-                f"{limit >> 20}. Drop one first: {', '.join(self.history.named) or 'none has a name'}"
-            )
-
-    def _held_by_copies(self, measure: Callable[[int], int]) -> int:
-        """Return how many bytes all copies hold by `measure`: with `share_bytes`, pages that only copies share are
-        theirs in full, which they are not by what each holds alone.
-        """
-        return sum(measure(pid) for copy in self.history.copies() if (pid := copy.pid()) is not None)
+    def new_copy(self, seconds: float | None = None) -> Core[Copy]:
+        """Return a copy of the state as it is now, for which the runner is asked; as `Copies.new`."""
+        assert self.runner is not None
+        return self.copies.new(self.runner, self.output, seconds)
 
     # Going back
 
@@ -454,7 +332,7 @@ class SessionProcesses:
                     carried.append(self._told_lost(f"the state of checkpoint {label!r} {NEWEST_LEFT}"))
                 return carried
             if copy is not None and not self.lost_steps:
-                self.forget_copy(copy)
+                self.copies.forget(copy)
         if (carried := (yield from self.go_on_from(history.last_resort(), None, deadline, [], lost_names))) is None:
             raise SandboxError("the session's process died before it began")
         if wanted.memory is not FRESH:
@@ -474,7 +352,7 @@ class SessionProcesses:
     def go_on_from(
         self,
         state: State,
-        copy: Checkpoint | None,
+        copy: Copy | None,
         deadline: float,
         entries: list[m.JournalEntry],
         lost_names: list[str],
@@ -485,7 +363,7 @@ class SessionProcesses:
         """
         self.check_alive()
         if copy is not None:
-            self._open_streams()
+            self._open_output()
             if (yield from self._resuming(copy, deadline)) is None:
                 return None
         yield from self._wait_until_gone()
@@ -512,14 +390,12 @@ class SessionProcesses:
         self.release(self.history.arrive(state, copy))
         return problems
 
-    def _woken(
-        self, copy: Checkpoint, directory: str | None, lost_names: list[str], deadline: float
-    ) -> Core[m.Ready | None]:
+    def _woken(self, copy: Copy, directory: str | None, lost_names: list[str], deadline: float) -> Core[m.Ready | None]:
         """Have the process that is being resumed from `copy` run, in `directory`. None if it is gone."""
         channel = self._resumed
         assert channel is not None
         yield from self._wake(channel, copy, directory, lost_names)
-        if (ready := (yield from wait_ready(channel, deadline))) is None or channel.has_ended():
+        if (ready := (yield from channel.wait_ready(deadline))) is None or channel.has_ended():
             self._give_up_resumed()
             return None
         self._run(channel, copy.lineage, copy)
@@ -531,7 +407,7 @@ class SessionProcesses:
         if (yield from self._repeat(entries, entropy, state.memory.digest)):
             return True
         self.lost_steps = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
-        self.repeats = False
+        self.journal.repeats = False
         self.children.steps_lost(len(self.lost_steps))
         yield from self.stop()
         return False
@@ -542,8 +418,7 @@ class SessionProcesses:
         """
         runner, deadline = self.runner, monotonic() + patient(REPEAT_SECONDS)
         assert runner is not None
-        self.out.begin()
-        self.err.begin()
+        self.output.begin()
         try:
             yield from runner.channel.send(m.Repeat(entries, entropy, digest))
             answer = yield from runner.channel.receive(deadline)
@@ -568,7 +443,7 @@ class SessionProcesses:
             self.commit(self.history.current.files, tool_calls, entry.request, entry.did)
         self.history.current.memory.moment = moment
 
-    def _resuming(self, copy: Checkpoint, deadline: float) -> Core[Channel | None]:
+    def _resuming(self, copy: Copy, deadline: float) -> Core[Channel | None]:
         """Return a process that is resumed from `copy`, and waits for `Wake`. None if the copy is gone.
 
         Raises `SessionClosed` once the zygote has died: without a pid namespace the copies outlive it and its reaper.
@@ -589,18 +464,18 @@ class SessionProcesses:
             resumed.read_if_ready()
             resumed.give_up()
 
-    def _wake(self, channel: Channel, copy: Checkpoint, directory: str | None, lost_names: list[str]) -> Core[None]:
+    def _wake(self, channel: Channel, copy: Copy, directory: str | None, lost_names: list[str]) -> Core[None]:
         """Tell a process that was resumed from `copy` to go on: in `directory`; and where another session
         made the copy, with this one's output, and shut off from all files but its own. If it is gone, `wait_ready` says
         so.
         """
         # Another call of a fresh plugin is such a session, too.
-        made_elsewhere, layer = copy.out is not self.out, None
+        made_elsewhere, layer = copy.output is not self.output, None
         if self.workspace is not None:
             self.workspace.give_access()
         if made_elsewhere and self.workspace is not None and self.workspace.is_branch:
             layer = self.children.branch_ruleset(self.workspace.home)
-        fds = () if not made_elsewhere else (*self.out.handed_to_branch(self.err), *(() if layer is None else (layer,)))
+        fds = () if not made_elsewhere else (*self.output.for_branch, *(() if layer is None else (layer,)))
         request = m.Wake(made_elsewhere, directory, lost_names, layer is not None, self.policy.checkpoints == "idle")
         try:
             with contextlib.suppress(Gone, ProtocolError):
@@ -609,7 +484,7 @@ class SessionProcesses:
             if layer is not None:
                 os.close(layer)
 
-    def begin_branch(self, parent: SessionProcesses, copy: Checkpoint, template: str | None = None) -> Core[None]:
+    def begin_branch(self, parent: SessionProcesses, copy: Copy, template: str | None = None) -> Core[None]:
         """Ask for a process resumed from `copy` of the state of `parent`, with files of its own; `arrive_branch` waits
         for it. `template`: the name of the state, where it is what a session begins with.
         """
@@ -624,16 +499,16 @@ class SessionProcesses:
             raise CheckpointError(DIED_BRANCHING)
         yield from self._wake(channel, copy, directory, [])
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
-        self.history = parent.history.branch(copy, template)
+        parent.history.begin_branch(self.history, copy, template)
         copy.users += 1
         self.memory_base, self.entropy = parent.memory_base, parent.entropy
         self._join(copy.lineage)
 
-    def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:
+    def arrive_branch(self, copy: Copy) -> Core[list[str]]:
         """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
         assert self._resumed is not None
         channel = self._resumed
-        if (ready := (yield from wait_ready(channel, monotonic() + patient(RESUME_SECONDS)))) is None:
+        if (ready := (yield from channel.wait_ready(monotonic() + patient(RESUME_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
         self._run(channel, copy.lineage, copy)
         self._begin_group(channel, copy.lineage)
@@ -688,14 +563,13 @@ class SessionProcesses:
         """Kill what runs and what is frozen. Returns pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
         self._give_up_resumed()
-        self._release_next_copy()
-        copies = self.history.copies()
+        self.copies.release_next()
+        copies = self.history.clear()
         held = self._take_ending()
         if runner is not None:
             runner.channel.kill()
             held += runner.channel.pidfd_copy()
             self.children.gate.withdraw(runner.pid)
-        self.history = History()
         for copy in copies:
             if copy.users == 1:
                 held += copy.pidfd_copy()
@@ -712,14 +586,13 @@ class SessionProcesses:
         """Kill what runs and what is frozen, and nothing more: another thread may be at work with them."""
         if (runner := self.runner) is not None:
             runner.channel.kill()
-        for copy in self.copies():
+        for copy in self.copies.all():
             if copy.users == 1:
                 copy.kill()
 
     def close(self) -> None:
         """Close the files of a session whose processes have been ended."""
-        self.out.close()
-        self.err.close()
+        self.output.close()
         if self.workspace is not None:
             self.workspace.close()
 
@@ -734,19 +607,13 @@ class SessionProcesses:
             os.close(process)
         for copy in self.history.copies():
             copy.forget()
-        if self._next_copy is not None:
-            self._next_copy.forget()
+        if self.copies.next is not None:
+            self.copies.next.forget()
         if self.workspace is not None:
             self.workspace.forget()
-        self.out.close()
-        self.err.close()
+        self.output.close()
 
     # What a watcher asks
-
-    def copies(self) -> list[Checkpoint]:
-        """Return the copies of the history, and the one that the process may be making. From any thread."""
-        copies, next_copy = self.history.copies(), self._next_copy
-        return copies if next_copy is None or not next_copy.ordered else [*copies, next_copy]
 
     def runner_pid(self) -> int | None:
         """Return the process that runs steps, if there is one."""
@@ -754,7 +621,7 @@ class SessionProcesses:
 
     def pids(self) -> Collection[int]:
         """Return runner and frozen copies: the processes of this session that are not orphans."""
-        pids = {pid for copy in self.copies() if (pid := copy.pid()) is not None}
+        pids = {pid for copy in self.copies.all() if (pid := copy.pid()) is not None}
         if (runner := self.runner) is not None and runner.pid is not None:
             pids.add(runner.pid)
         return pids
@@ -764,14 +631,8 @@ class SessionProcesses:
         return [lineage.leader for lineage in list(self._lineages)]
 
     def discover_copies(self) -> Core[None]:
-        """Learn from the kernel who is frozen on each control socket. One that nobody froze on has ended with the
-        runner.
-        """
-        deadline = monotonic() + patient(FREEZE_SECONDS)
-        for copy in self.history.copies():
-            if (yield from copy.has_frozen(deadline)):
-                self.history.note_frozen(copy)
-        self._undiscovered = False
+        """`Copies.discover`, as the lineage calls it."""
+        return self.copies.discover()
 
     def runner_died(self) -> bool:
         """Tell whether the runner is dead, and copies that it left may be unknown yet. Asked from the threads of other
@@ -779,24 +640,23 @@ class SessionProcesses:
         """
         runner = self.runner
         if runner is None or runner.channel.pidfd < 0:
-            return self._undiscovered
+            return self.copies.undiscovered
         return processes.has_ended(runner.channel.pidfd)
 
-    @property
-    def automatic(self) -> list[Checkpoint]:
-        """The copies without a name, the oldest first."""
-        named = [copy for _, copy in list(self.history.named.values())]
-        return [copy for copy in self.history.copies() if copy not in named]
 
-
-def wait_and_close(pidfds: list[int]) -> Core[None]:
-    """Wait until the processes of these pidfds have gone, and close them; where nobody drives the core any more, these
-    alone.
+def _entry_of(request: Any, did: int) -> m.JournalEntry | None:
+    """Return the entry for a request that the process says can be repeated; None where it cannot be had again, as what
+    came on standard input. `did`: a number for what it did, to which a repetition must come too.
     """
-    deadline = monotonic() + patient(KILL_SECONDS)
-    try:
-        for process in () if given_up() else pidfds:
-            yield Wait((process,), deadline)
-    finally:
-        for process in pidfds:
-            os.close(process)
+    if type(request) is m.Assign or type(request) is m.Remove:
+        return m.JournalEntry(request, did)
+    if type(request) is not m.Execute or request.stdin or request.argv is not None or request.copied:
+        return None
+    plain = not (request.shows or request.frames)
+    return m.JournalEntry(request if plain else m.Execute(request.step, request.source), did)
+
+
+def _size_of(entry: m.JournalEntry) -> int:
+    """Return how many bytes an entry holds: the source of a step, or the value that the host has set."""
+    request = entry.request
+    return len(request.source if type(request) is m.Execute else getattr(request, "value", b""))

@@ -10,7 +10,8 @@ A session is put together from parts, each of which has what it needs of the oth
       waits                    the step that waits for an answer: here none can, `recordings` keeps one
       turns      Turns         who uses it, and who follows that: a recorder, a store, effects of tools
       supervisor Supervisor    keeps its state: what it is in the middle of, a process that is ready, a restored one
-        processes              SessionProcesses: its processes, and by its `History` the states that they lead to
+        processes              SessionProcesses: the one that runs, by its `Copies` those that are frozen, and by its
+                               `History` the states that these lead to
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from safeexec.engine.host.session.checkpoints import Checkpoint
 from safeexec.engine.host.session.files import SessionFiles
-from safeexec.engine.host.session.processes import SessionProcesses, wait_and_close
+from safeexec.engine.host.session.frozen import Copy
+from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.step import timeout_of
 from safeexec.engine.host.session.steps import SessionName, Steps
@@ -162,7 +163,7 @@ class SessionCore:
     def _self_test(self, runner: Runner) -> Core[list[Mechanism]]:
         """Return one row per forbidden act; `active` where it was refused."""
         gate = self.sandbox.children.gate
-        if (yield from self.processes.has_copy(monotonic())):
+        if (yield from self.processes.copies.have_current(monotonic())):
             gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier one is not the self-test's
         with gate.refusing(runner.pid):
             return list((yield from runner.ask(m.SelfTest(self.policy.limits.processes), m.Tested)).rows)
@@ -245,7 +246,7 @@ class SessionCore:
 
     def end_and_wait(self) -> Core[None]:
         """End everything, wait until it has gone, and remove what it leaves. By who has the turn."""
-        yield from wait_and_close(self.processes.end_processes())
+        yield from lineage.wait_and_close(self.processes.end_processes())
         # It holds files: they are closed now, and not when the garbage collector runs.
         self.supervisor.doing = None
         if (workspace := self.processes.workspace) is not None:
@@ -259,6 +260,7 @@ class SessionCore:
                 os.close(process)
             self.processes.close()
             self.supervisor.transition(CLOSED)
+            self.turns.ended(self)
             self.sandbox.sessions.closed(self)
 
     def forget(self) -> None:
@@ -318,8 +320,7 @@ class SessionCore:
         try:
             while arrived < count:
                 if len(branches) < count and len(branches) - arrived < COMING:
-                    branches.append(self.new_branch(policy, self.label))
-                    yield from branches[-1].processes.begin_branch(self.processes, copy)
+                    branches.append((yield from self.begin_branch(policy, self.label, copy)))
                 else:
                     yield from branches[arrived].arrive(copy)
                     arrived += 1
@@ -331,9 +332,11 @@ class SessionCore:
             copy.release()
         return branches
 
-    def new_branch(self, policy: Policy, label: str | None) -> SessionCore:
-        """Return a session that is to go on from the state as it is now: `begin_branch` of its processes, then
-        `arrive`.
+    def begin_branch(
+        self, policy: Policy, label: str | None, copy: Copy, template: str | None = None
+    ) -> Core[SessionCore]:
+        """Return a session that goes on from the state as it is now, of which `copy` is: its process is asked for, and
+        `arrive` waits for it. `template`: the name of the state, where it is what a session begins with.
         """
         branch = type(self)(self.sandbox, policy, label)
         branch.template = self.template
@@ -341,9 +344,14 @@ class SessionCore:
         branch.steps.toolbox = self.steps.toolbox
         branch.supervisor.tool_records = self.supervisor.tool_records.copy()
         branch.supervisor.sources = self.supervisor.sources.copy()
+        try:
+            yield from branch.processes.begin_branch(self.processes, copy, template)
+        except BaseException:
+            yield from branch.close()
+            raise
         return branch
 
-    def arrive(self, copy: Checkpoint) -> Core[None]:
+    def arrive(self, copy: Copy) -> Core[None]:
         """Wait for the process of a branch, which was asked for."""
         self.supervisor.notes_next = list((yield from self.processes.arrive_branch(copy)))
         self.supervisor.refresh_file_baseline()

@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel
-from safeexec.engine.host.session.checkpoints import wait_ready
-from safeexec.engine.host.session.output import OutputFile
+from safeexec.engine.host.session.output import SessionOutput
 from safeexec.engine.host.session.runner import READY_SECONDS
 from safeexec.engine.host.waiting import Core
 from safeexec.errors import SandboxError
@@ -26,15 +25,14 @@ class Spare(Struct, eq=False):
     """A process that was asked for before it is needed, with the files that its session will have."""
 
     channel: Channel
-    out: OutputFile
-    err: OutputFile
+    output: SessionOutput
     workspace: Workspace | None
 
     def ready(self) -> Core[m.Ready | None]:
         """Return its `Ready`, which has usually come long ago. None if it never came up, or has died while it waited:
         no program is to fail because of that.
         """
-        ready = yield from wait_ready(self.channel, monotonic() + patient(READY_SECONDS))
+        ready = yield from self.channel.wait_ready(monotonic() + patient(READY_SECONDS))
         if ready is not None and self.channel.has_ended():
             self.channel.give_up()
             return None
@@ -48,8 +46,7 @@ class Spare(Struct, eq=False):
 
     def _let_go(self) -> None:
         self.channel.close()
-        self.out.close()
-        self.err.close()
+        self.output.close()
 
     def close(self) -> None:
         self._let_go()

@@ -230,7 +230,10 @@ class Step(Struct, eq=False):
     def __post_init__(self) -> None:
         if self._listeners is not NOBODY:
             output, stdout, stderr, *_ = self._listeners
-            heard = ((self._processes.out, (stdout, output)), (self._processes.err, (stderr, output)))
+            heard = (
+                (self._processes.output.stdout, (stdout, output)),
+                (self._processes.output.stderr, (stderr, output)),
+            )
             kept = ((file, tuple(hear for hear in ears if hear is not None)) for file, ears in heard)
             self._streams = tuple((file, ears) for file, ears in kept if ears)
 
@@ -260,7 +263,7 @@ class Step(Struct, eq=False):
         self._stop_clock()
         if isinstance(done, Verdict):
             return done
-        bill, limits = self._runner.bill, self._processes.policy.limits
+        bill, limits = self._processes.bill, self._processes.policy.limits
         charged = bill.cpu
         if done.error is not None or done.displays or done.refusals:
             self._told = yield from bill.reading(told_bytes(done), partial(told_by, done, limits))
@@ -350,7 +353,7 @@ class Step(Struct, eq=False):
                 size = sum(map(len, message.display.data.values()))
                 if (show := self._listeners.display) is not None and self._may_show(size):
                     reading = partial(displays, [message.display])
-                    self._tell(show, (yield from self._runner.bill.reading(size, reading))[0])
+                    self._tell(show, (yield from self._processes.bill.reading(size, reading))[0])
             elif message is not None:
                 raise ProtocolError(f"{type(message).__name__} came instead of {kind.__name__}")
             if monotonic() >= look:
@@ -382,7 +385,7 @@ class Step(Struct, eq=False):
         process would lose that state.
         """
         if not self._secured:
-            self._secured = yield from self._processes.has_copy(monotonic() + patient(seconds))
+            self._secured = yield from self._processes.copies.have_current(monotonic() + patient(seconds))
         return self._secured
 
     def _tool_call(self, call: m.ToolRequest, answer_tool: AnswerTool) -> Core[None]:
@@ -448,7 +451,7 @@ class Step(Struct, eq=False):
     def stream_rest(self, printed: tuple[int, int, int] = EVERYWHERE) -> None:
         """Pass on what was printed by then, an unfinished line included."""
         for file, ears in self._streams:
-            until = printed[:2] if file is self._processes.out else (0, printed[2])
+            until = printed[:2] if file is self._processes.output.stdout else (0, printed[2])
             if text := file.rest(STREAM_BYTES, until):
                 for hear in ears:
                     self._tell(hear, text)
@@ -461,7 +464,9 @@ class Step(Struct, eq=False):
         fills = verdict is not None and verdict.rule == RULE
         most = room.patience if room is not None and fills else None
         if most is None or most > 0:
-            place = yield from where(self._runner.channel, self._processes.err, self._processes.children.gate, most)
+            place = yield from where(
+                self._runner.channel, self._processes.output.stderr, self._processes.children.gate, most
+            )
         else:
             place = Place()
         self._stop_clock()

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
-from safeexec.engine.host.session.checkpoints import Checkpoint, check_depth
+from safeexec.engine.host.session.copies import FREEZE_SECONDS
+from safeexec.engine.host.session.frozen import Copy, check_depth
 from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
-from safeexec.engine.host.session.processes import FREEZE_SECONDS, SessionProcesses
+from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.step import SECURE_SECONDS, AnswerTool, Sources, Step
 from safeexec.engine.host.session.tool_calls import ToolLog
@@ -117,10 +118,9 @@ class Supervisor:
         woke: float = 0.0,
     ) -> Step:
         """Return the request that runs from now on, with its clock started and the output of the last one gone."""
-        out, err = self.processes.out, self.processes.err
-        out.begin()
-        err.begin()
-        watch = Watch(runner.channel, self.processes.policy.limits, timeout, (out, err), room)
+        output = self.processes.output
+        output.begin()
+        watch = Watch(runner.channel, self.processes.policy.limits, timeout, (output.stdout, output.stderr), room)
         calls = self.tool_records.total
         self.doing = Step(number, self.processes, runner, watch, answer_tool, listeners, calls, woke)
         return self.doing
@@ -193,7 +193,7 @@ class Supervisor:
     def ask(self, question: Callable[[Runner], Core[R]]) -> Core[R]:
         """Return what the process answers. If it dies of that, its state is restored: `SandboxError`."""
         runner = yield from self.ready_runner()
-        self.processes.looked_at = True
+        self.processes.journal.looked_at = True
         try:
             return (yield from self._asking(question(runner)))
         except (Gone, ProtocolError) as error:
@@ -278,7 +278,7 @@ class Supervisor:
             copies = history.copies_of(history.current.memory)
             begun = not copies or any(copy.seen() for copy in copies)
         if begun:
-            yield from processes.has_copy(monotonic() + patient(SECURE_SECONDS))
+            yield from processes.copies.have_current(monotonic() + patient(SECURE_SECONDS))
             processes.undo()
             self.transition(LOST)
             return
@@ -326,8 +326,7 @@ class Supervisor:
     def restore_after_step(self) -> Core[list[str]]:
         """`restore` after a step whose process `stop` has ended: what the step did to the process is forgotten."""
         # Neither what it printed nor what a look found as it was ended is to count against the process that goes on.
-        self.processes.out.begin()
-        self.processes.err.begin()
+        self.processes.output.begin()
         self.idle_violation = None
         return (yield from self.restore())
 
@@ -372,19 +371,19 @@ class Supervisor:
 
     # Copies of the state as it is
 
-    def new_copy(self) -> Core[Checkpoint]:
+    def new_copy(self) -> Core[Copy]:
         """Return a copy of the state as it is now."""
         processes = self.processes
-        runner = yield from self.ready_runner()
-        yield from processes.make_room()
+        yield from self.ready_runner()
+        yield from processes.copies.make_room()
         yield from self._see_files()
         try:
-            return (yield from self._asking(processes.request_copy(runner)))
+            return (yield from self._asking(processes.new_copy()))
         except (Gone, ProtocolError) as error:
             message = yield from self._died(FREEZING, error)
             raise CheckpointError(message) from None
 
-    def shared_copy(self) -> Core[Checkpoint]:
+    def shared_copy(self) -> Core[Copy]:
         """Return a copy of the state as it is now, for one user more: one that is frozen already, or a new one."""
         if self.settled:
             history = self.processes.history
@@ -455,7 +454,7 @@ class Supervisor:
         its own of every page that the warm-up writes (1.3 MB for each). The next step copies its pages again (1.4 ms).
         """
         processes, history = self.processes, self.processes.history
-        automatic = processes.automatic
+        automatic = processes.copies.automatic
         newest = next((copy for copy in history.copies_of(history.current.memory) if copy in automatic), None)
         if self.state is not IDLE or processes.runner is None or not processes.runner.channel.at_rest:
             return  # the next user puts it in order
@@ -465,7 +464,7 @@ class Supervisor:
             # No step since: they share all that they can, and other branches may share the copy. A chain of branches
             # stays as deep as it was made, however long its sessions are idle.
             return
-        copy = yield from self._unasked(FREEZING, processes.request_copy(processes.runner, patient(FREEZE_SECONDS)))
+        copy = yield from self._unasked(FREEZING, processes.new_copy(patient(FREEZE_SECONDS)))
         if copy is not None:  # else the one that is there does
             copy.created = newest.created
             processes.release(history.replace(newest, copy))

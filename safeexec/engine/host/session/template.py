@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from msgspec import Struct
 
 from safeexec.engine.host.queue import OneAtATime
-from safeexec.engine.host.session.checkpoints import Checkpoint, own_bytes
+from safeexec.engine.host.session.frozen import Copy, own_bytes
 from safeexec.engine.host.session.supervisor import LOST
 from safeexec.engine.host.session.tightened import own_limits, tightened
 from safeexec.engine.host.waiting import CallTool, Core
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.channel import Channel
     from safeexec.engine.host.session.history import State
     from safeexec.engine.host.session.interfaces import SandboxInterface
-    from safeexec.engine.host.session.output import OutputFile
+    from safeexec.engine.host.session.output import SessionOutput
     from safeexec.engine.host.session.session import SessionCore
     from safeexec.engine.policy.model import Policy
 
@@ -49,7 +49,7 @@ class FrozenState(Struct, eq=False):
 
     _core: SessionCore
     state: State
-    copy: Checkpoint
+    copy: Copy
 
     def leave(self) -> Channel | None:
         """Go back to this state, without a process. Returns the one that there was, for the caller to end."""
@@ -65,9 +65,9 @@ class FrozenState(Struct, eq=False):
         yield from self._core.processes.lineage.end_runner(channel, self._core.processes)
         channel.close()
 
-    def adopt(self, channel: Channel, out: OutputFile, err: OutputFile) -> None:
-        """Go on in a process that was resumed from the copy, and writes to `out` and `err`."""
-        self._core.processes.adopt(channel, self.copy, out, err)
+    def adopt(self, channel: Channel, output: SessionOutput) -> None:
+        """Go on in a process that was resumed from the copy, and writes to `output`."""
+        self._core.processes.adopt(channel, self.copy, output)
         self._core.supervisor.take_in_process()
 
 
@@ -102,7 +102,7 @@ class TemplateCore:
         """The one that holds the state, or prepares it."""
         self._given: object = None
         """What the function that prepared it was given: a session is closed when what its caller held has gone."""
-        self._copy: Checkpoint | None = None
+        self._copy: Copy | None = None
         self.recorded: Any = None
         """How it was prepared, in the words of the sandbox, for recordings of its sessions."""
         self._prepared = 0
@@ -172,21 +172,15 @@ class TemplateCore:
         finally:
             self._turn.leave()
 
-    def _begun(self, policy: Policy, label: str | None) -> Core[tuple[SessionCore, Checkpoint]]:
+    def _begun(self, policy: Policy, label: str | None) -> Core[tuple[SessionCore, Copy]]:
         """Return a branch whose process was asked for, and the copy that it comes from."""
         copy = yield from self._living()
         session = self.session
         assert session is not None
         session.processes.check_branches(1)
-        branch = session.new_branch(policy, label)
-        try:
-            yield from branch.processes.begin_branch(session.processes, copy, self.name)
-        except BaseException:
-            yield from branch.close()
-            raise
-        return branch, copy
+        return (yield from session.begin_branch(policy, label, copy, self.name)), copy
 
-    def _living(self) -> Core[Checkpoint]:
+    def _living(self) -> Core[Copy]:
         """Return the copy of its state."""
         copy = self._copy
         if copy is None or not (yield from copy.has_frozen(monotonic())):
@@ -194,7 +188,7 @@ class TemplateCore:
             copy = yield from self._prepare()
         return copy
 
-    def _prepare(self) -> Core[Checkpoint]:
+    def _prepare(self) -> Core[Copy]:
         began = monotonic()
         session = self.session = yield from self._sandbox.begin_session(self.definition.policy, f"template {self.name}")
         try:

@@ -6,9 +6,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from safeexec.engine.host.patience import patient
-from safeexec.engine.host.session.checkpoints import Checkpoint, check_name, rows_of
-from safeexec.engine.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, State
-from safeexec.engine.host.session.processes import FREEZE_SECONDS
+from safeexec.engine.host.session.copies import FREEZE_SECONDS
+from safeexec.engine.host.session.frozen import Copy, own_bytes
+from safeexec.engine.host.session.history import NOTHING_TO_UNDO, History, State, not_kept
 from safeexec.engine.host.session.supervisor import IDLE, RESTING
 from safeexec.engine.host.session.turns import exclusive
 from safeexec.engine.host.waiting import Core
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.supervisor import Supervisor
     from safeexec.engine.host.session.tool_calls import Waits
     from safeexec.engine.host.session.turns import Turns
+
+NAME_LENGTH = 200
 
 
 class WayBack:
@@ -32,7 +34,7 @@ class WayBack:
     @exclusive
     def checkpoint(self, name: str) -> Core[None]:
         """Keep the state as it is now under `name`."""
-        check_name(name)
+        _check_name(name)
         processes = self._supervisor.processes
         named, limit = processes.history.named, processes.policy.limits.checkpoints
         if name not in named and len(named) >= limit:
@@ -46,7 +48,7 @@ class WayBack:
 
     def rows(self) -> list[CheckpointInfo]:
         """Return the checkpoints as data."""
-        return Rows(rows_of(self._supervisor.processes.history))
+        return Rows(_rows_of(self._supervisor.processes.history))
 
     @exclusive
     def drop(self, name: str) -> Core[None]:
@@ -79,7 +81,7 @@ class WayBack:
             if name is not None:
                 raise CheckpointError(f"the checkpoint {name!r} is gone (its process was killed)")
             if copies:
-                raise CheckpointError(NO_LONGER_KEPT)
+                raise not_kept(steps)
         since = list(supervisor.tool_records.since(state.tool_calls))
         # Decided: whoever is interrupted from here on finds the session in that state.
         processes.release(processes.history.arrive(state))
@@ -91,7 +93,7 @@ class WayBack:
             raise CheckpointError(f"{what} could not be brought back; {supervisor.describe_restore(notes)}")
         return since
 
-    def _target(self, name: str | None, steps: int) -> tuple[State, list[Checkpoint]]:
+    def _target(self, name: str | None, steps: int) -> tuple[State, list[Copy]]:
         """Return the state to go back to, and the copies of it. Raises `CheckpointError`."""
         processes = self._supervisor.processes
         history = processes.history
@@ -104,3 +106,34 @@ class WayBack:
             raise CheckpointError("checkpoints are off in this session: roll back to a named checkpoint")
         state = history.before_last(steps)
         return state, history.copies_below(state)
+
+
+def _check_name(name: object) -> None:
+    """Raises `CheckpointError` for what no checkpoint of a caller can be called."""
+    if not isinstance(name, str) or not 0 < len(name) <= NAME_LENGTH or not name.isprintable():
+        raise CheckpointError(
+            f"a checkpoint needs a name: a str of 1 to {NAME_LENGTH} characters, none of them a control character"
+        )
+    if name.startswith("step ") and name[5:].isdecimal():
+        raise CheckpointError(f"{name!r} is what automatic checkpoints are called: choose another name")
+
+
+def _rows_of(history: History[Copy]) -> list[CheckpointInfo]:
+    """Return the copies as data: those with a name, and automatic ones that are frozen; none whose process has
+    ended.
+    """
+    now, rows = monotonic(), []
+    held = [(copy, copy.pid()) for copy in history.copies()]
+    held = [(copy, pid) for copy, pid in held if copy.alive]
+    # Of a state that the host has changed, the copy of the older version lives until that of the newer one is frozen.
+    # The copy that the sessions of a template begin with has a name in each of them, which each may drop.
+    names = {copy: name for name, (_, copy) in history.named.items()}
+    newest = {copy.step: copy for copy, pid in held if copy not in names and pid is not None}
+    for copy, pid in held:
+        if copy not in names and newest.get(copy.step) is not copy:
+            continue
+        memory = own_bytes(pid) / (1 << 20) if pid is not None else 0.0
+        parent = copy.parent.label if copy.parent is not None else None
+        label = names.get(copy, f"step {copy.step}")
+        rows.append(CheckpointInfo(label, parent, copy.step, copy not in names, now - copy.created, memory))
+    return sorted(rows, key=lambda row: (row.step, row.name))

@@ -89,7 +89,7 @@ class WatchedSession(Subject):
             return Known(None, (), 0)
         own = session.processes
         self.account.base = own.memory_base or 0
-        frozen = [copy.pid() for copy in own.copies()]
+        frozen = [copy.pid() for copy in own.copies.all()]
         copies = {pid for pid in frozen if pid is not None}
         return Known(own.runner_pid(), copies, frozen.count(None) + session.supervisor.forks_requested)
 
@@ -171,7 +171,7 @@ class WatchedSession(Subject):
             return None
         limits, own = session.policy.limits, session.processes
         try:
-            held = sum(file.held() for file in (own.out, own.err)) >> 10
+            held = own.output.held() >> 10
         except OSError:
             held = 0
         if held > (ceiling := limits.output_kb * OUTPUT_CEILING * 2 + STREAMS_KB):

@@ -12,7 +12,7 @@ from itertools import product
 import pytest
 
 from safeexec import CheckpointError
-from safeexec.engine.host.session.history import FRESH, UNREACHABLE, History, Memory, State
+from safeexec.engine.host.session.history import FRESH, MOST_BYTES, UNREACHABLE, History, Journal, Memory, State
 
 Truth = tuple[str, ...]
 """What a session remembers: the names of all that was done to it."""
@@ -136,7 +136,7 @@ class Engine:
     def branch(self) -> Engine:
         self._settle()
         branch = Engine(self.freezes, self.differs)
-        branch.history = self.history.branch(Copy(self.truth, True))
+        self.history.begin_branch(branch.history, Copy(self.truth, True))
         branch.truth, branch.steps = self.truth, self.steps
         return branch
 
@@ -239,6 +239,7 @@ class Pair:
         for other, its in self.others:
             assert other.truth == its.truth
         self._holds_no_more_than_it_needs()
+        self._says_what_can_be_undone()
 
     def _adopt(self) -> bool:
         """Whether the engine is elsewhere than it should be, which the model takes over. Only where copies fail to be
@@ -286,6 +287,16 @@ class Pair:
         assert states <= 2 * len(history.copies()) + 4, "states without a copy pile up"
         if not self.fails:
             assert history.can_be_had(history.current)
+
+    def _says_what_can_be_undone(self) -> None:
+        history = self.engine.history
+        try:
+            before = history.before_last()
+        except CheckpointError:
+            assert not history.undoable
+        else:
+            assert history.undoable and before is history.current.undo_to
+        assert history.lost != history.can_be_had(history.current)
 
     def key(self) -> object:
         """The engine's, and where the model stands to it."""
@@ -355,7 +366,8 @@ def test_long_random_sequences_in_which_one_copy_in_five_cannot_be_made(seed: in
 
 def without_copies() -> tuple[History[str], str]:
     """A line of a session that makes no copies: it began in one, and has done a step since."""
-    history = History[str](State(0, FRESH, "first")).branch("begun")
+    history = History[str]()
+    History[str](State(0, FRESH, "first")).begin_branch(history, "begun")
     after_a_step(history, "guest's")
     return history, "begun"
 
@@ -406,3 +418,33 @@ def test_without_copies_what_the_host_wrote_is_where_a_kill_leads() -> None:
     assert empty.last_resort().files == "first"
     empty.change_files("host's")
     assert empty.last_resort().files == "host's"
+
+
+FULL = Memory(FRESH, size=MOST_BYTES + 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "before", "resumed", "looked_at", "copied"),
+    [
+        (b"x = 1", FRESH, False, False, False),
+        (b"x = 1", FRESH, False, True, False),
+        (b"x = 1", FRESH, True, False, False),
+        (b"x = 1", FRESH, True, True, True),  # a copy may hold classes of steps before it
+        (b"class A: ...", FRESH, False, True, True),
+        (b"A = type('A', (), {})", FRESH, False, True, True),
+        (b"class A: ...", FRESH, False, False, False),
+        (b"x = 1", FULL, False, False, True),
+    ],
+)
+def test_a_state_is_copied_where_a_look_may_have_changed_it_or_its_journal_is_full(
+    source: bytes, before: Memory, resumed: bool, looked_at: bool, copied: bool
+) -> None:
+    journal = Journal(History[str](State(0, before)))
+    journal.looked_at, journal.resumed = looked_at, resumed
+    assert journal.must_copy(source) is copied
+
+
+def test_once_a_step_came_out_otherwise_every_state_is_copied() -> None:
+    journal = Journal(History[str]())
+    journal.repeats = False
+    assert journal.must_copy(b"x = 1")

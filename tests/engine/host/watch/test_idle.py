@@ -14,7 +14,7 @@ import pytest
 
 from safeexec import AsyncSandbox, Sandbox, Session
 from safeexec.engine.host.children import Children
-from safeexec.engine.host.session.checkpoints import own_bytes
+from safeexec.engine.host.session.frozen import own_bytes
 from safeexec.engine.host.session.session import REST_SECONDS
 from safeexec.engine.host.watch import lineage
 from tests.alone import alone, importing
@@ -201,10 +201,10 @@ def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(
 FEW_DESCRIPTORS = """
 import os, resource, time
 from safeexec import Sandbox, SandboxError
-from safeexec.engine.host.session.processes import SessionProcesses
+from safeexec.engine.host.session.history import Journal
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
-SessionProcesses.repeats = False
+Journal.repeats = False
 with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sandbox.session() as second:
     sessions = first, second
     for session in sessions:

@@ -1,4 +1,4 @@
-"""Frozen copies of a session's process: what the host holds of each, and how one is resumed.
+"""A frozen copy of a session's process: what the host holds of it, and how it is resumed.
 
 A copy waits on its control socket, whose other end it holds. Closing ours ends the copy.
 """
@@ -10,12 +10,11 @@ import os
 import select
 import socket
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from safeexec.engine.host.session.channel import Channel, Gone
-from safeexec.engine.host.session.history import History
-from safeexec.engine.host.session.output import OutputFile
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.gate import ForkGate
 from safeexec.engine.host.watch.lineage import Lineage
@@ -23,30 +22,21 @@ from safeexec.engine.linux import processes
 from safeexec.errors import CheckpointError, ProtocolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.conversation import FREEZING, FROZEN, RESUMED
-from safeexec.results import CheckpointInfo
+
+if TYPE_CHECKING:
+    from safeexec.engine.host.session.output import SessionOutput
 
 RESUME_SECONDS = 3.0
 """How long a copy may take until a process that goes on from it says Ready: 2.5 ms with pandas, frozen already. A
 hostile one never does.
 """
-NAME_LENGTH = 200
 _PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
 MAX_GENERATIONS = 8
 """How many living copies may descend one from the other; beyond that, fork itself slows down (60 ms at depth 120)."""
 
 
-def check_name(name: object) -> None:
-    """Raises `CheckpointError` for what no checkpoint of a caller can be called."""
-    if not isinstance(name, str) or not 0 < len(name) <= NAME_LENGTH or not name.isprintable():
-        raise CheckpointError(
-            f"a checkpoint needs a name: a str of 1 to {NAME_LENGTH} characters, none of them a control character"
-        )
-    if name.startswith("step ") and name[5:].isdecimal():
-        raise CheckpointError(f"{name!r} is what automatic checkpoints are called: choose another name")
-
-
-class Checkpoint(Struct, eq=False):
-    """One frozen copy of a session. `users` counts the sessions that could go back to it.
+class Copy(Struct, eq=False):
+    """One frozen copy of the process of a session. `users` counts the sessions that could go back to it.
 
     Whether it is frozen (`seen`), which process it is (`pid`) and whether that lives (`alive`) may be asked from any
     thread: none of these waits, or takes what the copy has said from its socket. `has_frozen` does both, and `resume`
@@ -56,10 +46,10 @@ class Checkpoint(Struct, eq=False):
     control: socket.socket
     step: int
     lineage: Lineage
-    out: OutputFile | None = None
+    output: SessionOutput | None = None
     """Where the process printed that made the copy. Another session that goes on from it uses files of its own."""
     name: str | None = None
-    parent: Checkpoint | None = None
+    parent: Copy | None = None
     """The copy from which that process had been resumed, if it had."""
     created: float = field(default_factory=monotonic)
     users: int = 1
@@ -179,31 +169,14 @@ class Checkpoint(Struct, eq=False):
             self.control.close()
 
 
-def wait_ready(channel: Channel, deadline: float) -> Core[m.Ready | None]:
-    """Wait for the `Ready` of a process that comes up: one that was told to wake, or a spare. None if it does not come
-    by the deadline. The process is given up then, and when the caller is interrupted.
-    """
-    try:
-        ready = yield from channel.receive(deadline)
-    except (Gone, ProtocolError):
-        ready = None
-    except BaseException:
-        channel.give_up()
-        raise
-    if isinstance(ready, m.Ready):
-        return ready
-    channel.give_up()
-    return None
+def living(copy: Copy | None) -> Copy | None:
+    """Return the nearest ancestor, `copy` itself included, that is still held."""
+    while copy is not None and copy.users == 0:
+        copy = copy.parent
+    return copy
 
 
-def living(checkpoint: Checkpoint | None) -> Checkpoint | None:
-    """Return the nearest ancestor, `checkpoint` itself included, whose copy is still held."""
-    while checkpoint is not None and checkpoint.users == 0:
-        checkpoint = checkpoint.parent
-    return checkpoint
-
-
-def check_depth(parent: Checkpoint | None) -> None:
+def check_depth(parent: Copy | None) -> None:
     """Raises `CheckpointError` where a copy below `parent` would lie too deep."""
     above = []
     while (parent := living(parent)) is not None:
@@ -214,27 +187,6 @@ def check_depth(parent: Checkpoint | None) -> None:
             f"this state lies {len(above)} restores and branches deep, each on a checkpoint that still lives "
             f"({', '.join(above)}); drop one that has a name, or close sessions that lie between"
         )
-
-
-def rows_of(history: History[Checkpoint]) -> list[CheckpointInfo]:
-    """Return the copies as data: those with a name, and automatic ones that are frozen; none whose process has
-    ended.
-    """
-    now, rows = monotonic(), []
-    held = [(copy, copy.pid()) for copy in history.copies()]
-    held = [(copy, pid) for copy, pid in held if copy.alive]
-    # Of a state that the host has changed, the copy of the older version lives until that of the newer one is frozen.
-    # The copy that the sessions of a template begin with has a name in each of them, which each may drop.
-    names = {copy: name for name, (_, copy) in history.named.items()}
-    newest = {copy.step: copy for copy, pid in held if copy not in names and pid is not None}
-    for copy, pid in held:
-        if copy not in names and newest.get(copy.step) is not copy:
-            continue
-        memory = own_bytes(pid) / (1 << 20) if pid is not None else 0.0
-        parent = copy.parent.label if copy.parent is not None else None
-        label = names.get(copy, f"step {copy.step}")
-        rows.append(CheckpointInfo(label, parent, copy.step, copy not in names, now - copy.created, memory))
-    return sorted(rows, key=lambda row: (row.step, row.name))
 
 
 def own_bytes(pid: int) -> int:
