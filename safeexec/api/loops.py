@@ -97,8 +97,8 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
     try:
         while await driver.go_on():
             pass
-    except Exception:
-        raise
+    except (Exception, GeneratorExit):
+        raise  # who gives up the coroutine itself, gives up the core: neither can wait for anything
     except BaseException as interruption:
         await driver.interrupt(interruption, undo=undo)
         raise

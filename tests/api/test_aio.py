@@ -15,6 +15,7 @@ import pytest
 from safeexec import (
     AsyncSandbox,
     AsyncSession,
+    Policy,
     PolicyError,
     Sandbox,
     SandboxClosed,
@@ -188,6 +189,45 @@ async def test_a_step_that_is_cancelled_at_any_of_its_waits_is_undone(source: st
             assert step.result.ok
             assert waits > 1
             break
+
+
+@pytest.mark.parametrize("what", ["session", "stored session", "resumed session", "template", "branch"])
+async def test_nothing_is_left_of_what_is_given_up_as_it_is_opened(tmp_path: Path, what: str) -> None:
+    """Whoever holds the coroutine closes it, or the loop has ended: nothing can be awaited then."""
+    policy = Policy.load("standard").replace(filesystem={"workspace": "read-write"})
+    async with (
+        AsyncSandbox(policy, spare=0, store=tmp_path, files={"a.txt": b"1"}) as sandbox,
+        sandbox.session() as session,
+    ):
+        await sandbox.template("t", prepare="x = 1")
+        async with sandbox.session_for("bob") as stored:
+            (await stored.run("x = 1")).check()
+        core, given = sandbox._core, {"namespace": {"x": list(range(5000))}}
+        begin: Callable[[], Any] = {
+            "session": lambda: core.new_session(**given),
+            "stored session": lambda: core.session_for("ada", None, given),
+            "resumed session": lambda: core.session_for("bob", None, {}),
+            "template": lambda: core.new_session(template="t", **given),
+            "branch": lambda: session._core.branch(2),
+        }[what]
+        waits = 0
+        while True:
+            operation = begin()
+            opening = Driver[Any](operation)
+            for _ in range(waits):
+                if not await opening.go_on():
+                    break
+            else:
+                operation.close()
+                assert [one for one in core.sessions.of_callers() if one is not session._core] == [], f"wait {waits}"
+                waits += 1
+                continue
+            break
+        assert waits > 2
+        coroutine = sandbox.session()
+        coroutine.send(None)
+        coroutine.close()
+        assert (await session.run("1")).ok
 
 
 def test_a_cancel_scope_of_trio_stops_the_step() -> None:

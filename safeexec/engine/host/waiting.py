@@ -162,11 +162,14 @@ def apart(size: int, call: Callable[[], R]) -> Core[R]:
     return call() if size <= AT_ONCE else (yield Work(call))
 
 
+def given_up() -> bool:
+    """Tell whether nobody drives the core any more: a `finally` or an `except` that runs then can wait for nothing."""
+    return isinstance(sys.exc_info()[1], GeneratorExit)
+
+
 def ending(size: int, call: Callable[[], R]) -> Core[R]:
-    """Return as `apart`, for a `finally`, which runs as well when nobody drives the core any more: then it is done
-    here.
-    """
-    return call() if isinstance(sys.exc_info()[1], GeneratorExit) else (yield from apart(size, call))
+    """Return as `apart`, for a `finally`: when nobody drives the core any more it is done here."""
+    return call() if given_up() else (yield from apart(size, call))
 
 
 def weight(value: Any) -> int:

@@ -35,7 +35,7 @@ from safeexec.engine.host.session.tool_calls import Waits
 from safeexec.engine.host.session.turns import Turn, Turns, exclusive
 from safeexec.engine.host.session.variables import Variables
 from safeexec.engine.host.session.way_back import WayBack
-from safeexec.engine.host.waiting import BRIEF_SECONDS, Core, Wait
+from safeexec.engine.host.waiting import BRIEF_SECONDS, Core, Wait, given_up
 from safeexec.engine.host.watch import accountant, groups, lineage
 from safeexec.engine.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
@@ -182,6 +182,10 @@ class SessionCore:
         """End every process of the session and remove its files. Harmless when closed already. What a store keeps of
         it stays.
         """
+        if given_up():  # by whoever was opening it, or branching: nobody else has it
+            self.supervisor.why_closed = why
+            self.end_at_once()
+            return
         if (durable := self.turns.durable) is not None:
             yield from self.turns.attend(partial(durable.flush, self))
         yield from self.end(why)

@@ -72,10 +72,10 @@ class StandardInput:
     def close(self) -> None:
         """Read nothing more from what was given: the step has ended. Harmless when closed already."""
         self._give_up_end()
-        if self._memory >= 0:
-            os.ftruncate(self._memory, 0)
-            os.close(self._memory)
-            self._memory, self.size = -1, 0
+        memory, self._memory, self.size = self._memory, -1, 0
+        if memory >= 0:
+            os.ftruncate(memory, 0)
+            os.close(memory)
         if self._feeder is not None:
             feeder, self._feeder = self._feeder, None
             self.problem = feeder.stop()

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from safeexec.engine.host.patience import patient
-from safeexec.engine.host.waiting import Core, Wait
+from safeexec.engine.host.waiting import Core, Wait, given_up
 from safeexec.engine.host.watch import groups
 from safeexec.engine.linux import processes
 
@@ -119,10 +119,12 @@ class LineageMember(Protocol):
 
 
 def wait_and_close(pidfds: list[int]) -> Core[None]:
-    """Wait until the processes of these pidfds have gone, and close them."""
+    """Wait until the processes of these pidfds have gone, and close them; where nobody drives the core any more, these
+    alone.
+    """
     deadline = monotonic() + patient(KILL_SECONDS)
     try:
-        for process in pidfds:
+        for process in () if given_up() else pidfds:
             yield Wait((process,), deadline)
     finally:
         for process in pidfds:
