@@ -319,7 +319,6 @@ def _of_numbers(
     | the answer | where |
     | --- | --- |
     | denies what was computed | a number that it marks is no value, or its last claim is none |
-    | | one unknown is claimed to be a computed number, and to be another |
     | says another | a number that it marks or claims was not computed |
     | is contradicted | it denies and says another; or it states a number that can be read, and nothing supports |
     | is matched | it denies nothing, all its numbers are supported, and each computed one is stated, in order |
@@ -331,13 +330,8 @@ def _of_numbers(
     if not wanted:
         return _of_words(answer, getattr(value, "repr", value), known, vocabulary)
     judged = list(_judged(stated, wanted, known, percent=percent))
-    claims = [one for one in judged if one.is_claim]
-    named = {(one.numeral.label, one.is_computed) for one in claims if one.numeral.sure and one.numeral.label}
-    denied = (
-        any(one.numeral.marked and not one.is_value for one in judged)
-        or any(not one.is_value for one in claims[-1:])
-        or any((label, not is_computed) in named for label, is_computed in named)
-    )
+    last_claim = [one for one in judged if one.is_claim][-1:]
+    denied = any(not one.is_value for one in [*last_claim, *(one for one in judged if one.numeral.marked)])
     says_other = any((one.numeral.marked or one.is_claim) and not one.is_computed for one in judged)
     unsupported = [one.numeral for one in judged if not one.supported]
     contradicted = (denied and says_other) or any(one.sure and one.value is not None for one in unsupported)
