@@ -78,7 +78,6 @@ _START = re.compile(
     r"|[ije](?!\.\w)(?=\s?(?:[-+−] ?\d|[,;.)}$*·√^]|\\sqrt|\Z|\n|(?:and|or)\b))))"
 )
 _MIXED = re.compile(r"\s?(?:([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])|\s(\d{1,9})/(\d{1,9})(?![\d/])|\\[dt]?frac\{(\d{1,9})\}\{(\d{1,9})\})")
-_SPACED_MIXED = re.compile(r" (\d{1,9})/(\d{1,9})(?![\d/.])")
 _POWERS_OF_TEN = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "quadrillion": 15, "mn": 6, "bn": 9}
 _POWERS_OF_TEN |= {"tausend": 3, "mille": 3, "millions": 6, "millionen": 6, "mio": 6, "milliards?": 9, "milliarden?": 9}
 _POWERS_OF_TEN |= {"mrd": 9, "billionen": 12, "lakh": 5, "crore": 7, "hundred": 2}
@@ -229,7 +228,7 @@ def _read_digits(text: str, begin: int) -> tuple[Numeral, int]:
         if (over := _OVER.match(text, end)) and not text[over.end() :].lstrip().startswith("/"):
             under = int(over[1])
             return _finish(text, begin, over.end(), _whole(value / under if under else None))
-        if mixed := _MIXED.match(text, end) or _SPACED_MIXED.match(text, end):
+        if mixed := _MIXED.match(text, end):
             return _finish(text, begin, mixed.end(), _whole(_and_a_part(value, mixed)))
     return _finish(text, begin, end, written)
 
