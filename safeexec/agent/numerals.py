@@ -225,7 +225,7 @@ def _read_digits(text: str, begin: int) -> tuple[Numeral, int]:
     if exponent == "0" and (power := _POWER.match(text, end)):
         return _finish(text, begin, power.end(), _whole(_raised(value, next(filter(None, power.groups())))))
     if number.isdigit() and exponent == "0":
-        if (over := _OVER.match(text, end)) and not text[over.end() :].lstrip().startswith("/"):
+        if over := _OVER.match(text, end):
             under = int(over[1])
             return _finish(text, begin, over.end(), _whole(value / under if under else None))
         if mixed := _MIXED.match(text, end):
