@@ -133,7 +133,6 @@ _OPERATOR = re.compile(
 _SPACE_BEFORE_MATH = [
     (re.compile(r"\\left|\\right|\\displaystyle|\\!"), ""),
     (re.compile(r"\{,\}"), ","),
-    (re.compile(r"(?<=\d)\\[,;: ](?=\d{3})"), "\u2009"),
     (re.compile(r"\\[,;: ]|\\[()\[\]]|\\quad"), " "),
 ]
 
