@@ -283,10 +283,6 @@ class _Judged(NamedTuple):
         """Return True if the answer states it as a value, and it was computed."""
         return self.is_computed and self.numeral.sure and self.lead in ("claim", "either")
 
-    @property
-    def is_claim(self) -> bool:
-        return self.numeral.lead == "claim"
-
 
 def _judged(
     stated: list[Numeral], wanted: list[Computed], known: Collection[Computed], *, percent: bool
@@ -330,9 +326,10 @@ def _of_numbers(
     if not wanted:
         return _of_words(answer, getattr(value, "repr", value), known, vocabulary)
     judged = list(_judged(stated, wanted, known, percent=percent))
-    last_claim = [one for one in judged if one.is_claim][-1:]
-    denied = any(not one.is_value for one in [*last_claim, *(one for one in judged if one.numeral.marked)])
-    says_other = any((one.numeral.marked or one.is_claim) and not one.is_computed for one in judged)
+    marked = [one for one in judged if one.numeral.marked]
+    claims = [one for one in judged if one.numeral.lead == "claim"]
+    denied = any(not one.is_value for one in (*marked, *claims[-1:]))
+    says_other = any(not one.is_computed for one in (*marked, *claims))
     unsupported = [one.numeral for one in judged if not one.supported]
     contradicted = (denied and says_other) or any(one.sure and one.value is not None for one in unsupported)
     labels = {re.sub(r"_?\d+$", "", one.numeral.label) for one in judged if one.is_value} - {""}
