@@ -263,7 +263,7 @@ def _of_formula(answer: str, formula: formulas.ReadFormula) -> Comparison:
     return Comparison("contradicted" if compared[-1] == "other" and "same" not in compared else "undecided")
 
 
-class _Judged(NamedTuple):
+class _StatedNumber(NamedTuple):
     """A number that an answer states, beside the computed ones."""
 
     numeral: Numeral
@@ -286,7 +286,7 @@ class _Judged(NamedTuple):
 
 def _judged(
     stated: list[Numeral], wanted: list[Computed], known: Collection[Computed], *, percent: bool
-) -> Iterator[_Judged]:
+) -> Iterator[_StatedNumber]:
     """Yield the numbers that an answer states, but those whose value follows them, as in "√2 ≈ 1.4142"."""
     before: Lead = "other"
     has_value = False
@@ -298,7 +298,7 @@ def _judged(
         is_mention = lead in ("mention", "either")
         may_be_known = is_mention or not has_value
         supported = any(fits) or (may_be_known and any(_is_known(numeral, leaf) for leaf in known))
-        yield (one := _Judged(numeral, fits, lead, supported))
+        yield (one := _StatedNumber(numeral, fits, lead, supported))
         has_value = has_value or one.is_value
         before = "claim" if one.is_value else "mention" if is_mention else "other"
 
@@ -341,7 +341,7 @@ def _of_numbers(
     )
 
 
-def _all_stated(judged: list[_Judged], wanted: int, *, unordered: bool) -> bool:
+def _all_stated(judged: list[_StatedNumber], wanted: int, *, unordered: bool) -> bool:
     """Return True if the answer states each of the computed numbers: in their order, the two of a ± in either."""
     rows = [one.fits if one.is_value else [False] * wanted for one in judged]
     if unordered:
