@@ -17,14 +17,15 @@ from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice, permutations
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from safeexec.agent import formulas, inequalities, readings, wording
 from safeexec.agent.formulas import Exact
 from safeexec.agent.numerals import MAX_TEXT, Numeral, numerals
-from safeexec.agent.statements import Sentences
+from safeexec.agent.statements import Lead, Sentences
 
 _MAX_LEAVES = 60
+"""Numbers, at most, in a computed value that is compared. Each is called a leaf of it."""
 _MAX_BITS = 20_000
 _MAX_PLACES = 1_000
 """Digits of a decimal, and behind the point of any number."""
@@ -40,43 +41,10 @@ _LAST_DIGITS = Fraction(1, 10**30)
 """Part by which two ways of computing one root may be apart: they have 50 digits."""
 _NOISE = Fraction(1, 10**14)
 """A part of a complex number that is this small beside the other is what is left of 0 by rounding."""
-_GOES_ON = re.compile(r"[\w+\-/^(]")
 _FORMULA = re.compile(
     r"\b(?!(?:sqrt|pi|I|Matrix)\b)[A-Za-z_]\w*\s*(?:[-+*/^(]|$)|[-+*/^]\s*(?!(?:sqrt|pi|I)\b)[A-Za-z_]"
 )
 """A variable, or a function that is no root, beside an operator."""
-_ISO = re.compile(r"\d{4}-\d\d-\d\d")
-"""A date as ISO 8601 writes it."""
-_DENIED = re.compile(r"\b(?:not|no|isn['’]t|never|wrong|except|unless)\b", re.IGNORECASE)
-_DENIED_REGION = re.compile(r"\b(?:not|isn['’]t|never|wrong)\b(?! (?:less|more|includ))", re.IGNORECASE)
-"""As `_DENIED`; "not less than 2" and "2 not included" say a region."""
-_ROOTS = re.compile(r"\b(?:solutions?|roots?|zeros|eigenvalues)\b", re.IGNORECASE)
-"""Words for values of which a list has no order."""
-_NAMES = re.compile(r"\b(?!(?:sqrt|pi|exp|log|ln)\b)[A-Za-z]{2,}")
-"""Words, which a text of numbers alone has not: Friday 13, 12 km."""
-_ARTICLE = re.compile(r"\b(?:an?|the)\s\Z", re.IGNORECASE)
-"""Before a text that is said: it was a Friday."""
-_WHEN = re.compile(
-    r"(?:\b(?:(?P<verb>\w+s)|fell|took place|will (?:be|fall))\s|\A)(?:at|in|on(?: an?)?)(?: about)?\s\Z",
-    re.IGNORECASE,
-)
-"""Before a day or a time that is said: it falls on a Friday, the train arrives at 11:45. At 11:45."""
-_ALWAYS_WHEN = frozenset({"falls", "is", "was"})
-"""Verbs that say it of what is asked for. Another one does where the question lacks it: of a train that leaves at 9:20
-it may ask when it arrives.
-"""
-_ANOTHER = re.compile(r"\b(?:or|nor|and)\b|(?<!than )\b[A-Z]")
-"""Behind a name that the answer begins with: another name beside it."""
-_ONE_UNIT = re.compile(r"\d[\d.,]*(?=\s[A-Za-z°]+\Z)")
-"""The number of a text like 12 km."""
-_WORDS_ALONE = re.compile(r"[^\W\d_]{2,}(?:[ '’-][^\W\d_]+)*")
-"""A text that is a name, or words: Alice, light blue."""
-_BASE = re.compile(r"(?<=\w)_\{?\d\d?\b\}?")
-"""The base that a numeral is written in: of 1010_2."""
-_WORD = re.compile(r"[^\W\d_]+")
-_BOLD = re.compile(r"(?<![\w)\]}])\*\*([^*\n]+)\*\*")
-_WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
-"""An object of a number, Decimal('1.5'); not a function of it, sqrt(2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +80,10 @@ class Comparison:
         return self.judgement == "contradicted"
 
 
+_WORDS_ALONE = re.compile(r"[^\W\d_]{2,}(?:[ '’-][^\W\d_]+)*")
+"""A text that is a name, or words: Alice, light blue."""
+
+
 def judge(
     answer: str,
     value: Any,
@@ -132,6 +104,14 @@ def judge(
         return found  # of names: among words that nobody knows, Ben lost says Ben, too
     loosely = _compare(answer, value, known, percent=percent, vocabulary=None, predicates=predicates)
     return Comparison("undecided", said=True) if loosely.matched else found
+
+
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
+"""A date as ISO 8601 writes it."""
+_NAMES = re.compile(r"\b(?!(?:sqrt|pi|exp|log|ln)\b)[A-Za-z]{2,}")
+"""Words, which a text of numbers alone has not: Friday 13, 12 km."""
+_BASE = re.compile(r"(?<=\w)_\{?\d\d?\b\}?")
+"""The base that a numeral is written in: of 1010_2."""
 
 
 def _compare(
@@ -169,10 +149,10 @@ def _compare(
     if type(value) is str and value.isalnum():
         answer = _BASE.sub("", answer)
     if isinstance(value, bool):
-        said = readings.truth(answer, predicates)
-        return Comparison("undecided" if said is None else "matched" if said is value else "contradicted")
-    if type(value) is dict and value and _is_factors(value) and (said_factors := readings.factors(answer)):
-        return Comparison("matched" if said_factors == value else "contradicted")
+        truth = readings.truth(answer, predicates)
+        return Comparison("undecided" if truth is None else "matched" if truth is value else "contradicted")
+    if type(value) is dict and value and _is_factors(value) and (product := readings.factors(answer)):
+        return Comparison("matched" if product == value else "contradicted")
     formula, region = _formula(value), inequalities.computed(value)
     if type(value) is str and formula is None and region is None and (_NAMES.search(value) or not leaves(value)):
         return _of_words(answer, value, known, vocabulary)
@@ -186,10 +166,10 @@ def _compare(
         return Comparison("matched" if none else "contradicted" if claims else "undecided")
     if none and not numerals(answer):
         return Comparison("contradicted" if leaves(value) else "undecided")
-    said_sign = readings.infinity(answer)
+    infinity = readings.infinity(answer)
     if sign := _infinite(value):
-        return _of_infinity(answer, said_sign, sign)
-    if said_sign and leaves(value) and not numerals(answer):
+        return _of_infinity(answer, infinity, sign)
+    if infinity and leaves(value) and not numerals(answer):
         return Comparison("contradicted")
     if region is not None:
         return _of_region(answer, region)
@@ -233,19 +213,24 @@ def _is_factors(value: dict[Any, Any]) -> bool:
     return all(type(one) is int and one > 0 for one in (*value, *value.values())) and 1 not in value
 
 
+_DENIED = re.compile(r"\b(?:not|no|isn['’]t|never|wrong|except|unless)\b", re.IGNORECASE)
+_DENIED_REGION = re.compile(r"\b(?:not|isn['’]t|never|wrong)\b(?! (?:less|more|includ))", re.IGNORECASE)
+"""As `_DENIED`; "not less than 2" and "2 not included" say a region."""
+
+
 def _of_region(answer: str, wanted: inequalities.Region) -> Comparison:
     """Judge by the region that the answer states: -2 < x < 2, x ∈ (-2, 2)."""
-    said = inequalities.region(answer)
-    if said is None or _DENIED_REGION.search(answer):
+    stated = inequalities.region(answer)
+    if stated is None or _DENIED_REGION.search(answer):
         return Comparison("undecided")
-    return Comparison("matched" if inequalities.same(said, wanted) else "contradicted")
+    return Comparison("matched" if inequalities.same(stated, wanted) else "contradicted")
 
 
-def _of_infinity(answer: str, said: int, wanted: int) -> Comparison:
+def _of_infinity(answer: str, sign: int, wanted: int) -> Comparison:
     """Judge by the sign of the infinity that the answer states; where it states none (0), by its numbers."""
-    if said:
+    if sign:
         is_denied = bool(_DENIED.search(answer))
-        return Comparison("contradicted" if said != wanted else "undecided" if is_denied else "matched")
+        return Comparison("contradicted" if sign != wanted else "undecided" if is_denied else "matched")
     claims = any(one.sure and (one.marked or one.lead == "claim") for one in numerals(answer) or ())
     return Comparison("contradicted" if claims else "undecided")
 
@@ -270,13 +255,56 @@ def _formula(value: Any) -> formulas.ReadFormula | None:
 
 def _of_formula(answer: str, formula: formulas.ReadFormula) -> Comparison:
     """Judge by the last formula that the answer claims, however it is written."""
-    said = formulas.stated(answer, formula.names)
-    if not said or _DENIED.search(answer):
+    compared = [formulas.compare(one, formula) for one in formulas.stated(answer, formula.names)]
+    if not compared or _DENIED.search(answer):
         return Comparison("undecided")
-    last = formulas.compare(said[-1], formula)
-    alike = any(formulas.compare(one, formula) == "same" for one in said)
-    is_other = last == "other" and not alike
-    return Comparison("matched" if last == "same" else "contradicted" if is_other else "undecided")
+    if compared[-1] == "same":
+        return Comparison("matched")
+    return Comparison("contradicted" if compared[-1] == "other" and "same" not in compared else "undecided")
+
+
+class _StatedNumber(NamedTuple):
+    """A number that an answer states, beside the computed ones."""
+
+    numeral: Numeral
+    fits: list[bool]
+    """For each computed number: is it that one?"""
+    lead: Lead
+    """As its `Standing` has it; one more of a list has the lead of the number before it."""
+    supported: bool
+    """It was computed; or it is known from the question or the code, and is no further value beside a computed one."""
+
+    @property
+    def is_computed(self) -> bool:
+        return any(self.fits)
+
+    @property
+    def is_value(self) -> bool:
+        """Return True if the answer states it as a value, and it was computed."""
+        return self.is_computed and self.numeral.sure and self.lead in ("claim", "either")
+
+
+def _judged(
+    stated: list[Numeral], wanted: list[Computed], known: Collection[Computed], *, percent: bool
+) -> Iterator[_StatedNumber]:
+    """Yield the numbers that an answer states, but those whose value follows them, as in "√2 ≈ 1.4142"."""
+    before: Lead = "other"
+    has_value = False
+    for numeral, after in zip(stated, (*stated, None)[1:], strict=True):
+        fits = [agrees(numeral, leaf, percent=percent) for leaf in wanted]
+        if not any(fits) and _is_followed(numeral, after):
+            continue
+        lead = before if numeral.lead == "list" else numeral.lead
+        is_mention = lead in ("mention", "either")
+        may_be_known = is_mention or not has_value
+        supported = any(fits) or (may_be_known and any(_is_known(numeral, leaf) for leaf in known))
+        yield (one := _StatedNumber(numeral, fits, lead, supported))
+        has_value = has_value or one.is_value
+        before = "claim" if one.is_value else "mention" if is_mention else "other"
+
+
+_ROOTS = re.compile(r"\b(?:solutions?|roots?|zeros|eigenvalues)\b", re.IGNORECASE)
+"""Words for values of which a list has no order."""
 
 
 def _of_numbers(
@@ -284,8 +312,12 @@ def _of_numbers(
 ) -> Comparison:
     """Compare the words with a value of numbers, as they stand.
 
-    What a number is said to be is its `lead` (`agent/statements.py:Standing`): a *claim* is a value, a *mention* is
-    none, *either* may be both; one more of a *list* is what the number before it was.
+    | the answer | where |
+    | --- | --- |
+    | denies what was computed | a number that it marks is no value, or its last claim is none |
+    | says another | a number that it marks or claims was not computed |
+    | is contradicted | it denies and says another; or it states a number that can be read, and nothing supports |
+    | is matched | it denies nothing, all its numbers are supported, and each computed one is stated, in order |
     """
     stated = numerals(answer, vocabulary)
     wanted = leaves(value)
@@ -293,51 +325,37 @@ def _of_numbers(
         return Comparison("undecided")
     if not wanted:
         return _of_words(answer, getattr(value, "repr", value), known, vocabulary)
-    rows: list[list[bool]] = []
-    paired: list[bool] = []
-    unsupported: list[Numeral] = []
-    labels: set[str] = set()
-    denied = last_denied = says_other = False
-    named: dict[bool, set[str]] = {True: set(), False: set()}
-    """Computed or not → the unknowns that such a number is claimed for."""
-    before = ""
-    """The number before, whose list may go on: a value, a mention, or neither."""
-    for numeral, after in zip(stated, (*stated, None)[1:], strict=True):
-        agreeing = [agrees(numeral, leaf, percent=percent) for leaf in wanted]
-        if not any(agreeing) and _is_followed(numeral, after):
-            continue
-        lead = before if numeral.lead == "list" else numeral.lead
-        is_value = numeral.sure and lead in ("claim", "either") and any(agreeing)
-        if not any(agreeing):
-            is_known = any(_is_known(numeral, leaf) for leaf in known)
-            if not is_known or (any(map(any, rows)) and lead not in ("mention", "either")):
-                unsupported.append(numeral)
-        before = "claim" if is_value else "mention" if lead in ("mention", "either") else ""
-        rows.append(agreeing if is_value else [False] * len(wanted))
-        labels.update([re.sub(r"_?\d+$", "", numeral.label)] if is_value else ())
-        paired.append(numeral.paired)
-        denied = denied or (numeral.marked and not is_value)
-        says_other = says_other or ((numeral.marked or numeral.lead == "claim") and not any(agreeing))
-        last_denied = not is_value if numeral.lead == "claim" else last_denied
-        if numeral.lead == "claim" and numeral.sure and numeral.label:
-            named[any(agreeing)].add(numeral.label)
-    denied = denied or last_denied or not named[True].isdisjoint(named[False])
-    contradicted = (denied and says_other) or any(numeral.sure and numeral.value is not None for numeral in unsupported)
-    orders = [rows, _swapped(rows, paired)] if any(paired) else [rows]
-    of_one_unknown = len(labels - {""}) == 1
-    unordered = isinstance(value, (set, frozenset)) or of_one_unknown or bool(_ROOTS.search(answer))
-    matched = not unsupported and not denied and any(_all_stated(rows, len(wanted), unordered) for rows in orders)
+    judged = list(_judged(stated, wanted, known, percent=percent))
+    marked = [one for one in judged if one.numeral.marked]
+    claims = [one for one in judged if one.numeral.lead == "claim"]
+    denied = any(not one.is_value for one in (*marked, *claims[-1:]))
+    says_other = any(not one.is_computed for one in (*marked, *claims))
+    unsupported = [one.numeral for one in judged if not one.supported]
+    contradicted = (denied and says_other) or any(one.sure and one.value is not None for one in unsupported)
+    labels = {re.sub(r"_?\d+$", "", one.numeral.label) for one in judged if one.is_value} - {""}
+    unordered = isinstance(value, (set, frozenset)) or len(labels) == 1 or bool(_ROOTS.search(answer))
+    matched = not unsupported and not denied and _all_stated(judged, len(wanted), unordered=unordered)
     return Comparison(
         "matched" if matched else "contradicted" if contradicted else "undecided",
-        tuple(dict.fromkeys(numeral.text for numeral in unsupported)),
+        tuple(dict.fromkeys(one.text for one in unsupported)),
     )
 
 
-def _all_stated(fits: list[list[bool]], wanted: int, unordered: bool) -> bool:
+def _all_stated(judged: list[_StatedNumber], wanted: int, *, unordered: bool) -> bool:
+    """Return True if the answer states each of the computed numbers: in their order, the two of a ± in either."""
+    rows = [one.fits if one.is_value else [False] * wanted for one in judged]
     if unordered:
-        return all(any(row[leaf] for row in fits) for leaf in range(wanted))
+        return all(any(row[leaf] for row in rows) for leaf in range(wanted))
+    swapped = list(rows)
+    for place, one in enumerate(judged):
+        if one.numeral.paired and place:
+            swapped[place - 1], swapped[place] = swapped[place], swapped[place - 1]
+    return _is_in_order(rows, wanted) or _is_in_order(swapped, wanted)
+
+
+def _is_in_order(rows: list[list[bool]], wanted: int) -> bool:
     leaf = 0
-    for row in fits:
+    for row in rows:
         if leaf < wanted and row[leaf]:
             leaf += 1
         elif wanted > 1 and any(row) and not (leaf and row[leaf - 1]):
@@ -350,15 +368,6 @@ def _is_followed(numeral: Numeral, after: Numeral | None) -> bool:
     if after is None or not numeral.followed or numeral.value is None or not (numeral.sure and after.lead == "claim"):
         return False
     return agrees(after, _of_numeral(numeral, ""))
-
-
-def _swapped(fits: list[list[bool]], paired: list[bool]) -> list[list[bool]]:
-    """Return the rows with each pair of a ± the other way round."""
-    rows = list(fits)
-    for place, second in enumerate(paired):
-        if second and place:
-            rows[place - 1], rows[place] = rows[place], rows[place - 1]
-    return rows
 
 
 def agrees(numeral: Numeral, leaf: Computed, *, percent: bool = False) -> bool:
@@ -414,6 +423,26 @@ def _is_known(numeral: Numeral, leaf: Computed) -> bool:
     if numeral.value is None:
         return False
     return agrees(numeral, leaf) or (numeral.percent and numeral.value.parts == leaf.value.parts)
+
+
+_GOES_ON = re.compile(r"[\w+\-/^(]")
+_ARTICLE = re.compile(r"\b(?:an?|the)\s\Z", re.IGNORECASE)
+"""Before a text that is said: it was a Friday."""
+_WHEN = re.compile(
+    r"(?:\b(?:(?P<verb>\w+s)|fell|took place|will (?:be|fall))\s|\A)(?:at|in|on(?: an?)?)(?: about)?\s\Z",
+    re.IGNORECASE,
+)
+"""Before a day or a time that is said: it falls on a Friday, the train arrives at 11:45. At 11:45."""
+_ALWAYS_WHEN = frozenset({"falls", "is", "was"})
+"""Verbs that say it of what is asked for. Another one does where the question lacks it: of a train that leaves at 9:20
+it may ask when it arrives.
+"""
+_ANOTHER = re.compile(r"\b(?:or|nor|and)\b|(?<!than )\b[A-Z]")
+"""Behind a name that the answer begins with: another name beside it."""
+_ONE_UNIT = re.compile(r"\d[\d.,]*(?=\s[A-Za-z°]+\Z)")
+"""The number of a text like 12 km."""
+_WORD = re.compile(r"[^\W\d_]+")
+_BOLD = re.compile(r"(?<![\w)\]}])\*\*([^*\n]+)\*\*")
 
 
 def _of_words(answer: str, value: Any, known: Collection[Computed], vocabulary: Collection[str] | None) -> Comparison:
@@ -473,6 +502,10 @@ def leaves(value: Any, *, strict: bool = True) -> list[Computed] | None:
     except (ValueError, OverflowError, ArithmeticError):
         return None
     return found if len(found) <= _MAX_LEAVES else None
+
+
+_WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
+"""An object of a number, Decimal('1.5'); not a function of it, sqrt(2)."""
 
 
 def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:

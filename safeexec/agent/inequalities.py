@@ -40,15 +40,13 @@ _WRITTEN = {
     rf"{_BETWEEN}inclu\w+\)?": r"∈ [\1, \2]",
     rf"{_ARE} (?:at least|no(?:t)? less than|greater than or equal to|no smaller than)\b": ">=",
     rf"{_ARE} (?:at most|no(?:t)? more than|less than or equal to|no greater than)\b": "<=",
-    rf"{_ARE} {_MORE}\b": ">",
-    rf"{_ARE} {_LESS}\b": "<",
     rf"\b(or|and) (?:is )?{_MORE}\b": r"\1 x >",
     rf"\b(or|and) (?:is )?{_LESS}\b": r"\1 x <",
     r"\b(?:except|but|other than|apart from) (?:for )?(?:x = )?(?=[-−]?\d)": "and x != ",
     rf"{_ARE} positive\b": "> 0",
     rf"{_ARE} negative\b": "< 0",
-    rf"(?<=\b[a-z]) {_MORE}\b": " >",
-    rf"(?<=\b[a-z]) {_LESS}\b": " <",
+    rf"(?:{_ARE}|(?<=\b[a-z])) {_MORE}\b": " >",
+    rf"(?:{_ARE}|(?<=\b[a-z])) {_LESS}\b": " <",
     _ALL: "(-oo, oo)",
 }
 _CHAIN = (
@@ -57,7 +55,7 @@ _CHAIN = (
 )
 _INTERVAL = (
     rf"(?:Interval(?P<kind>\.[lL]?[rR]?open)?\(|(?P<opens>[\[(\]]))\s*(?P<low>{_TERM})\s*[,;]\s*(?P<high>{_TERM})"
-    r"(?P<ends>(?:,\s*(?:True|False)){0,2})\s*(?P<closes>[\])\[])"
+    r"\s*(?P<closes>[\])\[])"
 )
 _PIECE = re.compile(f"{_INTERVAL}|{_CHAIN}")
 _BOTH = re.compile(r"&|∧|\band\b|∩|\\(?:land|wedge|cap)\b", re.IGNORECASE)
@@ -155,14 +153,11 @@ def _of_chain(chain: re.Match[str]) -> list[_Bound]:
 
 def _of_interval(interval: re.Match[str]) -> list[_Bound]:
     kind = (interval["kind"] or "").lower()
+    is_open = kind in (".open", ".lopen"), kind in (".open", ".ropen")
     if interval["opens"]:
-        open_left, open_right = interval["opens"] != "[", interval["closes"] != "]"
-    else:
-        flags = [*re.findall("True|False", interval["ends"]), "False", "False"]
-        open_left = kind in (".open", ".lopen") or flags[0] == "True"
-        open_right = kind in (".open", ".ropen") or flags[1] == "True"
-    low = _Bound(">" if open_left else ">=", _number(interval["low"]))
-    return [low, _Bound("<" if open_right else "<=", _number(interval["high"]))]
+        is_open = interval["opens"] != "[", interval["closes"] != "]"
+    low = _Bound(">" if is_open[0] else ">=", _number(interval["low"]))
+    return [low, _Bound("<" if is_open[1] else "<=", _number(interval["high"]))]
 
 
 def _number(term: str) -> float:
@@ -170,8 +165,4 @@ def _number(term: str) -> float:
     if re.search(_INFINITE, term):
         return -inf if term.strip()[0] in "-−" else inf
     read = formulas.read(term)
-    try:
-        value = read.value({}) if read is not None and not read.names else 1j
-    except ArithmeticError:  # 1/0
-        value = 1j
-    return float("nan") if value.imag else value.real
+    return float("nan") if read is None else read.value({}).real

@@ -65,11 +65,6 @@ _EXPONENT = (
 _NUMBER = re.compile(
     rf"(?P<number>{_DIGITS})(?>(?:[eE](?P<e>[-+]?\d{{1,6}})(?!\w)|\s?(?:×|·|\*|x|\\times|\\cdot)\s?10{_EXPONENT})?)"
 )
-_ROOT_NEAR = re.compile(
-    r"√|sqrt|π|pi\b|\*\*\s?\(|\^\s?[{(]|\d\s?(?:±|\\pm)\s?[\d\\]|\bln\b|\bexp\(|\)\s?[²³]|[-+−]\s?\d*\s?[ij](?![A-Za-z])|(?<![A-Za-z])e\b"
-)
-_NEAR = 200
-"""Characters from the beginning of a closed form to its first root, at most."""
 _OPENED = re.compile(r"(?:(?:\(|\\[dt]?frac\s?\{)\s?[-−+]?\s?)+$")
 _OPENERS = 40
 _SIGN = re.compile(r"(?<![\w)\]}²³%.])\s?([-−])\s?$")
@@ -83,7 +78,6 @@ _START = re.compile(
     r"|[ije](?!\.\w)(?=\s?(?:[-+−] ?\d|[,;.)}$*·√^]|\\sqrt|\Z|\n|(?:and|or)\b))))"
 )
 _MIXED = re.compile(r"\s?(?:([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])|\s(\d{1,9})/(\d{1,9})(?![\d/])|\\[dt]?frac\{(\d{1,9})\}\{(\d{1,9})\})")
-_SPACED_MIXED = re.compile(r" (\d{1,9})/(\d{1,9})(?![\d/.])")
 _POWERS_OF_TEN = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "quadrillion": 15, "mn": 6, "bn": 9}
 _POWERS_OF_TEN |= {"tausend": 3, "mille": 3, "millions": 6, "millionen": 6, "mio": 6, "milliards?": 9, "milliarden?": 9}
 _POWERS_OF_TEN |= {"mrd": 9, "billionen": 12, "lakh": 5, "crore": 7, "hundred": 2}
@@ -139,7 +133,6 @@ _OPERATOR = re.compile(
 _SPACE_BEFORE_MATH = [
     (re.compile(r"\\left|\\right|\\displaystyle|\\!"), ""),
     (re.compile(r"\{,\}"), ","),
-    (re.compile(r"(?<=\d)\\[,;: ](?=\d{3})"), "\u2009"),
     (re.compile(r"\\[,;: ]|\\[()\[\]]|\\quad"), " "),
 ]
 
@@ -160,7 +153,7 @@ def numerals(text: str, vocabulary: Collection[str] | None = ()) -> list[Numeral
     while len(found) <= MAX_NUMBERS and (start := _START.search(text, position)):
         begin, numeral = start.start(), None
         is_letter = start.lastgroup == "letter"
-        if begin >= looked and (is_letter or _ROOT_NEAR.search(text, begin, begin + _NEAR)):
+        if begin >= looked:
             begin, looked, numeral = _form(text, position, begin)
         if is_letter and (numeral is None or _EQUALS_AFTER.match(text, looked)):
             position = max(start.end(), looked if numeral else 0)  # a name, or a function before its value
@@ -231,10 +224,10 @@ def _read_digits(text: str, begin: int) -> tuple[Numeral, int]:
     if exponent == "0" and (power := _POWER.match(text, end)):
         return _finish(text, begin, power.end(), _whole(_raised(value, next(filter(None, power.groups())))))
     if number.isdigit() and exponent == "0":
-        if (over := _OVER.match(text, end)) and not text[over.end() :].lstrip().startswith("/"):
+        if over := _OVER.match(text, end):
             under = int(over[1])
             return _finish(text, begin, over.end(), _whole(value / under if under else None))
-        if mixed := _MIXED.match(text, end) or _SPACED_MIXED.match(text, end):
+        if mixed := _MIXED.match(text, end):
             return _finish(text, begin, mixed.end(), _whole(_and_a_part(value, mixed)))
     return _finish(text, begin, end, written)
 
@@ -364,7 +357,10 @@ def _alone(text: str, begin: int, end: int, numeral: Numeral, sentences: Sentenc
         return
     if both:
         yield numeral
-    yield replace(_negative(numeral), paired=bool(both)) if both or negative else numeral
+    if both or negative:
+        value = None if numeral.value is None else -numeral.value
+        numeral = replace(numeral, value=value, text=f"-{numeral.text}", paired=bool(both))
+    yield numeral
 
 
 def _in_formula(text: str, begin: int, end: int) -> bool:
@@ -372,10 +368,3 @@ def _in_formula(text: str, begin: int, end: int) -> bool:
     return bool(
         _IN_FORMULA.search(text, max(0, begin - 90), begin) and _FORMULA_ENDS.match(text, end, min(len(text), end + 60))
     )
-
-
-def _negative(numeral: Numeral) -> Numeral:
-    value = numeral.value
-    if value is None or not (value.real and value.imaginary):
-        return replace(numeral, value=None if value is None else -value, text=f"-{numeral.text}")
-    return replace(numeral, value=Exact(-value.real, value.imaginary, value.rooted))  # -3 + 4i

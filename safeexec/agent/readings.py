@@ -54,8 +54,7 @@ _FAMILIES = [
     ),
     _family(("kg", "kg|kilograms?", 1000), ("g", "grams?|g", 1)),
     _family(("pounds", "pounds?|lbs?", 16), ("", "ounces?|oz", 1)),
-    _family(("dollars", "dollars?", 100), ("", "cents?", 1)),
-    _family(("euros", "euros?", 100), ("", "cents?", 1)),
+    _family(("", "dollars?|euros?", 100), ("", "cents?", 1)),
     _family(("", "degrees?|°", 3600), ("", "(?:arc)?minutes?|[′']", 60), ("", '(?:arc)?seconds?|[″"]', 1)),
 ]
 _NUMBER = r"\d{1,9}(?:(?:,\d{3})*(?:\.\d{1,9})?|/[1-9]\d{0,3})"

@@ -51,15 +51,11 @@ def pictures_of(step: AgentStep) -> list[bytes]:
     return [display.png for display in step.result.displays if display.png and is_picture("image/png", display.png)]
 
 
-def answer_of(run: AgentResult) -> str:
-    """Return the answer in words, or why there is none."""
-    return run.text or f"No answer: {run.reason}."
-
-
 def report(question: str, files: Sequence[FileSurvey], run: AgentResult, written: Sequence[str]) -> str:
     """Return the report as one HTML page."""
     title = escape(" ".join(question[:_MAX_TITLE].split()))
-    parts = [f"<h1>{title}</h1>", f'<div class="prose">{escape(answer_of(run))}</div>', "<h2>Files</h2>"]
+    answer = run.text or f"No answer: {run.reason}."
+    parts = [f"<h1>{title}</h1>", f'<div class="prose">{escape(answer)}</div>', "<h2>Files</h2>"]
     parts += [f"<pre>{escape(survey.render())}</pre>" for survey in files]
     parts.append("<h2>Steps</h2>")
     for step in run.steps:

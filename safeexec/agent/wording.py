@@ -101,10 +101,7 @@ def _digits(found: re.Match[str], *, alone: bool) -> str:
     stated = ends and (not is_one or _IS.search(text[max(0, found.start() - 20) : found.start()]))
     if not several and not stated and (is_one or not alone):
         return word
-    try:
-        value = _value(found)
-    except ArithmeticError:
-        return word
+    value = _value(found)
     if value is None:
         return word
     if value.denominator == 1:

@@ -105,7 +105,13 @@ def test_the_work_is_linear_in_hostile_text(piece: str, number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["42 people attended.", "It took 42 days to get there.", "There are 42 apples in the basket."]
+    "words",
+    [
+        "42 people attended.",
+        "It took 42 days to get there.",
+        "There are 42 apples in the basket.",
+        "The sum of the primes below 20 is 42.",
+    ],
 )
 def test_the_computed_number_among_unknown_words_is_no_other_number(words: str) -> None:
     assert not judge(words, 42).contradicted
