@@ -121,7 +121,7 @@ class Wire(Protocol):
         """True as long as calls may be answered."""
         ...
 
-    def ask(self, method: str, params: dict[str, Any]) -> RemoteCall:
+    def begin(self, method: str, params: dict[str, Any]) -> RemoteCall:
         """Begin a call. Raises `SandboxClosed`, and what `sent` raises: then nothing was sent."""
         ...
 
