@@ -142,7 +142,7 @@ class Service:
         """The ids of the sessions that are open by a label."""
         self.label_locks: WeakValueDictionary[tuple[AsyncSandbox, str], asyncio.Lock] = WeakValueDictionary()
 
-    def place(self, policy: Policy, memory_mb: object = None) -> ExitStack:
+    def reserve(self, policy: Policy, memory_mb: object = None) -> ExitStack:
         """Reserve quota for one session more; closing the stack returns it."""
         return ExitStack()
 
