@@ -22,6 +22,7 @@ from weakref import WeakValueDictionary
 
 from safeexec.api.audit import observer_for
 from safeexec.common.text import printable
+from safeexec.common.version import VERSION
 from safeexec.engine.host.files.names import check_given
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.engine.policy.model import Policy
@@ -31,7 +32,6 @@ from safeexec.remote.pipe import PipeWire
 from safeexec.results import TemplateInfo
 from safeexec.results.marked import marked
 
-VERSION: str = vars(sys.modules["safeexec"])["__version__"]
 BUILD = "`safeexec container build` makes the image"
 START_SECONDS = 120.0
 """How long an engine may take until the server in the container answers: a virtual machine may have to wake up."""
