@@ -480,13 +480,17 @@ class Durable(SessionRecording):
 
     def _drop(self, session: RecordedSession) -> Core[None]:
         """End all that the session has in this process. It is suspended then."""
+        yield from self._end(session)
+        session.sandbox.sessions.suspended(session)
+        yield Work(self.closed)
+
+    def _end(self, session: RecordedSession) -> Core[None]:
+        """End its processes, and remove their files."""
         yield from wait_and_close(session.processes.end_processes())
         session.supervisor.doing = None
         if (workspace := session.processes.workspace) is not None:
             yield from ending(1 << 20, workspace.close)
         session.processes.close()
-        session.sandbox.sessions.suspended(session)
-        yield Work(self.closed)
 
     def closed(self) -> None:
         """Write what is left, and let another process have the session."""
@@ -530,8 +534,7 @@ class Durable(SessionRecording):
                 raise SessionClosed(why)
             yield from self._restore(session, left, notes)
         except BaseException:
-            yield from wait_and_close(session.processes.end_processes())
-            session.processes.close()
+            yield from self._end(session)
             session.sandbox.sessions.suspended(session)
             self._release()
             raise
@@ -545,8 +548,7 @@ class Durable(SessionRecording):
             done = yield from self._repeat(session, doings, size, bytes.fromhex(left.heading.entropy))
             if done == len(doings):
                 break
-            yield from wait_and_close(session.processes.end_processes())
-            session.processes.close()
+            yield from self._end(session)
             if size > 1:
                 size = 1
                 continue

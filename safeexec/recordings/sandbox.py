@@ -130,11 +130,8 @@ class RecordedSandbox(SandboxCore):
                 raise SessionClosed(f"there is no session of {label!r} in the store; it may have been removed")
             if left is None:
                 durable = Durable(store, claim, self._durable)
-                begin = partial(self.new_session, label=label, record=durable.opened)
-                if state is not None and os.path.exists(state):
-                    begin = partial(self.restore, state, None, **begin.keywords)
                 try:
-                    session = yield from begin(**tightened)
+                    session = yield from super()._labelled(label, state, tightened | {"record": durable.opened}, new)
                 except BaseException:
                     durable.closed()
                     raise

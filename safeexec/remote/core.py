@@ -324,7 +324,7 @@ class RemoteSandboxCore:
         try:
             reply = yield from self.toolbox.answer(ToolRequest(told.call, told.tool, told.arguments), caller, deadline)
             answer = {"value": None if reply.value is None else marked(reply.value), "error_type": reply.error_type}
-            answer |= {"error": reply.error, "inside": reply.inside, "outcome": caller.outcome()}
+            answer |= {"error": reply.error, "inside": reply.inside, "outcome": caller.outcome}
             if (later := caller.later) is not None:
                 answer |= {"note": later.answer.note, "seconds": later.answer.seconds, "asked": later.asked}
         except ProtocolError as error:  # as in a session here, that ends the step
@@ -375,6 +375,8 @@ class RemoteCaller:
         """The answer that was given, if it is for the call which is made now."""
         self.later: PutOff | None = None
         """Why the call that is made now is put off."""
+        self.outcome = ""
+        """What became of it."""
         self.number = 0
         self.calls_of_step = 0
         self.tool_records = ToolLog()
@@ -385,6 +387,7 @@ class RemoteCaller:
         server may lie.
         """
         self.number, self.later, self._decided = told.step, None, None
+        self.outcome = "refused"  # as one is that is so far beyond the limit that nobody keeps its answer
         waits = self._waits
         if told.allowed and waits is not None and waits.tool == told.tool:
             arguments = packed(told.arguments)
@@ -396,8 +399,9 @@ class RemoteCaller:
         """Return what is decided about a call."""
         return None, self._decided
 
-    def keep_answer(self, call: ToolRequest, reply: ToolReply, outcome: object, *, deferred: bool) -> None:
-        """Keep nothing: the server keeps what its step was answered."""
+    def keep_answer(self, call: ToolRequest, reply: ToolReply, outcome: str, *, deferred: bool) -> None:
+        """Keep what became of the call: the server keeps what its step was answered."""
+        self.outcome = outcome
 
     def put_off(self, call: ToolRequest, later: PutOff) -> Core[str]:
         """Leave it to the server to wait, or to refuse that."""
@@ -408,11 +412,6 @@ class RemoteCaller:
     def secured(self) -> Core[None]:
         """Write nothing down."""
         yield from ()
-
-    def outcome(self) -> str:
-        """Return what became of the last call. Of those beyond the limit none but the first is recorded."""
-        total = self.tool_records.total
-        return self.tool_records.since(total - 1)[-1].outcome if self.calls_of_step == total else "refused"
 
 
 _numbers = count(1)
