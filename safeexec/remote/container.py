@@ -153,7 +153,7 @@ class ContainerCore(RemoteSandboxCore):
         brought = {"name": self.policy.name, "yaml": self.policy.to_yaml(), "origins": dict(self.policy.origins)}
         params = {"version": VERSION, "brought": brought | {"options": self._options}}
         try:
-            answer = yield from self.call("sandbox.bring", params, within=START_SECONDS)
+            answer = yield from self._call("bring", params, within=START_SECONDS)
         except (SandboxClosed, ProtocolError) as error:
             said = self._wire.said()
             yield Work(self._wire.close)
@@ -177,7 +177,7 @@ class ContainerCore(RemoteSandboxCore):
         which, self._which = self._which, {}
         if which and self._wire.alive:
             with suppress(SandboxClosed, SandboxError):
-                yield from self.call("sandbox.drop", which, within=START_SECONDS)
+                yield from self._call("drop", which, within=START_SECONDS)
 
     def new_template(
         self, name: str, prepare: object, files: Any, timeout: float | None, tightened: Any, api: object
@@ -191,7 +191,7 @@ class ContainerCore(RemoteSandboxCore):
         """Return a label's session, as a sandbox here does. Files and a saved state are sent where none is open."""
         given = self.beginning(**keywords) | {"label": label}
         try:
-            answer = yield from self.call("sandbox.session_for", {**given, "new": False})
+            answer = yield from self._call("session_for", {**given, "new": False})
         except SessionClosed:
             if not new:
                 raise
@@ -201,7 +201,7 @@ class ContainerCore(RemoteSandboxCore):
                 files = yield Work(partial(contents_of, self._files))
                 given["files"] = {path: marked(data) for path, data in files}
             seconds = given.get("queue_seconds", self.queue_seconds)
-            answer = yield from self.call("sandbox.session_for", given, seconds=seconds)
+            answer = yield from self._call("session_for", given, seconds=seconds)
         known = self._labelled.get(label)
         if known is None or known.identity != answer.session:
             known = self._labelled[label] = RemoteSessionCore(self, answer.session, label)

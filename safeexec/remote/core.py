@@ -147,34 +147,21 @@ class RemoteSandboxCore:
         self.toolbox.close()
         yield Work(self._wire.close)
 
-    def new_session(
-        self,
-        *,
-        namespace: Mapping[str, Any] | None = None,
-        record: object = None,
-        template: str | None = None,
-        **tightened: Any,
-    ) -> Core[RemoteSessionCore]:
-        given = self.beginning(namespace, record, template, **tightened)
-        return (yield from self._opened("sandbox.session", given, given.get("queue_seconds", self.queue_seconds)))
+    def new_session(self, **given: Any) -> Core[RemoteSessionCore]:
+        params = self.beginning(**given)
+        return (yield from self._opened("session", params, params.get("queue_seconds", self.queue_seconds)))
 
     def beginning(
-        self,
-        namespace: Mapping[str, Any] | None = None,
-        record: object = None,
-        template: str | None = None,
-        **tightened: Any,
+        self, namespace: Mapping[str, Any] | None = None, record: object = None, **others: Any
     ) -> dict[str, Any]:
         """Return the keywords of a new session, as the server takes them."""
         _unrecorded(record)
-        if "files" in tightened:
+        if "files" in others:
             raise SandboxError("over a connection files are put into a session that is open: session.write_file()")
-        given = {name: value for name, value in tightened.items() if value is not None}
-        if template is not None:
-            given["template"] = template
+        params = {name: value for name, value in others.items() if value is not None}
         if namespace:
-            given["namespace"] = self.values(namespace)
-        return self._which | given
+            params["namespace"] = self.values(namespace)
+        return params
 
     def session_for(
         self, label: str, state: object, keywords: dict[str, Any], new: bool = True
@@ -196,7 +183,7 @@ class RemoteSandboxCore:
 
     def stats(self) -> SandboxStats:
         """Return what the server counts. Raises `SandboxError` over HTTP."""
-        answer = drive(self.call("sandbox.stats", self._which))
+        answer = drive(self._call("stats"))
         counted: SandboxStats = _converted(answer.stats, SandboxStats)
         labels = _converted(answer.labels, list[tuple[str | None, SessionCounts]])
         return replace(counted, by_label=dict(labels))
@@ -222,8 +209,7 @@ class RemoteSandboxCore:
     ) -> Core[RemoteSessionCore]:
         _unrecorded(record)
         state = marked((yield Work(partial(read_file, path))))
-        given = {**self._which, "state": state, "timeout": timeout}
-        return (yield from self._opened("sandbox.restore", given))
+        return (yield from self._opened("restore", {"state": state, "timeout": timeout}))
 
     def values(self, namespace: Mapping[str, Any] | None) -> dict[str, dict[str, str]]:
         """Return variables as they cross. Raises TypeError and ValueError for what is not a variable."""
@@ -231,11 +217,11 @@ class RemoteSandboxCore:
         bounds = {"value_kb": self.policy.limits.value_kb, "value_depth": self.policy.limits.value_depth}
         return {name: marked(encode_payload(name, given[name], **bounds), "encoded") for name in given}
 
-    def _opened(self, method: str, params: dict[str, Any], seconds: float = 0.0) -> Core[RemoteSessionCore]:
+    def _opened(self, verb: str, params: dict[str, Any], seconds: float = 0.0) -> Core[RemoteSessionCore]:
         def undo(answer: Any) -> Core[None]:
             yield from RemoteSessionCore(self, answer.session).close()
 
-        answer = yield from self.call(method, params, seconds=seconds, undo=undo)
+        answer = yield from self._call(verb, params, seconds=seconds, undo=undo)
         return RemoteSessionCore(self, answer.session, params.get("label"))
 
     def command(self, argv: object, directory: object, timeout: object) -> Core[CommandResult]:
@@ -243,14 +229,17 @@ class RemoteSandboxCore:
         raise SandboxError("over a connection, programs run in the workspace of a session: session.command()")
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
-        params = {**self._which, "source": _source(source), "stdin": stdin}
-        return _result((yield from self.call("sandbox.check", params)))
+        return _result((yield from self._call("check", {"source": _source(source), "stdin": stdin})))
 
     # Calls
 
+    def _call(self, verb: str, params: Mapping[str, Any] = {}, **how: Any) -> Core[Any]:
+        """Return the answer to a call about this policy. `how`: as for `call`."""
+        return self.call(f"sandbox.{verb}", {**self._which, **params}, **how)
+
     def call_for_field(self, verb: str, /, **params: Any) -> Core[Any]:
         """Return the one field of the answer to a call about this policy."""
-        return _field_of((yield from self.call(f"sandbox.{verb}", self._which | params)))
+        return _field_of((yield from self._call(verb, params)))
 
     def call(
         self,
@@ -435,7 +424,7 @@ class RemoteSessionCore:
         self._waits: WaitingCall | None = None
         """The call that the caller was shown last that it waits for."""
 
-    def _call(self, verb: str, params: Mapping[str, Any], /, **how: Any) -> Core[Any]:
+    def _call(self, verb: str, params: Mapping[str, Any], **how: Any) -> Core[Any]:
         """Return the answer to a call about this session. `how`: as for `RemoteSandboxCore.call`."""
         return self._sandbox.call(f"session.{verb}", {"session": self.identity, **params}, **how)
 
@@ -541,7 +530,7 @@ class RemoteSessionCore:
         return self._told(query, _result((yield from self._call("sql", params, stop=self._stop))))
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
-        return (yield from self._sandbox.check(source, stdin))
+        return self._sandbox.check(source, stdin)
 
     def _stop(self) -> Core[bool]:
         try:
