@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from safeexec.engine.policy.model import Limits
-from safeexec.recordings.format import ToolShape
+from safeexec.recordings.format import DisplayText, ToolShape
 from safeexec.results import CheckpointInfo, CommandResult, Result, TemplateInfo
 from safeexec.results.outcomes import ToolCallRecord, Variable, WaitingCall
 
@@ -169,13 +169,9 @@ class StepOutput(Struct, frozen=True):
     session: str
 
 
-class StepDisplay(Struct, frozen=True):
-    """A step has displayed something: MIME types, each with text or base64."""
+class StepDisplay(DisplayText, frozen=True, forbid_unknown_fields=False):
+    """A step has displayed something: in the form in which a recording has it."""
 
-    data: dict[str, str]
-    truncated: bool = False
-    display_id: str | None = None
-    update: bool = False
     session: str = ""
 
 
