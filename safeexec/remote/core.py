@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from safeexec.common.text import as_bytes
-from safeexec.engine.approvals import Allow, Approval, Deny, Later
+from safeexec.engine.approvals import Allow, Approval, Deny
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
 from safeexec.engine.host.session.standard_input import Given, checked_arguments, encoded, pieces_of
 from safeexec.engine.host.session.tool_calls import ToolLog
@@ -497,8 +497,6 @@ class RemoteSessionCore:
         return result
 
     def answer(self, answer: object, callbacks: Callbacks, wait: float | None = None) -> Core[Result]:
-        if isinstance(answer, Later):
-            raise TypeError("a step that waits goes on with an answer; Later is none")
         caller = None
         if self._sandbox.toolbox.tools:
             waits = self._waits or (yield from self.shown())
