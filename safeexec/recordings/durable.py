@@ -157,8 +157,8 @@ class Durable(SessionRecording):
         self._ahead_since = 0.0
         """Monotonic time since which it is `AHEAD`."""
         self._segment = 1
-        self._last_state_number = 0
-        """The highest number of a state."""
+        self._state_numbers = count(1)
+        """Gives each new state its number."""
         self._state_number = 0
         """The state that the session is in, where it is `STORED`."""
         self._ways: dict[int, Way] = {0: Way()}
@@ -190,7 +190,7 @@ class Durable(SessionRecording):
         self._write_to(StorePlace(self._store, self._claim, recovery.part_of(self._segment), 0))
         memory = session.processes.history.current.memory
         if memory is not FRESH and saved:
-            memory.state_number, self._ways = self._new_state_number(), {}
+            memory.state_number, self._ways = next(self._state_numbers), {}
         # Nothing in the store leads to a template; the files of every session, the next host may have otherwise.
         if memory is not FRESH or session.sandbox.children.files:
             self._standing, self._ahead_since = AHEAD, monotonic()
@@ -200,10 +200,6 @@ class Durable(SessionRecording):
         options = RecordOptions(max_mb=self._store.options.session_mb, durable=self.mode == "step")
         later = LATE_SECONDS if self.mode == "second" else None
         self.writer = RecordWriter(options, place, sync_seconds=later, **there)
-
-    def _new_state_number(self) -> int:
-        self._last_state_number += 1
-        return self._last_state_number
 
     def records(self) -> Recording:
         """Return the lines since the newest saved state."""
@@ -232,7 +228,7 @@ class Durable(SessionRecording):
             session.files.changed = False
             self._ways.pop(memory.state_number, None)  # the same variables with other files
         elif memory is not FRESH and not memory.state_number:
-            memory.state_number = self._new_state_number()
+            memory.state_number = next(self._state_numbers)
             led = self._lead_to(current, fingerprint, variables)
         if memory.state_number in self._ways:
             self._standing, self._state_number, self._stored_step = STORED, memory.state_number, current.step
@@ -388,7 +384,7 @@ class Durable(SessionRecording):
         yield from session.saving(None).save(put, session.steps.number, lasting=True)
         history = session.processes.history
         memory = history.current.memory
-        number = memory.state_number or self._new_state_number()
+        number = memory.state_number or next(self._state_numbers)
         if memory is not FRESH:
             memory.state_number = number
         said: dict[str, Any] = {"step": session.steps.number, "now": history.current.step, "state_number": number}
@@ -636,7 +632,7 @@ class Durable(SessionRecording):
         self._done = self._refusal = 0
         # Never a number that this process has given already: the keys of calls are made of them.
         session.steps.number, session.steps.identity = max(session.steps.number, left.step), self.identity
-        self.heading, self._segment, self._last_state_number = left.heading, left.segment, left.last_state_number
+        self.heading, self._segment, self._state_numbers = left.heading, left.segment, count(left.last_state_number + 1)
         self._state_number, self._stored_step, way = left.heading.state_number, left.now, Way()
         self._ways = {self._state_number: way}
         for doing in doings:
