@@ -127,6 +127,43 @@ def test_every_function_and_class_on_the_page_is_defined_there() -> None:
     assert not [f"{path}:{name}" for path, name in named if name not in defined(place(path))]
 
 
+ROOMS = {path.name for path in HOUSE.iterdir() if path.is_dir()} | {"host", "child", "zygote", "linux", "syscalls"}
+"""By one of these begins the name of a module in a docstring."""
+SPELLED = re.compile(rf"(?<!`)`(?:safeexec\.)?((?:{'|'.join(sorted(ROOMS))})(?:\.\w+)+)`(?!`)")
+
+
+@cache
+def exported(path: Path) -> frozenset[str]:
+    """What a module defines, and what a package has of its modules."""
+    aliases = [node.names for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    return defined(path) | {alias.name for names in aliases for alias in names}
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name is that of a module here, or of what one defines."""
+    modules = {".".join(path.relative_to(HOUSE).with_suffix("").parts).removesuffix(".__init__"): path
+               for path in HOUSE.rglob("*.py")}  # fmt: skip
+    words = name.split(".")
+    for count in range(len(words), 0, -1):
+        module = ".".join(words[:count])
+        for path in (path for known, path in modules.items() if f".{known}".endswith(f".{module}")):
+            if exported(path).issuperset(words[count:]):
+                return True
+    return False
+
+
+def test_a_docstring_names_modules_that_are_there() -> None:
+    found = [
+        (f"{path.relative_to(HOUSE)}:{node.lineno}", name)
+        for path in HOUSE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        for name in SPELLED.findall(node.value.value)
+    ]
+    assert len(found) > 50
+    assert not [where for where in found if not is_there(where[1])]
+
+
 def test_the_calls_of_a_step_are_functions_of_host_and_child() -> None:
     fence = PAGE.partition("## A step\n")[2].split("```\n")[1]
     host = [*(HOUSE / "api").glob("*.py"), *(HOUSE / "engine/host").rglob("*.py")]

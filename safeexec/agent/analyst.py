@@ -108,22 +108,22 @@ def _plain_name(part: str) -> str:
 
 
 class DataAnalyst:
-    """Data analysis under the `data-analysis` policy (or another `policy`) on copies of `files`.
+    """Data analysis under the `data-analysis` policy, or in another `sandbox`, on copies of `files`.
 
         analysis = DataAnalyst(MistralModel(), files=["sales.csv"]).run("Which region grew most?")
         analysis.write("report")
 
-    `files` is a list of paths, or maps names in the sandbox to files and directories of the host (or to bytes). In
-    place of a policy there can be an open Sandbox, AsyncSandbox or session, which has its own files. A session keeps
-    what the steps leave; files are surveyed in a copy of it. Of what the steps write, up to `keep_bytes` come back as
-    `Analysis.files`. Other keywords are those of `CodeAgent`.
+    `files` is a list of paths, or maps names in the sandbox to files and directories of the host (or to bytes).
+    `sandbox` is a policy or its name, or an open Sandbox, AsyncSandbox or session, which has its own files. A session
+    keeps what the steps leave; files are surveyed in a copy of it. Of what the steps write, up to `keep_bytes` come
+    back as `Analysis.files`. Other keywords are those of `CodeAgent`.
     """
 
     def __init__(
         self,
         model: Model,
         files: Mapping[str, str | os.PathLike[str] | bytes] | Iterable[str | os.PathLike[str]] = (),
-        policy: Sandbox | AsyncSandbox | Session | AsyncSession | Policy | str = "data-analysis",
+        sandbox: Sandbox | AsyncSandbox | Session | AsyncSession | Policy | str = "data-analysis",
         *,
         tools: Any = None,
         on_event: Callable[[Event], None] = ignore_event,
@@ -134,7 +134,7 @@ class DataAnalyst:
         self._files: dict[str, Any] = dict(files) if isinstance(files, Mapping) else _by_name(files)
         self._agent = CodeAgent(
             model,
-            policy,
+            sandbox,
             tools=tools,
             files=self._files,
             instructions=_INSTRUCTIONS,

@@ -57,9 +57,10 @@ _NAMES = re.compile(r"\b(?!(?:sqrt|pi|exp|log|ln)\b)[A-Za-z]{2,}")
 _ARTICLE = re.compile(r"\b(?:an?|the)\s\Z", re.IGNORECASE)
 """Before a text that is said: it was a Friday."""
 _WHEN = re.compile(
-    r"\b(?:(?P<verb>\w+s)|fell|took place|will (?:be|fall))(?: at| in| on(?: an?)?)(?: about)?\s\Z", re.IGNORECASE
+    r"(?:\b(?:(?P<verb>\w+s)|fell|took place|will (?:be|fall))\s|\A)(?:at|in|on(?: an?)?)(?: about)?\s\Z",
+    re.IGNORECASE,
 )
-"""Before a day or a time that is said: it falls on a Friday, the train arrives at 11:45."""
+"""Before a day or a time that is said: it falls on a Friday, the train arrives at 11:45. At 11:45."""
 _ALWAYS_WHEN = frozenset({"falls", "is", "was"})
 """Verbs that say it of what is asked for. Another one does where the question lacks it: of a train that leaves at 9:20
 it may ask when it arrives.
@@ -197,7 +198,7 @@ def _compare(
         return as_written if as_written.matched else _of_formula(answer, formula)
     forms = _forms(value, answer)
     judged: list[Comparison] = []
-    for reading in (answer, *readings.readings(answer)):
+    for reading in (answer, *readings.readings(answer), *readings.uncounted(answer, value)):
         for wanted in forms:
             found = _of_numbers(reading, wanted, known, percent=percent, vocabulary=vocabulary)
             if found.matched:

@@ -151,6 +151,8 @@ class CodeAgent:
             raise AgentError(f"confirm is a function that is asked about the code of each step, not {confirm!r:.60}")
         if not callable(getattr(model, "complete", None) or getattr(model, "complete_async", None)):
             raise AgentError(f"a model has a method complete(), {type(model).__name__!r} has none; see agent.Model")
+        if not isinstance(getattr(model, "name", None), str):
+            raise AgentError(f"a model has a name, which is a text; {type(model).__name__!r} has none; see agent.Model")
         if not callable(getattr(sandbox, "run", None)):
             if not isinstance(sandbox, (str, Policy)):
                 kind = type(sandbox).__name__

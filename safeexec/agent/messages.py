@@ -44,6 +44,11 @@ class Reply(msgspec.Struct, frozen=True):
     usage: TokenUsage = TokenUsage()
     finish: str = "stop"
 
+    def __post_init__(self) -> None:
+        """Raise TypeError for a text that is none: a server that calls functions may give null."""
+        if not isinstance(self.text, str):
+            raise TypeError(f"the text of a Reply is a str ('' where there is none), not {type(self.text).__name__}")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the reply as JSON data; `from_dict` reads it back."""
         data: dict[str, Any] = msgspec.to_builtins(self)

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from safeexec.agent import formulas, statements
 
@@ -75,6 +75,28 @@ _RATIO_WORDS = re.compile(r"(?<![\d.])(\d{1,9}) to (\d{1,9})(?!\d|\.\d)")
 _MIXED = re.compile(r"(?<![\d.,/])(\d{1,9}) and (\d{1,9}/\d{1,9})(?![\d/])")
 _OR_ABOUT = re.compile(r",? or (?:about|approximately|roughly) (?=[-−]?\d)")
 _OR = re.compile(r"(?<=[\w)}$]),? or (?=\$?(?:[A-Za-z](?:_\d)?\s?[=≈]\s?)?[-−+]?\$?[\d½⅓⅔¼¾\\√(iπ])")
+
+
+_FEW = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_COUNT = re.compile(
+    rf"\b(?:there\s(?:are|is)|the)\s(?:(?:exactly|only|just)\s)?(?P<count>\d{{1,2}}|{'|'.join(_FEW)})"
+    r"(?P<what>(?:\s(?!(?:and|or|is|are|as|to)\b)[a-z]{3,20}){0,3})(?P<end>:|,(?=\s?[-−\d√]))?",
+    re.IGNORECASE,
+)
+"""How many there are of what is listed."""
+
+
+def uncounted(answer: str, value: Any) -> Iterator[str]:
+    """Yield the answer without the number that counts what it lists: of "there are 3 solutions, 2, 4 and 9", the
+    solutions.
+    """
+    if type(value) in (list, tuple, set, frozenset) and len(answer) <= _MAX_TEXT:
+        found = _COUNT.search(answer)
+        if found is None or not (found["what"] or found["end"] == ":"):
+            return
+        if len(value) == _FEW.get(found["count"].lower()) or found["count"] == str(len(value)):
+            colon = ":" if found["end"] else ""
+            yield f"{answer[: found.start('count')]}some{found['what']}{colon}{answer[found.end() :]}"
 
 
 def readings(text: str) -> Iterator[str]:

@@ -118,6 +118,7 @@ DATE_FORMS = {
     "31/01/2024": r"\d\d?/\d\d?/\d{2,4}", "31.01.2024": r"\d\d?\.\d\d?\.\d{2,4}", "31-01-2024": r"\d\d?-\d\d?-\d{4}",
     "Jan 31, 2024": r"[A-Z][a-z]{2,8}\.? \d\d?,? \d{4}", "31 Jan 2024": r"\d\d?\.? [A-Z][a-z]{2,8}\.? \d{4}",
 }
+NO_NAME = re.compile(r"-?\d+[.,]\d+|-\d+|\d{5,}")
 TOTAL = re.compile(r"((grand |sub ?-?)?totals?|gesamt|summe|insgesamt|sum|overall)( .{0,20})?", re.IGNORECASE)
 
 def oddities(rows):
@@ -129,6 +130,8 @@ def oddities(rows):
     if twice:
         names = ", ".join(repr(name[:40]) for name in twice[:5])
         found.append(f"several columns have one name: {names}; pandas calls the others {twice[0][:40]}.1 …")
+    if data := [name for name in header if NO_NAME.fullmatch(name)]:
+        found.append(f"the first row may be data and no names, as {data[0][:40]}: then read it with header=None")
     again = [number for number, row in enumerate(rows[1:], 1) if [cell.strip() for cell in row] == header]
     if again:
         found.append("the header comes again as data row " + ", ".join(map(str, again[:5])))

@@ -54,7 +54,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status. Mistakes of the caller end with status 2 and one line on stderr."""
+    """Run one command; the exit status. Mistakes of the caller end with status 2 and one line on stderr. Without a
+    standard input it reads an empty one.
+    """
+    if sys.stdin is None:  # who started this closed descriptor 0
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = _Parser(prog="safeexec", description="Run Python that a model or a plugin author wrote.")
     parser.add_argument("--version", action="version", version=f"safeexec {__version__}")

@@ -67,7 +67,9 @@ def tools_of(options: argparse.Namespace) -> list[Callable[..., Any]]:
     sys.path.insert(0, "")  # as with `python -m`
     found = []
     for name in options.tools:
-        module, _, function = name.partition(":")
+        module, colon, function = name.partition(":")
+        if not colon:
+            raise ToolError(f"--tools {name}: names a function of a module, as {name}:FUNCTION")
         try:
             with redirect_stdout(sys.stderr):
                 found.append(getattr(import_module(module), function))

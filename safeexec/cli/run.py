@@ -86,7 +86,7 @@ def _standard_input(program: str | None) -> IO[bytes] | None:
     """Return what the program reads: this command's standard input, unless a person or the program's own text is
     there.
     """
-    if program == "-" or sys.stdin is None or sys.stdin.isatty():
+    if program == "-" or sys.stdin.isatty():
         return None
     # Without a buffer: a thread that waits in a read of one, when this process ends, has Python abort it.
     return open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)

@@ -24,8 +24,6 @@ from safeexec.language.rules import Rules
 from safeexec.language.step import compile_text
 from safeexec.language.workspace import decoded
 
-NEVER: Final = frozenset({"__loader__", "__spec__", "breakpoint", "help", "copyright", "credits", "license"})
-"""Builtins that no policy can give to restricted code: they are for a person at a prompt."""
 MOST_UNSEEN: Final = 16
 MOST_JUDGED: Final = 10_000
 _OF_FUNCTION: Final = 1
@@ -39,7 +37,7 @@ unseen: Final[list[tuple[Exception, int]]] = []
 
 def make_builtins(rules: Rules, importer: Callable[..., Any]) -> dict[str, Any]:
     """Return the dict that is `__builtins__` of a program under these rules, whose imports are those of `importer`."""
-    given = rules.plan.builtins - NEVER
+    given = rules.plan.builtins
     table = {name: value for name, value in vars(builtins).items() if name in given}
     guards = _attribute_guards(rules) | _text_guards(rules, table) | {"exit": leave, "quit": leave}
     for name, guard in guards.items():

@@ -371,7 +371,14 @@ class JournalEntry(msgspec.Struct, frozen=True, array_like=True):
 
     request: Execute | Assign | Remove
     did: int
-    """The number by which the child tells what it did: doing it once more must give the same."""
+    """What it did, as `did` tells: doing it once more must give the same."""
+
+
+def did(answer: StepDone | Done) -> int:
+    """Return a number for what came of a request: of a step the checksum, of a change 1 if it was refused."""
+    if isinstance(answer, StepDone):
+        return answer.did
+    return 1 if answer.problem else 0
 
 
 class Repeat(msgspec.Struct, tag="repeat", array_like=True):
@@ -515,11 +522,11 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     threads: bool = False
     """True if threads ran in it."""
     due: bool = True
-    """True if a checkpoint is made of the state after it. If not, the step can be repeated, exactly."""
+    """True if a checkpoint is made of the state after it: the step cannot be repeated, or one is to be made anyway."""
     did: int = 0
     """The number for what it did to the variables, and gave: repeated it must be the same."""
-    again: bool = False
-    """True if it can be repeated in another process, whether a checkpoint is made or not."""
+    repeatable: bool = False
+    """True if it can be repeated, exactly, in another process."""
 
 
 class ToolRequest(msgspec.Struct, tag="tool-request", array_like=True):

@@ -14,8 +14,9 @@ OUTPUT_CEILING = 16
 
 
 class ImportPlan(msgspec.Struct, frozen=True, array_like=True):
-    """Which names of one module guest code may write. `names` None means all, but for those that `language.refusals`
-    names; `refused` names are taken away from either. `rule` is where the policy says so (``profile.yaml:12``).
+    """Which names of one module guest code may write. `names` None means all, but for those of
+    `engine.policy.refusals`; `refused` names are taken away from either. `rule` is where the policy says so
+    (``profile.yaml:12``).
     """
 
     names: frozenset[str] | None = None
@@ -32,11 +33,11 @@ class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
     mode: Literal["restricted", "python"] = "restricted"
     profile: str = ""
     refused_constructs: dict[str, str] = {}
-    """Language construct (see `language.names.CONSTRUCTS`) → rule (``profile.yaml:7``)."""
+    """Language construct (see `engine.policy.names.CONSTRUCTS`) → rule (``profile.yaml:7``)."""
     builtins: frozenset[str] = frozenset()
     """Names of the builtins that guest code may use."""
     imports: dict[str, ImportPlan] = {}
-    """Module name (dotted), or a word of `language.access` for many modules → its names."""
+    """Module name (dotted), or a word of `engine.policy.access` for many modules → its names."""
     allowed_attributes: frozenset[str] = frozenset()
     """Attribute names that the compiler refuses by default and this policy allows."""
     refused_attributes: dict[str, str] = {}

@@ -268,7 +268,11 @@ class Effects:
             return [record for number, record in enumerate(result, first) if number not in gone]
         elif isinstance(result, Result) and name != "check":
             if result.ok and not self._waits:
-                self._notes += yield from self.carry_out()
+                try:
+                    self._notes += yield from self.carry_out()
+                except BaseException:
+                    session.supervisor.note_untold(result)
+                    raise
             notes, self._notes = self._notes, []
             return replace(result, notes=(*result.notes, *notes)) if notes else result
         return result
@@ -345,6 +349,7 @@ class Effects:
             except BaseException:
                 if not entry.rule.idempotent:  # once more only where that is harmless
                     self._entries.remove(entry)
+                    self._notes.append(f"{title}: nobody knows whether it was carried out")
                 raise
             if known:
                 break

@@ -348,9 +348,7 @@ class Recorder:
                 raise cancelled
             return (yield from recording.after(session, result))
         except BaseException:
-            if result.state == "kept":
-                kept = f"step {result.step} had ended when it was cancelled, and is part of the state"
-                session.supervisor.notes_next.append(kept)
+            session.supervisor.note_untold(result)
             raise
 
     def _where(self, session: RecordedSession) -> dict[str, Any]:

@@ -12,11 +12,13 @@ from functools import partial
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 
+from safeexec.engine.host.patience import patient
 from safeexec.engine.host.sandbox import AT_THE_BEGINNING, SandboxCore
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.session.turns import arouse
-from safeexec.engine.host.waiting import Core, Work
-from safeexec.errors import RecordingError, SandboxError, SessionClosed, StoreError
+from safeexec.engine.host.waiting import BUSY_SECONDS, Core, Wait, Work
+from safeexec.engine.host.watch import lineage
+from safeexec.errors import RecordingError, SandboxError, SessionClosed, SessionTaken, StoreError
 from safeexec.recordings.session import RecordedSession
 from safeexec.results import Rows
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from safeexec.engine.policy.model import Policy
     from safeexec.recordings.durable import Mode
     from safeexec.recordings.store import Store, StoredSession, StoreOptions
+    from safeexec.recordings.store.interface import Claim
     from safeexec.results import WaitingCall
 
 TIDY_SECONDS = 3600.0
@@ -122,7 +125,7 @@ class RecordedSandbox(SandboxCore):
         tightened = dict(keywords)
         if tightened.get("record"):
             raise RecordingError("a stored session is recorded in its store: leave out `record`")
-        claim = yield Work(partial(store.claim, label))
+        claim = yield from self._claim(store, label)
         try:
             left = yield Work(partial(recovery.read, store, claim))
             if left is None and not new:
@@ -154,10 +157,29 @@ class RecordedSandbox(SandboxCore):
     def remove_stored(self, label: str) -> Core[None]:
         """Close the session of a label, and remove it from the store."""
         store = self._has_store()
-        if (session := self.sessions.labels.open_session(label)) is not None:
-            yield from session.end("the session was removed from its store")
-        claim = yield Work(partial(store.claim, label))
-        yield Work(partial(store.remove, claim))
+
+        def removed() -> Core[None]:
+            if (session := self.sessions.labels.open_session(label)) is not None:
+                yield from session.end("the session was removed from its store")
+            claim = yield from self._claim(store, label)
+            yield Work(partial(store.remove, claim))
+
+        yield from self.sessions.labels.alone(label, removed)
+
+    def _claim(self, store: Store, label: str) -> Core[Claim]:
+        """Own a stored session, as soon as one that is being closed here has left it. Raises `SessionTaken`."""
+        deadline, closing = monotonic() + patient(lineage.KILL_SECONDS), True
+        while True:
+            try:
+                claim: Claim = yield Work(partial(store.claim, label))
+            except SessionTaken:
+                if not closing or monotonic() >= deadline:
+                    raise
+                # Asked for once more where there is none: it may have gone since.
+                closing = (one := self.sessions.labels.open_session(label)) is not None and one.closed
+                yield Wait((), monotonic() + BUSY_SECONDS)
+            else:
+                return claim
 
     def stored(self) -> Core[list[StoredSession]]:
         """Return the sessions in the store."""

@@ -76,6 +76,11 @@ class _Reached(blocking.SandboxAPI):
             )
         if isinstance(command, str):
             raise TypeError(f"command must be a list, the program first, not a str: command={shlex.split(command)!r}")
+        if not isinstance(of[0], str | None):
+            raise TypeError(
+                "policy= of connect is the name of one that the server offers; one of yours is offered by "
+                "`safeexec serve --policy FILE`"
+            )
         self._url, self._token, self._command = url, token, command or ()
         self._of = of
         self._arguments = {"tools": of[1]}

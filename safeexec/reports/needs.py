@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -28,8 +28,6 @@ MAX_LENGTH = 1000
 """Characters of a dotted name."""
 MAX_PARTS = 8
 """Parts of a dotted name that are judged; what comes behind are attributes, which the compiler judges."""
-Key: TypeAlias = tuple[str, str]
-"""Kind and name of what is refused."""
 
 
 class Need(msgspec.Struct, frozen=True):
@@ -63,24 +61,24 @@ def needs(policy: PolicyData, source: str) -> Needs:
         raise PolicyError(f"the program holds {costly}")
     program, judge = _Mentions(source), Judge(policy)
     found = program.needs(judge)
-    refused = {_key(need): need for need in found if not need.answer.allowed}
-    useless: dict[Key, Need] = {}
+    refused = {need.answer.name: need for need in found if not need.answer.allowed}
+    useless: dict[str, Need] = {}
     while True:
         # What is granted may bring to light what stood behind it: an `async def` is a function, and async.
         changes: dict[str, Any] = {}
         never = {}
-        for key, need in refused.items():
+        for name, need in refused.items():
             if reason := _grant_one(policy, need.answer, changes):
-                never[key] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
+                never[name] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
         granted = replaced(policy, dict(changes)) if changes else policy
-        left = {_key(need): need for need in program.needs(Judge(granted)) if not need.answer.allowed}
-        added = {key: _answered(judge, need) for key, need in left.items() if key not in refused and key not in useless}
-        unchanged = [key for key in refused if key in left and key not in never]
+        left = {need.answer.name: need for need in program.needs(Judge(granted)) if not need.answer.allowed}
+        added = {name: _answered(judge, need) for name, need in left.items() if name not in {*refused, *useless}}
+        unchanged = [name for name in refused if name in left and name not in never]
         if not added and not unchanged:
             break
-        for key, need in [(key, refused.pop(key)) for key in unchanged]:
-            reason = need.answer.reason or "no setting allows it in this place"
-            useless[key] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
+        for name, need in [(name, refused.pop(name)) for name in unchanged]:
+            reason = left[name].answer.reason or "no setting allows it in this place"
+            useless[name] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
         found += added.values()
         refused |= added
     found.sort(key=attrgetter("line"))
@@ -92,10 +90,6 @@ def _answered(judge: Judge, need: Need) -> Need:
     """Return the same need with the answer of `judge`, if that refuses it too."""
     answer = judge.why(need.answer.name)
     return need if answer.allowed else Need(need.line, answer)
-
-
-def _key(need: Need) -> Key:
-    return need.answer.kind, need.answer.name
 
 
 class _Mentions:

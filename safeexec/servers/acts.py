@@ -142,7 +142,8 @@ async def _open_session(
     names = "namespace", "queue_seconds", "template"
     beginning = {name: given[name] for name in names if given.get(name) is not None}
     tightened = {name: value for name, value in given.items() if name in TIGHTENED}
-    name = StoredName(stored, None if sandbox.policy.name == service.default else sandbox.policy.name, tightened)
+    policy = service.name_of(sandbox)
+    name = StoredName(stored, None if policy == service.default else policy, tightened)
     identity = await open_stored(service, name, **beginning)
     for path, data in files.items():
         await service.find(identity).session.write_file(path, data)

@@ -58,11 +58,13 @@ def _unspelt(text: str) -> bytes:
 
 
 async def open_stored(service: Service, named: StoredName, **beginning: Any) -> str:
-    """Open a session of the store, or go on with the one that is open. Its id says what it takes to open it again.
+    """Open a session of the store, or go on with the one that is open; one that is open under another policy, or with
+    other tools of a client, is left to the store first. Its id says what it takes to open it again.
 
     Raises `SessionTaken` where another process has it open, and no replica that leaves it in time.
     """
     sandbox = await service.sandbox(named.policy)
+    await leave(service, {named.label}, but=sandbox)
     key = sandbox, named.label
     has_place = service.ids_by_label.get(key) in service.sessions
     with ExitStack() if has_place else service.reserve(sandbox.policy, named.tightened.get("memory_mb")) as place:
@@ -115,10 +117,10 @@ async def reach(service: Service, identity: str) -> ClientSession:
     return service.find(identity)
 
 
-async def leave(service: Service, labels: Collection[str]) -> None:
-    """Leave the sessions of these labels to the store, but for those that a call uses."""
-    for (_, label), identity in [*service.ids_by_label.items()]:
+async def leave(service: Service, labels: Collection[str], but: AsyncSandbox | None = None) -> None:
+    """Leave the sessions of these labels to the store, but for those that a call uses, and those of one sandbox."""
+    for (sandbox, label), identity in [*service.ids_by_label.items()]:
         held = service.sessions.get(identity)
-        if label in labels and held is not None and not held.calls:
+        if label in labels and sandbox is not but and held is not None and not held.calls:
             with suppress(SandboxError):
                 await service.end(identity)

@@ -179,6 +179,10 @@ class Service:
             opening.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps nobody waits for it
         return await asyncio.shield(opening)
 
+    def name_of(self, sandbox: AsyncSandbox) -> str:
+        """Return the name by which clients ask for an open sandbox: with tools of a client it is not its policy's."""
+        return next((name for name, one in self._sandboxes.items() if one is sandbox), sandbox.policy.name)
+
     def _policy(self, name: str) -> Policy:
         if name not in self.policies:
             offered = sorted(self.policies.keys() - self._tools.keys())

@@ -312,6 +312,25 @@ def test_a_model_that_returns_no_reply_is_named(sandbox: Sandbox) -> None:
         CodeAgent(Wrong(), sandbox).run("t")  # type: ignore[arg-type]
 
 
+def test_a_model_whose_reply_has_no_text_ends_the_run(sandbox: Sandbox) -> None:
+    class Null:
+        name = "null"
+
+        def complete(self, messages: Sequence[Message], **_: object) -> Reply:
+            return Reply(None)  # type: ignore[arg-type]
+
+    result = CodeAgent(Null(), sandbox).run("t")
+    assert result.stop == "model_error" and "the text of a Reply is a str" in result.reason
+
+
+def test_a_model_without_a_name_is_refused_before_it_runs(sandbox: Sandbox) -> None:
+    class Nameless:
+        complete = scripted("1").complete
+
+    with pytest.raises(AgentError, match="a model has a name"):
+        CodeAgent(Nameless(), sandbox)  # type: ignore[arg-type]
+
+
 # Native calls
 
 

@@ -300,7 +300,7 @@ async def test_an_analysis_is_awaited_in_whatever_is_given() -> None:
     async with AsyncSandbox(policy, files=files) as own, own.session() as session, asyncio.timeout(300):
         with Sandbox(policy, files=files) as blocking, blocking.session() as kept:
             for given in (own, session, blocking, kept):
-                analysis = await DataAnalyst(ScriptedModel(sources), policy=given).run_async("?")
+                analysis = await DataAnalyst(ScriptedModel(sources), sandbox=given).run_async("?")
                 assert _seen(analysis) == _seen(blocked)
             assert (kept.get("written"), kept.get("CHUNK_ROWS"), kept.list_files()) == state
         assert (await session.get("written"), await session.get("CHUNK_ROWS"), await session.list_files()) == state
@@ -322,14 +322,15 @@ ODD = {
     "report.csv": b"Sales report\nSource: X, May\n\nregion,amount,day\nN,1,2024-01-05\nS,2,06/01/2024\n"
     b"region,amount,day\nTotal,3,\n",
     "semicolons.csv": b"Titel\n\na;b;a\n1;2;3\n4;5;6\n",
-    "plain.csv": b"a,b\n1,2\n3,4\n",
+    "plain.csv": b"a,b,2024\n1,2,3\n3,4,5\n",
+    "nameless.csv": b"1,2.5,x\n2,3.5,y\n",
     "totals.csv": b"totally,n\nsum of parts and more than that,1\nSummer,2\nGrand total:,3\n",
 }
 
 
 @pytest.mark.modules("pandas")
 def test_what_is_odd_about_a_table_is_told() -> None:
-    report, semicolons, plain, totals = (found.render() for found in analyse(ODD).surveys)
+    report, semicolons, plain, nameless, totals = (found.render() for found in analyse(ODD).surveys)
     assert (
         "read by pd.read_csv('report.csv', skiprows=3)" in report and "below: Sales report / Source: X, May" in report
     )
@@ -338,6 +339,7 @@ def test_what_is_odd_about_a_table_is_told() -> None:
     assert "read by pd.read_csv('semicolons.csv', skiprows=2, sep=';')" in semicolons
     assert "several columns have one name: 'a'" in semicolons
     assert "note" not in plain
+    assert nameless.count("note") == 1 and "may be data and no names, as 2.5: then read it with header=None" in nameless
     assert totals.count("note") == 1 and "data row 3 ('Grand total')" in totals
 
 

@@ -8,7 +8,6 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from safeexec import (
     SessionClosed,
     WorkspaceError,
 )
+from safeexec.api.loops import Driver
 
 FOREVER = "keep = 'lost'\nprint('started', flush=True)\nwhile True:\n    pass"
 
@@ -164,21 +164,30 @@ async def test_cancelling_the_task_stops_the_step_and_restores_the_state() -> No
         assert (await session.run("keep")).value == 1
 
 
-async def test_a_step_that_is_cancelled_as_its_value_is_read_is_undone() -> None:
-    """The host reads a large value in a thread, for as long as the step took: some of these are cancelled then."""
-    source, ended = "x += 1\n[{i} for i in range(20_000)]", 1
+@pytest.mark.parametrize(
+    ("source", "stdin"),
+    [
+        pytest.param("[{i} for i in range(20_000)]", None, id="its value is read in a thread"),
+        pytest.param("len(input())", "7" * 100_000, id="its input is ended in a thread"),
+    ],
+)
+async def test_a_step_that_is_cancelled_at_any_of_its_waits_is_undone(source: str, stdin: str | None) -> None:
+    source, waits = f"x += 1\n{source}", 0
     async with AsyncSandbox("confined-python") as sandbox, sandbox.session() as session:
         (await session.run("x = 0")).check()
-        began = monotonic()
-        (await session.run(source, timeout=60)).check()
-        seconds = monotonic() - began
-        for tenth in range(10):
-            step = asyncio.create_task(session.run(source, timeout=60))
-            await asyncio.wait({step}, timeout=seconds * tenth / 10)
-            step.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                ended += (await step).ok
-            assert await session.get("x") == ended
+        while True:
+            step = Driver(session._core.steps.run(source, timeout=60, atomic=False, stdin=stdin))
+            for _ in range(waits + 1):
+                if not await step.go_on():
+                    break
+            else:
+                await step.interrupt(asyncio.CancelledError())
+                assert await session.get("x") == 0, f"wait {waits}"
+                waits += 1
+                continue
+            assert step.result.ok
+            assert waits > 1
+            break
 
 
 def test_a_cancel_scope_of_trio_stops_the_step() -> None:

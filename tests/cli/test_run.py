@@ -23,6 +23,13 @@ def safeexec(*arguments: str, text: str = "") -> Done:
     return ran([sys.executable, "-m", "safeexec", *arguments], input=text, env=environment(NO_COLOR="1"))
 
 
+@pytest.mark.parametrize("command", [["run", "-"], ["repl"]])
+def test_a_closed_standard_input_is_an_empty_one(command: list[str]) -> None:
+    shell = ["sh", "-c", 'exec "$0" -m safeexec "$@" <&-', sys.executable, *command]
+    done = ran(shell, env=environment(NO_COLOR="1"))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "text", "done"),
     [

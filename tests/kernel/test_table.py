@@ -246,6 +246,8 @@ def test_arguments() -> None:
     assert judge.allows("ioctl", 0, 0x5401) and judge.refuses("ioctl", 0, 0x5412), "TIOCSTI"
     assert judge.allows("fcntl", 0, 4, 0o4000) and judge.refuses("fcntl", 0, 8, 1), "F_SETOWN"
     assert judge.refuses("fcntl", 0, 4, 0o20000), "O_ASYNC"
+    assert judge.refuses("fcntl", 1, 4, 0o2002) and judge.allows("fcntl", 1, 4, 0o4002), "O_APPEND, O_NONBLOCK"
+    assert all(judge.allows("fcntl", descriptor, 4, 0o6001) for descriptor in (4, 7, 100, 4095))
     assert judge.allows("prctl", 15) and judge.refuses("prctl", 4, 1) and judge.refuses("prctl", 1, 0)
     assert judge.allows("kill", OWN_PID, 9) and judge.refuses("kill", 1, 9) and judge.refuses("kill", 2**64 - 1, 9)
     assert Filter(ChildConfinement(**BASE | {"landlock": 5})).refuses("kill", OWN_PID), "without a scope for signals"

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 
 import safeexec
 from safeexec import AsyncSandbox, Sandbox, tool
+from safeexec.api.loops import Driver
 from safeexec.errors import (
     PolicyError,
     RecordingError,
@@ -64,18 +66,69 @@ def test_a_session_that_could_not_be_opened_is_not_in_the_store(tmp_path: Path) 
         assert [row.label for row in sandbox.stored()] == ["ada"]
 
 
-async def test_a_step_that_is_cancelled_when_it_has_ended_is_told_by_the_next(tmp_path: Path) -> None:
+def test_who_asks_for_a_session_as_it_is_closed_here_gets_it_when_that_is_done(tmp_path: Path) -> None:
+    """What closes it has to wait for a tool: a second caller is not told that it is open elsewhere."""
+    called, end, found = threading.Event(), threading.Event(), []
+
+    def wait() -> None:
+        called.set()
+        end.wait()
+
+    def use() -> None:
+        with suppress(SessionClosed):
+            session.run("wait()")
+
+    with Sandbox("standard", store=tmp_path, tools=[wait]) as sandbox:
+        session = sandbox.session_for("ada", namespace={"x": 7})
+        acts = (use, session.close, lambda: found.append(sandbox.session_for("ada")))
+        threads = [threading.Thread(target=act) for act in acts]
+        threads[0].start()
+        called.wait()
+        threads[1].start()
+        until(lambda: session._core.closed)
+        threads[2].start()
+        threads[2].join(0.1)
+        end.set()
+        for thread in threads:
+            thread.join()
+        assert found[0].get("x") == 7
+
+
+async def test_who_removes_a_session_that_is_being_opened_here_waits_for_that(tmp_path: Path) -> None:
+    async with AsyncSandbox("standard", store=tmp_path) as sandbox:
+        opening = Driver(sandbox._core.session_for("ada", None, {}))
+        for _ in range(3):
+            assert await opening.go_on()
+        removing = asyncio.create_task(sandbox.forget("ada"))
+        await asyncio.wait({removing}, timeout=0.1)
+        while await opening.go_on():
+            pass
+        await removing
+        assert opening.result.closed
+        assert await sandbox.stored() == []
+
+
+async def test_steps_that_are_cancelled_when_they_have_ended_are_told_by_the_next(tmp_path: Path) -> None:
+    """Whatever they waited for then: two in a row, so that the second one takes what is told of the first."""
     async with (
         AsyncSandbox("standard", store=tmp_path, durable="step") as sandbox,
         sandbox.session_for("ada", namespace={"x": 0}) as session,
     ):
-        x = 0
-        for turn in range(25):
-            was = await cancelled(session.run("x += 1"), turn * 0.001)
+        x, waits, ended, ever = 0, 0, False, 0
+        while not ended:
+            for _ in range(2):
+                step = Driver(session._core.steps.run("x += 1", timeout=None, atomic=False))
+                for _ in range(waits + 1):
+                    ended = ended or not await step.go_on()
+                if ended:
+                    break
+                await step.interrupt(asyncio.CancelledError())
+            waits += 1
             result = await session.run("x")
-            kept = any("had ended when it was cancelled" in note for note in result.notes)
-            x += kept or not was
-            assert (result.value, kept and not was) == (x, False)
+            told = sum("had ended when it was cancelled" in note for note in result.notes)
+            x, ever = x + told + ended, max(ever, told)
+            assert result.value == x, (waits, result.notes)
+        assert ever == 2
 
 
 PRELUDE = """

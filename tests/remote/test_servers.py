@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from safeexec import ProtocolError, SandboxClosed, SandboxError, connect
+from safeexec import Policy, ProtocolError, SandboxClosed, SandboxError, connect
 from safeexec.remote import http
 from safeexec.remote.calls import raised
 from safeexec.remote.pipe import PipeWire
@@ -234,6 +234,8 @@ def test_one_of_the_two_is_needed() -> None:
     for wrong in ({}, {"url": "http://x", "command": ["x"]}, {"url": ["http://x", "http://y"]}):
         with pytest.raises(TypeError, match=r"the url of a server, or command=|takes one url; several servers"):
             connect(**wrong)
+    with pytest.raises(TypeError, match=r"the name of one that the server offers.* --policy FILE"):
+        connect("http://127.0.0.1:1", policy=Policy.load("calculator"))  # type: ignore[arg-type]
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from safeexec import Policy, PolicyError
+from safeexec import Policy, PolicyError, Sandbox
 from safeexec.engine.child.step.program import Rejection
 from safeexec.engine.host.startup.confinement import plan
 from safeexec.engine.policy.names import CONSTRUCTS, FORMAT, REFUSED_ATTRIBUTES
@@ -369,6 +369,28 @@ def test_the_smallest_policy_for_a_program():
     assert Policy.load("calculator").needs("import math\nmath.sqrt(2)").refused == []
 
 
+def test_what_no_file_grants_is_told_once():
+    found = Policy.load("calculator").needs("import os\nos.environ['A']\ndef f(): os.system('ls')")
+    assert [need.answer.name for need in found.refused] == ["os.environ", "os.system"]
+    assert [need.answer.name for need in found.impossible] == ["os.system"]
+
+
+@pytest.mark.modules("requests")
+def test_what_no_file_grants_has_the_reason_that_is_left():
+    """Not the line that the program was refused by at first, which a file could change."""
+    closed = Policy.load("calculator").replace(imports={"any": "all", "requests": "none"})
+    (get,) = closed.needs("import requests\nrequests.get('http://x')").impossible
+    assert "the kernel refuses" in get.answer.reason
+
+
+@pytest.mark.parametrize("name", ["help", "breakpoint"])
+def test_a_builtin_for_a_person_at_a_prompt_is_in_no_policy(name):
+    policy = Policy.load("calculator").replace(builtins={"add": [name]})
+    assert not policy.why(name).allowed and policy.why(name).instead
+    with Sandbox(policy) as sandbox:
+        assert sandbox.run(f"{name}()").outcome == "rejected"
+
+
 @pytest.mark.parametrize(
     ("profile", "program", "grant"),
     [
@@ -390,6 +412,7 @@ def test_the_smallest_policy_for_a_program():
         ("standard", "import os\nos.fork", None),
         ("standard", "import nosuch_module", None),
         ("standard", "print(__builtins__)", None),
+        ("standard", "help(int)\nbreakpoint()", None),
     ],
 )
 def test_what_a_program_is_granted(profile, program, grant):

@@ -845,7 +845,7 @@ def test_standard_output_carries_the_protocol_alone(home: Path) -> None:
     ("arguments", "told"),
     [
         (["--policy", "none such"], "none such"),
-        (["--tools", "shop"], "shop"),
+        (["--tools", "shop"], "a function of a module, as shop:FUNCTION"),
         (["--tools", "shop:nothing"], "nothing"),
         (["--tools", "no_module_of_this_name:f"], "no_module_of_this_name"),
         (["--policy", "server.yaml", "--tools", "shop:sell"], "does not allow the tool 'sell'"),

@@ -162,12 +162,15 @@ class PluginCore:
         shared = self._sandbox.toolbox
         core.steps.toolbox = own = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval, shared)
         if own.has_effects:
-            raise ToolError("tools with an effect follow the steps of a session: a plugin cannot have them")
+            raise ToolError(
+                "tools with an effect follow the steps of a session: a plugin cannot have them; open a sandbox without "
+                f"{', '.join(name for name, tool in own.tools.items() if tool.effect is not None)} for plugins"
+            )
         modules = [(name, source.encode("utf-8", "surrogatepass")) for name, source in definition.modules]
         names = None if definition.exports is None else list(definition.exports)
         tools = tuple(tool.described() for tool in self._tools.values())
         core.supervisor.sources.add_plugin(definition.name, definition.modules)
-        core.steps.code = b"\n".join(source for _, source in modules)
+        core.steps.plugin_source = b"\n".join(source for _, source in modules)
         result = yield from core.steps.perform(
             lambda step: m.Install(step, definition.name, modules, names, tools, settings),
             timeout=self._options.timeout,
@@ -246,7 +249,7 @@ class PluginCore:
                 release=self._to_release(loaded),
                 objects=objects,
             )
-            if loaded.core.steps.more and result.ok:
+            if loaded.core.steps.generator_goes_on and result.ok:
                 self._streaming = True
                 return result, self._items
             return self._with_path(self._received((yield from loaded.after(result)), loaded, name)), 0
@@ -319,7 +322,7 @@ class PluginCore:
             loaded = self._loaded
             proceed = partial(m.Proceed, close=close)
             result = yield from loaded.core.steps.perform(proceed, timeout=self._options.timeout)
-            if loaded.core.steps.more and result.ok:
+            if loaded.core.steps.generator_goes_on and result.ok:
                 return self._received(result, loaded, "item"), True
             self._streaming = False
             return self._with_path((yield from loaded.after(result))), False

@@ -152,7 +152,8 @@ def _end(channel: Channel, watched: _Watched, watch: Watch) -> Core[tuple[Any, i
                 return "crashed", None, f"the process that watched the command ended: {error}"
             return verdict.outcome, None, verdict.message
         if isinstance(answer, m.Exited):
-            if (verdict := watched.verdict or watched.room.count()) is None:
+            # A flood may end by itself between two looks, at the end of the file: with an error of its own.
+            if (verdict := watched.verdict or watched.room.count() or watch.flooded()) is None:
                 return "ok" if answer.status == 0 else "error", answer.status, ""
             return verdict.outcome, answer.status, verdict.message
         if (verdict := watched.verdict or (yield from watch.looked())) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from safeexec.engine.host import descriptors
 from safeexec.engine.host.queue import Turnstile
@@ -15,6 +15,8 @@ from safeexec.errors import PolicyError, SandboxBusy
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.session import SessionCore
+
+R = TypeVar("R")
 
 
 class OpenSessions:
@@ -117,12 +119,8 @@ class OpenSessions:
         session.rests = False
 
     def closed(self, session: SessionCore) -> None:
-        self.labels.closed(session)
-        if (effects := session.turns.effects) is not None:
-            effects.closed()
-        if (recorder := session.turns.recorder) is not None:
-            recorder.closed(session)
         self._let_go(session)
+        self.labels.closed(session)  # last: whoever asks for the label finds that it is free, in the store, too
 
     def _let_go(self, session: SessionCore) -> None:
         """Give the place and the descriptors of a session to others: it has nothing here any more."""
@@ -195,7 +193,7 @@ class Labels:
         self._open: dict[str, tuple[SessionCore, Mapping[str, Any]]] = {}
         """Each with the keywords that it was opened with."""
         self._beginning: set[str] = set()
-        """The labels for which one is being opened."""
+        """The labels for which one is being opened, or removed."""
         self._lock = threading.Lock()
 
     def session(
@@ -208,26 +206,37 @@ class Labels:
         """
         if not isinstance(label, str) or not label:
             raise ValueError(f"label={label!r}: a text that says whose session it is")
-        while True:
-            with self._lock:
-                session, opened = self._open.get(label, (None, {}))
-                if session is not None and not session.closed:
-                    if asked and asked != opened:
-                        raise PolicyError(
-                            f"the session of {label!r} is open with other keywords than {_shown(asked)}: "
-                            f"{_shown(opened)}; ask for it without keywords, or close it first"
-                        )
-                    return session
-                if label not in self._beginning:
-                    self._beginning.add(label)
-                    break
-            yield Wait((), monotonic() + BRIEF_SECONDS)
-        try:
+        return (yield from self.alone(label, lambda: self._session(label, asked, begin)))
+
+    def _session(
+        self, label: str, asked: Mapping[str, Any], begin: Callable[[], Core[SessionCore]]
+    ) -> Core[SessionCore]:
+        session, opened = self._open.get(label, (None, {}))
+        if session is None or session.closed:
             session = yield from begin()
             self._open[label] = session, asked
-            return session
+        elif asked and asked != opened:
+            raise PolicyError(
+                f"the session of {label!r} is open with other keywords than {_shown(asked)}: "
+                f"{_shown(opened)}; ask for it without keywords, or close it first"
+            )
+        return session
+
+    def alone(self, label: str, work: Callable[[], Core[R]]) -> Core[R]:
+        """Do `work` while nobody else opens a session of this label, or removes it."""
+        while not self._begin(label):
+            yield Wait((), monotonic() + BRIEF_SECONDS)
+        try:
+            return (yield from work())
         finally:
             self._beginning.discard(label)
+
+    def _begin(self, label: str) -> bool:
+        with self._lock:
+            if label in self._beginning:
+                return False
+            self._beginning.add(label)
+        return True
 
     def open_session(self, label: str | None) -> SessionCore | None:
         """Return the session of this label, if there is one: whoever asks for the label gets it."""

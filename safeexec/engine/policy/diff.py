@@ -9,7 +9,7 @@ import msgspec
 from safeexec.engine.policy.access import WORDS, module_access, parents
 from safeexec.engine.policy.edit import document
 from safeexec.engine.policy.plans import language_plan
-from safeexec.engine.policy.settings import PolicyData
+from safeexec.engine.policy.settings import Attributes, LanguageLayer, PolicyData
 
 _SPOKEN = {"both": "wider and narrower", "unknown": "neither wider nor narrower for certain"}
 
@@ -46,7 +46,8 @@ class Difference(NamedTuple):
 def differences(before: PolicyData, after: PolicyData) -> list[Difference]:
     """Return every setting that differs, in the order of the policy language. A module of which one has a line, and
     which the other opens by the word `stdlib` or `any`, is neither lost nor gained; nor is the approval of a tool that
-    cannot be called any more.
+    cannot be called any more. Of two of which one has no language layer, that is the difference: what such a layer
+    allows is less than everything.
     """
     found: list[Difference] = []
     old, new = _comparable(before, after, after), _comparable(after, before, after)
@@ -55,9 +56,17 @@ def differences(before: PolicyData, after: PolicyData) -> list[Difference]:
 
 
 def _comparable(policy: PolicyData, other: PolicyData, after: PolicyData) -> PolicyData:
-    """Return the policy without the lines of `imports` for modules that the other opens without a line, and with the
-    approvals alone of tools that the second one allows.
+    """Return the policy without the lines of `imports` for modules that the other opens without a line, or without
+    any setting of the language layer where one of them has none; and with the approvals alone of tools that the second
+    one allows.
     """
+    approval = tuple(name for name in policy.tools.approval if name == "*" or name in after.tools.allow)
+    tools = msgspec.structs.replace(policy.tools, approval=approval)
+    if policy.language.mode != other.language.mode:
+        language = LanguageLayer(mode=policy.language.mode, functions=policy.language.functions)
+        return msgspec.structs.replace(
+            policy, language=language, builtins=(), imports={}, attributes=Attributes(), tools=tools
+        )
     plan = language_plan(other)
     imports = {
         module: chosen
@@ -66,8 +75,6 @@ def _comparable(policy: PolicyData, other: PolicyData, after: PolicyData) -> Pol
         or not other.imports.keys().isdisjoint(parents(module))
         or not module_access(module, plan).allowed
     }
-    approval = tuple(name for name in policy.tools.approval if name == "*" or name in after.tools.allow)
-    tools = msgspec.structs.replace(policy.tools, approval=approval)
     return msgspec.structs.replace(policy, imports=imports, tools=tools)
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 MB = 1 << 20
 KB = 1 << 10
+NEVER = frozenset({"__loader__", "__spec__", "breakpoint", "help", "copyright", "credits", "license"})
+"""Builtins that no policy can give to restricted code: they are the interpreter's, or for a person at a prompt."""
 
 
 def language_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePlan:
@@ -26,7 +28,7 @@ def language_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePl
         mode=policy.language.mode,
         profile=policy.name,
         refused_constructs=refused,
-        builtins=frozenset(policy.builtins),
+        builtins=frozenset(policy.builtins) - NEVER,
         imports={
             module: ImportPlan(
                 names=None if chosen.names is None else frozenset(chosen.names),

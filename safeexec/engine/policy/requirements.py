@@ -100,7 +100,7 @@ def of_lock(text: str) -> list[str]:
 def coming(policy: PolicyData) -> dict[str, str]:
     """Return the modules that come with a policy's requirements → the line of the policy.
 
-    A sandbox that has fetched them has noted which they are (`host.startup.packages`); of a policy alone they are
+    A sandbox that has fetched them has noted which they are (`api.packages`); of a policy alone they are
     expected to be called like their packages.
     """
     found, known = {}, set()

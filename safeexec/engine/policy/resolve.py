@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from msgspec.structs import asdict
 
 from safeexec.common.matching import TYPING_ERROR, nearest, suggestion
 from safeexec.common.text import spelt
-from safeexec.engine.policy.access import WORDS
+from safeexec.engine.policy.access import STDLIB, WORDS
 from safeexec.engine.policy.checks import check_names, is_module
 from safeexec.engine.policy.document import Document
 from safeexec.engine.policy.loader import Mistake, PolicyFile, fail
@@ -182,7 +183,11 @@ class _Draft:
                 del self.imports[name]
                 self.origins[f"imports.{name}"] = source.rule(path)
             for word in WORDS if module not in WORDS else ():
-                if (chosen := self.imports.get(word)) is not None and module not in chosen.refused:
+                chosen = self.imports.get(word)
+                if chosen is None or (word == STDLIB and module.partition(".")[0] not in sys.stdlib_module_names):
+                    continue
+                self.origins[f"imports.{word}.{module}"] = source.rule(path)
+                if module not in chosen.refused:
                     self.imports[word] = Selection(names=chosen.names, refused=(*chosen.refused, module))
             return
         if isinstance(entry, dict) and inherited is None:

@@ -63,7 +63,9 @@ _METADATA = {"chmod": 1, "fchmod": 1, "fchmodat": 2}
 _SETID_BITS = 0o6000
 _RENAME_WHITEOUT = 4
 _CREATES = 0o20000100  # O_CREAT, __O_TMPFILE: without them nobody passes a mode (jemalloc leaves the register as it is)
-_O_ASYNC, _O_TRUNC, _O_ACCMODE = 0o20000, 0o1000, 3
+_O_ASYNC, _O_APPEND, _O_TRUNC, _O_ACCMODE = 0o20000, 0o2000, 0o1000, 3
+_DESCRIPTOR_BITS = 12
+"""`limits.open_files` is 4096 at most."""
 _PROT_WRITE, _PROT_EXEC = 2, 4
 _MAP_TYPE, _MAP_SHARED, _MAP_PRIVATE, _MAP_ANONYMOUS = 0xF, 1, 2, 0x20
 _AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0o2004000
@@ -193,8 +195,14 @@ def _files(plan: ChildConfinement) -> dict[str, Rule]:
 
 
 def _controls(commands: tuple[int, ...]) -> Rule:
-    """Allow fcntl with these commands, and with F_SETFL short of signals."""
-    return allow_if(*((_equal(1, command),) for command in commands), (_equal(1, _F_SETFL), Check(2, _O_ASYNC, 0)))
+    """Allow fcntl with these commands, and with F_SETFL short of signals, and short of O_APPEND on descriptors below 4.
+
+    The files of the output have their full size (`host/session/output.py`): who appends there prints nothing any more.
+    make sets O_APPEND where it can.
+    """
+    flags = _equal(1, _F_SETFL), Check(2, _O_ASYNC, 0)
+    others = ((*flags, Check(0, 1 << bit, 1 << bit)) for bit in range(2, _DESCRIPTOR_BITS))
+    return allow_if(*((_equal(1, command),) for command in commands), (*flags, Check(2, _O_APPEND, 0)), *others)
 
 
 def _opening(flags: int, abi: int) -> Rule:

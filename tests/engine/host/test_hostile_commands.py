@@ -201,6 +201,28 @@ def test_a_program_may_be_a_link_or_named_through_one(program: str, tmp_path: Pa
     assert (result.outcome, result.stdout) == ("ok", f"{script if program == 'script' else 'x'}-1\n")
 
 
+APPENDS = """
+import contextlib, fcntl, os
+with contextlib.suppress(OSError):
+    fcntl.fcntl(1, fcntl.F_SETFL, os.O_WRONLY | os.O_APPEND)
+print("told")
+"""
+
+
+def test_a_program_that_sets_its_output_to_append_still_prints() -> None:
+    """As make does, which does without where that is refused."""
+    with allowing(PYTHON) as sandbox:
+        result = sandbox.command([PYTHON, "-c", APPENDS])
+    assert (result.outcome, result.stdout) == ("ok", "told\n")
+
+
+def test_a_flood_is_told_as_one_however_it_ends() -> None:
+    """Between two looks of the host the program comes to the end of its output, and fails by itself."""
+    with allowing(PYTHON) as sandbox:
+        result = sandbox.command([PYTHON, "-c", "import os\nwhile True: os.write(1, b'x' * (1 << 20))"])
+    assert (result.outcome, result.truncated) == ("output", True) and "limits.output_kb" in result.message
+
+
 def test_a_command_that_cannot_be_started_leaves_no_output_open() -> None:
     with allowing(PYTHON) as sandbox:
         psutil.Process(sandbox._core.children.zygote.pid).kill()  # type: ignore[union-attr]

@@ -140,6 +140,24 @@ def test_a_difference_says_which_way_it_goes(changes, direction):
     assert {one.direction for one in before.diff(before.replace(**changes))} == {direction}
 
 
+def test_a_language_layer_is_narrower_than_none():
+    """What it allows is less than everything, though the policy without one lists nothing."""
+    none, some = Policy.load("confined-python"), Policy.load("data-analysis")
+    for before, after, direction in ((none, some, "narrower"), (some, none, "wider")):
+        found = {one.path: one.direction for one in before.diff(after)}
+        assert found["language.mode"] == direction
+        assert not {"builtins", "attributes"} & found.keys() and not any("imports" in path for path in found)
+
+
+def test_what_is_taken_from_a_word_has_the_line_that_takes_it(mine):
+    policy = Policy.load(mine("imports: {requests: none, random: none}", extends="extends: data-analysis\n"))
+    found = {one.path: (one.after, one.rule) for one in Policy.load("data-analysis").diff(policy)}
+    line = policy.origin("imports.requests")
+    assert line.startswith("mine.yaml:")
+    assert found["imports.any"] == ({"except": ["requests", "random"]}, line)
+    assert found["imports.stdlib"] == ({"except": ["random"]}, line), "requests is no part of it"
+
+
 def test_a_team_may_only_narrow_what_the_company_allows(capsys, tmp_path):
     company, team = tmp_path / "company.yaml", tmp_path / "team.yaml"
     company.write_text("extends: calculator\n")

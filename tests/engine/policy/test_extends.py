@@ -53,6 +53,11 @@ def test_what_only_narrows_may_allow_no_more(tmp_path: Path, text: str, wider: t
     assert all("base.yaml" in str(mistake) for mistake in caught.value.mistakes)
 
 
+def test_a_language_layer_over_none_only_narrows(tmp_path: Path) -> None:
+    text = "extends: confined-python\nonly_narrower: true\nlanguage: {mode: restricted}\nbuiltins: [print]\n"
+    assert load(tmp_path, mine=f"{text}imports: {{math: all}}").builtins == ("print",)
+
+
 def test_a_file_speaks_for_itself_when_it_says_that_it_narrows(tmp_path: Path) -> None:
     """What extends it may be wider, and what it extends is as it is."""
     extend(tmp_path, "only_narrower: true\nlimits: {memory_mb: 32}")

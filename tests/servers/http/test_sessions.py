@@ -284,3 +284,21 @@ def test_sessions_outlive_the_server(tmp_path: Path) -> None:
         assert there.stored() == []
         with pytest.raises(SandboxError, match="by restore"):
             there.session_for("ada", restore=tmp_path / "state")
+
+
+def test_a_stored_session_has_the_tools_of_the_client_that_asks_for_it(tmp_path: Path) -> None:
+    """Also where the server has it open for another client, with other tools."""
+
+    def price(fruit: str) -> int:
+        return len(fruit)
+
+    def order(fruit: str) -> str:
+        return f"{fruit} ordered"
+
+    with serving("--policy", "standard", "--store", str(tmp_path)) as server:
+        for tool, given in ((price, 4), (order, "plum ordered")):
+            with connect(server.url, server.token, tools=[tool]) as there:
+                session = there.session_for("ada")
+                assert session.run(f"x = {tool.__name__}('plum')\nx").check().value == given
+        with connect(server.url, server.token) as there:
+            assert there.session_for("ada").run("x").value == "plum ordered"

@@ -84,7 +84,9 @@ class Server:
         self._due = False
         """Whether the state that the process is in is to have one."""
         self._debt_steps = self._debt_bytes = 0
-        """Steps and changes since the last checkpoint, and their bytes."""
+        """The debt is what would have to be repeated, should this process be lost: steps and changes since the last
+        checkpoint, and their bytes.
+        """
         self._debt_began = 0.0
         """CPU seconds of this process at the last checkpoint."""
         self._step = 0
@@ -118,11 +120,11 @@ class Server:
         self.link.send(m.Ready(entropy=entropy))
         if spawn.warm_up and self.link.quiet(QUIET_SECONDS):
             self.warm_up()
-        self._begin_debt()
+        self._clear_debt()
         while True:
             try:
                 request = self.link.receive()
-            except MemoryError:
+            except MemoryError:  # the request waits in the socket
                 if self._reserve is None:
                     raise
                 self._reserve.close()
@@ -162,7 +164,7 @@ class Server:
                 if isinstance(entry.request, m.Execute):
                     self._step = entry.request.step
                 came: Any = self._do(entry.request)
-                if entry.did != (came.did if isinstance(came, m.StepDone) else bool(came.problem)):
+                if m.did(came) != entry.did:
                     return m.Done(problem="something else came of it than before")
             names = self._names(m.ListNames(digest=request.digest != 0))
             return names if names.digest == request.digest else m.Done(problem="together they came to something else")
@@ -182,16 +184,18 @@ class Server:
     def _do(self, request: Any) -> msgspec.Struct:
         """Do what is asked for, and note whether a checkpoint is due then."""
         kind = type(request)
-        if kind is m.Execute and request.judged:
-            self.guest.looks_for_repeats = True
-        elif kind in _STEPS and self._step:
-            # A step is judged by the names in its source and in those before it. Here nobody looks at the source, or
-            # there is none: no later step can be repeated, not even in a branch whose policy has its steps judged.
-            self.guest.looks_for_repeats = self.guest.looks_for_repeats and kind is not m.Execute
-            self.guest.repeatable.seen.unpredictable = True
+        if kind in _STEPS and self._step:
+            judged = kind is m.Execute and request.judged
+            if kind is m.Execute:
+                self.guest.looks_for_repeats = judged
+            if not judged:
+                # A step is judged by the names in its source and in those before it. Here nobody looks at the source,
+                # or there is none: no later step can be repeated, not even in a branch whose policy has its steps
+                # judged.
+                self.guest.repeatable.seen.unpredictable = True
         answer = self._acts[kind](request)
         if os.getpid() != self._pid:
-            _end_copy(answer)
+            _end_fork(answer)
         if isinstance(answer, m.StepDone) and kind in _STEPS:
             self._conclude(request, answer)
         elif kind is m.Assign or kind is m.Remove or kind is m.Load:
@@ -220,15 +224,16 @@ class Server:
         if self._reserve is None:
             self._reserve = _reserve()
             if self._reserve is None and done.outcome == "ok":
-                done.outcome, done.error, done.due = "memory", m.ErrorReport(type="MemoryError", message=_FULL), True
+                done.outcome, done.error = "memory", m.ErrorReport(type="MemoryError", message=_FULL)
+                done.repeatable = False
         due = True
         if type(request) is m.Execute:
             self._debt_steps += 1
             self._debt_bytes += len(request.source)
             given = request.copied or request.stdin or request.argv is not None
-            done.again = not (done.due or given or done.threads or has_threads)
+            done.repeatable = done.repeatable and not (given or done.threads or has_threads)
             due = (
-                not done.again
+                not done.repeatable
                 or not self._checkpoints_when_idle
                 or self._debt_steps > DEBT_STEPS
                 or self._debt_bytes > DEBT_BYTES
@@ -238,7 +243,8 @@ class Server:
 
     # Checkpoints
 
-    def _begin_debt(self) -> None:
+    def _clear_debt(self) -> None:
+        """Begin anew to count what would have to be repeated, should this process be lost."""
         usage = resource.getrusage(resource.RUSAGE_SELF)
         self._debt_began = usage.ru_utime + usage.ru_stime
         self._debt_steps = self._debt_bytes = 0
@@ -256,7 +262,7 @@ class Server:
         resumed from it.
         """
         control, self._control, self._due = self._control, None, False
-        self._begin_debt()
+        self._clear_debt()
         resumed, problem = self._copy_onto(control)
         if problem:
             # The state that it was due for is lost to a kill: so is what can be repeated from there.
@@ -331,7 +337,7 @@ class Server:
             self.guest.streams.log.attach()
         self._control = None  # the copy has closed it
         self._due = False
-        self._begin_debt()
+        self._clear_debt()
         self.guest.lost.update(request.lost)
         names = [name for name in self.guest.names() if len(name) <= m.NAME_CHARACTERS]
         notes = [note[: m.NOTE_CHARACTERS] for note in notes[: m.FEW]]
@@ -455,8 +461,8 @@ def _reserve() -> mmap.mmap | None:
         return None
 
 
-def _end_copy(answer: msgspec.Struct) -> NoReturn:
-    """Guest code forked, and this is the copy, at the end of the step: it ends here as a Python program would.
+def _end_fork(answer: msgspec.Struct) -> NoReturn:
+    """Guest code forked, and this is the new process, at the end of the step: it ends here as a Python program would.
 
     Only the process that got the request may answer it. A traceback goes to standard error, as CPython prints it.
     """

@@ -4,10 +4,19 @@ after it.
 The answer is on the safe side: a step that is not known to compute only is copied. Three things are looked at.
 
 - *Before it runs, the names in its code*: builtins, modules and attributes that only compute (`tables`). By induction
-  that is enough: as long as no step has named anything else, the session holds nothing else. Once a step has
-  (a clock, a tool, `id`), the objects that a later step's code can reach are walked through, too.
+  that is enough: as long as no step has named anything else, the session holds nothing else. Anything else *leads out*:
+  by it code can reach a clock, a tool, an address. Once a step has named such a thing, the objects that a later step's
+  code can reach are walked through, too.
 - *While it runs, audit events* of operations outside of the process, an import among them, and entropy that it takes.
 - *After it, what it left*: a string that shows an address, a set that is ordered by addresses.
+
+| when | who | what is looked at |
+| --- | --- | --- |
+| before it | `inspect` | `_is_usual`: nothing new, the short way; `_judge`: names, instructions, constants of code |
+| an import | `_learn` | which attributes of the module lead out; code judged by less is judged anew (`_forbid`) |
+| while it runs | `report_set` | each set that it makes, as its code was rewritten by `sets.py` to show them |
+| | `external_events` | operations outside, as `step/refusals.py` and `process/determinism.py` hear of them |
+| after it | `conclude` | what it printed and left: `_depends_on_addresses` |
 
 A program that deceives these rules harms its own session alone: its state differs when the step is repeated, which is
 checked, and reported.
@@ -62,7 +71,7 @@ from safeexec.engine.child.repeat.objects import (
     shows_address,
     walk,
 )
-from safeexec.engine.child.repeat.sets import instrument_sets
+from safeexec.engine.child.repeat.sets import rewrite
 from safeexec.engine.policy.names import GUARD_ATTRIBUTE, GUARD_NAMES, GUARD_REFUSED, UNGUARDED
 
 if TYPE_CHECKING:
@@ -76,7 +85,9 @@ _FIELD: Final = re.compile(r"\{[^{}]*[.\[](\w+)")
 """The name of an attribute, or a key, in a template of `str.format`."""
 
 external_events: list[str] = []
-"""The last audit event, in the step that runs, of an operation outside of the process, or nothing."""
+"""The last audit event, in the step that runs, of an operation outside of the process, or nothing. The hooks of
+`step/refusals.py` and `process/determinism.py` put it here.
+"""
 
 _CHANGED_ITEMS: Final = 100
 """Items of a variable's value up to which all of it counts."""
@@ -86,6 +97,7 @@ _VARIABLES: Final = 20
 """Variables whose values count; of more, the descriptions do."""
 NUMBERS: Final = frozenset({int, float, bool, complex, type(None)})
 _BY_NAME: Final = frozenset({UNGUARDED["getattr"], UNGUARDED["setattr"]})
+"""Guards that reach an attribute by a name which may be computed."""
 
 
 class Seen(Struct):
@@ -96,7 +108,7 @@ class Seen(Struct):
     texts: bool = False
     """A string was made of an object."""
     sorts: bool = False
-    """One code object sorts, and makes strings of objects; or numbers were made of strings."""
+    """Strings may be in an order: one code object sorts, and makes strings of objects; or numbers were made of them."""
     fills_sets: bool = False
     """A set that exists was filled: what is read from then on is looked at."""
     unseen_sets: bool = False
@@ -115,7 +127,7 @@ class Repeatable:
     def __init__(self, namespace: dict[str, Any], given: Iterable[str], tools: Iterable[str]) -> None:
         """`given`: names of the session's builtins; those that Python does not have are the host's, as `tools` are."""
         self._namespace = namespace
-        self._outer = {name for name in given if not hasattr(builtins, name)} - GUARD_NAMES | {*tools}
+        self._outer = {name for name in given if not hasattr(builtins, name)}.difference(GUARD_NAMES).union(tools)
         """Names of what the host gives the session."""
         self._impure = self._outer | tables.IMPURE
         self._attributes = set(tables.HIDING)
@@ -131,8 +143,8 @@ class Repeatable:
         """The contents of each module that was imported, when it was."""
         self._loading: set[str] = set()
         """Modules that a step was about to import."""
-        self._lessons = 0
-        """How often something was learnt for which code is to be judged anew."""
+        self._version = 0
+        """Of what is known: another one where something was learnt for which code is to be judged anew."""
         self._codes: Collection[CodeType] = ()
         """The code of the step that runs."""
         self._makes_sets = False
@@ -153,9 +165,9 @@ class Repeatable:
             loading, self._loading = self._loading, set()
             for name in loading & sys.modules.keys():
                 self._learn(name)
-        lessons = -1
-        while lessons != self._lessons:  # in a loop, or a function, the beginning may use what the end imports
-            lessons, fine = self._lessons, True
+        version = -1
+        while version != self._version:  # in a loop, or a function, the beginning may use what the end imports
+            version, fine = self._version, True
             for code in codes:
                 if code.co_flags & CO_COROUTINE:
                     fine = False
@@ -176,7 +188,7 @@ class Repeatable:
     def instrument_sets(self, *trees: ast.AST) -> None:
         """Rewrite the trees of a step so that each set that it makes is seen by `report_set`."""
         try:
-            shown = instrument_sets(*trees, reads=self.seen.fills_sets)
+            shown = rewrite(*trees, reads=self.seen.fills_sets)
         except RecursionError:  # what was rewritten until then is as good as what was not
             shown = False
         self.seen.unseen_sets |= not shown
@@ -226,7 +238,7 @@ class Repeatable:
         return done
 
     def conclude(self, done: StepDone, printed: bytes | None) -> None:
-        """Set `due` and `did` of a step that has ended. `printed`: its standard output; None if that is not known."""
+        """Set `repeatable` and `did` of a step that has ended. `printed`: its standard output; None if not known."""
         outcome, seen = b"", self.seen
         try:
             outcome = outcome_of(done, self._namespace)
@@ -244,7 +256,7 @@ class Repeatable:
         except BaseException:  # raised by the program's own code, as above
             fine = False
         done.did = crc32(printed or b"", crc32(outcome))
-        done.due = not fine
+        done.repeatable = fine
 
     # What is kept with a state
 
@@ -406,13 +418,13 @@ class Repeatable:
         self._attributes |= attributes
         words = tables.OUTWARD_WORDS.get(name, frozenset())
         self._words |= words
-        self._lead_out(attributes | words)
+        self._forbid(attributes | words)
         for other in others:
             self._learn(other)
 
-    def _lead_out(self, names: frozenset[str]) -> None:
+    def _forbid(self, names: frozenset[str]) -> None:
         """Note that these names lead out from now on. Code that names one may have been judged before."""
-        self._lessons += 1
+        self._version += 1
         self._judged.clear()
         if not self._plain.isdisjoint(names) or not self._met.isdisjoint(names):
             self._plain -= names
@@ -446,10 +458,10 @@ class Repeatable:
         """Return `_judge` of the code, as it was when nothing more was known than now."""
         known = self._judged.get(code)
         if known is None:
-            lessons, known = self._lessons, self._judge(code)
+            version, known = self._version, self._judge(code)
             if len(self._judged) >= NAMES:
                 self._judged.clear()
-            if lessons == self._lessons:  # else it was judged by less than is known now
+            if version == self._version:  # else it was judged by less than is known now
                 self._judged[code] = known
         return known
 

@@ -24,7 +24,7 @@ _WRITERS: Final = ("print", "str", "repr")
 """Builtins that make a text of a class."""
 
 
-def instrument_sets(*trees: ast.AST, reads: bool = False) -> bool:
+def rewrite(*trees: ast.AST, reads: bool = False) -> bool:
     """Rewrite, in place, each expression that makes a set, or a view of a dict of which an operator may make one;
     with `reads` also what is iterated over, or returned.
     Returns False if a set may be made in another way: by a class of sets that is passed on.

@@ -46,7 +46,7 @@ class Diagnostic(Struct, frozen=True, kw_only=True):
     """module, builtin, attribute or construct."""
     name: str
     hint: str | None = None
-    """What to do instead, in one sentence; who reports the refusal puts it in (`safeexec.hints.refusals.advised`)."""
+    """What to do instead, in one sentence; put in by who reports the refusal (`engine.advice.refusal_hint`)."""
 
     def __str__(self) -> str:
         hint = f"\nhint: {self.hint}" if self.hint else ""

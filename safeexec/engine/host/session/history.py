@@ -42,7 +42,6 @@ class Memory(Struct, eq=False, gc=True):
 FRESH: Final = Memory()
 """The memory of a new child. It needs no copy: another child has the same."""
 NOTHING_TO_UNDO = "no step is part of this state: there is nothing to roll back"
-NO_LONGER_KEPT = "the state before the last step is no longer kept: roll back to a named checkpoint"
 
 MOST_BYTES = 128 << 10
 """Bytes of sources and of values that the host has set in a journal, after which the next step or change is copied."""
@@ -86,7 +85,17 @@ UNREACHABLE: Final = State(-1, Memory())
 class History(Generic[C]):
     """The states of one session, and the copies of them."""
 
-    __slots__ = ("_copies", "_process_began_in", "current", "named", "next", "resumed_from", "root", "uncertain")
+    __slots__ = (
+        "_copies",
+        "_process_began_in",
+        "current",
+        "lost",
+        "named",
+        "next",
+        "resumed_from",
+        "root",
+        "uncertain",
+    )
 
     def __init__(self, root: State | None = None) -> None:
         self.root = State(0, FRESH) if root is None else root
@@ -103,6 +112,8 @@ class History(Generic[C]):
         self._copies: dict[C, State] = {}
         self.uncertain: list[C] = []
         """Copies of which there is only the promise: they have not been seen to freeze."""
+        self.lost = False
+        """Whether nothing leads to the state as it is, as far as is known."""
 
     # A step, or a change by the host
 
@@ -129,7 +140,7 @@ class History(Generic[C]):
         state.files, state.tool_calls = files, tool_calls
         before, self.current, self.next = self.current, state, None
         if copy is None and entry is None and not self._copies and before.memory.entry is None:
-            state.kill_to = None  # the fast path: no copies, no journal
+            state.kill_to, self.lost = None, True  # the fast path: no copies, no journal
             if before.memory is not FRESH:
                 state.undo_to = UNREACHABLE
             return []
@@ -137,8 +148,10 @@ class History(Generic[C]):
             self._copies[copy] = state
             self.uncertain.append(copy)
         if entry is None:
-            state.kill_to = before
+            state.kill_to, self.lost = before, copy is None
         else:
+            if self.lost and state.undo_to is before:
+                state.undo_to = UNREACHABLE
             memory = state.memory
             memory.origin, memory.entry = before.memory, entry
             memory.depth, memory.size = before.memory.depth + 1, before.memory.size + size
@@ -216,6 +229,7 @@ class History(Generic[C]):
             self._process_began_in = None
         self._copies[copy] = self.current
         self.named[name] = self.current, copy
+        self.lost = False
         return before
 
     def find(self, name: str) -> tuple[State, C]:
@@ -302,21 +316,24 @@ class History(Generic[C]):
     def undoable(self) -> bool:
         """Whether the state before the last step can be had."""
         before = self.current.undo_to
-        return before is not None and (self.current.memory.entry is not None or self.can_be_had(before))
+        if before is None or before is UNREACHABLE:
+            return False
+        return self.current.memory.entry is not None or self.can_be_had(before)
 
     def before_last(self, steps: int = 1) -> State:
         """Return the state before the last step that is part of the session, or before so many: never an older one.
         Raises `CheckpointError`.
         """
         state = self.current
-        for _ in range(steps):
+        for found in range(steps):
             if state is UNREACHABLE:
-                raise CheckpointError(NO_LONGER_KEPT)
+                raise not_kept(steps)
             if state.undo_to is None:
-                raise CheckpointError(NOTHING_TO_UNDO)
+                fewer = f"{found} {'step is' if found == 1 else 'steps are'} part of this state, and not {steps}"
+                raise CheckpointError(fewer if found else NOTHING_TO_UNDO)
             state = state.undo_to
         if not self.can_be_had(state):
-            raise CheckpointError(NO_LONGER_KEPT)
+            raise not_kept(steps)
         return state
 
     def ways_back(self) -> Iterator[tuple[State, C | None, list[Any]]]:
@@ -350,6 +367,7 @@ class History(Generic[C]):
         more.
         """
         self.current, self.next, self.resumed_from, self._process_began_in = state, None, resumed_from, state
+        self.lost = False
         if resumed_from is not None and (of := self._copies.get(resumed_from)) is not None and of.memory is not FRESH:
             # What is done from here on is repeated from this copy, and never from an older one.
             of.memory.origin = of.memory.entry = None
@@ -454,6 +472,8 @@ class History(Generic[C]):
             self._copies.pop(copy, None)
             if copy in self.uncertain:
                 self.uncertain.remove(copy)
+        if copies:
+            self.lost = not self.can_be_had(self.current)
         return copies
 
 
@@ -485,6 +505,15 @@ class Journal:
         if self.looked_at and self.may_have_changed():
             return True
         return not self.repeats or self._history.current.memory.size > MOST_BYTES
+
+
+def not_kept(steps: int) -> CheckpointError:
+    """Return the error where nothing leads to the state before so many steps any more."""
+    if steps == 1:
+        return CheckpointError("the state before the last step is no longer kept: roll back to a named checkpoint")
+    return CheckpointError(
+        f"the state before the last {steps} steps is no longer kept: roll back by fewer, or to a named checkpoint"
+    )
 
 
 def _with_files(state: State, files: Any) -> State:

@@ -261,6 +261,7 @@ class SessionCore:
                 os.close(process)
             self.processes.close()
             self.supervisor.transition(CLOSED)
+            self.turns.ended(self)
             self.sandbox.sessions.closed(self)
 
     def forget(self) -> None:
@@ -320,8 +321,7 @@ class SessionCore:
         try:
             while arrived < count:
                 if len(branches) < count and len(branches) - arrived < COMING:
-                    branches.append(self.new_branch(policy, self.label))
-                    yield from branches[-1].processes.begin_branch(self.processes, copy)
+                    branches.append((yield from self.begin_branch(policy, self.label, copy)))
                 else:
                     yield from branches[arrived].arrive(copy)
                     arrived += 1
@@ -333,9 +333,11 @@ class SessionCore:
             copy.release()
         return branches
 
-    def new_branch(self, policy: Policy, label: str | None) -> SessionCore:
-        """Return a session that is to go on from the state as it is now: `begin_branch` of its processes, then
-        `arrive`.
+    def begin_branch(
+        self, policy: Policy, label: str | None, copy: Copy, template: str | None = None
+    ) -> Core[SessionCore]:
+        """Return a session that goes on from the state as it is now, of which `copy` is: its process is asked for, and
+        `arrive` waits for it. `template`: the name of the state, where it is what a session begins with.
         """
         branch = type(self)(self.sandbox, policy, label)
         branch.template = self.template
@@ -343,6 +345,11 @@ class SessionCore:
         branch.steps.toolbox = self.steps.toolbox
         branch.supervisor.tool_records = self.supervisor.tool_records.copy()
         branch.supervisor.sources = self.supervisor.sources.copy()
+        try:
+            yield from branch.processes.begin_branch(self.processes, copy, template)
+        except BaseException:
+            yield from branch.close()
+            raise
         return branch
 
     def arrive(self, copy: Copy) -> Core[None]:

@@ -25,7 +25,7 @@ PIECE = 64 << 10
 class StandardInput:
     """The input of one step. `fd` is the end that the child reads, once it is filled: `size` is what that moves."""
 
-    __slots__ = ("_feeder", "_given", "_memory", "fd", "size")
+    __slots__ = ("_feeder", "_given", "_memory", "fd", "problem", "size")
 
     def __init__(self, given: Given) -> None:
         """Raises TypeError for what is not `Given`."""
@@ -33,6 +33,8 @@ class StandardInput:
         self._memory = self.fd = -1
         self._given: str | bytes | bytearray | memoryview | None = None
         self.size = 0
+        self.problem: str | None = None
+        """Why the input ended early, if it did: once it is closed."""
         if isinstance(given, str | bytes | bytearray | memoryview):
             self._given, self.size = given, len(given)
         else:
@@ -67,17 +69,16 @@ class StandardInput:
         if fd >= 0:
             os.close(fd)
 
-    def close(self) -> str | None:
-        """Read nothing more from what was given: the step has ended. Says why the input ended early, if it did."""
+    def close(self) -> None:
+        """Read nothing more from what was given: the step has ended. Harmless when closed already."""
         self._give_up_end()
         if self._memory >= 0:
             os.ftruncate(self._memory, 0)
             os.close(self._memory)
-            self._memory = -1
-        if self._feeder is None:
-            return None
-        feeder, self._feeder = self._feeder, None
-        return feeder.stop()
+            self._memory, self.size = -1, 0
+        if self._feeder is not None:
+            feeder, self._feeder = self._feeder, None
+            self.problem = feeder.stop()
 
 
 class _Feeder:

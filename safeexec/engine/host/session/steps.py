@@ -30,7 +30,7 @@ from safeexec.engine.host.session.step import (
 from safeexec.engine.host.session.supervisor import IDLE, STEPPING, Supervisor
 from safeexec.engine.host.session.tool_calls import StepCalls, ToolLog
 from safeexec.engine.host.session.turns import exclusive
-from safeexec.engine.host.waiting import AT_ONCE, Core, Work, apart, ending, weight
+from safeexec.engine.host.waiting import AT_ONCE, Core, Work, apart, ending, weight, worked
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.host.watch.clock import Place
 from safeexec.engine.host.watch.verdict import Verdict, too_much_in_files
@@ -55,7 +55,7 @@ CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be
 
 
 class SessionName(NamedTuple):
-    """By what an audit log tells sessions apart."""
+    """Number and label of a session, as an audit log has them."""
 
     number: int
     label: str | None = None
@@ -86,7 +86,7 @@ class Steps:
         self._files = files
         self.number = 0
         """That of the last step, or of the one that runs."""
-        self.code = b""
+        self.plugin_source = b""
         """The source of the plugin that is loaded."""
         self.told_cpu = 0.0
         """CPU seconds that results have told of."""
@@ -106,7 +106,7 @@ class Steps:
         self.frames: list[Frame] = []
         self.fingerprint: tuple[int, float] | None = None
         """A number for what it did, and its CPU milliseconds; None where no other process could repeat it."""
-        self.more = False
+        self.generator_goes_on = False
         """Whether it returned a generator that goes on."""
         self.held = False
         """Whether the child keeps what it returned, which cannot cross."""
@@ -199,9 +199,9 @@ class Steps:
             yield from apart(given.size, given.fill)
             result = yield from self._act(request, self.number, timeout, atomic, listeners, given)
         finally:
-            problem = yield from ending(given.size, given.close)
-        if problem is not None:
-            result = replace(result, notes=(*result.notes, f"the standard input ended early: {problem}"))
+            yield from ending(given.size, given.close)
+        if given.problem is not None:
+            result = replace(result, notes=(*result.notes, f"the standard input ended early: {given.problem}"))
         return result
 
     @exclusive
@@ -231,7 +231,9 @@ class Steps:
         self.supervisor.sources.last = ""
         request = make(self.number)
         result = yield from self._act(request, self.number, limit, atomic=False)
-        return self._told(self.code, result, request.path) if type(request) is m.Invoke else self._told(None, result)
+        if type(request) is m.Invoke:
+            return self._told(self.plugin_source, result, request.path)
+        return self._told(None, result)
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         """Run one SQL query as a step; a result is bound to the variable `name`, if there is one."""
@@ -276,6 +278,8 @@ class Steps:
         step = supervisor.begin_step(number, runner, timeout, room, self._answer_tool, listeners, woke)
         try:
             end = yield from step.run(request, copy_socket, given)
+            if given is not None and given.size > AT_ONCE:
+                yield from worked(given.close)  # before the step is kept, so that a cancellation meanwhile undoes it
             calls = self.calls
             if calls is not None and calls.earlier_answers is not None and not isinstance(end, Verdict):
                 end = calls.earlier_answers.unmade() or end
@@ -308,18 +312,18 @@ class Steps:
         """Return the result of a step that its process has answered, once it is part of the session, or is undone."""
         supervisor, log = self.supervisor, self.supervisor.tool_records
         records = log.since(step.calls_before) if log.total != step.calls_before else ()
-        self.more, self.held, self.threads = done.more, done.held, done.threads
+        self.generator_goes_on, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
             self.frames = frames_of(done.frames)
-        self.fingerprint = (done.did, step.cpu * 1000) if done.again and not records else None
+        self.fingerprint = (done.did, step.cpu * 1000) if done.repeatable and not records else None
         result = step.result(done, self.number, records)
         if step.number:
             must_go = done.outcome not in ("ok", "rejected") and (atomic or self.policy.on_error == "restore")
             if must_go:
                 result = yield from self._undone(step, result)
             else:
-                repeatable = self.policy.checkpoints == "idle" and not (done.due or records)
-                result = self._kept(step, result, request if repeatable else None, done.did)
+                journalled = self.policy.checkpoints == "idle" and done.repeatable and not (done.due or records)
+                result = self._kept(step, result, request if journalled else None, done.did)
         if supervisor.state is STEPPING:
             supervisor.transition(IDLE)
         return result
@@ -346,7 +350,7 @@ class Steps:
         notes = result.notes
         if self.policy.checkpoints != "off":
             self.sandbox.children.steps["journalled" if repeats else "copied"] += 1
-            if not repeats and not processes.history.undoable:
+            if not processes.history.undoable:
                 notes = (*notes, CANNOT_UNDO)
         workspace = processes.workspace
         files = workspace.changes(self.supervisor.marks, step.marks) if workspace is not None else ()

@@ -27,6 +27,7 @@ from safeexec.protocol import messages as m
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace_files import Marks
     from safeexec.engine.host.watch.room import Room
+    from safeexec.results import Result
 
 R = TypeVar("R")
 
@@ -338,6 +339,13 @@ class Supervisor:
         """Return whether steps were lost as they came out otherwise, and clear that: the caller reports it."""
         diverged, self.diverged = self.diverged, False
         return diverged
+
+    def note_untold(self, result: Result) -> None:
+        """Have the next result tell what this one was to, which nobody gets: its caller was interrupted after the step
+        had ended.
+        """
+        kept = f"step {result.step} had ended when it was cancelled, and is part of the state"
+        self.notes_next += (*result.notes, kept) if result.state == "kept" else result.notes
 
     def remaining(self) -> tuple[str, ...]:
         """Return the names of the variables after a restore."""

@@ -178,13 +178,7 @@ class TemplateCore:
         session = self.session
         assert session is not None
         session.processes.check_branches(1)
-        branch = session.new_branch(policy, label)
-        try:
-            yield from branch.processes.begin_branch(session.processes, copy, self.name)
-        except BaseException:
-            yield from branch.close()
-            raise
-        return branch, copy
+        return (yield from session.begin_branch(policy, label, copy, self.name)), copy
 
     def _living(self) -> Core[Copy]:
         """Return the copy of its state."""

@@ -169,6 +169,13 @@ class Turns:
         """Whether the turn that goes on, or the last one, was begun by this thread."""
         return self._last.thread == threading.get_ident()
 
+    def ended(self, session: TakesTurns) -> None:
+        """Tell those who follow the session that it is closed."""
+        if self.effects is not None:
+            self.effects.closed()
+        if self.recorder is not None:
+            self.recorder.closed(session)
+
     # What the host itself does with a session
 
     def briefly(self, work: Callable[[Turn], Core[R]]) -> Core[R]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.copies import FREEZE_SECONDS
 from safeexec.engine.host.session.frozen import Copy, own_bytes
-from safeexec.engine.host.session.history import NO_LONGER_KEPT, NOTHING_TO_UNDO, History, State
+from safeexec.engine.host.session.history import NOTHING_TO_UNDO, History, State, not_kept
 from safeexec.engine.host.session.supervisor import IDLE, RESTING
 from safeexec.engine.host.session.turns import exclusive
 from safeexec.engine.host.waiting import Core
@@ -81,7 +81,7 @@ class WayBack:
             if name is not None:
                 raise CheckpointError(f"the checkpoint {name!r} is gone (its process was killed)")
             if copies:
-                raise CheckpointError(NO_LONGER_KEPT)
+                raise not_kept(steps)
         since = list(supervisor.tool_records.since(state.tool_calls))
         # Decided: whoever is interrupted from here on finds the session in that state.
         processes.release(processes.history.arrive(state))

@@ -80,6 +80,8 @@ class Account:
         self._period: object = None
         self.ran = False
         """Whether any of its processes has run since the look before."""
+        self.uncounted = False
+        """Whether its memory may be too much, and waits for its turn to be counted exactly."""
 
     def begin(self, period: Period) -> None:
         """Count for `period` from now on. What others than the runner used since the last look counts in it."""
@@ -165,9 +167,11 @@ class Account:
         # A fork holds its parent's pages, too. One that was born just now may be gone, or known, by the next look.
         guests = [process for process in self._guests if process.looks > 1]
         most = own + sum(process.held for process in guests)
+        self.uncounted = False
         if not guests or most >> 20 <= self._limits.memory_mb:
             return most
         if now - self._exact_at < EXACT_SECONDS:
+            self.uncounted = True
             return own
         self._exact_at = now
         counted = [process.pid for process in guests] + ([self._runner] if self._runner is not None else [])

@@ -101,7 +101,8 @@ class Accountant:
             for subject in subjects:
                 self._guarded(subject, subject.check_progress)
             members = self._census.measure(leader)
-            if leader in used or any(process.spent or process.looks <= NEWBORN_LOOKS for process in members):
+            grown = any(process.spent or process.looks <= NEWBORN_LOOKS for process in members)
+            if leader in used or grown or any(subject.account.uncounted for subject in subjects):
                 for subject, share in divide(members, subjects):
                     found.setdefault(subject, []).extend(share)
             # Otherwise nothing has run, so nothing has grown.

@@ -120,7 +120,11 @@ class Watch(Struct, eq=False):
         """Return the verdict on a step that is past its deadline, or has printed too much; `past_deadline` asks the
         clock alone.
         """
-        return self.past_deadline() or (self.flood() if self._most() > self.most_printed else None)
+        return self.past_deadline() or self.flooded()
+
+    def flooded(self) -> Verdict | None:
+        """Return the verdict on a step that has printed too much."""
+        return self.flood() if self._most() > self.most_printed else None
 
     def looked(self) -> Core[Verdict | None]:
         """Return the verdict of `exceeded`, or the one on a step whose workspace holds too much."""

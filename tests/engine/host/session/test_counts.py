@@ -86,7 +86,7 @@ def step(number, source, look=None):
 
 step(1, b"x = 0")
 for number in range(2, {STEPS}):
-    assert step(number, {STEP.encode()}).again
+    assert step(number, {STEP.encode()}).repeatable
 for number in range({STEPS}, 2 * {STEPS}):
     step(number, {STEP.encode()}, note)
 os.write(told, repr(({{kind: count / {STEPS} for kind, count in counts.items()}}, sorted(files))).encode())

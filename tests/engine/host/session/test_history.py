@@ -239,6 +239,7 @@ class Pair:
         for other, its in self.others:
             assert other.truth == its.truth
         self._holds_no_more_than_it_needs()
+        self._says_what_can_be_undone()
 
     def _adopt(self) -> bool:
         """Whether the engine is elsewhere than it should be, which the model takes over. Only where copies fail to be
@@ -286,6 +287,16 @@ class Pair:
         assert states <= 2 * len(history.copies()) + 4, "states without a copy pile up"
         if not self.fails:
             assert history.can_be_had(history.current)
+
+    def _says_what_can_be_undone(self) -> None:
+        history = self.engine.history
+        try:
+            before = history.before_last()
+        except CheckpointError:
+            assert not history.undoable
+        else:
+            assert history.undoable and before is history.current.undo_to
+        assert history.lost != history.can_be_had(history.current)
 
     def key(self) -> object:
         """The engine's, and where the model stands to it."""

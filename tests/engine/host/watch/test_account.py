@@ -142,6 +142,21 @@ def test_pages_that_are_shared_count_once_where_the_host_may_ask(scene: Scene) -
     assert scene.outcome(EXACT_SECONDS) == "memory"
 
 
+def test_what_grew_since_it_was_counted_exactly_is_counted_again_when_it_only_waits(scene: Scene) -> None:
+    """Forks of an idle session grow right after they were counted, and then run no more."""
+    scene.session.used = False
+    scene.session.account = Account(Limits(memory_mb=80, cpu_seconds=2.0))
+    scene.session.account.base = 100 * MIB
+    forks = [scene.machine.fork(scene.runner) for _ in range(2)]
+    for _ in range(2):
+        assert not scene.look(IDLE_LOOK_SECONDS)
+    for fork in forks:
+        scene.machine.living[fork].held += 300 * MIB
+        scene.machine.run(fork, 0.01)
+    assert not scene.look(EXACT_SECONDS / 2)
+    assert scene.outcome(EXACT_SECONDS) == "memory"
+
+
 def test_a_copy_that_waits_holds_nothing_and_one_that_grows_does(scene: Scene) -> None:
     copy = scene.machine.fork(scene.runner)
     scene.session.copies.add(copy)
