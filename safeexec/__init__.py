@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from safeexec.api.plugins.aio import AsyncPlugin as AsyncPlugin
     from safeexec.api.plugins.plugin import Handle as Handle, Plugin as Plugin
     from safeexec.api.plugins.source import Manifest as Manifest, plugin_manifest as plugin_manifest
+    from safeexec.common.version import VERSION
     from safeexec.engine.approvals import Allow as Allow, Deny as Deny, Later as Later
     from safeexec.engine.host.startup.confinement import describe
     from safeexec.engine.host.tools.toolbox import PendingCall as PendingCall
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from safeexec.results.stats import SandboxStats as SandboxStats, SessionCounts as SessionCounts
 
     machine_protection = describe
+    __version__ = VERSION
 
 _HOME = {
     "safeexec.errors": (
@@ -112,11 +114,11 @@ _HOME = {
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _OTHERS = {
+    "__version__": ("safeexec.common.version", "VERSION"),
     "machine_protection": ("safeexec.engine.host.startup.confinement", "describe"),
     "load_ipython_extension": ("safeexec.servers.jupyter.ipython", "load_ipython_extension"),
 }
 __all__ = sorted([*_MODULE_OF, "machine_protection"])
-__version__ = "0.9.0"
 
 
 def __getattr__(name: str) -> Any:

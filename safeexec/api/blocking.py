@@ -513,8 +513,7 @@ class SessionAPI:
     def __init__(self, core: SessionCore) -> None:
         recorded: Any = core  # all sessions that an API has are such
         self._core: RecordedSession = recorded
-        core.callers += 1
-        core.unowned = False
+        core.take()
 
     def __reduce__(self) -> NoReturn:
         """Refuse: a copy would end the session when it is given up, by `copy` or by `pickle`."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import platform
 import secrets
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -23,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from msgspec.structs import replace
 
 from safeexec.common.text import one_line, spelt
+from safeexec.common.version import VERSION
 from safeexec.engine.host.files import state_file
-from safeexec.engine.host.session.history import FRESH
+from safeexec.engine.host.session.history import FRESH, State
 from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.step import checked_source
 from safeexec.engine.host.session.supervisor import CLOSED
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from safeexec.recordings.session import RecordedSession
 
 Mode = Literal["step", "second", "close"]
+"""When a step is on the disk: before its result is given, at most `LATE_SECONDS` later, or when the session rests or is
+closed.
+"""
 LATE_SECONDS = 1.0
 """Seconds from the end of a step until its state is on the disk at the latest, with ``second``."""
 REPEAT_CPU_MS = 150.0
@@ -117,7 +120,7 @@ class Durable(SessionRecording):
         STORED, AHEAD           the lines lead to the state after an operation      STORED       `take_transition`
         STORED, AHEAD           they do not: it cannot be repeated from there       AHEAD        `take_transition`
         AHEAD                   the state is saved                                  STORED       `save`
-        STORED, AHEAD           the processes died, with copies of what is stored   STALE        `note_if_lost`
+        STORED, AHEAD           the processes died, with copies of what is stored   STALE        `must_resume`
         STORED, AHEAD           the store did not take what was done                STALE        `_not_taken`
         STORED, AHEAD, STALE    nobody uses it for long, or it is closed            SUSPENDED    `closed`
         STALE                   it is to be used: what is here is dropped           SUSPENDED    `resume`
@@ -154,12 +157,12 @@ class Durable(SessionRecording):
         self._ahead_since = 0.0
         """Monotonic time since which it is `AHEAD`."""
         self._segment = 1
-        self._last_moment = 0
-        """The highest number of a state: a *moment* is such a number, here and in the lines."""
-        self._moment = 0
+        self._state_numbers = count(1)
+        """Gives each new state its number."""
+        self._state_number = 0
         """The state that the session is in, where it is `STORED`."""
         self._ways: dict[int, Way] = {0: Way()}
-        """Moment of each state that the lines of this segment lead to → the way to it."""
+        """Number of each state that the lines of this segment lead to → the way to it."""
         self._stored_step = 0
         """The step whose state is the newest in the store."""
         self._saving_seconds = 0.0
@@ -187,7 +190,7 @@ class Durable(SessionRecording):
         self._write_to(StorePlace(self._store, self._claim, recovery.part_of(self._segment), 0))
         memory = session.processes.history.current.memory
         if memory is not FRESH and saved:
-            memory.moment, self._ways = self._new_moment(), {}
+            memory.state_number, self._ways = next(self._state_numbers), {}
         # Nothing in the store leads to a template; the files of every session, the next host may have otherwise.
         if memory is not FRESH or session.sandbox.children.files:
             self._standing, self._ahead_since = AHEAD, monotonic()
@@ -198,14 +201,10 @@ class Durable(SessionRecording):
         later = LATE_SECONDS if self.mode == "second" else None
         self.writer = RecordWriter(options, place, sync_seconds=later, **there)
 
-    def _new_moment(self) -> int:
-        self._last_moment += 1
-        return self._last_moment
-
     def records(self) -> Recording:
         """Return the lines since the newest saved state."""
         if self._standing is SUSPENDED:
-            raise StoreError(f"the session {self._label!r} rests in its store: use it first")
+            raise StoreError(f"the session {self._label!r} is suspended in its store: use it first")
         part = recovery.part_of(self._segment)
         return Recording(f"{self._label}/{part}", partial(self._store.read, self._claim, part))
 
@@ -215,50 +214,56 @@ class Durable(SessionRecording):
 
     def take_transition(self, session: RecordedSession) -> dict[str, Any]:
         """Take in which state an operation has led to, and how; what the session and this one have noted of it is
-        cleared. Returns fields of its line: none where only a saved state leads there.
+        cleared. Returns fields of its line: none where no line leads there.
         """
-        current, again, values = session.processes.history.current, session.steps.fingerprint, self.variables
-        memory, session.steps.fingerprint, self.variables = current.memory, None, 0
-        led: dict[str, Any] = {}
-        if self.note_if_lost(session.processes):
+        processes, current = session.processes, session.processes.history.current
+        fingerprint, session.steps.fingerprint = session.steps.fingerprint, None
+        variables, self.variables = self.variables, 0
+        if self.must_resume(processes):
             return {}
-        self._undone_unread = self._undone_unread or session.processes.fell_back
-        session.processes.fell_back = False
+        self._undone_unread, processes.fell_back = self._undone_unread or processes.fell_back, False
+        memory = current.memory
+        led: dict[str, Any] = {}
         if session.files.changed:
             session.files.changed = False
-            self._ways.pop(memory.moment, None)  # the same variables with other files
-        elif memory is not FRESH and not memory.moment:
-            memory.moment = self._new_moment()
-            entry, spent = memory.entry, 0.0
-            origin = current.undo_to.memory if entry is None and current.undo_to is not None else memory.origin
-            if again is not None:
-                did, spent = again
-            elif entry is not None and type(entry.request) is not m.Execute:
-                did = entry.did
-            else:
-                origin = None
-            steps = 1
-            while origin is not None and origin is not FRESH and not origin.moment:
-                origin, steps = origin.origin, steps + 1  # what was set before the step
-            way = self._ways.get(origin.moment) if origin is not None and steps == 1 + values else None
-            if way is not None and origin is not None:
-                self._ways[memory.moment] = way.longer(spent, self.size)
-                led = {"since": origin.moment, "did": did}
-        if memory.moment in self._ways:
-            self._standing, self._moment, self._stored_step = STORED, memory.moment, current.step
-            return {"moment": memory.moment, **led}
+            self._ways.pop(memory.state_number, None)  # the same variables with other files
+        elif memory is not FRESH and not memory.state_number:
+            memory.state_number = next(self._state_numbers)
+            led = self._lead_to(current, fingerprint, variables)
+        if memory.state_number in self._ways:
+            self._standing, self._state_number, self._stored_step = STORED, memory.state_number, current.step
+            return {"state_number": memory.state_number, **led}
         if self._standing is STORED:
             self._standing, self._ahead_since = AHEAD, monotonic()
         return {}
+
+    def _lead_to(self, state: State, fingerprint: tuple[int, float] | None, variables: int) -> dict[str, Any]:
+        """Note the way to a new state, where repeating a step (of that `fingerprint`, after so many `variables` were
+        set for it), or a change by the host, leads there from one that has a way. Returns fields of its line.
+        """
+        memory, entry = state.memory, state.memory.entry
+        if fingerprint is not None:
+            did, cpu_ms = fingerprint
+        elif entry is not None and type(entry.request) is not m.Execute:
+            did, cpu_ms = entry.did, 0.0
+        else:
+            return {}
+        origin = state.undo_to.memory if entry is None and state.undo_to is not None else memory.origin
+        while origin is not None and origin is not FRESH and not origin.state_number:
+            origin, variables = origin.origin, variables - 1  # set for the step
+        if origin is None or variables or (way := self._ways.get(origin.state_number)) is None:
+            return {}
+        self._ways[memory.state_number] = way.longer(cpu_ms, self.size)
+        return {"since": origin.state_number, "did": did}
 
     @property
     def _live(self) -> bool:
         """Tell whether the state of the process here is the one that counts."""
         return self._standing in (STORED, AHEAD)
 
-    def note_if_lost(self, processes: SessionProcesses) -> bool:
-        """Note whether the session has lost what the store has: no copy of its state was left, or only an older one.
-        Returns whether it is lost or suspended: then it is resumed before it is used.
+    def must_resume(self, processes: SessionProcesses) -> bool:
+        """Tell whether the session is to be resumed before it is used: it is suspended, or stale. It is noted as stale
+        here, if its processes have lost what the store has: no copy of its state was left, or only an older one.
         """
         current = processes.history.current
         if self._live and processes.fell_back and (current.step < self._stored_step or current.memory is FRESH):
@@ -272,7 +277,7 @@ class Durable(SessionRecording):
         """Tell whether a state is to be saved: nothing in the store leads to this one, or only what takes long."""
         if self._standing is AHEAD:
             return True
-        way, most_ms = self._ways[self._moment], max(REPEAT_CPU_MS, 2000 * self._saving_seconds)
+        way, most_ms = self._ways[self._state_number], max(REPEAT_CPU_MS, 2000 * self._saving_seconds)
         return way.steps > MOST_STEPS or way.source_bytes > MOST_BYTES or way.cpu_ms > most_ms
 
     @property
@@ -281,7 +286,7 @@ class Durable(SessionRecording):
         return self._live and self.mode != "close" and self.due
 
     def after(self, session: RecordedSession, result: Result) -> Core[Result]:
-        if self.note_if_lost(session.processes):
+        if self.must_resume(session.processes):
             return (yield from self._recover(session, result))
         try:
             yield from self._keep(session)
@@ -303,7 +308,7 @@ class Durable(SessionRecording):
             yield from worked(self.writer.flush)
 
     def changed(self, session: RecordedSession) -> Core[None]:
-        if self.note_if_lost(session.processes):
+        if self.must_resume(session.processes):
             return  # its process is gone: what is in the store is told with the next use
         try:
             yield from self._keep(session)
@@ -370,7 +375,7 @@ class Durable(SessionRecording):
         `StoreError`, `StateFileError`.
         """
         claim, began = self._claim, monotonic()
-        if self.note_if_lost(session.processes) or not self.due:
+        if self.must_resume(session.processes) or not self.due:
             return
         self.check()
         segment = self._segment + 1
@@ -379,16 +384,16 @@ class Durable(SessionRecording):
         yield from session.saving(None).save(put, session.steps.number, lasting=True)
         history = session.processes.history
         memory = history.current.memory
-        moment = self._new_moment() if memory is FRESH else memory.moment or self._new_moment()
+        number = memory.state_number or next(self._state_numbers)
         if memory is not FRESH:
-            memory.moment = moment
-        said: dict[str, Any] = {"step": session.steps.number, "now": history.current.step, "moment": moment}
+            memory.state_number = number
+        said: dict[str, Any] = {"step": session.steps.number, "now": history.current.step, "state_number": number}
         carried = list(self._carried(session))
 
         def begin(size: int) -> tuple[Disk, int, int]:
             heading = replace(
                 self.heading,
-                safeexec=vars(sys.modules["safeexec"])["__version__"],
+                safeexec=VERSION,
                 python=platform.python_version(),
                 **said,
                 started=datetime.now(UTC).isoformat(),
@@ -410,8 +415,8 @@ class Durable(SessionRecording):
             yield Work(partial(self.writer.turn_over, begin))
         finally:
             self.check()  # the store's own words
-        self._standing, self._moment, self._stored_step = STORED, moment, history.current.step
-        self._segment, self._ways = segment, {moment: Way()}
+        self._standing, self._state_number, self._stored_step = STORED, number, history.current.step
+        self._segment, self._ways = segment, {number: Way()}
         self._saving_seconds = monotonic() - began
         yield from worked(partial(self._make_room, claim))
 
@@ -455,7 +460,7 @@ class Durable(SessionRecording):
 
     def flush(self, session: RecordedSession) -> Core[None]:
         """Write what is not in the store yet: the session is about to end, and nobody uses it."""
-        if not self.note_if_lost(session.processes) and session.supervisor.state is not CLOSED:
+        if not self.must_resume(session.processes) and session.supervisor.state is not CLOSED:
             try:
                 yield from self._update_list(session)
                 yield from self.save(session)
@@ -471,13 +476,17 @@ class Durable(SessionRecording):
 
     def _drop(self, session: RecordedSession) -> Core[None]:
         """End all that the session has in this process. It is suspended then."""
+        yield from self._end(session)
+        session.sandbox.sessions.suspended(session)
+        yield Work(self.closed)
+
+    def _end(self, session: RecordedSession) -> Core[None]:
+        """End its processes, and remove their files."""
         yield from wait_and_close(session.processes.end_processes())
         session.supervisor.doing = None
         if (workspace := session.processes.workspace) is not None:
             yield from ending(1 << 20, workspace.close)
         session.processes.close()
-        session.sandbox.sessions.suspended(session)
-        yield Work(self.closed)
 
     def closed(self) -> None:
         """Write what is left, and let another process have the session."""
@@ -499,7 +508,7 @@ class Durable(SessionRecording):
         """
         if self._live:
             yield from session.supervisor.ensure_ready()  # what is lost is known before a step of it is written down
-        if self.note_if_lost(session.processes):
+        if self.must_resume(session.processes):
             yield from self.resume(session)
 
     def resume(self, session: RecordedSession) -> Core[None]:
@@ -521,32 +530,30 @@ class Durable(SessionRecording):
                 raise SessionClosed(why)
             yield from self._restore(session, left, notes)
         except BaseException:
-            yield from wait_and_close(session.processes.end_processes())
-            session.processes.close()
+            yield from self._end(session)
             session.sandbox.sessions.suspended(session)
             self._release()
             raise
         self._standing, self._left = STORED, None
 
     def _restore(self, session: RecordedSession, left: recovery.Left, notes: list[str]) -> Core[None]:
+        # In batches; if one comes out otherwise, one by one, to find what does; then in batches again, up to there.
         doings, size = left.doings, BATCH
         while True:
             yield from self._restore_state(session, left)
             done = yield from self._repeat(session, doings, size, bytes.fromhex(left.heading.entropy))
             if done == len(doings):
                 break
-            yield from wait_and_close(session.processes.end_processes())
-            session.processes.close()
-            if size == 1:
-                # Up to the one that came out otherwise, and no further.
-                otherwise = [doing.record for doing in doings[done:] if isinstance(doing.record, form.Run)]
-                left.lost = sorted({*left.lost, *(run.step for run in otherwise)})
-                left.undone = [*(Undone(run, []) for run in otherwise), *left.undone]
-                left.now = doings[done - 1].step if done else left.heading.now
-                notes = [*notes, OTHERWISE]
-                doings = doings[:done]
-            # One by one to find the one that came out otherwise, then again in batches without it.
-            size = 1 if size > 1 else BATCH
+            yield from self._end(session)
+            if size > 1:
+                size = 1
+                continue
+            lost = [doing.record for doing in doings[done:] if isinstance(doing.record, form.Run)]
+            left.lost = sorted({*left.lost, *(run.step for run in lost)})
+            left.undone = [*(Undone(run, []) for run in lost), *left.undone]
+            left.now = doings[done - 1].step if done else left.heading.now
+            notes = [*notes, OTHERWISE]
+            doings, size = doings[:done], BATCH
         session.supervisor.notes_next[:0] = notes
         self._go_on(session, left, doings)
 
@@ -572,7 +579,7 @@ class Durable(SessionRecording):
             yield from session.saving(None).load(saved.payload, foreign=foreign)
         finally:
             yield from ending(saved.size(), saved.close)
-        processes.history.current.memory.moment = left.heading.moment
+        processes.history.current.memory.state_number = left.heading.state_number
         failed = list(header.failed.items())[: recovery.NAMED]
         supervisor.notes_next += [
             one_line(f"{name!r} could not be kept: {why}", m.NOTE_CHARACTERS) for name, why in failed
@@ -595,7 +602,7 @@ class Durable(SessionRecording):
         total = session.supervisor.tool_records.total
         processes.history.current.tool_calls = total
         for entries, doing in zip(steps, doings, strict=True):
-            processes.commit_repeated(entries, doing.moment, total)
+            processes.commit_repeated(entries, doing.state_number, total)
             if isinstance(doing.record, form.Run):
                 session.supervisor.sources.add(doing.step, doing.record.source)
         return len(doings)
@@ -625,13 +632,13 @@ class Durable(SessionRecording):
         self._done = self._refusal = 0
         # Never a number that this process has given already: the keys of calls are made of them.
         session.steps.number, session.steps.identity = max(session.steps.number, left.step), self.identity
-        self.heading, self._segment, self._last_moment = left.heading, left.segment, left.last_moment
-        self._moment, self._stored_step, way = left.heading.moment, left.now, Way()
-        self._ways = {self._moment: way}
+        self.heading, self._segment, self._state_numbers = left.heading, left.segment, count(left.last_state_number + 1)
+        self._state_number, self._stored_step, way = left.heading.state_number, left.now, Way()
+        self._ways = {self._state_number: way}
         for doing in doings:
             size = len(doing.record.source) if isinstance(doing.record, form.Run) else 0
-            way, self._moment = way.longer(doing.cpu_ms, size), doing.moment
-            self._ways[self._moment] = way
+            way, self._state_number = way.longer(doing.cpu_ms, size), doing.state_number
+            self._ways[self._state_number] = way
         session.steps.fingerprint, session.files.changed = None, False
         self.earlier = EarlierSteps(left.undone)
         place = StorePlace(self._store, claim, recovery.part_of(left.segment), left.size)
@@ -653,4 +660,4 @@ class Durable(SessionRecording):
                 session.supervisor.notes_next.append(f"it waits no more, as what it waits for cannot be read: {error}")
         self._listed = (session.waits.waiting or _UNKNOWN) if WAITS in claim.parts else None
         session.supervisor.notes_next += recovery.told(left)
-        self.writer.add(form.Resumed(step=session.steps.number, now=left.now, moment=self._moment))
+        self.writer.add(form.Resumed(step=session.steps.number, now=left.now, state_number=self._state_number))

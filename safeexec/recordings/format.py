@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal, get_args
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from safeexec.common.text import one_line, shorten
 from safeexec.protocol.messages import ENTROPY_BYTES
@@ -96,8 +96,10 @@ class Operation(OfSession, frozen=True, kw_only=True):
     """The step whose state the session is in afterwards; 0: that of a new session."""
     problem: str = ""
     """The exception that the caller got, ``CheckpointError: no checkpoint 'x'``; "" where it went well."""
-    moment: Number | None = None
-    """The number of the state that a stored session is in afterwards: each new one of the session has its own."""
+    state_number: Number | None = field(default=None, name="moment")
+    """The number of the state that a stored session is in afterwards: each new one of the session has its own.
+    (``moment`` in the line, as in stores that are there already.)
+    """
     since: Number | None = None
     """The state from which that one is had by doing this once more. None: only a saved state leads there."""
     did: Number = 0
@@ -144,8 +146,8 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     """The last step that the session had begun before."""
     now: Number = 0
     """The step whose state it begins in."""
-    moment: Number = 0
-    """The number of that state, as `Operation.moment`."""
+    state_number: Number = field(default=0, name="moment")
+    """The number of that state, as `Operation.state_number`."""
     entropy: Entropy = ""
     """Seed of the random numbers of its process; nothing where the state has them."""
     follows: Number | None = None

@@ -5,7 +5,6 @@ Everything is cut to what a line may hold, and what was redacted never gets here
 
 from __future__ import annotations
 
-import base64
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -23,6 +22,7 @@ from safeexec.errors import ProtocolError
 from safeexec.protocol.arguments import decode_call
 from safeexec.protocol.values import MAX_DEPTH, decode, encode
 from safeexec.recordings import format as form
+from safeexec.results.jsonable import display_to_dict
 from safeexec.results.outcomes import is_text
 
 if TYPE_CHECKING:
@@ -252,17 +252,10 @@ def ended(result: StepData, value: bytes, **where: Any) -> form.Ended:
 
 
 def _display(display: Display) -> form.DisplayText:
-    data, cut = {}, False
-    for mime, item in display.items():
-        if isinstance(item, bytes):
-            text = item.decode("utf-8", "replace") if is_text(mime) else base64.b64encode(item).decode("ascii")
-        else:
-            text = item
-        if len(text) > CONTENT_BYTES:
-            cut = True
-        else:
-            data[mime] = text
-    return form.DisplayText(data, display.truncated or cut, display.display_id, display.update)
+    texts = display_to_dict(display)["data"]
+    data = {mime: text for mime, text in texts.items() if len(text) <= CONTENT_BYTES}
+    truncated = display.truncated or len(data) < len(texts)
+    return form.DisplayText(data, truncated, display.display_id, display.update)
 
 
 def libraries(imports: Iterable[str]) -> dict[str, str]:

@@ -51,8 +51,7 @@ class Recording:
         self.heading = next(self._records())
 
     def __iter__(self) -> Iterator[form.Record]:
-        records = self._records()
-        yield from records
+        return self._records()
 
     def _records(self) -> Iterator[Any]:
         read = sessions = 0

@@ -7,7 +7,6 @@ it. A session without a recorder never comes here.
 from __future__ import annotations
 
 import platform
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from safeexec.common.text import shorten
+from safeexec.common.version import VERSION
 from safeexec.engine.host.session.standard_input import pieces_of
 from safeexec.engine.host.startup.launch import environment
 from safeexec.engine.host.waiting import Core, Work, apart, weight, worked
@@ -79,7 +79,7 @@ def record(
             n=n,
             at=at,
             format=form.FORMAT,
-            safeexec=vars(sys.modules["safeexec"])["__version__"],
+            safeexec=VERSION,
             python=platform.python_version(),
             machine=f"{platform.system()} {platform.release()} {platform.machine()}",
             libraries=forms.libraries(policy.imports),

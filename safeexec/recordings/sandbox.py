@@ -97,12 +97,12 @@ class RecordedSandbox(SandboxCore):
     # Steps that wait
 
     def waiting(self) -> Core[list[WaitingCall]]:
-        """Return what its sessions wait for, the oldest first: those that are open here, and those that rest in its
-        store. Raises `StoreError`.
+        """Return what its sessions wait for, the oldest first: those that are open here, and those that are
+        suspended in its store. Raises `StoreError`.
         """
         sessions = [one for one in self.sessions.of_callers() if isinstance(one, RecordedSession)]
         kept = ((one, one.turns.durable) for one in sessions)
-        here = [one for one, durable in kept if durable is None or not durable.note_if_lost(one.processes)]
+        here = [one for one, durable in kept if durable is None or not durable.must_resume(one.processes)]
         calls = [call for one in here if one.waits.waiting is not None and (call := one.waits.call()) is not None]
         if (store := self.store) is not None:
             from safeexec.recordings import waits  # with the modules of recordings
@@ -133,11 +133,8 @@ class RecordedSandbox(SandboxCore):
                 raise SessionClosed(f"there is no session of {label!r} in the store; it may have been removed")
             if left is None:
                 durable = Durable(store, claim, self._durable)
-                begin = partial(self.new_session, label=label, record=durable.opened)
-                if state is not None and os.path.exists(state):
-                    begin = partial(self.restore, state, None, **begin.keywords)
                 try:
-                    session = yield from begin(**tightened)
+                    session = yield from super()._labelled(label, state, tightened | {"record": durable.opened}, new)
                 except BaseException:
                     durable.closed()
                     raise

@@ -72,15 +72,13 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
         """Return every variable after it, with a few words about its value."""
         found: dict[str, str] = {}
         gone: set[str] = set()
-        moment: Moment | None = self
-        while moment is not None:
+        for moment in _past(self):
             if not moment.undone:
                 for name, words in moment.written.items():
                     if name not in gone:
                         found.setdefault(name, words)
                 gone.update(moment.deleted)
                 gone.update(moment.written)
-            moment = moment.before
         return dict(sorted(found.items()))
 
     def reads(self) -> list[str]:
@@ -90,14 +88,6 @@ class Moment(Struct, frozen=True, eq=False, kw_only=True):
         if self.before is None:
             return []
         return sorted(mentioned(self.source) & self.before.variables().keys())
-
-    def changes_of(self, name: str) -> Iterator[Moment]:
-        """Yield the moments up to this one that bound or unbound a name, the last one first."""
-        moment: Moment | None = self
-        while moment is not None:
-            if not moment.undone and (name in moment.written or name in moment.deleted):
-                yield moment
-            moment = moment.before
 
     def __repr__(self) -> str:
         return f"<Moment {str(self).strip()}>"
@@ -237,7 +227,8 @@ class Timeline:
 
     def when(self, name: str, session: int | None = None) -> list[Moment]:
         """Return the moments at which a variable got what it now is, and before; the last one first."""
-        return list(self.now(session).changes_of(name))
+        past = (moment for moment in _past(self.now(session)) if not moment.undone)
+        return [moment for moment in past if name in moment.written or name in moment.deleted]
 
     @property
     def unknown(self) -> list[UnknownEffect]:

@@ -119,19 +119,15 @@ class Wire(Protocol):
     @property
     def alive(self) -> bool:
         """True as long as calls may be answered."""
-        ...
 
-    def ask(self, method: str, params: dict[str, Any]) -> RemoteCall:
+    def begin(self, method: str, params: dict[str, Any]) -> RemoteCall:
         """Begin a call. Raises `SandboxClosed`, and what `sent` raises: then nothing was sent."""
-        ...
 
     def lose(self, error: Exception) -> None:
         """Give up the server: every call fails with `error`."""
-        ...
 
     def close(self) -> None:
         """Let go of the server. It may take a moment."""
-        ...
 
 
 def sent(message: dict[str, Any]) -> bytes:

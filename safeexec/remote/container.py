@@ -22,6 +22,7 @@ from weakref import WeakValueDictionary
 
 from safeexec.api.audit import observer_for
 from safeexec.common.text import printable
+from safeexec.common.version import VERSION
 from safeexec.engine.host.files.names import check_given
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.engine.policy.model import Policy
@@ -31,7 +32,6 @@ from safeexec.remote.pipe import PipeWire
 from safeexec.results import TemplateInfo
 from safeexec.results.marked import marked
 
-VERSION: str = vars(sys.modules["safeexec"])["__version__"]
 BUILD = "`safeexec container build` makes the image"
 START_SECONDS = 120.0
 """How long an engine may take until the server in the container answers: a virtual machine may have to wake up."""
@@ -134,12 +134,9 @@ class ContainerCore(RemoteSandboxCore):
             raise SandboxError("a store is kept here, not in a container: put states into files with session.save()")
         if arguments.get("files"):
             check_given(arguments["files"], policy)
-        self._which = {}
         self.policy = policy
         self.toolbox = toolbox_of(arguments.get("tools"), arguments.get("approval"), policy)
         self.observer = observer_for(policy, arguments.get("audit"))
-        self.protection = []
-        self.begun = False  # a server is reached when it is named, a container started when it is opened
         self._labelled: WeakValueDictionary[str, RemoteSessionCore] = WeakValueDictionary()
         self._files = dict(arguments.get("files") or {})
         self._options = {name: arguments[name] for name in OPTIONS if arguments.get(name) is not None}
@@ -147,16 +144,16 @@ class ContainerCore(RemoteSandboxCore):
 
     @property
     def alive(self) -> bool:
-        return self.begun and bool(self._which) and self._wire.alive
+        return bool(self._which) and self._wire.alive
 
     def open(self, launched: None = None) -> Core[None]:
         """Start the container, if none runs, and the sandbox in it. Raises `ProtectionError`."""
         self.begun = True
         self._wire = yield Work(_wire)
         brought = {"name": self.policy.name, "yaml": self.policy.to_yaml(), "origins": dict(self.policy.origins)}
-        asked = {"version": VERSION, "brought": brought | {"options": self._options}}
+        params = {"version": VERSION, "brought": brought | {"options": self._options}}
         try:
-            answer = yield from self.ask("sandbox.bring", asked, within=START_SECONDS)
+            answer = yield from self._call("bring", params, within=START_SECONDS)
         except (SandboxClosed, ProtocolError) as error:
             said = self._wire.said()
             yield Work(self._wire.close)
@@ -180,7 +177,7 @@ class ContainerCore(RemoteSandboxCore):
         which, self._which = self._which, {}
         if which and self._wire.alive:
             with suppress(SandboxClosed, SandboxError):
-                yield from self.ask("sandbox.drop", which, within=START_SECONDS)
+                yield from self._call("drop", which, within=START_SECONDS)
 
     def new_template(
         self, name: str, prepare: object, files: Any, timeout: float | None, tightened: Any, api: object
@@ -194,7 +191,7 @@ class ContainerCore(RemoteSandboxCore):
         """Return a label's session, as a sandbox here does. Files and a saved state are sent where none is open."""
         given = self.beginning(**keywords) | {"label": label}
         try:
-            answer = yield from self.ask("sandbox.session_for", {**given, "new": False})
+            answer = yield from self._call("session_for", {**given, "new": False})
         except SessionClosed:
             if not new:
                 raise
@@ -204,7 +201,7 @@ class ContainerCore(RemoteSandboxCore):
                 files = yield Work(partial(contents_of, self._files))
                 given["files"] = {path: marked(data) for path, data in files}
             seconds = given.get("queue_seconds", self.queue_seconds)
-            answer = yield from self.ask("sandbox.session_for", given, seconds=seconds)
+            answer = yield from self._call("session_for", given, seconds=seconds)
         known = self._labelled.get(label)
         if known is None or known.identity != answer.session:
             known = self._labelled[label] = RemoteSessionCore(self, answer.session, label)

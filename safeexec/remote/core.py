@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from safeexec.common.text import as_bytes
-from safeexec.engine.approvals import Allow, Approval, Deny, Later
+from safeexec.engine.approvals import Allow, Approval, Deny
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, Listeners, listening
 from safeexec.engine.host.session.standard_input import Given, checked_arguments, encoded, pieces_of
 from safeexec.engine.host.session.tool_calls import ToolLog
@@ -76,23 +77,24 @@ UNRECORDED = (
 )
 
 
-def asks(method: str, *names: str, at_once: bool = False) -> Callable[..., Any]:
+def method_of(verb: str, *names: str, at_once: bool = False) -> Callable[..., Any]:
     """Return a method that is one call of the server: its arguments by their names there, and the one field of the
     answer. `at_once`: it drives the call itself.
     """
 
-    def call(self: RemoteSandboxCore | RemoteSessionCore, *given: Any) -> Any:
-        asked = self.tell(method, **dict(zip(names, given, strict=True)))
-        return drive(asked) if at_once else asked
+    def method(self: RemoteSandboxCore | RemoteSessionCore, *given: Any) -> Any:
+        called = self.call_for_field(verb, **dict(zip(names, given, strict=True)))
+        return drive(called) if at_once else called
 
     taken = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("self", *names)]
-    call.__signature__ = Signature(taken)  # type: ignore[attr-defined]
-    return call
+    method.__signature__ = Signature(taken)  # type: ignore[attr-defined]
+    return method
 
 
-def _only(answer: Struct) -> Any:
+def _field_of(answer: Struct) -> Any:
     """Return the one field of an answer, or None where it has none."""
-    return next((getattr(answer, name) for name in answer.__struct_fields__), None)
+    (field,) = astuple(answer) or (None,)  # a method whose answer has more of them is no `call_for_field`
+    return field
 
 
 class RemoteSandboxCore:
@@ -102,18 +104,22 @@ class RemoteSandboxCore:
         "plugins are not offered over a connection or in a container: run the source as a step of a session, and then "
         "its functions, as session.run('transform(value)', namespace={'value': 3})"
     )
-    begun = True
+    begun = False
+    """Whether it was opened, be it in vain: who opens the sandbox once more makes another core."""
     queue_seconds = 0.0
     """How long it may take until there is room for a session, where its opening does not say."""
+    observer: Observer | None = None
+    protection: Sequence[Mechanism] = ()
+    _which: dict[str, str] = {}
+    """The parameter of each call that names the policy; none: the server's default."""
 
     def __init__(self, wire: Wire, policy: str | None, tools: Tools = None, approval: Approval | None = None) -> None:
         self._wire = wire
-        self._which = {} if policy is None else {"policy": policy}
+        if policy is not None:
+            self._which = {"policy": policy}
         self.policy = Policy()
-        self.protection: list[Mechanism] = []
         self._given = tools, approval
         self.toolbox = Toolbox({}, self.policy, None)
-        self.observer: Observer | None = None
 
     @property
     def alive(self) -> bool:
@@ -121,8 +127,9 @@ class RemoteSandboxCore:
 
     def open(self, launched: None = None) -> Core[None]:
         """Ask what the server's policy says, and what holds its sessions."""
+        self.begun = True
         try:
-            self.policy = _converted((yield from self.tell("policy")), Policy)
+            self.policy = _converted((yield from self.call_for_field("policy")), Policy)
             self.toolbox = toolbox_of(*self._given, self.policy)
             yield from self.declare()
         except BaseException:
@@ -133,41 +140,28 @@ class RemoteSandboxCore:
         """Tell the server of the host tools, and ask what holds its sessions."""
         if self.toolbox.tools:
             declared = msgspec.to_builtins(shapes_of(self.toolbox.signatures()))
-            self._which = {"policy": (yield from self.tell("tools", tools=declared))}
-        self.protection = _mechanisms((yield from self.tell("protection")))
+            self._which = {"policy": (yield from self.call_for_field("tools", tools=declared))}
+        self.protection = _mechanisms((yield from self.call_for_field("protection")))
 
     def close(self) -> Core[None]:
         self.toolbox.close()
         yield Work(self._wire.close)
 
-    def new_session(
-        self,
-        *,
-        namespace: Mapping[str, Any] | None = None,
-        record: object = None,
-        template: str | None = None,
-        **tightened: Any,
-    ) -> Core[RemoteSessionCore]:
-        given = self.beginning(namespace, record, template, **tightened)
-        return (yield from self._opened("sandbox.session", given, given.get("queue_seconds", self.queue_seconds)))
+    def new_session(self, **given: Any) -> Core[RemoteSessionCore]:
+        params = self.beginning(**given)
+        return (yield from self._opened("session", params, params.get("queue_seconds", self.queue_seconds)))
 
     def beginning(
-        self,
-        namespace: Mapping[str, Any] | None = None,
-        record: object = None,
-        template: str | None = None,
-        **tightened: Any,
+        self, namespace: Mapping[str, Any] | None = None, record: object = None, **others: Any
     ) -> dict[str, Any]:
         """Return the keywords of a new session, as the server takes them."""
         _unrecorded(record)
-        if "files" in tightened:
+        if "files" in others:
             raise SandboxError("over a connection files are put into a session that is open: session.write_file()")
-        given = {name: value for name, value in tightened.items() if value is not None}
-        if template is not None:
-            given["template"] = template
+        params = {name: value for name, value in others.items() if value is not None}
         if namespace:
-            given["namespace"] = self.values(namespace)
-        return self._which | given
+            params["namespace"] = self.values(namespace)
+        return params
 
     def session_for(
         self, label: str, state: object, keywords: dict[str, Any], new: bool = True
@@ -179,20 +173,20 @@ class RemoteSandboxCore:
             raise SandboxError("over a connection a session begins with a state by restore(), and not by its label")
         return self.new_session(**keywords, stored=label)
 
-    remove_stored = asks("forget", "label")
-    waiting = asks("waiting")
-    templates = asks("templates", at_once=True)
-    drop_template = asks("drop_template", "name")
+    remove_stored = method_of("forget", "label")
+    waiting = method_of("waiting")
+    templates = method_of("templates", at_once=True)
+    drop_template = method_of("drop_template", "name")
 
     def stored(self) -> Core[list[StoredSession]]:
-        return [StoredSession(row.label, row.bytes, row.used) for row in (yield from self.tell("stored"))]
+        return [StoredSession(row.label, row.bytes, row.used) for row in (yield from self.call_for_field("stored"))]
 
     def stats(self) -> SandboxStats:
         """Return what the server counts. Raises `SandboxError` over HTTP."""
-        answer = drive(self.ask("sandbox.stats", self._which))
+        answer = drive(self._call("stats"))
         counted: SandboxStats = _converted(answer.stats, SandboxStats)
         labels = _converted(answer.labels, list[tuple[str | None, SessionCounts]])
-        return msgspec.structs.replace(counted, by_label=dict(labels))
+        return replace(counted, by_label=dict(labels))
 
     def new_template(
         self,
@@ -207,7 +201,7 @@ class RemoteSandboxCore:
             raise SandboxError("a template elsewhere is prepared by a program: prepare= is its text")
         held = {path: marked(data) for path, data in (yield Work(partial(contents_of, files or {})))}
         given = {"name": name, "prepare": prepare, "files": held, "timeout": timeout, **tightened}
-        row: TemplateInfo = yield from self.tell("template", **given)
+        row: TemplateInfo = yield from self.call_for_field("template", **given)
         return row
 
     def restore(
@@ -215,8 +209,7 @@ class RemoteSandboxCore:
     ) -> Core[RemoteSessionCore]:
         _unrecorded(record)
         state = marked((yield Work(partial(read_file, path))))
-        given = {**self._which, "state": state, "timeout": timeout}
-        return (yield from self._opened("sandbox.restore", given))
+        return (yield from self._opened("restore", {"state": state, "timeout": timeout}))
 
     def values(self, namespace: Mapping[str, Any] | None) -> dict[str, dict[str, str]]:
         """Return variables as they cross. Raises TypeError and ValueError for what is not a variable."""
@@ -224,11 +217,11 @@ class RemoteSandboxCore:
         bounds = {"value_kb": self.policy.limits.value_kb, "value_depth": self.policy.limits.value_depth}
         return {name: marked(encode_payload(name, given[name], **bounds), "encoded") for name in given}
 
-    def _opened(self, method: str, params: dict[str, Any], seconds: float = 0.0) -> Core[RemoteSessionCore]:
+    def _opened(self, verb: str, params: dict[str, Any], seconds: float = 0.0) -> Core[RemoteSessionCore]:
         def undo(answer: Any) -> Core[None]:
             yield from RemoteSessionCore(self, answer.session).close()
 
-        answer = yield from self.ask(method, params, seconds=seconds, undo=undo)
+        answer = yield from self._call(verb, params, seconds=seconds, undo=undo)
         return RemoteSessionCore(self, answer.session, params.get("label"))
 
     def command(self, argv: object, directory: object, timeout: object) -> Core[CommandResult]:
@@ -236,20 +229,25 @@ class RemoteSandboxCore:
         raise SandboxError("over a connection, programs run in the workspace of a session: session.command()")
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
-        asked = {**self._which, "source": _source(source), "stdin": stdin}
-        return _result((yield from self.ask("sandbox.check", asked)))
+        return _result((yield from self._call("check", {"source": _source(source), "stdin": stdin})))
 
-    def tell(self, verb: str, /, **params: Any) -> Core[Any]:
+    # Calls
+
+    def _call(self, verb: str, params: Mapping[str, Any] = {}, **how: Any) -> Core[Any]:
+        """Return the answer to a call about this policy. `how`: as for `call`."""
+        return self.call(f"sandbox.{verb}", {**self._which, **params}, **how)
+
+    def call_for_field(self, verb: str, /, **params: Any) -> Core[Any]:
         """Return the one field of the answer to a call about this policy."""
-        return _only((yield from self.ask(f"sandbox.{verb}", self._which | params)))
+        return _field_of((yield from self._call(verb, params)))
 
-    def ask(
+    def call(
         self,
         method: str,
         params: dict[str, Any],
         *,
         listeners: Listeners = NOBODY,
-        calls: Calls | None = None,
+        caller: RemoteCaller | None = None,
         seconds: float = 0.0,
         within: float | None = None,
         stop: Callable[[], Core[object]] | None = None,
@@ -257,15 +255,16 @@ class RemoteSandboxCore:
     ) -> Core[Any]:
         """Return the answer of the server to one call, in the shape that the table says; for a step the plain dict.
 
-        It may take `seconds` longer than any step, or as long as `within` says. When the caller is interrupted the
-        server finishes: `stop` is done until it has, and `undo` with what it answered.
+        `listeners` hear of a step that runs meanwhile, and `caller` makes its calls of host tools. It may take
+        `seconds` longer than any step, or as long as `within` says. When whoever waits is interrupted the server
+        finishes: `stop` is done until it has, and `undo` with what it answered.
         """
-        pending = self._wire.ask(method, params)
+        pending = self._wire.begin(method, params)
         if within is None:
             within = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
         try:
             try:
-                yield from self.until_over(pending, monotonic() + within, listeners, calls)
+                yield from self._until_over(pending, monotonic() + within, listeners, caller)
             except BaseException as problem:
                 ending = self._given_up(pending, stop, undo, method)
                 if isinstance(problem, GeneratorExit):
@@ -277,16 +276,17 @@ class RemoteSandboxCore:
         finally:
             pending.close()
 
-    def until_over(
-        self, pending: RemoteCall, deadline: float, listeners: Listeners = NOBODY, calls: Calls | None = None
+    def _until_over(
+        self, pending: RemoteCall, deadline: float, listeners: Listeners = NOBODY, caller: RemoteCaller | None = None
     ) -> Core[None]:
+        """Take in what comes on the way, until there is an answer, or the deadline is over: then the call fails."""
         while True:
             events, over = pending.take_events()
             for name, params in events:
                 if name == "session.tool":
-                    deadline += yield from self._called(params, calls)
+                    deadline += yield from self._answer_tool(params, caller)
                 else:
-                    _tell(listeners, name, params)
+                    _notify(listeners, name, params)
             if over:
                 return
             # Looked at here, too: of a server that never stops talking, the signal is always set.
@@ -295,32 +295,34 @@ class RemoteSandboxCore:
                 self._wire.lose(late)
                 pending.fail(late)
 
-    def _called(self, params: Any, calls: Calls | None) -> Core[float]:
-        """Answer a call of a host tool. The seconds that the tools of this step have taken for it."""
+    def _answer_tool(self, params: Any, caller: RemoteCaller | None) -> Core[float]:
+        """Answer a call of a host tool. Returns the seconds that it took here, for which the step has more time; 0 for
+        one that is beyond the limit.
+        """
         most = (self.policy.limits.value_kb << 10) * 4 // 3 + 4
         if isinstance(params, dict) and len(str(params.get("arguments", ""))) > most:
             raise ProtocolError("the server tells of a call with more than limits.value_kb")
         told = _converted(params, StepCall)
-        if calls is None or told.tool not in self.toolbox.tools or told.session != calls.session:
+        if caller is None or told.tool not in self.toolbox.tools or told.session != caller.session:
             raise ProtocolError(f"the server tells of a call of {told.tool[:100]!r}, which this step cannot make")
-        yield from calls.begin(told, self.toolbox.tools[told.tool])
+        yield from caller.begin(told, self.toolbox.tools[told.tool])
         started = monotonic()
         deadline = None if told.seconds is None else started + told.seconds
         which: dict[str, Any] = {"session": told.session, "call": told.call}
         answer: dict[str, Any] = {"outcome": "broken", "error": "the host was interrupted"}  # and the step ends
         try:
-            reply = yield from self.toolbox.answer(ToolRequest(told.call, told.tool, told.arguments), calls, deadline)
+            reply = yield from self.toolbox.answer(ToolRequest(told.call, told.tool, told.arguments), caller, deadline)
             answer = {"value": None if reply.value is None else marked(reply.value), "error_type": reply.error_type}
-            answer |= {"error": reply.error, "inside": reply.inside, "outcome": calls.outcome()}
-            if (later := calls.later) is not None:
+            answer |= {"error": reply.error, "inside": reply.inside, "outcome": caller.outcome}
+            if (later := caller.later) is not None:
                 answer |= {"note": later.answer.note, "seconds": later.answer.seconds, "asked": later.asked}
         except ProtocolError as error:  # as in a session here, that ends the step
             answer = {"outcome": "broken", "error": str(error)}
         finally:
-            replied = self._wire.ask("session.reply", which | answer)
-        spent = monotonic() - started if calls.calls_of_step <= self.policy.tools.max_calls else 0.0
+            replied = self._wire.begin("session.reply", which | answer)
+        spent = monotonic() - started if caller.calls_of_step <= self.policy.tools.max_calls else 0.0
         try:
-            yield from self.until_over(replied, monotonic() + PATIENCE_SECONDS)
+            yield from self._until_over(replied, monotonic() + PATIENCE_SECONDS)
             _shaped("session.reply", replied.answer())
         finally:
             replied.close()
@@ -333,6 +335,7 @@ class RemoteSandboxCore:
         undo: Callable[[Any], Core[None]] | None,
         method: str,
     ) -> Core[None]:
+        """Wait for the end of a call whose answer nobody wants any more; `stop` and `undo` as for `call`."""
         pending.wanted = False
         deadline = monotonic() + PATIENCE_SECONDS
         while not pending.over and monotonic() < deadline and self.alive:
@@ -348,8 +351,10 @@ class RemoteSandboxCore:
             yield from undo(answer)
 
 
-class Calls:
-    """The calls of host tools that one step makes, as a `Toolbox` sees whose they are."""
+class RemoteCaller:
+    """A step of a session elsewhere, as the host tools here see it: a `tools.answers.Caller`. What waits and what is
+    written down is the server's.
+    """
 
     def __init__(self, session: str, answer: Allow | None = None, waits: WaitingCall | None = None) -> None:
         """`answer`: to the call that `waits`, which comes once more."""
@@ -359,18 +364,19 @@ class Calls:
         """The answer that was given, if it is for the call which is made now."""
         self.later: PutOff | None = None
         """Why the call that is made now is put off."""
+        self.outcome = ""
+        """What became of it."""
         self.number = 0
         self.calls_of_step = 0
         self.tool_records = ToolLog()
         self.bill = Bill()
-        self.calls = self.waits = self.earlier_answers = self
-        self.call_key = ""
 
     def begin(self, told: StepCall, tool: Tool) -> Core[None]:
         """Take a call of the server. What was answered counts once, and for no other call than the caller was shown: a
         server may lie.
         """
         self.number, self.later, self._decided = told.step, None, None
+        self.outcome = "refused"  # as one is that is so far beyond the limit that nobody keeps its answer
         waits = self._waits
         if told.allowed and waits is not None and waits.tool == told.tool:
             arguments = packed(told.arguments)
@@ -378,16 +384,15 @@ class Calls:
             if made == jsonable(waits.arguments):
                 self._decided, self._waits = self._answer, None
 
-    def turn(self, call: ToolRequest, steps: object) -> tuple[None, Allow | None]:
+    def earlier_answer(self, call: ToolRequest) -> tuple[None, Allow | None]:
         """Return what is decided about a call."""
         return None, self._decided
 
-    def note(
-        self, call: ToolRequest, reply: ToolReply, outcome: object, key: str = "", *, deferred: bool = False
-    ) -> None:
-        """Keep nothing: the server keeps what its step was answered."""
+    def keep_answer(self, call: ToolRequest, reply: ToolReply, outcome: str, *, deferred: bool) -> None:
+        """Keep what became of the call: the server keeps what its step was answered."""
+        self.outcome = outcome
 
-    def put_off(self, call: ToolRequest, later: PutOff, steps: object) -> Core[str]:
+    def put_off(self, call: ToolRequest, later: PutOff) -> Core[str]:
         """Leave it to the server to wait, or to refuse that."""
         yield from ()
         self.later = later
@@ -397,11 +402,6 @@ class Calls:
         """Write nothing down."""
         yield from ()
 
-    def outcome(self) -> str:
-        """Return what became of the last call. Of those beyond the limit none but the first is recorded."""
-        total = self.tool_records.total
-        return self.tool_records.since(total - 1)[-1].outcome if self.calls_of_step == total else "refused"
-
 
 _numbers = count(1)
 
@@ -410,11 +410,11 @@ class RemoteSessionCore:
     """A session of a server."""
 
     turns = supervisor = steps = variables = files = way_back = waits = property(lambda self: self)
-    """The parts of a session here. One elsewhere has none: each method is a call of the server."""
+    """The parts by which the APIs reach what they call (`SessionCore`). A session elsewhere has none: each of them is
+    the session itself, by a property, as an attribute would keep it when nobody has it any more.
+    """
     workspace = None
     """Its files are the server's: `read_file`, `write_file` and `list_files` reach them."""
-    callers = 0
-    unowned = False
 
     def __init__(self, sandbox: RemoteSandboxCore, identity: str, label: str | None = None) -> None:
         self._sandbox = sandbox
@@ -424,25 +424,28 @@ class RemoteSessionCore:
         self._waits: WaitingCall | None = None
         """The call that the caller was shown last that it waits for."""
 
-    def _ask(self, verb: str, /, *, given: Mapping[str, Any] = {}, **how: Any) -> Core[Any]:
-        return self._sandbox.ask(f"session.{verb}", {"session": self.identity, **given}, **how)
+    def _call(self, verb: str, params: Mapping[str, Any], **how: Any) -> Core[Any]:
+        """Return the answer to a call about this session. `how`: as for `RemoteSandboxCore.call`."""
+        return self._sandbox.call(f"session.{verb}", {"session": self.identity, **params}, **how)
 
-    def tell(self, verb: str, /, **params: Any) -> Core[Any]:
+    def call_for_field(self, verb: str, /, **params: Any) -> Core[Any]:
         """Return the one field of the answer to a call about this session."""
-        return _only((yield from self._ask(verb, given=params)))
+        return _field_of((yield from self._call(verb, params)))
 
     @property
     def summary(self) -> str:
         """The session in a few words."""
         return f"of {self._sandbox.policy.name!r}, over a connection"
 
-    def abandon(self) -> None:
-        """Leave it to the server to close it, as one that nobody uses."""
+    def take(self) -> None:
+        """Count no callers: the server closes what nobody uses."""
+
+    abandon = take
 
     def close(self) -> Core[None]:
         if self._sandbox.alive:
             try:
-                yield from self.tell("close")
+                yield from self.call_for_field("close")
             except (SessionClosed, SandboxClosed):
                 pass
 
@@ -460,7 +463,7 @@ class RemoteSessionCore:
         namespace: Mapping[str, Any] | None = None,
         wait: float | None = None,
     ) -> Core[Result]:
-        calls = Calls(self.identity) if self._sandbox.toolbox.tools else None
+        caller = RemoteCaller(self.identity) if self._sandbox.toolbox.tools else None
         params = {
             "source": _source(source),
             "timeout": timeout,
@@ -469,20 +472,21 @@ class RemoteSessionCore:
             "argv": None if argv is None else checked_arguments(argv),
             "namespace": self._sandbox.values(namespace),
         }
-        result = yield from self._step("run", params, callbacks, calls, wait)
-        if calls is not None and calls.later is None:
-            result = msgspec.structs.replace(result, tool_calls=calls.tool_records.since(0))
+        result = yield from self._step("run", params, callbacks, caller, wait)
+        if caller is not None and caller.later is None:
+            result = replace(result, tool_calls=caller.tool_records.since(0))
         return self._told(source, result)
 
     def _step(
-        self, verb: str, params: dict[str, Any], callbacks: Callbacks, calls: Calls | None, wait: float | None
+        self, verb: str, params: dict[str, Any], callbacks: Callbacks, caller: RemoteCaller | None, wait: float | None
     ) -> Core[Result]:
         """Run a step, or go on with one. `wait`: for how long until it begins."""
         listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
-        stream = listeners is not NOBODY or calls is not None
-        params |= {"wait": wait, "stream": stream, "exact": True}
-        how: dict[str, Any] = {"listeners": listeners, "calls": calls, "seconds": wait or 0.0, "stop": self._stop}
-        result = _result((yield from self._ask(verb, given=params, **how)))
+        params |= {"wait": wait, "stream": listeners is not NOBODY or caller is not None, "exact": True}
+        answer = yield from self._call(
+            verb, params, listeners=listeners, caller=caller, seconds=wait or 0.0, stop=self._stop
+        )
+        result = _result(answer)
         self._waits = result.waiting_for
         return result
 
@@ -493,26 +497,24 @@ class RemoteSessionCore:
         return result
 
     def answer(self, answer: object, callbacks: Callbacks, wait: float | None = None) -> Core[Result]:
-        if isinstance(answer, Later):
-            raise TypeError("a step that waits goes on with an answer; Later is none")
-        calls = None
+        caller = None
         if self._sandbox.toolbox.tools:
             waits = self._waits or (yield from self.shown())
             allows = Allow() if answer is True else answer if isinstance(answer, Allow) else None
-            calls = Calls(self.identity, allows, waits)
+            caller = RemoteCaller(self.identity, allows, waits)
         if isinstance(answer, Allow):
             params = {"allow": True, "arguments": self._sandbox.values(answer.arguments)}
         elif isinstance(answer, Deny):
             params = {"allow": False, "reason": answer.reason}
         else:
             params = {"value": self._sandbox.values({"value": answer})["value"]}
-        return (yield from self._step("answer", params, callbacks, calls, wait))
+        return (yield from self._step("answer", params, callbacks, caller, wait))
 
     def shown(self) -> Core[WaitingCall | None]:
-        self._waits = yield from self.tell("waiting_for")
+        self._waits = yield from self.call_for_field("waiting_for")
         return self._waits
 
-    cancel_waiting = asks("cancel_waiting")
+    cancel_waiting = method_of("cancel_waiting")
 
     def check_free(self) -> None:
         """Check nothing: the server says so when the step begins."""
@@ -523,14 +525,14 @@ class RemoteSessionCore:
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         params = {"query": query, "name": name, "timeout": timeout, "exact": True}
-        return self._told(query, _result((yield from self._ask("sql", given=params, stop=self._stop))))
+        return self._told(query, _result((yield from self._call("sql", params, stop=self._stop))))
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
-        return (yield from self._sandbox.check(source, stdin))
+        return self._sandbox.check(source, stdin)
 
     def _stop(self) -> Core[bool]:
         try:
-            return bool((yield from self.tell("cancel")))
+            return bool((yield from self.call_for_field("cancel")))
         except (SessionClosed, SandboxClosed):
             return False
 
@@ -541,29 +543,29 @@ class RemoteSessionCore:
 
     @property
     def policy(self) -> Policy:
-        found: Policy = _converted(drive(self.tell("policy")), Policy)
+        found: Policy = _converted(drive(self.call_for_field("policy")), Policy)
         return found
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
         return self.policy.card(format, tools=self._sandbox.toolbox.tools.values())
 
     def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
-        answer = yield from self._ask("get", given={"name": name, "exact": True})
+        answer = yield from self._call("get", {"name": name, "exact": True})
         return answer.found, _value(answer.value)
 
     def assign(self, name: str, value: Any) -> Core[None]:
-        yield from self.tell("set", name=name, value=self._sandbox.values({name: value})[name])
+        yield from self.call_for_field("set", name=name, value=self._sandbox.values({name: value})[name])
 
-    remove = asks("remove", "name")
-    names = asks("names")
-    described = asks("variables")
+    remove = method_of("remove", "name")
+    names = method_of("names")
+    described = method_of("variables")
 
     # Checkpoints
 
-    checkpoint = asks("checkpoint", "name")
-    rollback = asks("rollback", "name", "steps")
-    rows = asks("checkpoints", at_once=True)
-    drop = asks("drop", "name")
+    checkpoint = method_of("checkpoint", "name")
+    rollback = method_of("rollback", "name", "steps")
+    rows = method_of("checkpoints", at_once=True)
+    drop = method_of("drop", "name")
 
     def note(self, text: str, score: float | None) -> None:
         """Record nothing over a connection."""
@@ -583,36 +585,36 @@ class RemoteSessionCore:
             for identity in answer.sessions:
                 yield from RemoteSessionCore(self._sandbox, identity).close()
 
-        answer = yield from self._ask("branch", given={"n": count, "checkpoints": checkpoints}, undo=undo)
+        answer = yield from self._call("branch", {"n": count, "checkpoints": checkpoints}, undo=undo)
         return [RemoteSessionCore(self._sandbox, identity, self.label) for identity in answer.sessions]
 
     def save(
         self, path: str | os.PathLike[str], timeout: float | None, *, wait: float | None = None
     ) -> Core[dict[str, str]]:
         params = {"timeout": timeout, "wait": wait}
-        answer = yield from self._ask("save", given=params, seconds=wait or 0.0, stop=self._stop)
+        answer = yield from self._call("save", params, seconds=wait or 0.0, stop=self._stop)
         yield Work(partial(_write_file, path, answer.state.base64))
         return dict(answer.unsaved)
 
     # Files and protection
 
     def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
-        return self.tell("command", argv=list(argv), cwd=directory, timeout=timeout)
+        return self.call_for_field("command", argv=list(argv), cwd=directory, timeout=timeout)
 
     def read_file(self, name: str, max_bytes: int | None = None) -> bytes:
-        return bytes(drive(self.tell("read_file", name=name, max_bytes=max_bytes)).base64)
+        return bytes(drive(self.call_for_field("read_file", name=name, max_bytes=max_bytes)).base64)
 
     def write_file(self, name: str, data: bytes | str) -> None:
         drive(self.put(name, as_bytes(data)))
 
     def put(self, name: str, data: bytes) -> Core[None]:
         """Put a file as `write_file` does, for a loop."""
-        yield from self.tell("write_file", name=name, data=marked(_fitting(data)))
+        yield from self.call_for_field("write_file", name=name, data=marked(_fitting(data)))
 
-    list_files = asks("list_files", at_once=True)
+    list_files = method_of("list_files", at_once=True)
 
     def protection(self) -> Core[tuple[Mechanism, ...]]:
-        return tuple(_mechanisms((yield from self.tell("protection"))))
+        return tuple(_mechanisms((yield from self.call_for_field("protection"))))
 
 
 # What goes
@@ -711,7 +713,7 @@ def _converted(answer: Any, shape: Any) -> Any:
 def _result(answer: Any) -> Result:
     value = answer.pop("value", None) if isinstance(answer, dict) else None
     result: Result = _converted(answer, Result)
-    return msgspec.structs.replace(result, value=_value(value))
+    return replace(result, value=_value(value))
 
 
 def _value(value: Any) -> Any:
@@ -732,7 +734,7 @@ def _mechanisms(rows: list[Protection]) -> list[Mechanism]:
     return [Mechanism(row.name, row.active, row.detail) for row in rows]
 
 
-def _tell(listeners: Listeners, name: str, params: Any) -> None:
+def _notify(listeners: Listeners, name: str, params: Any) -> None:
     """Let the caller's functions hear what came on the way, in the caller's own thread."""
     event = _converted(params, EVENTS[name]) if name in EVENTS else None
     if isinstance(event, StepOutput):

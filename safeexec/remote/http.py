@@ -97,7 +97,7 @@ class HttpWire:
     def alive(self) -> bool:
         return self._lost is None and os.getpid() == self._owner
 
-    def ask(self, method: str, params: dict[str, Any]) -> RemoteCall:
+    def begin(self, method: str, params: dict[str, Any]) -> RemoteCall:
         if not self.alive:
             raise self._lost or SandboxClosed("this connection was made before the process forked")
         request, pending = _request(method, params), RemoteCall()

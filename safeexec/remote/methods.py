@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from safeexec.engine.policy.model import Limits
-from safeexec.recordings.format import ToolShape
+from safeexec.recordings.format import DisplayText, ToolShape
 from safeexec.results import CheckpointInfo, CommandResult, Result, TemplateInfo
 from safeexec.results.outcomes import ToolCallRecord, Variable, WaitingCall
 
@@ -85,10 +85,19 @@ _LABEL: dict[str, Any] = {"label": (Name | None, None)}
 _SESSION: dict[str, Any] = {"session": Name}
 _REQUEST: dict[str, Any] = {"request_id": (Annotated[str, Meta(min_length=1, max_length=200)] | None, None)}
 _STEP: dict[str, Any] = {"timeout": (Seconds, None), "exact": (bool, False)}
+_ATTENDED: dict[str, Any] = {"wait": (Seconds, None), "stream": (bool, False)}
 _NAMESPACE: dict[str, Any] = {"namespace": (Values, {})}
 _PROGRAM: dict[str, Any] = {"stdin": (Data | None, None), "argv": (Arguments | None, None), **_NAMESPACE}
 _MODE = Literal["idle", "before-step", "off"] | None
 _TIGHTENED: dict[str, Any] = dict.fromkeys(TIGHTENED, (int | float | str | None, None)) | {"checkpoints": (_MODE, None)}
+_OPENING: dict[str, Any] = {
+    "files": (Files, {}),
+    **_NAMESPACE,
+    "queue_seconds": (Seconds, None),
+    "template": (Name | None, None),
+    **_TIGHTENED,
+}
+"""The parameters with which any session is opened."""
 
 
 def about_label(label: str) -> str:
@@ -169,13 +178,9 @@ class StepOutput(Struct, frozen=True):
     session: str
 
 
-class StepDisplay(Struct, frozen=True):
-    """A step has displayed something: MIME types, each with text or base64."""
+class StepDisplay(DisplayText, frozen=True, forbid_unknown_fields=False):
+    """A step has displayed something: in the form in which a recording has it."""
 
-    data: dict[str, str]
-    truncated: bool = False
-    display_id: str | None = None
-    update: bool = False
     session: str = ""
 
 
@@ -230,15 +235,7 @@ METHODS = {
             "sandbox.session",
             "Open a session. A limit of the policy can be tightened here; `files` are put into its workspace; `stored` "
             "is the label of one in the server's store, which goes on or is made.",
-            {
-                "files": (Files, {}),
-                **_NAMESPACE,
-                **_LABEL,
-                "stored": (Name | None, None),
-                "queue_seconds": (Seconds, None),
-                "template": (Name | None, None),
-                **_TIGHTENED,
-            },
+            {**_LABEL, "stored": (Name | None, None), **_OPENING},
             {"session": str},
         ),
         _method("sandbox.stored", "List the sessions in the server's store.", {}, {"sessions": list[StoredRow]}),
@@ -263,14 +260,7 @@ METHODS = {
         _method(
             "session.run",
             "Run one step. With `stream` its output is sent while it runs.",
-            {
-                "source": Data,
-                **_STEP,
-                **_PROGRAM,
-                "atomic": (bool, False),
-                "wait": (Seconds, None),
-                "stream": (bool, False),
-            },
+            {"source": Data, **_STEP, **_PROGRAM, "atomic": (bool, False), **_ATTENDED},
             Result,
         ),
         _method(
@@ -289,8 +279,7 @@ METHODS = {
                 "reason": (str, ""),
                 "value": (Raw, msgspec.field(default_factory=Raw)),
                 "exact": (bool, False),
-                "wait": (Seconds, None),
-                "stream": (bool, False),
+                **_ATTENDED,
             },
             Result,
         ),
@@ -404,16 +393,7 @@ PIPED = {
             "sandbox.session_for",
             "Find the open session of a label; where there is none and `new` is true, a new one: from a saved `state`, "
             "if one is given, else with `files` in its workspace.",
-            {
-                "label": Name,
-                "new": (bool, True),
-                "state": (Bytes | None, None),
-                "files": (Files, {}),
-                **_NAMESPACE,
-                "queue_seconds": (Seconds, None),
-                "template": (Name | None, None),
-                **_TIGHTENED,
-            },
+            {"label": Name, "new": (bool, True), "state": (Bytes | None, None), **_OPENING},
             {"session": str},
         ),
         _method(

@@ -60,7 +60,7 @@ class PipeWire:
     def alive(self) -> bool:
         return self._calls.lost is None and os.getpid() == self._owner
 
-    def ask(self, method: str, params: dict[str, Any]) -> RemoteCall:
+    def begin(self, method: str, params: dict[str, Any]) -> RemoteCall:
         number = next(self._numbers)
         line = sent({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         if os.getpid() != self._owner:

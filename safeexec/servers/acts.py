@@ -113,7 +113,7 @@ async def _with_files(session: AsyncSession, files: Mapping[str, bytes]) -> Asyn
 async def _run_program(
     service: Service, sandbox: AsyncSandbox, *, files: Mapping[str, bytes], label: str | None = None, **given: Any
 ) -> Result:
-    with service.place(sandbox.policy):
+    with service.reserve(sandbox.policy):
         async with await _open(service, sandbox, files, label=label, checkpoints="off") as session:
             try:
                 return await session.run(**given)
@@ -122,7 +122,7 @@ async def _run_program(
 
 
 async def _check(service: Service, sandbox: AsyncSandbox, **given: Any) -> Result:
-    with service.place(sandbox.policy):
+    with service.reserve(sandbox.policy):
         return await sandbox.check(**given)
 
 
@@ -135,7 +135,7 @@ async def _open_session(
     **given: Any,
 ) -> Answer:
     if stored is None:
-        with service.place(sandbox.policy, given.get("memory_mb")) as place:
+        with service.reserve(sandbox.policy, given.get("memory_mb")) as place:
             return {"session": service.hold(await _open(service, sandbox, files, **given), place)}
     if service.store is None:
         raise SandboxError("this server has no store: safeexec serve --store DIRECTORY")
@@ -151,7 +151,7 @@ async def _open_session(
 
 
 async def _restore(service: Service, sandbox: AsyncSandbox, *, state: bytes, trust: str = "", **how: Any) -> Answer:
-    with service.place(sandbox.policy) as place:
+    with service.reserve(sandbox.policy) as place:
         async with _file_of(state) as path:
             session = await sandbox.restore(path, **how, record=service.recording())
         return {"session": service.hold(session, place)}
@@ -281,7 +281,7 @@ async def _branch(service: Service, at: Target, *, n: int, **how: Any) -> Answer
     policy = at.session.policy
     with ExitStack() as places:
         taken = n if 0 < n <= policy.limits.branches else 0  # other numbers the session refuses
-        kept = [places.enter_context(service.place(policy)) for _ in range(taken)]
+        kept = [places.enter_context(service.reserve(policy)) for _ in range(taken)]
         branches = await at.session.branch(n, **how)
         return {"sessions": [service.hold(branch, place) for branch, place in zip(branches, kept, strict=True)]}
 

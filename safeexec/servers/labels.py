@@ -67,7 +67,7 @@ async def open_stored(service: Service, named: StoredName, **beginning: Any) -> 
     await leave(service, {named.label}, but=sandbox)
     key = sandbox, named.label
     has_place = service.ids_by_label.get(key) in service.sessions
-    with ExitStack() if has_place else service.place(sandbox.policy, named.tightened.get("memory_mb")) as place:
+    with ExitStack() if has_place else service.reserve(sandbox.policy, named.tightened.get("memory_mb")) as place:
         session = await _from_store(service, sandbox, named, beginning)
         identity = service.ids_by_label.get(key)
         if identity is None or identity not in service.sessions:

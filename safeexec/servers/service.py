@@ -55,21 +55,19 @@ MAX_TOOLS = 8
 """Sets of tools that a client may have declared; each is a sandbox of its own."""
 
 
-class ClientSession:
+class ClientSession(msgspec.Struct, eq=False):
     """A session of a client, with its place in a quota. `opened` and `used` (its last call) are monotonic seconds;
     `calls`: how many are under way. `kept`: a sandbox of E2B's clients has it (`http/boxes.py`) and closes it, no sweep
     does. `untold`: CPU seconds that were counted beside its results.
     """
 
-    __slots__ = ("calls", "kept", "opened", "place", "session", "untold", "used")
-
-    def __init__(self, session: AsyncSession, place: ExitStack, kept: bool) -> None:
-        self.session = session
-        self.place = place
-        self.kept = kept
-        self.opened = self.used = monotonic()
-        self.calls = 0
-        self.untold = 0.0
+    session: AsyncSession
+    place: ExitStack
+    kept: bool
+    opened: float = msgspec.field(default_factory=monotonic)
+    used: float = msgspec.field(default_factory=monotonic)
+    calls: int = 0
+    untold: float = 0.0
 
 
 class Target(NamedTuple):
@@ -142,7 +140,7 @@ class Service:
         """The ids of the sessions that are open by a label."""
         self.label_locks: WeakValueDictionary[tuple[AsyncSandbox, str], asyncio.Lock] = WeakValueDictionary()
 
-    def place(self, policy: Policy, memory_mb: object = None) -> ExitStack:
+    def reserve(self, policy: Policy, memory_mb: object = None) -> ExitStack:
         """Reserve quota for one session more; closing the stack returns it."""
         return ExitStack()
 

@@ -517,6 +517,10 @@ def test_a_stored_session_is_a_recording(tmp_path: Path) -> None:
         assert (replayed.difference, replayed.session.get("x")) == (None, 2)
     with stored(tmp_path) as sandbox, pytest.raises(RecordingError, match="leave out `record`"):
         sandbox.session_for("ada", record=tmp_path / "other")
+    with stored(tmp_path) as sandbox:
+        sandbox.session_for("bea", record=None).set("y", 1)
+    with stored(tmp_path) as sandbox:
+        assert sandbox.session_for("bea").get("y") == 1
 
 
 async def test_awaited(tmp_path: Path) -> None:

@@ -499,7 +499,7 @@ def test_a_recording_of_it_is_replayed(sandbox: Sandbox, desk: Desk, tmp_path: P
 # In a store
 
 
-def test_a_session_that_rests_in_its_store_still_waits(desk: Desk, tmp_path: Path) -> None:
+def test_a_session_that_is_suspended_in_its_store_still_waits(desk: Desk, tmp_path: Path) -> None:
     opening: dict[str, Any] = {"tools": [desk.price, desk.pay], "approval": desk.approval, "spare": 0}
     with Sandbox(POLICY, store=tmp_path / "store", idle_seconds=0.2, **opening) as sandbox:
         session = sandbox.session_for("ada")

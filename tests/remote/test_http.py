@@ -45,7 +45,7 @@ def test_what_cannot_be_sent_is_said_at_once(wrong: object) -> None:
         closing(http.HttpWire("http://127.0.0.1:1", "t")) as wire,
         pytest.raises((TypeError, ValueError), match="JSON"),
     ):
-        wire.ask("sandbox.session", {"queue_seconds": wrong})
+        wire.begin("sandbox.session", {"queue_seconds": wrong})
 
 
 def test_a_kept_connection_may_have_any_descriptor() -> None:
@@ -129,12 +129,12 @@ def test_a_command_that_reads_nothing_is_given_up_and_one_that_does_not_end_is_k
     monkeypatch.setattr(pipe, "WRITE_SECONDS", 0.1)
     monkeypatch.setattr(pipe, "END_SECONDS", 0.1)
     wire = pipe.PipeWire(["sleep", "600"])
-    first = wire.ask("sandbox.check", {"source": "1"})
+    first = wire.begin("sandbox.check", {"source": "1"})
     try:
         with pytest.raises(SandboxClosed, match=r"`sleep 600` reads nothing for 0\.1 s"):
-            wire.ask("sandbox.check", {"source": "x" * (1 << 20)})
+            wire.begin("sandbox.check", {"source": "x" * (1 << 20)})
         assert first.take_events() == ([], True) and not wire.alive
-        for late in (first.answer, lambda: wire.ask("sandbox.check", {"source": "1"})):
+        for late in (first.answer, lambda: wire.begin("sandbox.check", {"source": "1"})):
             with pytest.raises(SandboxClosed, match="reads nothing"):
                 late()
     finally:

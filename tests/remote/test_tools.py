@@ -215,8 +215,8 @@ def test_a_client_has_a_few_sets_of_tools_and_the_oldest_idle_one_goes() -> None
         session = drive(first.new_session())
         for number in range(1, MAX_TOOLS + 3):
             core = named(number)
-        assert drive(session._ask("names")).names == []
-        assert drive(drive(core.new_session())._ask("names")).names == []
+        assert drive(session.names()) == []
+        assert drive(drive(core.new_session()).names()) == []
 
 
 class Desk:

@@ -2,8 +2,8 @@
 
 A session is written in segments, numbered from 1. The lines of a segment are a recording, and one part of the store:
 its heading says in which state it begins (a new child, or a saved state that the heading holds or that is a part of its
-own), its lines what followed. Each line of an operation has the number of the state that it led to (`moment`), and of
-the one that it was done in (`since`), where it can be repeated.
+own), its lines what followed. Each line of an operation has the number of the state that it led to (`state_number`),
+and of the one that it was done in (`since`), where it can be repeated.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Doing(NamedTuple):
     did: int
     """A number for all that it changed."""
     step: int
-    moment: int
+    state_number: int
     """The number of the state that it led to."""
     cpu_ms: float = 0.0
 
@@ -57,7 +57,7 @@ class Left(Struct):
     """The step that had not ended; 0: there is none."""
     now: int = 0
     """The step whose state that is."""
-    last_moment: int = 0
+    last_state_number: int = 0
     """The highest number of a state."""
     calls: int = 0
     """Number of the last call of a tool."""
@@ -143,8 +143,8 @@ class _SegmentReading:
     """Reads the lines of one segment, in turn."""
 
     def __init__(self, segment: int, heading: form.Heading) -> None:
-        self._left = Left(segment, heading, step=heading.step, now=heading.now, last_moment=heading.moment)
-        self._newest: int | None = heading.moment
+        self._left = Left(segment, heading, step=heading.step, now=heading.now, last_state_number=heading.state_number)
+        self._newest: int | None = heading.state_number
         """The last state that can be had."""
         self._after: list[int] = []
         """The steps that ended after it, and what the host changed after it."""
@@ -173,12 +173,12 @@ class _SegmentReading:
     def all(self, recording: Recording) -> Left:
         for record in recording:
             self._take(record)
-        left, moment = self._left, self._newest
+        left, number = self._left, self._newest
         lost = [step for step in self._after if step in self._ended]
         left.lines, left.size = recording.lines, recording.size
         left.lost, left.unset = [*self._untold, *lost], [*self._unset]
-        while moment is not None and moment != self._left.heading.moment:
-            moment, doing = self._since[moment]
+        while number is not None and number != self._left.heading.state_number:
+            number, doing = self._since[number]
             left.doings.append(doing)
         left.doings.reverse()
         left.begun = self._unended if self._begun is None else self._begun.step
@@ -270,15 +270,15 @@ class _SegmentReading:
             self._undone, self._begun = deque([*lost, *self._earlier()]), None
             self._ended.clear()
             self._named.clear()
-        moment = record.moment
-        if moment is not None:
-            self._left.last_moment = max(self._left.last_moment, moment)
+        number = record.state_number
+        if number is not None:
+            self._left.last_state_number = max(self._left.last_state_number, number)
             since = record.since
-            if done is not None and since is not None and self._can_be_had(since) and not self._can_be_had(moment):
+            if done is not None and since is not None and self._can_be_had(since) and not self._can_be_had(number):
                 spent = record.usage.cpu_ms if isinstance(record, form.Ended) else 0.0
-                self._since[moment] = since, Doing(done, record.did, record.step, moment, spent)
-        if self._can_be_had(moment):
-            self._newest, self._left.now = moment, record.now
+                self._since[number] = since, Doing(done, record.did, record.step, number, spent)
+        if self._can_be_had(number):
+            self._newest, self._left.now = number, record.now
             self._after.clear()
             self._unset.clear()
         elif isinstance(record, form.Ended):
@@ -293,8 +293,8 @@ class _SegmentReading:
         self._gone.update(after)
         return [Undone(run, self._made_by(step)) for step, run in after.items() if run is not None]
 
-    def _can_be_had(self, moment: int | None) -> bool:
-        return moment == self._left.heading.moment or moment in self._since
+    def _can_be_had(self, number: int | None) -> bool:
+        return number == self._left.heading.state_number or number in self._since
 
 
 def told(left: Left) -> list[str]:

@@ -24,7 +24,7 @@ from safeexec.servers.http.metrics import merged
 from safeexec.servers.http.peers import Peers
 from safeexec.servers.http.requests import Offered, RefusedRequest, Routes, answer, log, refused
 from safeexec.servers.http.tenancy import Tenancy
-from safeexec.servers.wire import payer
+from safeexec.servers.wire import payer, plain
 
 _routes = Routes()
 Scope = MutableMapping[str, Any]
@@ -190,8 +190,7 @@ async def _readyz(request: Request) -> Response:
         problem = found.problem if found is not None else "not examined yet"
         status["policy"] = found.policy.name if found is not None else ""
         status["problem"] = "the server stops" if tenancy.stopping else problem
-        rows = [] if found is None else found.session
-        status["protection"] = [{"name": row.name, "active": row.active, "detail": row.detail} for row in rows]
+        status["protection"] = plain([] if found is None else found.session)
         if peers is not None:
             status["replicas"] = {peers.name: ready} | {name: one.ready for name, one in peers.others.items()}
     return answer(status, 200 if ready else 503)

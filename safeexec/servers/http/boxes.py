@@ -168,7 +168,7 @@ class Box:
             try:
                 _check_room(self.tenant)
                 for name, context in [*self.contexts.items()]:
-                    with self.tenant.place(context.session.policy) as place:
+                    with self.tenant.reserve(context.session.policy) as place:
                         (session,) = await context.session.branch(1)
                         forked.contexts[name] = Context(self.tenant, session, place)
                     forked.contexts[name].count = context.count
@@ -213,7 +213,7 @@ class Box:
 
     async def _new_context(self) -> Context:
         sandbox = await self.tenant.sandbox()
-        with self.tenant.place(sandbox.policy) as place:
+        with self.tenant.reserve(sandbox.policy) as place:
             context = Context(self.tenant, await sandbox.session(), place)
         async with AsyncExitStack() as undo:
             undo.push_async_callback(context.close)

@@ -162,3 +162,28 @@ class Use(Struct, frozen=True):
     """The levels of its buckets, which know what was used anywhere."""
     wanted: frozenset[str]
     """Labels of sessions in the store that are asked for there, and that another replica has open."""
+
+
+class UsedElsewhere:
+    """A tenant's share of the other replicas, as they report it. What was used there is taken from the buckets here."""
+
+    def __init__(self, buckets: Mapping[str, Bucket]) -> None:
+        self._buckets = buckets
+        self._counted: dict[str, Mapping[str, float]] = {}
+        """Replica → what it had used when it reported last: the buckets have that."""
+        self.sessions = self.memory_mb = 0
+
+    def take(self, reports: Mapping[str, Use]) -> None:
+        """Take in the reports, by the names of the replicas. Before the first one the lowest bucket level counts: what
+        was used long ago is no longer missing from it.
+        """
+        for quota, bucket in self._buckets.items():
+            uses = {replica: use for replica, use in reports.items() if quota in use.used}
+            if not self._counted:
+                bucket.level = min([bucket.level, *(use.left[quota] for use in uses.values())])
+                continue
+            for replica, use in uses.items():
+                bucket.level -= use.used[quota] - self._counted.get(replica, {}).get(quota, 0)
+        self._counted |= {replica: use.used for replica, use in reports.items()}
+        self.sessions = sum(use.sessions for use in reports.values())
+        self.memory_mb = sum(use.memory_mb for use in reports.values())

@@ -71,7 +71,7 @@ async def _program(tenant: Tenant, body: RunCode) -> tuple[Result, dict[str, str
         tightened: dict[str, Any] = {"checkpoints": "off"}
         if 0 < body.memory_limit_MB < limits.memory_mb:
             tightened["memory_mb"] = max(16, int(body.memory_limit_MB))
-        with tenant.place(sandbox.policy, tightened.get("memory_mb")):
+        with tenant.reserve(sandbox.policy, tightened.get("memory_mb")):
             async with sandbox.session(**tightened) as session:
                 await _put(sandbox, session, body.files)
                 try:

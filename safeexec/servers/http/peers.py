@@ -91,5 +91,5 @@ class Peers:
             raise SandboxError(f"the other replicas cannot be reached: {error}") from None
         for tenant in tenants:
             uses = {name: one.uses[tenant.name] for name, one in self.others.items() if tenant.name in one.uses}
-            tenant.hear(uses)
+            tenant.elsewhere.take(uses)
             await leave(tenant, frozenset().union(*(use.wanted for use in uses.values())))

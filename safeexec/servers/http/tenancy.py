@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from safeexec import AsyncSession, CommandResult, Policy, PolicyError, Result, SandboxError
-from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use
+from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use, UsedElsewhere
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.once import Answers
 from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full, log
@@ -42,13 +42,18 @@ class Tenant(Service):
     def __init__(self, grant: Grant, offers: Service, metrics: Metrics, name: str = "") -> None:
         """Raises `PolicyError` for a policy that the server does not offer."""
         self.grant, self.name = grant, name
-        names = [offers.default, *offers.policies] if grant.policies is None else grant.policies
-        first, *others = [_offered(offers, name) for name in names]
+        allowed = [offers.default, *offers.policies] if grant.policies is None else grant.policies
+        default, *others = [_offered(offers, policy) for policy in allowed]
         store = offers.store
         if store is not None:
             store = replace(store, tenant=name or store.tenant, tenant_mb=grant.store_mb or store.tenant_mb)
         super().__init__(
-            *(first, others, offers.record, offers.replica, store, offers.durable),
+            default,
+            others,
+            record=offers.record,
+            replica=offers.replica,
+            store=store,
+            durable=offers.durable,
             **{"spare": SPARE, **offers.sandbox_options},
         )
         self.metrics = metrics
@@ -60,12 +65,9 @@ class Tenant(Service):
         self.places = self.memory_mb = 0
         """How many sessions have a place, and their memory limits together."""
         now = monotonic()
-        amounts = {name: getattr(grant, name) for name in PERIODS}
-        self._buckets = {name: Bucket(amount, PERIODS[name], now) for name, amount in amounts.items() if amount}
-        self._elsewhere: Mapping[str, Use] = {}
-        """By the name of each other replica."""
-        self._known: dict[str, Mapping[str, float]] = {}
-        """The use of each other replica that the buckets know of."""
+        amounts = {quota: getattr(grant, quota) for quota in PERIODS}
+        self._buckets = {quota: Bucket(amount, PERIODS[quota], now) for quota, amount in amounts.items() if amount}
+        self.elsewhere = UsedElsewhere(self._buckets)
         self._turns = asyncio.Semaphore(PROGRAMS)
         self._waiting = 0
 
@@ -105,12 +107,14 @@ class Tenant(Service):
         self.use_cpu(ran.usage.cpu_ms / 1000)
 
     def count_untold(self, session: AsyncSession, counted: float = 0.0) -> float:
-        """As of `Service`. A step whose client has left has no result, and no other way to be counted."""
+        """Count the CPU seconds that no result of a session tells of, but for those that were `counted`. Returns them
+        all. Those of a step whose client has left are among them: it has no result.
+        """
         untold = max(counted, session.untold_cpu)
         self.use_cpu(untold - counted)
         return untold
 
-    def place(self, policy: Policy, memory_mb: object = None) -> ExitStack:
+    def reserve(self, policy: Policy, memory_mb: object = None) -> ExitStack:
         """Reserve quota for one session more; closing the stack returns it. Raises `RefusedRequest` when there
         is none.
         """
@@ -118,8 +122,7 @@ class Tenant(Service):
         needed = policy.limits.memory_mb
         if isinstance(memory_mb, int) and 0 < memory_mb < needed:
             needed = memory_mb
-        count = self.places + sum(use.sessions for use in self._elsewhere.values())
-        memory = self.memory_mb + sum(use.memory_mb for use in self._elsewhere.values())
+        count, memory = self.places + self.elsewhere.sessions, self.memory_mb + self.elsewhere.memory_mb
         if self.grant.sessions is not None and count >= self.grant.sessions:
             raise full(f"{self.grant.sessions} sessions are open, as many as are allowed")
         if self.grant.memory_mb is not None and memory + needed > self.grant.memory_mb:
@@ -140,22 +143,9 @@ class Tenant(Service):
 
     def use(self) -> Use:
         """Return what it has open here, and has used."""
-        used = {name: bucket.used for name, bucket in self._buckets.items()}
-        left = {name: bucket.level for name, bucket in self._buckets.items()}
+        used = {quota: bucket.used for quota, bucket in self._buckets.items()}
+        left = {quota: bucket.level for quota, bucket in self._buckets.items()}
         return Use(self.places, self.memory_mb, used, left, frozenset(self.wanted))
-
-    def hear(self, elsewhere: Mapping[str, Use]) -> None:
-        """Note what it has open at other replicas, and has used there since that was last heard. Of what was used
-        before this one heard of any, their buckets tell.
-        """
-        for name, bucket in self._buckets.items():
-            uses = {replica: use for replica, use in elsewhere.items() if name in use.used}
-            if not self._known:
-                bucket.level = min([bucket.level, *(use.left[name] for use in uses.values())])
-            else:
-                bucket.level -= sum(use.used[name] - self._known.get(one, {}).get(name, 0) for one, use in uses.items())
-        self._known |= {replica: use.used for replica, use in elsewhere.items()}
-        self._elsewhere = elsewhere
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -194,7 +184,7 @@ class Tenant(Service):
         held.untold = self.count_untold(held.session, held.untold)
         old = now - held.opened > most_seconds
         idle = not held.calls and now - held.used > idle_seconds
-        if not held.kept and (old or (idle and await held.session.waiting_for is None)):
+        if not held.kept and (old or (idle and (await held.session.waiting_for) is None)):
             with suppress(SandboxError):
                 await self.end(identity)
 

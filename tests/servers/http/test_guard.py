@@ -197,7 +197,7 @@ async def test_a_context_that_cannot_begin_anew_is_gone(
             await box.restart(names[name])
         assert (await box.context(names[name]).session.run("1 + 1")).value == 2
         monkeypatch.setattr(tenant, "check_cpu", lambda: None)
-        monkeypatch.setattr(tenant, "place", full)
+        monkeypatch.setattr(tenant, "reserve", full)
         with pytest.raises(RefusedRequest, match="full"):
             await box.restart(names[name])
         left = [] if name == "default" else ["default"]
@@ -250,11 +250,11 @@ async def test_a_session_that_cannot_be_ended_holds_up_no_other(
     guard = Guard(SimpleNamespace(routes=[]), held(), Hosts(frozenset()), Lifetimes(0, 0))  # type: ignore[arg-type]
     guard._tenancy.tenants = [tenant]
     for name in ("first", "second"):
-        tenant.hold(session(name, fails=name == "first"), tenant.place(tenant.policies["calculator"]))
+        tenant.hold(session(name, fails=name == "first"), tenant.reserve(tenant.policies["calculator"]))
     sweeping = asyncio.create_task(guard._sweep())
     while not ended and not sweeping.done():
         await asyncio.sleep(0.01)
-    tenant.hold(session("third", fails=False), tenant.place(tenant.policies["calculator"]))
+    tenant.hold(session("third", fails=False), tenant.reserve(tenant.policies["calculator"]))
     while len(ended) < 2 and not sweeping.done():
         await asyncio.sleep(0.01)
     assert (ended, sweeping.done(), tenant.places, tenant.sessions) == (["second", "third"], False, 0, {})

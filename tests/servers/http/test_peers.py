@@ -44,17 +44,17 @@ async def test_sessions_and_memory_elsewhere_count() -> None:
     report = reporting(Ledger())
     (a, to_a), (b, to_b) = (replica(report, name, sessions=3, memory_mb=300) for name in "ab")
     policy = a.offers.policies["calculator"]
-    places = [a.tenants[0].place(policy, 100), a.tenants[0].place(policy, 100)]
+    places = [a.tenants[0].reserve(policy, 100), a.tenants[0].reserve(policy, 100)]
     await turns(to_a, to_b)
     with pytest.raises(RefusedRequest, match="200 of the 300 MiB"):
-        b.tenants[0].place(policy, 150)
-    b.tenants[0].place(policy, 100)
+        b.tenants[0].reserve(policy, 150)
+    b.tenants[0].reserve(policy, 100)
     with pytest.raises(RefusedRequest, match="3 sessions are open"):
-        b.tenants[0].place(policy, 100)
+        b.tenants[0].reserve(policy, 100)
     for place in places:
         place.close()
     await turns(to_a, to_b)
-    b.tenants[0].place(policy, 200)
+    b.tenants[0].reserve(policy, 200)
 
 
 async def test_what_is_used_anywhere_is_taken_from_one_bucket_and_nothing_is_told_twice() -> None:

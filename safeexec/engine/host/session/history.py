@@ -33,7 +33,7 @@ class Memory(Struct, eq=False, gc=True):
     """Entries since the last memory that only a copy leads to."""
     size: int = 0
     """Bytes of these, as the caller counts them."""
-    moment: int = 0
+    state_number: int = 0
     """The number by which a store knows it; 0: not at all, or that of a new child."""
     digest: int = 0
     """A number for all that its variables hold, which a process that rested has told; 0: not known."""

@@ -436,12 +436,12 @@ class SessionProcesses:
         self.entropy = entropy or self.entropy
         return (yield from self._repeat(entries, entropy)) if entries or entropy else True
 
-    def commit_repeated(self, entries: list[m.JournalEntry], moment: int, tool_calls: int) -> None:
+    def commit_repeated(self, entries: list[m.JournalEntry], state_number: int, tool_calls: int) -> None:
         """Make steps that the process has done once more part of the session: they lead to the state of that number."""
         for entry in entries:
             self.history.begin(entry.request.step if isinstance(entry.request, m.Execute) else None)
             self.commit(self.history.current.files, tool_calls, entry.request, entry.did)
-        self.history.current.memory.moment = moment
+        self.history.current.memory.state_number = state_number
 
     def _resuming(self, copy: Copy, deadline: float) -> Core[Channel | None]:
         """Return a process that is resumed from `copy`, and waits for `Wake`. None if the copy is gone.

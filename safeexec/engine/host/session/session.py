@@ -190,6 +190,11 @@ class SessionCore:
             yield from self.turns.attend(partial(durable.flush, self))
         yield from self.end(why)
 
+    def take(self) -> None:
+        """Count one caller more."""
+        self.callers += 1
+        self.unowned = False
+
     def abandon(self) -> None:
         """Count one caller fewer; with the last one it is to be closed soon."""
         self.callers -= 1

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.session.tool_calls import AnswersAgain, Waits
     from safeexec.engine.host.session.turns import Turns
     from safeexec.engine.host.session.variables import Variables
+    from safeexec.engine.host.tools.answers import Decided, PutOff
     from safeexec.results.outcomes import Frame
 
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
@@ -428,6 +429,22 @@ class Steps:
     def bill(self) -> Bill:
         """What the host spends for the session."""
         return self.supervisor.processes.bill
+
+    def earlier_answer(self, call: m.ToolRequest) -> tuple[m.ToolReply | None, Decided]:
+        """Return what the call got when its step ran before, or what is decided about it. Neither: it is made now."""
+        calls = self.calls
+        if calls is None or calls.earlier_answers is None:
+            return None, None
+        return calls.earlier_answers.turn(call, self)
+
+    def keep_answer(self, call: m.ToolRequest, reply: m.ToolReply, outcome: Any, *, deferred: bool) -> None:
+        """Keep what a call got, where the step may come to wait and run again."""
+        if self.calls is not None:
+            self.calls.note(call, reply, outcome, self.call_key, deferred=deferred)
+
+    def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]:
+        """Have the step wait for the answer to this call. Returns why it cannot, or ""."""
+        return self.waits.put_off(call, later, self)
 
     def next_key(self) -> str:
         """Return the key of the call of a tool that comes next."""

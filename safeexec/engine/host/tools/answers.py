@@ -26,20 +26,14 @@ if TYPE_CHECKING:
 
         number: int
         calls_of_step: int
-        call_key: str
 
         @property
         def tool_records(self) -> ToolLog: ...
         @property
         def bill(self) -> Bill: ...
-        @property
-        def calls(self) -> Any:
-            """`StepCalls`, where the step may wait for the answer to one."""
-
-        @property
-        def waits(self) -> Any:
-            """What keeps a step that waits."""
-
+        def earlier_answer(self, call: m.ToolRequest) -> tuple[m.ToolReply | None, Decided]: ...
+        def keep_answer(self, call: m.ToolRequest, reply: m.ToolReply, outcome: Any, *, deferred: bool) -> None: ...
+        def put_off(self, call: m.ToolRequest, later: PutOff) -> Core[str]: ...
         def secured(self) -> Core[None]: ...
 
 
@@ -93,18 +87,15 @@ class AnswersCalls:
         if tool is None:
             raise ProtocolError(f"a tool {call.tool[:100]!r} was called that does not exist")
         started = monotonic()
-        calls, decided = steps.calls, None
-        if calls is not None and calls.earlier_answers is not None:
-            known: m.ToolReply | None
-            known, decided = calls.earlier_answers.turn(call, steps)
-            if known is not None:
-                return known
+        known, decided = steps.earlier_answer(call)
+        if known is not None:
+            return known
         steps.calls_of_step += 1
         try:
             given = yield from self._outcome(tool, call, steps, deadline, decided)
         except PutOff as later:
             given = RelayedAnswer("waiting", note=later.answer.note)
-            if refused := (yield from steps.waits.put_off(call, later, steps)):
+            if refused := (yield from steps.put_off(call, later)):
                 given = refusal(f"{call.tool}() was put off, and cannot wait here: {refused}")
         reply = m.ToolReply(call.call, given.value, given.error_type, given.error, given.inside)
         # Of the calls beyond the limit only the first is recorded: a guest may make a hundred thousand of them.
@@ -112,8 +103,7 @@ class AnswersCalls:
             outcome: Any = given.outcome
             told, spent = given.error or given.note, (monotonic() - started) * 1e3
             steps.tool_records.append(ToolCallRecord(call.tool, steps.number, outcome, told, spent))
-            if calls is not None:
-                calls.note(call, reply, outcome, steps.call_key, deferred=tool.deferred)
+            steps.keep_answer(call, reply, outcome, deferred=tool.deferred)
         return reply
 
     def _outcome(
