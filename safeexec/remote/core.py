@@ -437,6 +437,10 @@ class RemoteSessionCore:
         """The session in a few words."""
         return f"of {self._sandbox.policy.name!r}, over a connection"
 
+    @property
+    def untold_cpu(self) -> float:
+        raise SandboxError("over a connection only the server knows what a session uses between its steps")
+
     def take(self) -> None:
         """Count no callers: the server closes what nobody uses."""
 
