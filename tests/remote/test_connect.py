@@ -182,7 +182,7 @@ def test_a_session_keeps_its_state_and_goes_back(there: Sandbox, tmp_path: Path)
         assert session.run("z.pop()", namespace={"q": 1}, wait=5.0).value == 1
         assert repr(session) == "<Session of 'confined-python', over a connection>"
         with pytest.raises(SandboxError, match="only the server knows"):
-            session.untold_cpu  # noqa: B018
+            session.untold_cpu
         for name in ("z", "q"):
             del session.namespace[name]
         assert "".join(session.stream("print('a')\nprint('b')")) == "a\nb\n"  # in one piece or two
