@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from safeexec import Policy, Result, Sandbox, Session
 from safeexec.engine.linux.probe import Probe, probe
-from tests.footprint import Footprint, difference, family, footprint, leaks
+from tests.footprint import Footprint, difference, family, footprint, leaks, settled
 
 OpenSandbox = Callable[[str], Sandbox]
 OpenSession = Callable[..., Session]
@@ -156,7 +156,7 @@ def sandbox_for(_own_temporary_directory: None) -> Iterator[OpenSandbox]:
 
     def get(profile: str) -> Sandbox:
         if profile not in opened:
-            before = footprint()
+            before = settled()  # what a session that was just closed lets go of meanwhile is not this sandbox's
             # No spare child: a sandbox at rest always holds the same.
             opened[profile] = Sandbox(profile, spare=0).open()
             # Its processes by descent: those of a session that was just closed may be ending meanwhile.
