@@ -139,14 +139,19 @@ def exported(path: Path) -> frozenset[str]:
     return defined(path) | {alias.name for names in aliases for alias in names}
 
 
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the package, by its dotted name."""
+    files = {path: ".".join(path.relative_to(HOUSE).with_suffix("").parts) for path in HOUSE.rglob("*.py")}
+    return {name.removesuffix(".__init__"): path for path, name in files.items()}
+
+
 def is_there(name: str) -> bool:
     """Whether a dotted name is that of a module here, or of what one defines."""
-    modules = {".".join(path.relative_to(HOUSE).with_suffix("").parts).removesuffix(".__init__"): path
-               for path in HOUSE.rglob("*.py")}  # fmt: skip
     words = name.split(".")
     for count in range(len(words), 0, -1):
         module = ".".join(words[:count])
-        for path in (path for known, path in modules.items() if f".{known}".endswith(f".{module}")):
+        for path in (path for known, path in modules().items() if f".{known}".endswith(f".{module}")):
             if exported(path).issuperset(words[count:]):
                 return True
     return False

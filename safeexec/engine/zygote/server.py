@@ -85,18 +85,17 @@ class Zygote:
         request = link.receive()
         wanted = SPAWN_FDS if isinstance(request, m.Spawn) else COMMAND_FDS
         fds = [fd for _ in range(wanted) if (fd := link.take_fd()) is not None]
+        pid = -1
         try:
             if len(fds) < wanted:
                 # The kernel leaves out what has no room in this process's table, and delivers the rest.
                 raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
             if isinstance(request, m.RunCommand) and self._commands is not None:
                 _pass_on(self._commands, link.packed(request), fds)
-                pid = -1
             else:
                 pid = fork()
         except OSError as error:
             self.link.send(m.SpawnFailed(request.number, f"the zygote cannot fork: {error.strerror}"))
-            pid = -1
         if pid == 0:
             self._become(request, *fds)
         for fd in fds:

@@ -502,7 +502,7 @@ class Journal:
         """Tell whether the next state is to have a copy, be it that of a step of this source."""
         # A class that is made otherwise, by `t = type; t(...)` say, the child finds when it looks at what the step did.
         self._defines = self._defines or b"class" in source or b"type(" in source
-        if self.looked_at and self.may_have_changed():
+        if self.looked_at and self.may_have_changed():  # asked first: a call less in each step
             return True
         return not self.repeats or self._history.current.memory.size > MOST_BYTES
 

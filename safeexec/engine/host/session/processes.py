@@ -251,11 +251,6 @@ class SessionProcesses:
             request.copied = True
         return self.begin_state()
 
-    def announce(self) -> None:
-        """Note that the process makes the copy for which it was given a socket."""
-        if self.runner is not None:
-            self.copies.announce(self.runner)
-
     def commit(self, files: Snapshot | None, tool_calls: int, request: Any = None, did: int = 0) -> bool:
         """Make what was begun part of the session. `request`: what the process says can be repeated. `did`: a number
         for what it did, to which a repetition must come too. Without a request, or where it cannot be had again, a copy
@@ -281,8 +276,8 @@ class SessionProcesses:
         they are. If this is interrupted, or the workspace is over its limit, with those of the state before: then the
         next step ends for that limit.
         """
-        if self._change is None:
-            self.announce()
+        if self._change is None and self.runner is not None:
+            self.copies.announce(self.runner)
         files = self.history.current.files
         try:
             if self.workspace is not None:
@@ -303,11 +298,6 @@ class SessionProcesses:
             copy.release()
         if len(self._lineages) > 1:
             self._leave_lineages()
-
-    def new_copy(self, seconds: float | None = None) -> Core[Copy]:
-        """Return a copy of the state as it is now, for which the runner is asked; as `Copies.new`."""
-        assert self.runner is not None
-        return self.copies.new(self.runner, self.output, seconds)
 
     # Going back
 

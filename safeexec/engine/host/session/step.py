@@ -259,7 +259,7 @@ class Step(Struct, eq=False):
             if done.outcome == "output" or max(stdout.size, stderr.size) > self.watch.most_printed:
                 done = self._first_verdict.setdefault(None, self.watch.flood())
             elif self.number and done.due:
-                self._processes.announce()
+                self._processes.copies.announce(self._runner)
         self._stop_clock()
         if isinstance(done, Verdict):
             return done

@@ -374,11 +374,11 @@ class Supervisor:
     def new_copy(self) -> Core[Copy]:
         """Return a copy of the state as it is now."""
         processes = self.processes
-        yield from self.ready_runner()
+        runner = yield from self.ready_runner()
         yield from processes.copies.make_room()
         yield from self._see_files()
         try:
-            return (yield from self._asking(processes.new_copy()))
+            return (yield from self._asking(processes.copies.new(runner, processes.output)))
         except (Gone, ProtocolError) as error:
             message = yield from self._died(FREEZING, error)
             raise CheckpointError(message) from None
@@ -464,7 +464,8 @@ class Supervisor:
             # No step since: they share all that they can, and other branches may share the copy. A chain of branches
             # stays as deep as it was made, however long its sessions are idle.
             return
-        copy = yield from self._unasked(FREEZING, processes.new_copy(patient(FREEZE_SECONDS)))
+        made = processes.copies.new(processes.runner, processes.output, patient(FREEZE_SECONDS))
+        copy = yield from self._unasked(FREEZING, made)
         if copy is not None:  # else the one that is there does
             copy.created = newest.created
             processes.release(history.replace(newest, copy))
