@@ -231,7 +231,7 @@ FIRST_RUN = {
     ),
     "engine/linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "engine/policy": "access kernel model places plans profiles refusals settings",
-    "protocol": "arguments confinement conversation messages plan printed",
+    "protocol": "arguments confinement conversation framing messages plan printed",
     "protocol/values": "decoder encoder format objects reader writer",
     "engine/syscalls": "numbers table",
     "untrusted": "frames",

@@ -17,7 +17,6 @@ _CACHED_NAMES: Final = 20_000
 _LOOKED_AT: Final = names.FORMAT | names.UNGUARDED.keys() | {"open", "input", "import_module"}
 """Names of which the tree tells more than the code: with which text they are called."""
 
-_MENTIONS: Final = re.compile("|".join(sorted(map(re.escape, names.REFUSED_ATTRIBUTES))))
 _DEPTH: Final = 3  # CPython itself expands a specification of a format once
 
 
@@ -112,7 +111,7 @@ class Rules:
 
         A template that is not well formed has none: formatting it raises ValueError before anything is looked up there.
         """
-        if not depth and _MENTIONS.search(template) is None and not any(name in template for name in self.own_refused):
+        if not depth and not any(name in template for name in self.refused):
             return None
         try:
             for _, field, spec, _ in Formatter().parse(template):

@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from hashlib import sha256
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -46,8 +45,8 @@ class Displays:
         self._shown: list[DisplayData] = []
         self._left = MAX_STEP_BYTES
         self._left_out = 0
-        self._pictures: WeakKeyDictionary[Any, bytes] = WeakKeyDictionary()
-        """A digest of the picture as which each figure was shown last."""
+        self._pictures: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        """A hash of the picture as which each figure was shown last."""
         self._done: WeakSet[Any] = WeakSet()
         """The figures that were shown and closed: what the guest draws in one by a name later is shown again."""
         self._drawn: list[Any] = []
@@ -167,7 +166,7 @@ class Displays:
         """Tell whether the picture of a figure is not the one that was shown last; from now on it is. After a mere
         `savefig` a figure looks as if something were drawn in it.
         """
-        picture = sha256(data.get("image/png", b"")).digest()
+        picture = hash(data.get("image/png"))
         is_news = self._pictures.get(figure) != picture
         self._pictures[figure] = picture
         figure.stale = False

@@ -39,7 +39,7 @@ from safeexec.engine.linux import processes
 from safeexec.errors import PolicyError, ProtocolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments, exceeded, foreign
-from safeexec.protocol.conversation import TooMuch
+from safeexec.protocol.framing import TooMuch
 from safeexec.protocol.printed import EVERYWHERE
 from safeexec.results import ErrorInfo, Result, ToolCallRecord, Usage
 

@@ -48,7 +48,7 @@ from safeexec import Policy
 from safeexec.engine.zygote import preload
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import ChildConfinement, ZygoteConfinement
-from safeexec.protocol.conversation import encode, frame
+from safeexec.protocol.framing import encode, frame
 from safeexec.protocol.printed import PYTHON_AT, python_bytes
 
 policy = Policy.load("standard")
