@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 from msgspec.structs import replace
@@ -67,8 +67,6 @@ class Zygote:
         self._late += [(f"import of {name}", work) for name, work in late]
         self._late_begun = self._warmed = False
         self._forked = 0
-        self._commands: socket.socket | None = None
-        """The way to the fork of this process that makes the commands."""
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
@@ -81,7 +79,7 @@ class Zygote:
             self._forked += 1
 
     def _make(self, link: Link) -> None:
-        """Make what is asked for next on `link`, or have it made. Why it could not be, the host is told."""
+        """Make what is asked for next on `link`. Why it could not be, the host is told."""
         request = link.receive()
         wanted = SPAWN_FDS if isinstance(request, m.Spawn) else COMMAND_FDS
         fds = [fd for _ in range(wanted) if (fd := link.take_fd()) is not None]
@@ -90,10 +88,7 @@ class Zygote:
             if len(fds) < wanted:
                 # The kernel leaves out what has no room in this process's table, and delivers the rest.
                 raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-            if isinstance(request, m.RunCommand) and self._commands is not None:
-                _pass_on(self._commands, link.packed(request), fds)
-            else:
-                pid = fork()
+            pid = fork()
         except OSError as error:
             self.link.send(m.SpawnFailed(request.number, f"the zygote cannot fork: {error.strerror}"))
         if pid == 0:
@@ -101,21 +96,24 @@ class Zygote:
         for fd in fds:
             os.close(fd)
 
-    def begin_commands(self) -> None:
+    def begin_commands(self) -> int:
         """Fork what makes the commands, before the gate is there: they may start programs as they like, and no program
         expects that a signal interrupts a fork. (A shell of which a child ended while the next fork waited for the host
         said "Cannot fork": 46 of 180 pipelines of dash on a busy machine.) It ends with this process.
+
+        Returns the socket on which the host asks for one: what came through this process counted against the limit of a
+        child (of 200 commands at once, 120 met ETOOMANYREFS).
         """
         assert self.command_lockdown is not None
-        ours, theirs = socket.socketpair()
+        hosts, own = socket.socketpair()
         if fork() == 0:
-            ours.close()
+            hosts.close()
             self.command_lockdown.limit()
-            link = Link(theirs.detach(), self.link.decoder)
+            link = Link(own.detach(), self.link.decoder)
             while True:
                 self._make(link)
-        theirs.close()
-        self._commands = ours
+        own.close()
+        return hosts.detach()
 
     def _use_pause(self) -> None:
         """Do what is left to prepare, as long as no request comes."""
@@ -231,11 +229,6 @@ class Zygote:
         os._exit(0)
 
 
-def _pass_on(to: socket.socket, message: bytes, fds: list[int]) -> None:
-    sent = socket.send_fds(to, [message], fds)
-    to.sendall(message[sent:])
-
-
 def _report(host: int, number: int, error: BaseException) -> None:
     """Say on descriptor `host`, and in the log, why child `number` could not be made. First to the host: with few
     rights and descriptors left, the module that formats a traceback may not be importable.
@@ -261,16 +254,16 @@ def run(fd: int, began: float) -> NoReturn:
     except BaseException as error:
         link.send(m.ZygoteFailed(f"{type(error).__name__}: {error}"))
         os._exit(1)
-    if configure.command is not None:
-        zygote.begin_commands()
-    _say_ready(link, mechanisms, configure, took)
+    _say_ready(zygote, mechanisms, configure, took)
     zygote.lockdown.limit()
     zygote.serve()
 
 
-def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, took: float) -> None:
+def _say_ready(zygote: Zygote, mechanisms: list[Mechanism], configure: m.Configure, took: float) -> None:
     """Say so, with what only this process can give: the descriptors go to the host and nowhere else."""
-    sent: dict[Literal["gate", "proc"], int] = {}
+    link, sent = zygote.link, dict[m.GivenByZygote, int]()
+    if configure.command is not None:
+        sent["commands"] = zygote.begin_commands()
     if configure.confinement.fork_gate:
         sent["gate"] = seccomp.install_fork_gate()
         detail = "no fork without the host's permission: checkpoints, branches, and what limits.processes allows"

@@ -7,12 +7,14 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
 import pytest
 
-from safeexec import CommandResult, Policy, PolicyError, Sandbox, SandboxError, Session
+from safeexec import CommandResult, Policy, PolicyError, Sandbox, SandboxClosed, SandboxError, Session
 from safeexec.engine.host.startup.programs import executables
 from tests.footprint import footprint, until
 
@@ -262,3 +264,25 @@ def test_a_command_that_cannot_be_started_leaves_no_output_open() -> None:
 def outputs() -> dict[str, int]:
     """The files behind standard streams that this process has open, by name."""
     return {name: number for name, number in footprint().descriptors.items() if name.startswith("/memfd:std")}
+
+
+def test_more_commands_at_once_than_a_child_may_have_descriptors_for() -> None:
+    """What is on its way to the process that makes them counts against nobody's limit."""
+    with allowing("true", open_files=16) as sandbox, ExitStack() as opened:
+        sessions = [opened.enter_context(sandbox.session()) for _ in range(60)]
+        with ThreadPoolExecutor(len(sessions)) as callers:
+            results = list(callers.map(lambda session: session.command(["true"], timeout=60), sessions))
+    assert {result.outcome for result in results} == {"ok"}
+
+
+def test_the_end_of_what_makes_the_commands_is_told() -> None:
+    with allowing("true") as sandbox:
+        (maker,) = members(sandbox) - {sandbox._core.children.reapers[1]}
+        os.kill(maker, signal.SIGKILL)
+        with sandbox.session() as session:
+            with pytest.raises(SandboxClosed, match="reopen the sandbox"):
+                until(lambda: session.command(["true"], timeout=60) is None)
+            assert session.run("1 + 1").value == 2
+        sandbox.reopen()
+        with sandbox.session() as session:
+            assert session.command(["true"], timeout=60).outcome == "ok"
