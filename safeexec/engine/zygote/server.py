@@ -25,8 +25,9 @@ from safeexec.engine.child.process.lockdown import PROGRAM_STACK, STACK, Lockdow
 from safeexec.engine.child.repeat.objects import look_at_modules
 from safeexec.engine.child.step import refusals
 from safeexec.engine.child.step.violations import refuse_programs
-from safeexec.engine.linux import seccomp
+from safeexec.engine.linux import processes, seccomp
 from safeexec.engine.linux.fork import fork
+from safeexec.engine.linux.libc import make
 from safeexec.engine.zygote import preload
 from safeexec.engine.zygote.confine import enter
 from safeexec.protocol import messages as m
@@ -108,6 +109,7 @@ class Zygote:
         hosts, own = socket.socketpair()
         if fork() == 0:
             hosts.close()
+            make([processes.setting_death_signal()])
             self.command_lockdown.limit()
             link = Link(own.detach(), self.link.decoder)
             while True:

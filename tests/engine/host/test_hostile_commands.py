@@ -254,6 +254,7 @@ def test_a_flood_is_told_as_one_however_it_ends() -> None:
 def test_a_command_that_cannot_be_started_leaves_no_output_open() -> None:
     with allowing(PYTHON) as sandbox:
         psutil.Process(sandbox._core.children.zygote.pid).kill()  # type: ignore[union-attr]
+        until(lambda: not sandbox._core.children.alive)
         before = outputs()
         for _ in range(3):
             with pytest.raises(SandboxError):
@@ -286,3 +287,17 @@ def test_the_end_of_what_makes_the_commands_is_told() -> None:
         sandbox.reopen()
         with sandbox.session() as session:
             assert session.command(["true"], timeout=60).outcome == "ok"
+
+
+@pytest.mark.parametrize("how", ["cancel", "session", "sandbox"])
+def test_a_command_ends_with_what_it_runs_in(how: str) -> None:
+    """Closing waited five seconds for each, and the command went on to its own end."""
+    with allowing("sleep") as sandbox, ThreadPoolExecutor(1) as callers:
+        session = sandbox.session()
+        before = members(sandbox)
+        command = callers.submit(session.command, ["sleep", "3600"])
+        until(lambda: len(members(sandbox) - before) >= 2)
+        end = {"cancel": session.cancel, "session": session.close, "sandbox": sandbox.close}[how]
+        end()
+        result = command.result(timeout=60)
+        assert result.outcome == "cancelled", result

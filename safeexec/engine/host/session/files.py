@@ -33,8 +33,6 @@ class SessionFiles:
         """Whether the host has changed files, for whoever writes that down."""
         self.branched = False
         """Whether there have been branches of the session, which know where its files are."""
-        self.commanding = False
-        """Whether a command runs in its control group."""
         self.room: Room | None = None
         """What counts them while a step runs."""
 
@@ -53,11 +51,12 @@ class SessionFiles:
             os.close(workspace.open(directory, os.O_PATH | os.O_DIRECTORY))
             place = os.path.join(place, directory)
         yield from self._supervisor.ensure_ready()  # there is no control group without a process
-        self.commanding = True
+        command = commands.RunningCommand(processes.children.policy.limits, workspace, processes.group)
+        self._supervisor.command = command
         try:
-            result = yield from commands.run(processes.children, argv, workspace, place, timeout, processes.group)
+            result = yield from commands.run(processes.children, argv, command, place, timeout)
         finally:
-            self.commanding = False
+            self._supervisor.command = None
         processes.history.change_files((yield from processes.on_files(workspace.snapshot_or_undo)))
         self.changed = True
         return result
