@@ -244,6 +244,24 @@ def test_a_child_that_ends_while_the_next_one_is_forked_interrupts_nothing(where
             assert sandbox.run(PIPELINES).check().stdout == "200\n"
 
 
+SPAWN = """
+import os, sys
+os.waitpid(os.posix_spawn(sys.executable, [sys.executable, "-c", "print(1)"], os.environ, resetids=True), 0)
+for ids in [(0, -1, -1), (-1, 0, -1), (-1, -1, 0)]:
+    for change in os.setresuid, os.setresgid:
+        try:
+            change(*ids)
+        except OSError:
+            print("refused")
+"""
+
+
+def test_a_program_may_start_others_as_the_user_that_it_is() -> None:
+    """As make does."""
+    with allowing(PYTHON) as sandbox:
+        assert sandbox.command([PYTHON, "-c", SPAWN]).stdout.split() == ["1", *["refused"] * 6]
+
+
 def test_a_flood_is_told_as_one_however_it_ends() -> None:
     """Between two looks of the host the program comes to the end of its output, and fails by itself."""
     with allowing(PYTHON) as sandbox:
