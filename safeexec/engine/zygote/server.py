@@ -110,7 +110,7 @@ class Zygote:
         if fork() == 0:
             hosts.close()
             make([processes.setting_death_signal()])
-            self.command_lockdown.limit()
+            self.command_lockdown.parent = os.getpid()
             link = Link(own.detach(), self.link.decoder)
             while True:
                 self._make(link)
@@ -214,6 +214,7 @@ class Zygote:
         os.dup2(control, kept, inheritable=False)
         link = Link(kept, token=self.server.link.token)
         os.chdir(request.directory)
+        self.command_lockdown.limit()  # here: what makes the commands would have used up the CPU time of one
         self.command_lockdown.apply(workspace=request.home, lowered=[(resource.RLIMIT_STACK, STACK - PROGRAM_STACK)])
         # Ignored signals stay ignored across an exec, and a program that cannot wait for its children is broken.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -319,3 +319,16 @@ def test_a_command_ends_with_what_it_runs_in(how: str) -> None:
         end()
         result = command.result(timeout=60)
         assert result.outcome == "cancelled", result
+
+
+def test_each_command_has_limits_of_its_own() -> None:
+    """What makes them is held to none: after 1,700 commands it had used the CPU time of one, and ended."""
+    limit = "import resource; print(resource.getrlimit(resource.RLIMIT_CPU)[1])"
+
+    def cpu_limit(pid: int) -> list[str]:
+        return [line for line in Path(f"/proc/{pid}/limits").read_text().splitlines() if line.startswith("Max cpu")]
+
+    with allowing(PYTHON, cpu_seconds=1) as sandbox:
+        (maker,) = members(sandbox) - {sandbox._core.children.reapers[1]}
+        assert cpu_limit(maker) == cpu_limit(os.getpid())
+        assert sandbox.command([PYTHON, "-c", limit]).stdout == "2\n"
