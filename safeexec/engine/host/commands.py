@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.children import Children
     from safeexec.engine.host.files.workspace import Workspace
     from safeexec.engine.linux.cgroups import Group
-    from safeexec.engine.policy.model import Limits, Policy
+    from safeexec.engine.policy.model import Policy
 
 ARGUMENT_BYTES = 128 << 10
 """The most bytes of one word of a command line: what Linux takes (MAX_ARG_STRLEN)."""
@@ -96,10 +96,10 @@ def run(
     children: Children, argv: Sequence[str], command: RunningCommand, directory: str, timeout: float | None
 ) -> Core[CommandResult]:
     """Run one program in `directory`, a path inside the workspace. What fails is in the result."""
-    program, seconds = check(children.policy, argv, timeout)
+    program, seconds = check(command.policy, argv, timeout)
     workspace, group = command.workspace, command.group()
     workspace.make_temporary()
-    limits = children.policy.limits
+    limits = command.policy.limits
     most = limits.output_kb << 10
     with closing(OutputFile("stdout", most)) as out, closing(OutputFile("stderr", most)) as err:
         request = partial(
@@ -158,8 +158,9 @@ class RunningCommand(Subject):
     caller ends it at its deadline.
     """
 
-    def __init__(self, limits: Limits, workspace: Workspace, group: Group | None) -> None:
-        super().__init__(limits, forks=True)
+    def __init__(self, policy: Policy, workspace: Workspace, group: Group | None) -> None:
+        super().__init__(policy.limits, forks=True)
+        self.policy = policy
         self.verdict: Verdict | None = None
         self.workspace = workspace
         self.pid = 0

@@ -355,7 +355,7 @@ class SandboxCore:
             yield Work(partial(self.children.fill, workspace))
             if directory is not None:
                 yield Work(partial(workspace.copy_tree, directory))
-            command = commands.RunningCommand(self.policy.limits, workspace, group)
+            command = commands.RunningCommand(self.children.policy, workspace, group)
             result = yield from commands.run(self.children, argv, command, workspace.path, timeout)
             return result
         finally:

@@ -332,3 +332,21 @@ def test_each_command_has_limits_of_its_own() -> None:
         (maker,) = members(sandbox) - {sandbox._core.children.reapers[1]}
         assert cpu_limit(maker) == cpu_limit(os.getpid())
         assert sandbox.command([PYTHON, "-c", limit]).stdout == "2\n"
+
+
+@pytest.mark.parametrize(
+    ("limits", "program", "outcome"),
+    [
+        ({"wall_seconds": 0.2}, "import time; time.sleep(3600)", "timeout"),
+        ({"cpu_seconds": 0.2}, "while True: pass", "cpu"),
+        ({"memory_mb": 64}, "import time; kept = b'x' * (200 << 20); time.sleep(3600)", "memory"),
+        ({"output_kb": 1}, "print('x' * (1 << 16))", "output"),
+        ({"workspace_mb": 1}, "import time; open('f', 'wb').write(bytes(3 << 20)); time.sleep(3600)", "violation"),
+    ],
+)
+def test_the_limits_of_a_session_hold_its_commands(
+    commanding: Sandbox, limits: dict[str, float], program: str, outcome: str
+) -> None:
+    """They were those of the sandbox."""
+    with commanding.session(**limits) as session:
+        assert session.command([PYTHON, "-c", program]).outcome == outcome

@@ -51,7 +51,7 @@ class SessionFiles:
             os.close(workspace.open(directory, os.O_PATH | os.O_DIRECTORY))
             place = os.path.join(place, directory)
         yield from self._supervisor.ensure_ready()  # there is no control group without a process
-        command = commands.RunningCommand(processes.children.policy.limits, workspace, processes.group)
+        command = commands.RunningCommand(self._policy, workspace, processes.group)
         self._supervisor.command = command
         try:
             result = yield from commands.run(processes.children, argv, command, place, timeout)
