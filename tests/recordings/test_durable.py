@@ -95,28 +95,31 @@ def test_who_asks_for_a_session_as_it_is_closed_here_gets_it_when_that_is_done(t
 
 
 def test_who_uses_a_session_as_it_is_closed_here_is_told_that_whoever_has_it_then(tmp_path: Path) -> None:
-    told: list[object] = []
+    """It waits for its turn to come back from the store; meanwhile it is closed, and another process takes it."""
+    end, told = threading.Event(), []
 
     def use() -> None:
-        try:
-            told.append(session.run("1"))
-        except SandboxError as error:
-            told.append(error)
+        with pytest.raises(SessionClosed):
+            session.run("1")
+        told.append(True)
 
-    with stored(tmp_path, idle_seconds=0.05, max_sessions=1, queue_seconds=60.0) as sandbox:
+    options: dict[str, Any] = {"store": tmp_path, "idle_seconds": 0.05, "max_sessions": 1, "queue_seconds": 60.0}
+    with Sandbox("standard", tools={"wait": end.wait}, **options) as sandbox:
         session = sandbox.session_for("ada")
         until(lambda: not sandbox.stats().open)
         first = sandbox.session()
-        threads = [threading.Thread(target=act) for act in (use, session.close)]
+        threads = [threading.Thread(target=act) for act in (lambda: first.run("wait()"), use, session.close)]
         threads[0].start()
-        until(lambda: sandbox.stats().queued == 1)
+        until(lambda: sandbox.stats().busy == 1)
         threads[1].start()
+        until(lambda: sandbox.stats().queued == 1)
+        threads[2].start()
         until(lambda: session._core.closed)
-        with Sandbox("standard", store=tmp_path / "store") as other, other.session_for("ada") as taken:
-            first.close()
+        with Sandbox("standard", store=tmp_path) as other, other.session_for("ada") as taken:
+            end.set()
             for thread in threads:
                 thread.join()
-            assert isinstance(told[0], SessionClosed) and taken.run("1").ok
+            assert told and taken.run("1").ok
 
 
 async def test_who_removes_a_session_that_is_being_opened_here_waits_for_that(tmp_path: Path) -> None:
