@@ -32,7 +32,7 @@ READS_NONE = {
     "writes JSON, YAML, or a file of its own": """
         agent/models/assembly.py api/audit.py cli/agent.py cli/check.py cli/doctor.py cli/jupyter.py cli/plugin.py
         cli/policy.py cli/repair.py cli/run.py cli/view.py engine/policy/edit.py engine/policy/schema.py
-        playback/page/render.py recordings/forms.py recordings/writer.py remote/calls.py results/jsonable.py
+        playback/page/render.py recordings/forms.py recordings/writer.py remote/wire.py results/jsonable.py
         servers/mcp.py
     """,
     "files and numbers of the kernel, of the installation and of the policy": """
@@ -51,7 +51,7 @@ READS_NONE = {
         servers/http/openapi.py
     """,
     "what the user gives on the command line or in code": """
-        remote/container.py remote/core.py remote/pipe.py reports/review.py
+        remote/container.py remote/crossing.py remote/pipe.py reports/review.py
     """,
     "what its own program or library has made: times, numbers, hints": """
         agent/models/mistral.py common/signatures.py engine/host/tools/type_hints.py
