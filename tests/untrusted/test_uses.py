@@ -86,6 +86,7 @@ BOUND = {
     "engine/host/files/state_file.py": "lengths are in a header that is checked first; writes",
     "engine/host/files/tree.py": "by descriptor without a link; within limits.workspace_mb",
     "engine/host/files/workspace.py": "by descriptor without a link; within limits.workspace_mb",
+    "engine/host/files/workspace_root.py": "directories that a host of this user has made, listed once at the start",
     "engine/host/session/step.py": "the start of a source, in one pass",
     "engine/host/session/output.py": "pages of output, in one pass for marks of ten bytes",
     "api/packages.py": "RECORD, head and report of packages, sizes first, line by line; starts pip",

@@ -13,7 +13,8 @@ from safeexec.engine.host.waiting import Core, Work, drive
 from safeexec.errors import SessionClosed, WorkspaceError
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.files.workspace import Snapshot, Workspace
+    from safeexec.engine.host.files.snapshots import Snapshot
+    from safeexec.engine.host.files.workspace import Workspace
     from safeexec.engine.host.session.supervisor import Supervisor
     from safeexec.engine.host.session.tool_calls import Waits
     from safeexec.engine.host.session.turns import Turns
