@@ -39,7 +39,7 @@ class SessionFiles:
         self.room: Room | None = None
         """What counts them while a step runs."""
 
-    @exclusive
+    @exclusive("command")
     def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
         """Run a program in the session's workspace. Its changes to the files are the session's."""
         from safeexec.engine.host import commands  # with shutil 5 ms
@@ -76,7 +76,7 @@ class SessionFiles:
         """Put a file into the workspace. Raises `WorkspaceError`."""
         drive(self._write_file(name, as_bytes(data)))
 
-    @exclusive
+    @exclusive("write")
     def _write_file(self, name: str, data: bytes) -> Core[None]:
         self._waits.check()
         workspace, history = self._workspace(), self._supervisor.processes.history
@@ -86,7 +86,7 @@ class SessionFiles:
         if path in files:
             self._supervisor.marks[path] = files[path].mark
 
-    @exclusive
+    @exclusive("put_files")
     def put_files(self, files: Mapping[str, str | bytes | os.PathLike[str]]) -> Core[None]:
         """Copy files of the host (paths), or bytes, into the workspace. Raises `WorkspaceError`, OSError."""
         self._waits.check()
