@@ -12,13 +12,15 @@ from inspect import Parameter, Signature
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict, replace
+
 from safeexec.engine.approvals import Allow
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.tool_calls import ToolLog
-from safeexec.engine.host.tools.answers import PutOff
+from safeexec.engine.host.tools.answers import PutOff, RelayedAnswer
 from safeexec.engine.host.tools.tool import by_names
 from safeexec.engine.host.tools.toolbox import Toolbox
-from safeexec.engine.host.waiting import Core, Wait, apart, drive
+from safeexec.engine.host.waiting import Core, Wait, apart, drive, given_up
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtocolError, SandboxClosed
@@ -114,12 +116,9 @@ class PolicyCalls:
         try:
             try:
                 yield from self._until_over(pending, monotonic() + within, listeners, caller)
-            except BaseException as problem:
-                ending = self._given_up(pending, stop, undo, method)
-                if isinstance(problem, GeneratorExit):
-                    drive(ending)
-                else:
-                    yield from ending
+            except BaseException:
+                ending = self._wait_for_end(pending, stop, undo, method)
+                drive(ending) if given_up() else (yield from ending)
                 raise
             return shaped(method, pending.answer())
         finally:
@@ -157,18 +156,17 @@ class PolicyCalls:
         yield from caller.begin(told, self.toolbox.tools[told.tool])
         started = monotonic()
         deadline = None if told.seconds is None else started + told.seconds
-        which: dict[str, Any] = {"session": told.session, "call": told.call}
-        answer: dict[str, Any] = {"outcome": "broken", "error": "the host was interrupted"}  # and the step ends
+        answer = RelayedAnswer("broken", error="the host was interrupted")  # and the step ends
         try:
             reply = yield from self.toolbox.answer(ToolRequest(told.call, told.tool, told.arguments), caller, deadline)
-            answer = {"value": None if reply.value is None else marked(reply.value), "error_type": reply.error_type}
-            answer |= {"error": reply.error, "inside": reply.inside, "outcome": caller.outcome}
+            answer = RelayedAnswer(caller.outcome, reply.value, reply.error_type, reply.error, reply.inside)
             if (later := caller.later) is not None:
-                answer |= {"note": later.answer.note, "seconds": later.answer.seconds, "asked": later.asked}
+                answer = replace(answer, note=later.answer.note, seconds=later.answer.seconds, asked=later.asked)
         except ProtocolError as error:  # as in a session here, that ends the step
-            answer = {"outcome": "broken", "error": str(error)}
+            answer = RelayedAnswer("broken", error=str(error))
         finally:
-            replied = self._wire.begin("session.reply", which | answer)
+            fields = asdict(answer) | {"value": None if answer.value is None else marked(answer.value)}
+            replied = self._wire.begin("session.reply", {"session": told.session, "call": told.call, **fields})
         spent = monotonic() - started if caller.calls_of_step <= self.policy.tools.max_calls else 0.0
         try:
             yield from self._until_over(replied, monotonic() + PATIENCE_SECONDS)
@@ -177,7 +175,7 @@ class PolicyCalls:
             replied.close()
         return spent
 
-    def _given_up(
+    def _wait_for_end(
         self,
         pending: RemoteCall,
         stop: Callable[[], Core[object]] | None,
@@ -213,7 +211,7 @@ class RemoteCaller:
         """The answer that was given, if it is for the call which is made now."""
         self.later: PutOff | None = None
         """Why the call that is made now is put off."""
-        self.outcome = ""
+        self.outcome: Any = ""
         """What became of it."""
         self.number = 0
         self.calls_of_step = 0

@@ -15,18 +15,20 @@ from typing import NamedTuple
 
 from safeexec.engine.host.files import tree
 from safeexec.engine.host.files.regions import FileLineage, needing_room
-from safeexec.engine.host.files.workspace_files import Marks
+from safeexec.engine.host.files.workspace_files import Mark, Marks
 from safeexec.errors import WorkspaceError
 
 BLOCK = 4096
 """Bytes that a file or directory may take beyond those that it has."""
+_NO_MARK = Mark(0, 0, 0, 0)
+"""That of a directory, which changes with each file in it."""
 
 
 class Entry(NamedTuple):
     """One path of a snapshot. `stored` is where its bytes lie; `mark` tells whether the living file is the same."""
 
     mode: int
-    mark: tuple[int, int, int, int]
+    mark: Mark
     stored: Stored | None = None
     target: str = ""
 
@@ -109,7 +111,7 @@ class Snapshots:
             entry, grown = self._entry(top, part, info)
             if entry is None or (known is not None and stat.S_IFMT(known.mode) != stat.S_IFMT(entry.mode)):
                 return self.take(top)
-            held += tree.size_of(info) + grown - (known.mark[1] if known is not None else 0)
+            held += tree.size_of(info) + grown - (known.mark.size if known is not None else 0)
             files += known is None
             snapshot[part] = entry
         self.last, self.held = snapshot, (held, files)
@@ -120,7 +122,7 @@ class Snapshots:
         above, known = path.split("/")[:-1], self.last.get(path)
         new = sum("/".join(above[: depth + 1]) not in self.last for depth in range(len(above)))
         held, files = self.held
-        held += size + (new + 1) * BLOCK - (known.mark[1] if known is not None else 0)
+        held += size + (new + 1) * BLOCK - (known.mark.size if known is not None else 0)
         files += new + (known is None)
         return held > self._lineage.max_bytes or files > self._lineage.max_files or tree.is_too_deep("/".join(above))
 
@@ -136,7 +138,7 @@ class Snapshots:
             stored, grown = self._store(top, path, info.st_size)
             return (None if stored is None else Entry(info.st_mode, mark, stored)), grown
         if stat.S_ISDIR(info.st_mode):
-            return Entry(info.st_mode, (0, 0, 0, 0)), 0
+            return Entry(info.st_mode, _NO_MARK), 0
         if stat.S_ISLNK(info.st_mode):
             with contextlib.suppress(OSError, WorkspaceError), tree.parent_of(top, path) as (parent, name):
                 return Entry(info.st_mode, mark, None, os.readlink(name, dir_fd=parent)), 0
@@ -199,7 +201,7 @@ class Snapshots:
                 self._lineage.own(parent, name)
                 return entry
             if info is not None:
-                if stat.S_ISREG(info.st_mode) and info.st_ino == entry.mark[0] and info.st_nlink == 1:
+                if stat.S_ISREG(info.st_mode) and info.st_ino == entry.mark.inode and info.st_nlink == 1:
                     with contextlib.suppress(OSError, WorkspaceError):
                         # The same file, so that what has it open or mapped (a database) goes on with it. Written over
                         # and not emptied first, which on ext4 waits for the disk where the guest has just written: 2 ms
@@ -223,9 +225,10 @@ class Snapshots:
             os.fchmod(fd, entry.mode & 0o777)
             if self._lineage.owner is not None:
                 os.fchown(fd, *self._lineage.owner)
-            os.utime(fd, ns=(entry.mark[2], entry.mark[2]))
+            os.utime(fd, ns=(entry.mark.modified_ns, entry.mark.modified_ns))
             return entry._replace(mark=mark_of(os.fstat(fd)))
 
 
-def mark_of(info: os.stat_result) -> tuple[int, int, int, int]:
-    return (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+def mark_of(info: os.stat_result) -> Mark:
+    """Return the mark of a file, by its status."""
+    return Mark(info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
