@@ -13,7 +13,8 @@ from safeexec.engine.host.waiting import Core, Work, drive
 from safeexec.errors import SessionClosed, WorkspaceError
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.files.workspace import Snapshot, Workspace
+    from safeexec.engine.host.files.snapshots import Snapshot
+    from safeexec.engine.host.files.workspace import Workspace
     from safeexec.engine.host.session.supervisor import Supervisor
     from safeexec.engine.host.session.tool_calls import Waits
     from safeexec.engine.host.session.turns import Turns
@@ -40,7 +41,7 @@ class SessionFiles:
         self.room: Room | None = None
         """What counts them while a step runs."""
 
-    @exclusive
+    @exclusive("command")
     def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
         """Run a program in the session's workspace. Its changes to the files are the session's."""
         from safeexec.engine.host import commands  # with shutil 5 ms
@@ -83,7 +84,7 @@ class SessionFiles:
         """Put a file into the workspace. Raises `WorkspaceError`."""
         drive(self._write_file(name, as_bytes(data)))
 
-    @exclusive
+    @exclusive("write")
     def _write_file(self, name: str, data: bytes) -> Core[None]:
         self._waits.check()
         workspace, history = self._workspace(), self._supervisor.processes.history
@@ -93,7 +94,7 @@ class SessionFiles:
         if path in files:
             self._supervisor.marks[path] = files[path].mark
 
-    @exclusive
+    @exclusive("put_files")
     def put_files(self, files: Mapping[str, str | bytes | os.PathLike[str]]) -> Core[None]:
         """Copy files of the host (paths), or bytes, into the workspace. Raises `WorkspaceError`, OSError."""
         self._waits.check()

@@ -144,7 +144,7 @@ class SessionCore:
             return self.sandbox.card(format)
         return self.policy.card(format, tools=self.sandbox.toolbox.tools.values())
 
-    @exclusive
+    @exclusive("protection")
     def protection(self) -> Core[tuple[Mechanism, ...]]:
         """Return what holds this session, and what does not and why: as planned, and as its process finds by trying."""
         found = {row.name: row for row in (*self.sandbox.children.mechanisms, *groups.mechanisms())}
@@ -306,7 +306,7 @@ class SessionCore:
 
     # Branches
 
-    @exclusive
+    @exclusive("branch")
     def branch(self, count: int, checkpoints: str | None = None) -> Core[list[SessionCore]]:
         """Return `count` new sessions that go on from the state as it is now. `checkpoints`: when theirs are made."""
         if not isinstance(count, int) or count < 1:
@@ -365,7 +365,7 @@ class SessionCore:
 
     # Saved states
 
-    @exclusive
+    @exclusive("save")
     def save(self, path: str | os.PathLike[str], timeout: float | None) -> Core[dict[str, str]]:
         """Write the variables and the workspace's files to a file. Returns what could not be saved, and why."""
         from safeexec.engine.host.files import state_file
@@ -374,7 +374,7 @@ class SessionCore:
         waiting = yield from self.waits.written()
         return (yield from self.saving(timeout).save(put, self.steps.number, waiting))
 
-    @exclusive
+    @exclusive("load")
     def load(self, fd: int, timeout: float | None) -> Core[None]:
         """Bind the variables of a saved payload."""
         yield from self.saving(timeout).load(fd)
