@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from safeexec.engine.host.files import tree
 from safeexec.engine.host.files.regions import FileLineage, needing_room
-from safeexec.engine.host.files.workspace_files import Mark, Marks
+from safeexec.engine.host.files.workspace_files import FileMark, Marks
 from safeexec.errors import WorkspaceError
 
 BLOCK = 4096
 """Bytes that a file or directory may take beyond those that it has."""
-_NO_MARK = Mark(0, 0, 0, 0)
+_NO_MARK = FileMark(0, 0, 0, 0)
 """That of a directory, which changes with each file in it."""
 
 
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
     """One path of a snapshot. `stored` is where its bytes lie; `mark` tells whether the living file is the same."""
 
     mode: int
-    mark: Mark
+    mark: FileMark
     stored: Stored | None = None
     target: str = ""
 
@@ -229,6 +229,6 @@ class Snapshots:
             return entry._replace(mark=mark_of(os.fstat(fd)))
 
 
-def mark_of(info: os.stat_result) -> Mark:
+def mark_of(info: os.stat_result) -> FileMark:
     """Return the mark of a file, by its status."""
-    return Mark(info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+    return FileMark(info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)

@@ -42,7 +42,7 @@ _REASONS = {
 }
 
 
-class Mark(NamedTuple):
+class FileMark(NamedTuple):
     """Tells whether a file is still the same. The last time is the kernel's: setting the other back hides nothing."""
 
     inode: int
@@ -51,7 +51,7 @@ class Mark(NamedTuple):
     changed_ns: int
 
 
-Marks = dict[str, Mark]
+Marks = dict[str, FileMark]
 """The regular files of a workspace."""
 
 
