@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from safeexec import Deny, Policy
 from safeexec.agent import prompts
@@ -523,7 +524,10 @@ class _Work:
 
     async def _record_step(self, source: str, call: str | None, result: Result, changed: str) -> AgentResult | None:
         """Take the result of a step in; return the end of the run, if it is one."""
-        number = len(self._steps) + 1
+        number, changes = len(self._steps) + 1, result.changes
+        if _ANSWER_NAME in changes.changed:  # by `final_answer`: the model has no such variable
+            shown = tuple(name for name in changes.changed if name != _ANSWER_NAME)
+            result = replace(result, changes=replace(changes, changed=shown))
         observation = changed + result.observation(max_tokens=_OBSERVATION_TOKENS)
         step = AgentStep(number, source, result, observation)
         self._steps.append(step)

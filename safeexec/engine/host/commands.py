@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from time import monotonic
@@ -99,8 +99,11 @@ def run(
     directory: str,
     timeout: float | None,
     group: Group | None,
+    used: Callable[[float], object] = lambda cpu: None,
 ) -> Core[CommandResult]:
-    """Run one program in `directory`, a path inside `workspace`, counted with `group`. What fails is in the result."""
+    """Run one program in `directory`, a path inside `workspace`, counted with `group`. What fails is in the result.
+    `used` is called with its CPU seconds, however it ends.
+    """
     program, seconds = check(children.policy, argv, timeout)
     workspace.make_temporary()
     limits = children.policy.limits
@@ -120,6 +123,10 @@ def run(
         watched = _Watched(pid, limits, workspace, group)
         watch = Watch(channel, limits, seconds, (out, err), watched.room)
         accountant().add(watched)
+
+        def cpu() -> float:
+            return max(watched.account.cpu_seconds, watch.cpu_seconds())
+
         try:
             if group is not None:
                 with suppress(OSError):  # it has ended already
@@ -127,11 +134,11 @@ def run(
             outcome, status, message = yield from _end(channel, watched, watch)
             # The program is gone or will be: what it has printed until now is all there is.
             printed, warned = out.text(most), err.text(most)
-            cpu = max(watched.account.cpu_seconds, watch.cpu_seconds())
-            usage = Usage((monotonic() - watch.started) * 1e3, cpu * 1e3, 0.0, printed.size + warned.size)
+            usage = Usage((monotonic() - watch.started) * 1e3, cpu() * 1e3, 0.0, printed.size + warned.size)
             cut = printed.left_out > 0 or warned.left_out > 0
             return CommandResult(outcome, status, printed.text, warned.text, usage, message, cut)
         finally:
+            used(cpu())
             accountant().remove(watched)
             # Nothing of a command outlives it: neither the program nor what it started.
             processes.signal_group(channel.pidfd, pid, signal.SIGKILL)

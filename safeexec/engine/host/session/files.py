@@ -36,6 +36,8 @@ class SessionFiles:
         """Whether there have been branches of the session, which know where its files are."""
         self.commanding = False
         """Whether a command runs in its control group."""
+        self.untold_cpu = 0.0
+        """CPU seconds of commands whose callers got no result."""
         self.room: Room | None = None
         """What counts them while a step runs."""
 
@@ -56,12 +58,18 @@ class SessionFiles:
         yield from self._supervisor.ensure_ready()  # there is no control group without a process
         self.commanding = True
         try:
-            result = yield from commands.run(processes.children, argv, workspace, place, timeout, processes.group)
+            result: CommandResult = yield from commands.run(
+                processes.children, argv, workspace, place, timeout, processes.group, self._used
+            )
         finally:
             self.commanding = False
         processes.history.change_files((yield from processes.on_files(workspace.snapshot_or_undo)))
         self.changed = True
+        self.untold_cpu -= result.usage.cpu_ms / 1000
         return result
+
+    def _used(self, cpu: float) -> None:
+        self.untold_cpu += cpu
 
     def read_file(self, name: str, max_bytes: int | None = None) -> bytes:
         """Return the bytes of a file of the workspace. Raises `WorkspaceError`, also for more than `max_bytes`."""

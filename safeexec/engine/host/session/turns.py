@@ -28,8 +28,8 @@ R = TypeVar("R")
 S = TypeVar("S", bound="HasTurns")
 
 _BUSY = (
-    "a step of this session is running in another thread or task; wait for it with run(..., wait=seconds), use a "
-    "session per thread, or branch"
+    "a step of this session is running in another thread or task; wait for it with session.run(..., wait=seconds), "
+    "use a session per thread, or branch"
 )
 
 
