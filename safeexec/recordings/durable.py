@@ -529,10 +529,12 @@ class Durable(SessionRecording):
                 )
                 raise SessionClosed(why)
             yield from self._restore(session, left, notes)
-        except BaseException:
+        except BaseException as error:
             yield from self._end(session)
             session.sandbox.sessions.suspended(session)
             self._release()
+            if isinstance(error, SessionTaken) and (closed := session.supervisor.why_closed) is not None:
+                raise SessionClosed(closed) from None  # meanwhile, so that another one could take it
             raise
         self._standing, self._left = STORED, None
 

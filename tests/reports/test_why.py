@@ -475,6 +475,10 @@ def test_a_program_that_is_no_python():
         Policy.load("standard").needs("def")
     with pytest.raises(PolicyError, match="line 2: name 'x' is assigned to before global declaration"):
         Policy.load("standard").needs("x = 1\nglobal x")
+    with pytest.raises(TypeError, match="text of a program as str, not NoneType"):
+        Policy.load("standard").needs(None)
+    with pytest.raises(PolicyError, match="a policy is a name, a path or a Policy, not NoneType"):
+        Policy.load("standard").diff(None)
 
 
 HOSTILE_PROGRAMS = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from time import monotonic
@@ -93,9 +93,16 @@ def check(policy: Policy, argv: Sequence[str], timeout: float | None) -> tuple[s
 
 
 def run(
-    children: Children, argv: Sequence[str], command: RunningCommand, directory: str, timeout: float | None
+    children: Children,
+    argv: Sequence[str],
+    command: RunningCommand,
+    directory: str,
+    timeout: float | None,
+    used: Callable[[float], object] = lambda cpu: None,
 ) -> Core[CommandResult]:
-    """Run one program in `directory`, a path inside the workspace. What fails is in the result."""
+    """Run one program in `directory`, a path inside the workspace. What fails is in the result. `used` is called with
+    its CPU seconds, however it ends.
+    """
     program, seconds = check(command.policy, argv, timeout)
     workspace, group = command.workspace, command.group()
     workspace.make_temporary()
@@ -115,6 +122,10 @@ def run(
         pid = command.pid = channel.pid
         watch = Watch(channel, limits, seconds, (out, err), command.room)
         accountant().add(command)
+
+        def cpu() -> float:
+            return max(command.account.cpu_seconds, watch.cpu_seconds())
+
         try:
             if group is not None:
                 with suppress(OSError):  # it has ended already
@@ -122,11 +133,11 @@ def run(
             outcome, status, message = yield from _end(channel, command, watch)
             # The program is gone or will be: what it has printed until now is all there is.
             printed, warned = out.text(most), err.text(most)
-            cpu = max(command.account.cpu_seconds, watch.cpu_seconds())
-            usage = Usage((monotonic() - watch.started) * 1e3, cpu * 1e3, 0.0, printed.size + warned.size)
+            usage = Usage((monotonic() - watch.started) * 1e3, cpu() * 1e3, 0.0, printed.size + warned.size)
             cut = printed.left_out > 0 or warned.left_out > 0
             return CommandResult(outcome, status, printed.text, warned.text, usage, message, cut)
         finally:
+            used(cpu())
             accountant().remove(command)
             # Nothing of a command outlives it: neither the program nor what it started.
             processes.signal_group(channel.pidfd, pid, signal.SIGKILL)

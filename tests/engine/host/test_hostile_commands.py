@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -14,7 +15,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from safeexec import CommandResult, Policy, PolicyError, Sandbox, SandboxClosed, SandboxError, Session
+from safeexec import (
+    AsyncSandbox,
+    CommandResult,
+    Policy,
+    PolicyError,
+    Sandbox,
+    SandboxClosed,
+    SandboxError,
+    Session,
+)
 from safeexec.engine.host.startup.programs import executables
 from tests.footprint import footprint, until
 
@@ -76,6 +86,27 @@ def test_nothing_that_a_command_started_outlives_it(commanding: Sandbox, session
     for _ in range(3):
         session.command([PYTHON, "-c", RELAY], timeout=10)
     until(lambda: members(commanding) <= before)
+
+
+BURN = """
+import time
+while time.process_time() < 0.3: pass
+open("burnt", "w").close()
+"""
+
+
+async def test_what_a_command_has_used_is_told_once_also_where_its_caller_leaves(commanding: Sandbox) -> None:
+    async with AsyncSandbox(commanding.policy, spare=0) as sandbox, sandbox.session() as session:
+        assert session.workspace is not None
+        told = await session.command([PYTHON, "-c", BURN])
+        assert session.untold_cpu < told.usage.cpu_ms / 2000
+        (burnt := Path(session.workspace, "burnt")).unlink()
+        running = asyncio.create_task(session.command([PYTHON, "-c", f"{BURN}while True: pass"]))
+        await asyncio.to_thread(until, burnt.exists)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert session.untold_cpu >= 0.3
 
 
 @pytest.mark.parametrize("words", [250, 900])

@@ -32,7 +32,8 @@ from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
     from safeexec.engine.host.children import Children
-    from safeexec.engine.host.files.workspace import Snapshot, Workspace
+    from safeexec.engine.host.files.snapshots import Snapshot
+    from safeexec.engine.host.files.workspace import Workspace
     from safeexec.engine.host.session.spare import Spare
     from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Policy

@@ -127,9 +127,9 @@ class SessionCore:
     @property
     def untold_cpu(self) -> float:
         """CPU seconds that no result has told of, as of the last look: of threads that a step has left running, of
-        variables that were described.
+        variables that were described, of commands whose callers left.
         """
-        return max(0.0, self.watched.account.total_seconds - self.steps.told_cpu)
+        return max(0.0, self.watched.account.total_seconds - self.steps.told_cpu) + max(0.0, self.files.untold_cpu)
 
     @property
     def summary(self) -> str:
@@ -144,7 +144,7 @@ class SessionCore:
             return self.sandbox.card(format)
         return self.policy.card(format, tools=self.sandbox.toolbox.tools.values())
 
-    @exclusive
+    @exclusive("protection")
     def protection(self) -> Core[tuple[Mechanism, ...]]:
         """Return what holds this session, and what does not and why: as planned, and as its process finds by trying."""
         found = {row.name: row for row in (*self.sandbox.children.mechanisms, *groups.mechanisms())}
@@ -308,7 +308,7 @@ class SessionCore:
 
     # Branches
 
-    @exclusive
+    @exclusive("branch")
     def branch(self, count: int, checkpoints: str | None = None) -> Core[list[SessionCore]]:
         """Return `count` new sessions that go on from the state as it is now. `checkpoints`: when theirs are made."""
         if not isinstance(count, int) or count < 1:
@@ -367,7 +367,7 @@ class SessionCore:
 
     # Saved states
 
-    @exclusive
+    @exclusive("save")
     def save(self, path: str | os.PathLike[str], timeout: float | None) -> Core[dict[str, str]]:
         """Write the variables and the workspace's files to a file. Returns what could not be saved, and why."""
         from safeexec.engine.host.files import state_file
@@ -376,7 +376,7 @@ class SessionCore:
         waiting = yield from self.waits.written()
         return (yield from self.saving(timeout).save(put, self.steps.number, waiting))
 
-    @exclusive
+    @exclusive("load")
     def load(self, fd: int, timeout: float | None) -> Core[None]:
         """Bind the variables of a saved payload."""
         yield from self.saving(timeout).load(fd)

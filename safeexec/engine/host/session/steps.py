@@ -113,7 +113,7 @@ class Steps:
         self.threads = False
         """Whether threads ran in it."""
 
-    @exclusive
+    @exclusive("run")
     def run(
         self,
         source: str,
@@ -204,7 +204,7 @@ class Steps:
             result = replace(result, notes=(*result.notes, f"the standard input ended early: {given.problem}"))
         return result
 
-    @exclusive
+    @exclusive("check")
     def check(self, source: str, stdin: bool) -> Core[Result]:
         """Return what the policy refuses in `source`; nothing runs. The child parses: a source can exhaust a parser."""
         text, refusal = yield from apart(weight(source), partial(checked_source, self.policy, source))
@@ -220,7 +220,7 @@ class Steps:
         arguments = yield from apart(weight(args) + weight(kwargs), encoding)
         return (yield from self.perform(lambda step: m.Invoke(step, path, arguments, **how), timeout=timeout))
 
-    @exclusive
+    @exclusive("perform")
     def perform(
         self, make: Callable[[int], m.Invoke | m.Install | m.Proceed | m.Query], *, timeout: float | None = None
     ) -> Core[Result]:

@@ -31,7 +31,7 @@ class WayBack:
         self._supervisor = supervisor
         self._waits = waits
 
-    @exclusive
+    @exclusive("checkpoint")
     def checkpoint(self, name: str) -> Core[None]:
         """Keep the state as it is now under `name`."""
         _check_name(name)
@@ -50,7 +50,7 @@ class WayBack:
         """Return the checkpoints as data."""
         return Rows(_rows_of(self._supervisor.processes.history))
 
-    @exclusive
+    @exclusive("drop")
     def drop(self, name: str) -> Core[None]:
         """Drop a named checkpoint."""
         processes = self._supervisor.processes
@@ -60,7 +60,7 @@ class WayBack:
         processes.release(dropped)
         yield from ()
 
-    @exclusive
+    @exclusive("rollback")
     def rollback(self, name: str | None, steps: int) -> Core[list[ToolCallRecord]]:
         """Go back to a named checkpoint, or to before the last `steps` steps. Returns the tool calls that cannot be
         undone.
