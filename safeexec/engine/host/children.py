@@ -161,7 +161,8 @@ class Children:
                 ready = yield from channel.receive(deadline)
         except (Gone, ProtocolError) as error:
             self.check_usable()
-            problem = self.zygote.problem(number) if self.zygote is not None else ""
+            with self._lock:  # one reads what the zygote says of all
+                problem = self.zygote.problem(number) if self.zygote is not None else ""
             raise ProtectionError(f"no {what} could be started: {problem or error}") from None
         finally:
             if not isinstance(ready, m.Ready):

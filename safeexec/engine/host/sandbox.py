@@ -355,7 +355,8 @@ class SandboxCore:
             yield Work(partial(self.children.fill, workspace))
             if directory is not None:
                 yield Work(partial(workspace.copy_tree, directory))
-            result = yield from commands.run(self.children, argv, workspace, workspace.path, timeout, group)
+            command = commands.RunningCommand(self.children.policy, workspace, group)
+            result = yield from commands.run(self.children, argv, command, workspace.path, timeout)
             return result
         finally:
             if group is not None:

@@ -34,8 +34,6 @@ class SessionFiles:
         """Whether the host has changed files, for whoever writes that down."""
         self.branched = False
         """Whether there have been branches of the session, which know where its files are."""
-        self.commanding = False
-        """Whether a command runs in its control group."""
         self.untold_cpu = 0.0
         """CPU seconds of commands whose callers got no result."""
         self.room: Room | None = None
@@ -56,13 +54,14 @@ class SessionFiles:
             os.close(workspace.open(directory, os.O_PATH | os.O_DIRECTORY))
             place = os.path.join(place, directory)
         yield from self._supervisor.ensure_ready()  # there is no control group without a process
-        self.commanding = True
+        command = commands.RunningCommand(self._policy, workspace, processes.group)
+        self._supervisor.command = command
         try:
             result: CommandResult = yield from commands.run(
-                processes.children, argv, workspace, place, timeout, processes.group, self._used
+                processes.children, argv, command, place, timeout, self._used
             )
         finally:
-            self.commanding = False
+            self._supervisor.command = None
         processes.history.change_files((yield from processes.on_files(workspace.snapshot_or_undo)))
         self.changed = True
         self.untold_cpu -= result.usage.cpu_ms / 1000

@@ -222,7 +222,9 @@ class SessionCore:
         """
         if self.supervisor.why_closed is None:
             self.supervisor.why_closed = CLOSED_WITH_SANDBOX
-            if not self.turns.in_use:
+            if self.turns.in_use:
+                self.supervisor.cancel(CLOSED_MEANWHILE)
+            else:
                 self.processes.kill_all()
 
     def end(self, why: str) -> Core[None]:

@@ -109,7 +109,7 @@ class WatchedSession(Subject):
 
     def group(self) -> Group | None:
         session = self._session()
-        return None if session is None or session.files.commanding else session.processes.group
+        return None if session is None or session.supervisor.command is not None else session.processes.group
 
     def check_progress(self) -> Verdict | None:
         session = self._session()
