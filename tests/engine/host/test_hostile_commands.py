@@ -90,7 +90,7 @@ def test_nothing_that_a_command_started_outlives_it(commanding: Sandbox, session
 
 BURN = """
 import time
-while time.process_time() < 0.3: pass
+while time.process_time() < 1.0: pass
 open("burnt", "w").close()
 """
 
@@ -106,7 +106,7 @@ async def test_what_a_command_has_used_is_told_once_also_where_its_caller_leaves
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
-        assert session.untold_cpu >= 0.3
+        assert session.untold_cpu >= 0.5, "as of the last look at it, a moment before"
 
 
 @pytest.mark.parametrize("words", [250, 900])
