@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the host's side."""
+"""Fixtures of the tests of the engine."""
 
 from __future__ import annotations
 
@@ -17,14 +17,11 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def awake(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no session rest by itself: half a second without use, which a busy machine puts between any two lines of a
-    test, would take the process or the copy away that the test has in hand. `inside.rests` has one rest.
-    """
-    monkeypatch.setattr(session, "REST_SECONDS", 3600.0)
+def _awake(awake: None) -> None:
+    """These tests look at processes; `tests.engine.host.inside.rests` has a session rest."""
 
 
 @pytest.fixture
-def rests_by_itself(awake: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def rests_by_itself(_awake: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have sessions rest when they are idle, as everywhere else."""
     monkeypatch.setattr(session, "REST_SECONDS", REST_SECONDS)
