@@ -21,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from safeexec import Policy, Result, Sandbox, Session
+from safeexec.engine.host.session import session as session_module
 from safeexec.engine.linux.probe import Probe, probe
 from tests.footprint import Footprint, difference, family, footprint, leaks, settled
 
@@ -214,6 +215,14 @@ def session(open_session: OpenSession) -> Session:
 def run(session: Session) -> Run:
     """Run a step in `session`."""
     return session.run
+
+
+@pytest.fixture
+def awake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no session rest by itself: half a second without use, which a busy machine puts between any two lines of a
+    test, would take the process or the copy away that the test has in hand, and begin a new file in a store.
+    """
+    monkeypatch.setattr(session_module, "REST_SECONDS", 3600.0)
 
 
 @pytest.fixture

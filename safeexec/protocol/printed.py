@@ -58,11 +58,11 @@ def mark(position: int) -> bytes:
     return b"\0\x01%08x\x02" % min(position, 0xFFFFFFFF)
 
 
-def extents(python: bytes, raw_size: int, start: int = 0) -> list[tuple[int, int]]:
+def extents(python: bytes, raw_size: int, start: int = 0, behind: int = 1 << 60) -> list[tuple[int, int]]:
     """Return where the text lies in the file, in its order: (offset, size) of each piece that is not empty.
 
     `python`: the first area from `start` up to its last byte that is not NUL; `raw_size`: how much was written to the
-    second. The first area counts from `start`, too.
+    second. The first area counts from `start`, too. Behind the first area comes the second up to `behind` at most.
     """
     if not raw_size and b"\0" not in python:
         return [(PYTHON_AT, len(python))] if python else []
@@ -75,5 +75,5 @@ def extents(python: bytes, raw_size: int, start: int = 0) -> list[tuple[int, int
         claimed = min(max(int(match[1], 16), raw), raw_size)
         found += ((PYTHON_AT + begin, match.start() - begin), (raw, claimed - raw))
         begin, raw = match.end(), claimed
-    found += ((PYTHON_AT + begin, len(python) - begin), (raw, raw_size - raw))
+    found += ((PYTHON_AT + begin, len(python) - begin), (raw, min(raw_size, behind) - raw))
     return [(offset, size) for offset, size in found if size > 0]

@@ -321,7 +321,7 @@ def test_a_commit_is_the_patch_alone(shop: Path) -> None:
     ]  # fmt: skip
 
 
-def test_the_verification_has_no_network_and_ends(shop: Path) -> None:
+def test_the_verification_has_no_network(shop: Path) -> None:
     (shop / "tests/test_reach.py").write_text(
         "import pathlib, socket, pytest\n\n"
         "def test_network():\n"
@@ -330,12 +330,8 @@ def test_the_verification_has_no_network_and_ends(shop: Path) -> None:
         "def test_original():\n"
         f"    with pytest.raises(OSError):\n        pathlib.Path({str(shop / 'src/shop/pricing.py')!r}).read_text()\n"
     )
-    copy = WorkingCopy(shop, ["src"])
-    reached = verify(copy, "pytest", "-q", "tests/test_reach.py")
+    reached = verify(WorkingCopy(shop, ["src"]), "pytest", "-q", "tests/test_reach.py")
     assert reached.ok, reached.log
-    endless = WorkingCopy(shop, ["tests"])
-    endless.write("tests/test_reach.py", "def test_for_ever():\n    while True: pass\n")
-    assert verify(endless, "pytest", "-q", "tests/test_reach.py", timeout=1).ended == "timeout"
 
 
 @pytest.mark.parametrize(
@@ -423,9 +419,12 @@ def test_tests_that_would_be_distributed_run_in_the_one_process_there_is(shop: P
 
 
 def test_a_verification_that_hangs_names_the_test(shop: Path) -> None:
-    found = verified(shop, "def test_a():\n    pass\n\ndef test_hangs():\n    while True: pass\n", timeout=6)
+    for seconds in (2, 10, 60):
+        found = verified(shop, "def test_a():\n    pass\n\ndef test_hangs():\n    while True: pass\n", timeout=seconds)
+        if found.passed:  # else pytest itself was so slow
+            break
     assert (found.ended, found.passed) == ("timeout", 1)
-    assert "limit of 6 s" in found.log
+    assert f"limit of {seconds} s" in found.log
     assert "The last test that began is tests/test_pricing.py::test_hangs." in found.log
 
 

@@ -66,7 +66,7 @@ async def test_a_cancelled_caller_waits_for_blocking_work_which_is_done_once_and
 
     def blocks() -> str:
         begun.set()
-        go.wait(30)
+        go.wait(60)
         done.append("done")
         return "answer"
 

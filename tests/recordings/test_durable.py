@@ -598,6 +598,7 @@ def test_what_can_be_no_store(store: str) -> None:
         Sandbox("standard", durable="step")
 
 
+@pytest.mark.usefixtures("awake")
 def test_what_all_its_processes_die_of_comes_back_from_the_store(tmp_path: Path) -> None:
     with stored(tmp_path, durable="step") as sandbox:
         session = sandbox.session_for("ada")

@@ -35,7 +35,7 @@ from safeexec.remote.methods import PARSE, REQUEST
 from safeexec.servers.mcp import McpServer, RunningStep
 from tests.alone import environment, ran
 from tests.footprint import gone, until
-from tests.servers.serving import JSON, Server, start
+from tests.servers.serving import JSON, STOP_SECONDS, Server, start
 
 POLICY = """
 extends: standard
@@ -739,7 +739,7 @@ async def test_told_to_end_it_stops_its_steps_and_leaves_nothing(home: Path, num
             children = psutil.Process(server.process.pid).children(recursive=True)
             server.process.send_signal(number)
             assert "stopped" in (await call).content[0].text
-        assert server.process.wait(15) == 0
+        assert server.process.wait(STOP_SECONDS) == 0
         assert len(children) > 2
         gone(children)
         assert server.process.stdout and server.process.stdout.read() == ""
@@ -754,7 +754,7 @@ async def test_a_sandbox_that_died_is_opened_anew(home: Path) -> None:
             for process in dead:
                 with suppress(psutil.NoSuchProcess):  # the zygote is among them, and its children end with it
                     process.kill()
-            psutil.wait_procs(dead, timeout=15)  # their parent has not seen it yet: until it does, they are not gone
+            gone(dead)  # their parent has not seen it yet: until it does, they are not gone
             assert "Traceback" not in await refused(client, "run_python", session_id=session, code="x")
             assert (await step(client, "1"))["value"] == 1
 
@@ -799,7 +799,7 @@ def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how
         process.stdin.close()
     else:
         process.send_signal(how)
-    status = process.wait(15)
+    status = process.wait(STOP_SECONDS)
     gone(children)
     if how != signal.SIGKILL:
         assert status == 0

@@ -47,7 +47,7 @@ class Handler(BaseHTTPRequestHandler):
         elif name.startswith("/drip"):
             self.drip(name)
         elif name == "/slow":
-            self.server.release.wait(30)  # type: ignore[attr-defined]
+            self.server.release.wait(60)  # type: ignore[attr-defined]
             self.answer(200, b"late")
         else:
             sent = self.headers.get("X-Key", "none")

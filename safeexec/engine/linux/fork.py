@@ -21,7 +21,7 @@ _ALL = _signal.valid_signals()
 
 
 def fork() -> int:
-    """Return the copy's process id, or 0 in the copy. Raises OSError.
+    """Return the copy's process id, or 0 in the copy, which ends where it has no memory to go on. Raises OSError.
 
     For processes of one thread only: the C library takes its own locks across the fork, nobody takes Python's.
     """
@@ -29,8 +29,13 @@ def fork() -> int:
     # (`signal.pthread_sigmask` makes enum members of the signals that were blocked: 90 pages more for the copy.)
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL)
     pid: int = _fork()
-    errno = ctypes.get_errno() if pid < 0 else 0
-    _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+    try:
+        errno = ctypes.get_errno() if pid < 0 else 0
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+    except MemoryError:
+        if pid == 0:
+            os._exit(71)  # raised in both, it would take two processes on from here, over the same descriptors
+        raise
     if pid < 0:
         raise OSError(errno, os.strerror(errno))
     return pid

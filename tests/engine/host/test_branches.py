@@ -112,7 +112,7 @@ def test_branches_run_at_the_same_time(session: Session) -> None:
     def work(number: int) -> None:
         def started_both(_: str) -> None:
             started[number].set()
-            started[1 - number].wait(30)
+            started[1 - number].wait(60)
             branches[number].cancel()
 
         source = "print('on')\nwhile True: pass"

@@ -77,9 +77,9 @@ def test_a_session_may_be_closed_while_another_thread_uses_it(profile: str) -> N
 
             thread = threading.Thread(target=use_on, args=(use, session, began, ends))
             thread.start()
-            assert began.wait(30)
+            assert began.wait(60)
             session.close()
-            thread.join(30)
+            thread.join(60)
             assert [type(end) for end in ends] == [SessionClosed], ends
             session.close()
         assert sandbox.run("1 + 1").value == 2
@@ -120,7 +120,7 @@ def test_many_threads_open_sessions_at_once_and_none_is_busy(profile: str) -> No
     with Sandbox(profile) as sandbox:
 
         def work() -> None:
-            gate.wait(30)
+            gate.wait(60)
             with sandbox.session() as session:
                 session.run("1").check()
 

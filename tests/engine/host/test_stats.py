@@ -70,7 +70,7 @@ def test_a_limit_that_is_asked_for_holds_in_the_session_of_a_label() -> None:
 
 def test_one_session_for_each_label() -> None:
     with Sandbox("calculator") as sandbox:
-        sandbox.session(label="anna")
+        another = sandbox.session(label="anna")
         together([threading.Thread(target=sandbox.session_for, args=("anna",)) for _ in range(4)])
         session = sandbox.session_for("anna")
         session.run("mine = 7")
@@ -78,6 +78,7 @@ def test_one_session_for_each_label() -> None:
         assert sandbox.session_for("ben").run("'mine' in globals()").value is False
         assert sandbox.stats().by_label["anna"].open == 2
         session.close()
+        another.close()
         assert sandbox.session_for("anna").run("mine").outcome == "error"
         with pytest.raises(ValueError, match="whose session"):
             sandbox.session_for("")

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeexec import Sandbox, tool
+from safeexec.engine.host.session import session as session_module
 from safeexec.errors import StateFileError, StoreError
 from safeexec.recordings.store import StoreOptions, open_store, recovery
 from tests.recordings.store.kills import run as killed
@@ -94,7 +95,11 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         return n
 
     folder = tmp_path_factory.mktemp("store")
-    with Sandbox("standard", tools=[send, pay], store=folder, durable="close") as sandbox:
+    with (
+        pytest.MonkeyPatch.context() as monkeypatch,
+        Sandbox("standard", tools=[send, pay], store=folder, durable="close") as sandbox,
+    ):
+        monkeypatch.setattr(session_module, "REST_SECONDS", 3600.0)  # a rest begins another file
         session = sandbox.session_for("ada")
         session.run("x = 1")
         session.set("y", [2])

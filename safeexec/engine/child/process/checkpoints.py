@@ -55,7 +55,7 @@ class Checkpoints:
         poller.register(link.fileno(), select.POLLIN)
         try:
             pid = fork()
-        except OSError:
+        except (OSError, MemoryError):
             os.close(read)
             os.close(write)
             raise

@@ -142,12 +142,15 @@ class OutputFile:
         return b"".join(pieces).rstrip(b"\0")
 
     def position(self) -> Position:
-        """Return where it ends now."""
-        return self._start + len(self._python_text(self._start)), self.mark()
+        """Return where it ends now. The second area is asked first: the first then has all that comes before."""
+        mark = self.mark()
+        return self._start + len(self._python_text(self._start)), mark
 
     def fresh(self, cap: int, until: Position) -> str:
         """Return the whole lines that came since the last call; the part of a line at the end waits for its newline."""
-        data = self._partial + self._new(self._written(self._python_text(self._start, until[0])), cap, until[1])
+        found = self._python_text(self._start, until[0])
+        written = self._written(found)
+        data = self._partial + self._new(written, cap, until[1] if written is found else 0)
         end = data.rfind(b"\n") + 1
         self._partial = data[end:]
         return _decode(data[:end])
@@ -168,14 +171,14 @@ class OutputFile:
         return python[: hole.start()]
 
     def _new(self, python: bytes, cap: int, most: int) -> bytes:
-        """Return what came since the last call, of the second area the first `most` bytes at most: `_start` is how far
-        the first area was read, `_streamed` the second.
+        """Return what came since the last call, of the second area the first `most` bytes, and what marks in the first
+        claim: `_start` is how far the first area was read, `_streamed` the second.
         """
-        raw = min(self.mark(), most)
-        if not python and raw <= self._streamed:
+        raw = self.mark()
+        if not python and min(raw, most) <= self._streamed:
             return b""
         pieces, at, left = [], 0, cap
-        for offset, size in extents(python, raw, self._start):
+        for offset, size in extents(python, raw, self._start, most):
             if offset >= PYTHON_AT:
                 pieces.append(python[offset - PYTHON_AT : offset - PYTHON_AT + size])
             else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from safeexec import Policy, Sandbox
+import pytest
+
+from safeexec import CheckpointError, Policy, Sandbox
 
 FILLED = """
 held = []
@@ -28,3 +30,27 @@ def test_a_session_whose_memory_is_full_says_so_and_goes_on() -> None:
                 assert session.run("1 / 0").error.type == "ZeroDivisionError"
                 session.run("del held").check()
                 assert session.run("x").value == 1
+
+
+SCARCE = """
+import os, sys
+module = sys.modules["safeexec.engine.linux.fork"]
+signals, me = module._signal, os.getpid()
+class Scarce:
+    SIG_BLOCK, SIG_SETMASK = signals.SIG_BLOCK, signals.SIG_SETMASK
+    def pthread_sigmask(self, how, mask):
+        if os.getpid() != me:
+            raise MemoryError
+        return signals.pthread_sigmask(how, mask)
+"""
+
+
+def test_a_copy_that_has_no_memory_to_freeze_takes_no_request_of_its_runner() -> None:
+    """It is a fork at the same socket: the one that read the next request was whichever came first."""
+    with Sandbox("confined-python") as sandbox, sandbox.session() as session:
+        session.run(SCARCE).check()
+        session.run("module._signal = Scarce()").check()
+        for _ in range(5):
+            with pytest.raises(CheckpointError):
+                session.checkpoint("never")
+            assert session.run("1 + 1", timeout=60).value == 2

@@ -7,13 +7,15 @@ import io
 import os
 import resource
 import select
+from collections.abc import Callable
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import pytest
 
 from safeexec import Sandbox, Session
 from safeexec.engine.host.session.output import OutputFile
-from safeexec.protocol.printed import PYTHON_AT
+from safeexec.protocol.printed import PYTHON_AT, mark
 from tests.conftest import OpenSession, Run
 from tests.limits import limited
 from tests.profiles import FORKING
@@ -232,6 +234,43 @@ def test_a_page_that_is_read_too_early_is_streamed_when_it_is_whole() -> None:
         assert file.rest(1 << 20, file.position()) == ""
     finally:
         file.close()
+
+
+class Interleaved(OutputFile):
+    """A file whose child does its acts while the host reads: each before the read of this number."""
+
+    def __init__(self, schedule: tuple[int, ...]) -> None:
+        super().__init__("test", 1 << 18, 1 << 18)
+        self.reads, self.schedule, self.done = 0, schedule, 0
+        self.acts: list[Callable[[], object]] = [
+            lambda: os.pwrite(self.shared, b"a\n", PYTHON_AT),
+            lambda: os.write(self.fd, b"b\n"),
+            lambda: os.pwrite(self.shared, mark(2) + b"c\n", PYTHON_AT + 2),
+            lambda: os.write(self.fd, b"d\n"),
+        ]
+
+    def _go_on(self) -> None:
+        while self.done < len(self.acts) and self.schedule[self.done] <= self.reads:
+            self.acts[self.done]()
+            self.done += 1
+        self.reads += 1
+
+    def mark(self) -> int:
+        self._go_on()
+        return super().mark()
+
+    def _python_text(self, start: int, end: int = PYTHON_AT) -> bytes:
+        self._go_on()
+        return super()._python_text(start, end)
+
+
+def test_what_is_printed_while_the_host_looks_is_streamed_in_its_order() -> None:
+    for schedule in combinations_with_replacement(range(8), 4):
+        file = Interleaved(schedule)
+        try:
+            assert "".join(file.fresh(1 << 20, file.position()) for _ in range(4)) == "a\nb\nc\nd\n", schedule
+        finally:
+            file.close()
 
 
 def test_a_nul_that_was_printed_is_streamed(session: Session) -> None:

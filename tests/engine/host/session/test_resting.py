@@ -43,6 +43,7 @@ def test_a_variable_may_hold_a_builtin_of_the_session(open_session: OpenSession,
     assert result.stdout == "5\n" and result.state == "kept" and not result.notes
 
 
+@pytest.mark.usefixtures("rests_by_itself")
 def test_it_rests_by_itself_and_holds_nothing() -> None:
     with Sandbox("calculator", spare=0) as sandbox:
         sandbox.run("1")
@@ -229,6 +230,7 @@ def test_without_descriptors_it_rests_on(monkeypatch: pytest.MonkeyPatch) -> Non
         assert session._core.rests and session.run("x").value == 1
 
 
+@pytest.mark.usefixtures("rests_by_itself")
 async def test_an_event_loop_wakes_it() -> None:
     async with AsyncSandbox("calculator") as sandbox, await sandbox.session() as session:
         (await session.run("x = 1")).check()
@@ -258,7 +260,11 @@ def test_one_that_comes_out_otherwise_says_which_steps_are_lost(open_session: Op
     assert session.run("x").value == 3
 
 
-def test_a_long_journal_rests_later(open_session: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("rests_by_itself")
+def test_it_rests_after_a_moment_and_with_a_long_journal_later(
+    open_session: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert module.REST_SECONDS >= 0.5
     monkeypatch.setattr(module, "STEP_SECONDS", 10.0)  # thirty steps would be long enough, and on a busy machine copied
     session = open_session()
     session.run("x = 1").check()

@@ -93,7 +93,7 @@ def test_a_second_thread_is_refused_at_once_and_the_first_goes_on(session: Sessi
 
     thread = threading.Thread(target=work)
     thread.start()
-    assert started.wait(30)
+    assert started.wait(60)
     try:
         for use in (
             lambda: session.run("1"),
@@ -105,7 +105,7 @@ def test_a_second_thread_is_refused_at_once_and_the_first_goes_on(session: Sessi
                 use()
     finally:
         session.cancel()
-        thread.join(30)
+        thread.join(60)
     assert [result.outcome for result in results] == ["cancelled"]
     assert session.save(tmp_path / "state", wait=30) == {}
     assert session.run("1 + 1", wait=30).value == 2
