@@ -221,7 +221,7 @@ FIRST_RUN = {
     "api": "audit blocking",
     "recordings": "sandbox session",
     "engine/host/session": (
-        "channel copies decode files frozen history listeners output processes runner session spare "
+        "channel checks copies decode files frozen history listeners output processes runner session sources spare "
         "standard_input step steps supervisor tightened tool_calls turns variables way_back"
     ),
     "engine/host/startup": "configuration confinement launch launcher",

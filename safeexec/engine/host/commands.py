@@ -14,8 +14,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from safeexec.engine.host.session.channel import Channel, Gone
+from safeexec.engine.host.session.checks import timeout_of
 from safeexec.engine.host.session.output import OutputFile
-from safeexec.engine.host.session.step import timeout_of
 from safeexec.engine.host.startup.programs import locate
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch import lineage

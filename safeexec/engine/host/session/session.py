@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
+from safeexec.engine.host.session.checks import timeout_of
 from safeexec.engine.host.session.files import SessionFiles
 from safeexec.engine.host.session.frozen import Copy
 from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
-from safeexec.engine.host.session.step import timeout_of
 from safeexec.engine.host.session.steps import SessionName, Steps
 from safeexec.engine.host.session.supervisor import CLOSED, CLOSED_MEANWHILE, IDLE, RESTING, Supervisor
 from safeexec.engine.host.session.tool_calls import Waits

@@ -16,17 +16,11 @@ from msgspec.structs import replace
 
 from safeexec.common.text import spelt
 from safeexec.engine.host.session.channel import Gone
+from safeexec.engine.host.session.checks import arguments_for, checked_query, checked_source, timeout_of
 from safeexec.engine.host.session.decode import frames_of, restored
 from safeexec.engine.host.session.listeners import NOBODY, Listeners, listening
 from safeexec.engine.host.session.standard_input import Given, StandardInput, checked_arguments
-from safeexec.engine.host.session.step import (
-    SECURE_SECONDS,
-    Step,
-    arguments_for,
-    checked_query,
-    checked_source,
-    timeout_of,
-)
+from safeexec.engine.host.session.step import SECURE_SECONDS, Step
 from safeexec.engine.host.session.supervisor import IDLE, STEPPING, Supervisor
 from safeexec.engine.host.session.tool_calls import StepCalls, ToolLog
 from safeexec.engine.host.session.turns import exclusive

@@ -16,7 +16,8 @@ from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
-from safeexec.engine.host.session.step import SECURE_SECONDS, AnswerTool, Sources, Step
+from safeexec.engine.host.session.sources import Sources
+from safeexec.engine.host.session.step import SECURE_SECONDS, AnswerTool, Step
 from safeexec.engine.host.session.tool_calls import ToolLog
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.clock import Watch
