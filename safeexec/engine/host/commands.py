@@ -157,10 +157,10 @@ def _end(channel: Channel, command: RunningCommand, watch: Watch) -> Core[tuple[
             return verdict.outcome, None, verdict.message
         if isinstance(answer, m.Exited):
             # A flood may end by itself between two looks, at the end of the file: with an error of its own.
-            if (verdict := command.verdict or command.room.count() or watch.flooded()) is None:
+            if (verdict := command.verdict or command.room.count() or watch.check_output()) is None:
                 return "ok" if answer.status == 0 else "error", answer.status, ""
             return verdict.outcome, answer.status, verdict.message
-        if (verdict := command.verdict or (yield from watch.looked())) is not None:
+        if (verdict := command.verdict or (yield from watch.look())) is not None:
             return verdict.outcome, None, verdict.message
 
 

@@ -142,9 +142,9 @@ class Step(Struct, eq=False):
                 raise ProtocolError(f"the end of step {done.step} came while step {self.number} ran")
             # A flood may end by itself between two looks: well, or at the end of the file, with an OSError.
             # The same program then has the same outcome, however long the host took to look.
-            self._printed = stdout, stderr = self.watch.printed()
+            self._printed = stdout, stderr = self.watch.read_output()
             if done.outcome == "output" or max(stdout.size, stderr.size) > self.watch.most_printed:
-                done = self._first_verdict.setdefault(None, self.watch.flood())
+                done = self._first_verdict.setdefault(None, self.watch.output_verdict())
             elif self.number and done.due:
                 self._processes.copies.announce(self._runner)
         self._stop_clock()
@@ -257,7 +257,7 @@ class Step(Struct, eq=False):
         """Return the first limit that the step is over, if any."""
         if not self._secured:
             yield from self.secure(0.0)
-        verdict = yield from self.watch.looked()
+        verdict = yield from self.watch.look()
         if verdict is None:
             return None
         if not self._secured and not self._first_verdict and (yield from self.secure(SECURE_SECONDS)):
@@ -283,7 +283,7 @@ class Step(Struct, eq=False):
             call = m.ToolRequest(call.call, call.tool, arguments)
         answer = answer_tool(call, None if rules.clock == "stops" else self.watch.deadline)
         reply = yield from self._clocked(answer, stops=rules.clock == "stops")
-        if self._first_verdict or self.watch.past_deadline():
+        if self._first_verdict or self.watch.check_deadline():
             return  # whoever waits for the answer is ended now, or by the look that follows
         yield from self._runner.channel.send(reply)
 
@@ -333,7 +333,7 @@ class Step(Struct, eq=False):
         """Return the verdict on a step that is past its deadline while a listener runs. From the accountant's
         thread.
         """
-        return self.watch.past_deadline() if self.listening else None
+        return self.watch.check_deadline() if self.listening else None
 
     def stream_rest(self, printed: tuple[int, int, int] = EVERYWHERE) -> None:
         """Pass on what was printed by then, an unfinished line included."""
@@ -359,7 +359,7 @@ class Step(Struct, eq=False):
         self._stop_clock()
         return place
 
-    def died(self, error: Exception) -> Core[Verdict]:
+    def verdict_on_death(self, error: Exception) -> Core[Verdict]:
         """Return how its process ended, by what the kernel and the process itself tell of that."""
         self._stop_clock()
         channel = self._runner.channel
@@ -391,7 +391,7 @@ class Step(Struct, eq=False):
             **facts,
         )
 
-    def killed(
+    def killed_result(
         self, verdict: Verdict, place: Place, sources: dict[str, str], step: int, calls: tuple[ToolCallRecord, ...]
     ) -> Result:
         """Return the result of a step that the host ended, or whose process died; before its state is brought back."""
@@ -404,7 +404,7 @@ class Step(Struct, eq=False):
             source_line=line[:LINE_CHARACTERS],
         )
         error = killed_error(verdict, place, file, sources, hint)
-        facts = self._facts(self.watch.printed(), self.peak / (1 << 20), step, calls)
+        facts = self._facts(self.watch.read_output(), self.peak / (1 << 20), step, calls)
         return Result(outcome=verdict.outcome, error=error, **facts)
 
     def _facts(

@@ -367,10 +367,10 @@ class Steps:
 
     def _crashed(self, step: Step, error: Exception) -> Core[Result]:
         """Return the result of a step whose process died, or broke the protocol: the first cause that is known."""
-        found = yield from step.died(error)
+        found = yield from step.verdict_on_death(error)
         # A look may have found it before the step, and ended the process late; a value that was announced before the
         # deadline may not have come by then.
-        verdict = step.close() or self.supervisor.idle_violation or step.watch.exceeded()
+        verdict = step.close() or self.supervisor.idle_violation or step.watch.check()
         if verdict is None and not self.sandbox.children.alive:
             yield from self.supervisor.stop()
             raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
@@ -387,7 +387,7 @@ class Steps:
         before = processes.history.current.memory
         yield from self.supervisor.stop()
         records = self.supervisor.tool_records.since(step.calls_before)
-        result = step.killed(verdict, place, self.supervisor.sources, self.number, records)
+        result = step.killed_result(verdict, place, self.supervisor.sources, self.number, records)
         notes = yield from self.supervisor.restore_after_step()
         result = restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
         if verdict.outcome != "waiting" or self.calls is None:
