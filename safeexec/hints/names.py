@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from safeexec.common.matching import TYPING_ERROR, did_you_mean, misspelt, nearest, same_name
+from safeexec.hints.choice import choose, importable, provides
 from safeexec.hints.failure import Failure, walk
-from safeexec.hints.needs import choose, importable, provides
 from safeexec.hints.objects import MISSING, attribute_names, attribute_of
 from safeexec.hints.refusals import hint_for, missing_in_module, missing_name
 from safeexec.hints.rules import HintRule

@@ -15,7 +15,7 @@ from types import ModuleType
 from safeexec.common.matching import TYPING_ERRORS, did_you_mean, nearest, quoted, synonyms
 from safeexec.engine.policy.access import ANY, STDLIB, WORDS, is_here, module_access, taken
 from safeexec.engine.policy.refusals import of_module, of_name
-from safeexec.hints.needs import Advice, choose, importable, provided, provides
+from safeexec.hints.choice import Advice, choose, importable, provided, provides
 from safeexec.hints.tables.attributes import ATTRIBUTES, CONSTRUCTS, MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import NAMES
 from safeexec.hints.tables.libraries import METHODS

@@ -19,8 +19,8 @@ from safeexec.engine.policy.names import CONSTRUCTS, FORMAT, REFUSED_ATTRIBUTES
 from safeexec.engine.syscalls.numbers import numbers
 from safeexec.engine.syscalls.table import rules_for
 from safeexec.language.imports import Importer, RefusedImport
+from safeexec.language.judge import compile_step
 from safeexec.language.rules import rules_of
-from safeexec.language.step import compile_step
 from safeexec.reports.needs import MAX_NAMES, MAX_PARTS
 from safeexec.reports.why import KEYWORDS, Judge, construct_of
 from tests.language.constructs import SAMPLES

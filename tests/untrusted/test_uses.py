@@ -36,10 +36,10 @@ READS_NONE = {
         servers/mcp.py
     """,
     "files and numbers of the kernel, of the installation and of the policy": """
-        cli/__init__.py cli/serve.py engine/host/session/frozen.py engine/host/startup/configuration.py
+        cli/__init__.py cli/serve.py engine/host/session/copy.py engine/host/startup/configuration.py
         engine/host/startup/confinement.py
         engine/host/startup/fonts.py engine/host/watch/census.py engine/host/watch/clock.py
-        engine/host/watch/groups.py engine/host/watch/room.py engine/linux/capabilities.py
+        engine/host/watch/control_groups.py engine/host/watch/room.py engine/linux/capabilities.py
         engine/linux/cgroups.py engine/linux/landlock.py engine/linux/libc.py engine/linux/namespaces.py
         engine/linux/probe.py engine/linux/processes.py engine/linux/rlimits.py engine/linux/seccomp.py
         engine/policy/access.py engine/policy/kernel.py engine/policy/profiles.py reports/reference.py

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from safeexec.engine.host.session.checks import timeout_of
+from safeexec.engine.host.session.copy import Copy
 from safeexec.engine.host.session.files import SessionFiles
-from safeexec.engine.host.session.frozen import Copy
 from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.session.steps import SessionName, Steps
@@ -36,7 +36,7 @@ from safeexec.engine.host.session.turns import Turn, Turns, exclusive
 from safeexec.engine.host.session.variables import Variables
 from safeexec.engine.host.session.way_back import WayBack
 from safeexec.engine.host.waiting import BRIEF_SECONDS, Core, Wait, given_up
-from safeexec.engine.host.watch import accountant, groups, lineage
+from safeexec.engine.host.watch import accountant, control_groups, lineage
 from safeexec.engine.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
@@ -147,8 +147,8 @@ class SessionCore:
     @exclusive("protection")
     def protection(self) -> Core[tuple[Mechanism, ...]]:
         """Return what holds this session, and what does not and why: as planned, and as its process finds by trying."""
-        found = {row.name: row for row in (*self.sandbox.children.mechanisms, *groups.mechanisms())}
-        for name in (groups.NAME, groups.CORE):
+        found = {row.name: row for row in (*self.sandbox.children.mechanisms, *control_groups.mechanisms())}
+        for name in (control_groups.NAME, control_groups.CORE):
             if self.processes.group is None and found[name].active:
                 found[name] = Mechanism(name, False, NO_GROUP)
         if self.template is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.copies import FREEZE_SECONDS
-from safeexec.engine.host.session.frozen import Copy, check_depth
+from safeexec.engine.host.session.copy import Copy, check_depth
 from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.processes import SessionProcesses

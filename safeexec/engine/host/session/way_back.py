@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.copies import FREEZE_SECONDS
-from safeexec.engine.host.session.frozen import Copy, own_bytes
+from safeexec.engine.host.session.copy import Copy, own_bytes
 from safeexec.engine.host.session.history import NOTHING_TO_UNDO, History, State, not_kept
 from safeexec.engine.host.session.supervisor import IDLE, RESTING
 from safeexec.engine.host.session.turns import exclusive

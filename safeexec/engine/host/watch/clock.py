@@ -17,7 +17,7 @@ from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.protocol.plan import OUTPUT_CEILING
 from safeexec.results import ErrorInfo
-from safeexec.untrusted import frames as dumps
+from safeexec.untrusted import stack_dump as dumps
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.channel import Channel

@@ -34,8 +34,8 @@ from safeexec.engine.child.step.program import (
     without_magics,
 )
 from safeexec.engine.child.step.progress import ProgressBars
-from safeexec.engine.child.step.shown import TEXT_CHARACTERS, shown
 from safeexec.engine.child.step.standard_input import NO_ARGUMENTS, GuestInput
+from safeexec.engine.child.step.value_text import TEXT_CHARACTERS, shown
 from safeexec.engine.policy.names import GUARD_NAMES, GUARD_SET, KNOWN_BUILTINS
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import OUTPUT_CEILING
