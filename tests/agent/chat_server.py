@@ -152,7 +152,7 @@ class ChatServer:
     def model(self, **options: Any) -> MistralModel:
         """A model at this server that does not wait long between attempts."""
         retry = RetryRules(attempts=3, first_wait=0.001, longest_wait=0.05)
-        return MistralModel("test-model", **{"server_url": self.url, "retry": retry, "timeout": 100.0, **options})
+        return MistralModel("test-model", **{"server_url": self.url, "retry": retry, "timeout": 20.0, **options})
 
     def next_answer(self, request: dict[str, Any], key: str | None, path: str) -> Answer:
         with self._lock:
