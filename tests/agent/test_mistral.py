@@ -196,7 +196,7 @@ def test_tokens_are_estimated_where_the_server_does_not_count(counts: dict[str, 
 def test_an_endless_reply_is_cut() -> None:
     flood = Raw(b"".join(chunk({"content": "x" * 65536}) for _ in range(80)))
     with chat_server(flood) as server:
-        reply = model_at(server).complete(ASK)
+        reply = model_at(server, timeout=600.0).complete(ASK)
     assert (len(reply.text), reply.finish) == (4 << 20, "length")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-
 import psutil
 import pytest
 
 from safeexec import AsyncSandbox, Budget, Policy, Sandbox, SearchTree, Session, async_search, search
+from tests.footprint import pause, until
 from tests.interrupting import interrupting
 
 OPS = ["x = x + 3", "x = x * 2", "x = x - 1", "1 / 0"]
@@ -73,10 +72,17 @@ def test_a_dead_zygote_ends_the_search_with_what_it_has() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_ends_the_search_with_its_best_so_far(session: Session, workers: int) -> None:
+def test_ctrl_c_ends_the_search_with_its_best_so_far(sandbox: Sandbox, session: Session, workers: int) -> None:
+    """While its steps run: they do not end by themselves."""
+
+    def begun() -> None:
+        for _ in range(15):  # more than once: the first steps and the branches are busy, too
+            until(lambda: sandbox.stats().busy >= workers)
+            pause()
+
     options = ["x = 1", "x = 2", *[f"n = {number}\nwhile True: pass" for number in range(30)]]
     tree = SearchTree()
-    with interrupting(lambda: threading.Event().wait(0.3)):
+    with interrupting(begun):
         found = search(session, options, "x", budget=Budget(None), workers=workers, resume=tree, timeout=60)
     with found:
         assert found.why == "interrupted"

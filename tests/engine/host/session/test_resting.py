@@ -207,11 +207,14 @@ def test_one_that_nobody_has_any_more_is_closed() -> None:
 
 
 def test_idle_seconds_count_the_rest() -> None:
-    with Sandbox("calculator", spare=0, idle_seconds=1.5, max_sessions=1) as sandbox, sandbox.session() as session:
+    with Sandbox("calculator", spare=0, max_sessions=1) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
         assert rests(session)
         with pytest.raises(SandboxBusy, match="1 of them idle"):
             sandbox.session(queue_seconds=0.1)
+    with Sandbox("calculator", spare=0, max_sessions=1, idle_seconds=1.0) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        assert rests(session)
         sandbox.session(queue_seconds=SOON).close()
         with pytest.raises(SessionClosed, match="idle_seconds"):
             session.run("x")
