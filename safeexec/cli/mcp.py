@@ -26,12 +26,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Serve until the client, or SIGTERM, ends it. `SandboxError` where a library, a tool or a policy is missing."""
     try:
-        from safeexec.servers import mcp, running  # with the libraries of the extra `mcp`
+        from safeexec.servers import mcp_transports, running  # with the libraries of the extra `mcp`
     except ModuleNotFoundError as error:
         raise SandboxError(f"MCP needs {error.name}: pip install 'safeexec[mcp]'") from None
     tools = tools_of(options)
     if options.http:
         token = token_urlsafe(32) if options.token_file is None else read_token(options.token_file)
-        return running.serve(mcp.OverHttp(options.policy, tools, token), listen(options.port), token)
-    asyncio.run(mcp.serve_stdio(options.policy, tools))
+        return running.serve(mcp_transports.HttpMcpServer(options.policy, tools, token), listen(options.port), token)
+    asyncio.run(mcp_transports.serve_stdio(options.policy, tools))
     return 0

@@ -11,18 +11,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import logging
-import os
-import signal
-import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_urlsafe
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
-import msgspec
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -53,12 +48,7 @@ from safeexec import (
     __version__,
 )
 from safeexec.common.text import head_and_tail, printable, short_repr, shorten
-from safeexec.remote.methods import PARSE, REQUEST
 from safeexec.results.jsonable import jsonable, size_of
-from safeexec.servers.access import TokenRequired
-from safeexec.servers.wire import MAX_ITEMS, apart
-from safeexec.untrusted.json_shapes import check_parts, shaped
-from safeexec.untrusted.lines import Lines
 
 MAX_SESSIONS = 32
 """Open sessions. For one more, the one that was not used for longest is closed."""
@@ -74,8 +64,6 @@ its model.
 MAX_WORDS = 1000
 """Characters of one progress message, and of a call in a question."""
 MAX_FILE = 4 << 20
-MAX_REQUEST = 32 << 20
-"""Bytes of one HTTP request: a program of the largest size that a policy allows, escaped."""
 
 Text = Annotated[str, BeforeValidator(lambda given: "" if given is None else given)]
 """Optional text: empty for none, and null is taken. (The SDK would parse a `str | None` as JSON.)"""
@@ -264,10 +252,10 @@ class McpServer:
         self._asked: dict[str, Question] = {}
         """The questions that a later request may answer, by what that repeats."""
         self._card = self._sandbox.policy.card(tools=tools)
-        self.server = MCPServer(
+        self.protocol = MCPServer(
             "safeexec", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", tools=self._tools()
         )
-        self.server.resource("safeexec://policy", mime_type="text/plain")(self.policy)
+        self.protocol.resource("safeexec://policy", mime_type="text/plain")(self.policy)
 
     def _tools(self) -> list[Tool]:
         """Return what the server offers."""
@@ -535,141 +523,3 @@ class McpServer:
             raise SandboxBusy(f"{len(self._open)} sessions are open and in use, {MAX_SESSIONS} at most: close some")
         for handle, shared in idle[: max(0, over)]:
             await self._end(handle, shared, f"{MAX_SESSIONS} others were used since")
-
-
-# Serving
-
-
-async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]]) -> None:
-    """Serve one client over the standard streams, until its end of input; SIGTERM and SIGINT end the process."""
-    server = McpServer(policy, tools)
-    leaving: list[asyncio.Task[None]] = []  # a loop holds its tasks weakly
-
-    async def leave() -> None:
-        await server.close()
-        os._exit(0)  # a thread that reads standard input cannot be interrupted
-
-    await server.open()
-    try:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, lambda: leaving.append(loop.create_task(leave())))
-        with filtered_input():
-            await server.server.run_stdio_async()
-    finally:
-        await server.close()
-
-
-@contextmanager
-def filtered_input() -> Iterator[None]:
-    """Take the lines out of standard input that are too large to be read, or are no message of the protocol, and answer
-    them at once: whoever reads the others, which a thread passes on, drops what it cannot read without a word, and has
-    built all of a message before its parts are counted.
-    """
-    given, answers = os.dup(0), os.dup(1)
-    passed, end = os.pipe()
-    os.dup2(passed, 0)
-    os.close(passed)
-
-    def pass_on() -> None:
-        lines = Lines(MAX_REQUEST)
-        with open(end, "wb") as out, suppress(OSError):
-            while data := os.read(given, 1 << 16):
-                for line in lines.feed(data):
-                    if problem := _unread(line):
-                        os.write(answers, problem)
-                    elif line is not None:
-                        out.write(line + b"\n")
-                out.flush()
-
-    threading.Thread(target=pass_on, daemon=True).start()
-    try:
-        yield
-    finally:
-        os.dup2(given, 0)
-
-
-class _Envelope(msgspec.Struct):
-    """The parts of every message around its contents."""
-
-    jsonrpc: Literal["2.0"]
-    id: Annotated[str, msgspec.Meta(max_length=1000)] | int | msgspec.UnsetType = msgspec.UNSET
-    method: str | msgspec.UnsetType = msgspec.UNSET
-    params: dict[str, msgspec.Raw] | None = None
-    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
-def _unread(line: bytes | None) -> bytes:
-    """Return the answer to a line that is not read; nothing for any other. Of one that is empty there is nothing to
-    say.
-    """
-    identity, code = None, REQUEST
-    try:
-        if line is None:
-            raise ValueError(f"a message has at most {MAX_REQUEST} bytes")
-        if not line.strip():
-            return b""
-        check_parts(line, MAX_ITEMS)
-        code = PARSE
-        shaped(line, msgspec.Raw)
-        code = REQUEST
-        message = shaped(line, _Envelope)
-        identity = None if message.id is msgspec.UNSET else message.id
-        if message.method is message.result is message.error is msgspec.UNSET:
-            raise ValueError("it has neither a method nor a result nor an error")
-    except ValueError as error:
-        fault = {"code": code, "message": f"the message is not read: {error}"}
-        return json.dumps({"jsonrpc": "2.0", "id": identity, "error": fault}).encode() + b"\n"
-    return b""
-
-
-class OverHttp(McpServer):
-    """The server as an application of `safeexec.servers.running`, at `/mcp`, for those who know the token."""
-
-    def __init__(self, policy: str | Policy, tools: Sequence[Callable[..., Any]], token: str) -> None:
-        super().__init__(policy, tools)
-        # It tells of each client that leaves before its answer, with a traceback.
-        logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL + 1)
-        self._http = self.server.streamable_http_app(max_request_body_size=MAX_REQUEST)
-        self._app = TokenRequired(self._bounded, token)
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self._app(scope, receive, send)
-
-    async def _bounded(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request whose body has been read, and its parts counted, before they are built."""
-        if scope["type"] != "http" or scope["method"] != "POST":
-            await self._http(scope, receive, send)
-            return
-        read = [await _body(receive)]
-
-        async def again() -> Any:
-            return read.pop() if read else await receive()
-
-        await self._http(scope, again, send)
-
-    async def open(self) -> None:
-        await super().open()
-        await self.opening
-
-    stop = McpServer.close
-
-
-async def _body(receive: Callable[[], Awaitable[Any]]) -> Any:
-    """Return the body of a request as one message, or the first of it that is too large. One with too many parts never
-    gets to those who would build them all: they see a 0.
-    """
-    body, more = bytearray(), True
-    while more and len(body) <= MAX_REQUEST:
-        message = await receive()
-        if message["type"] != "http.request":
-            return message
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-    try:
-        if not more:
-            await apart(len(body), check_parts, body, MAX_ITEMS)
-    except ValueError:
-        body = bytearray(b"0")
-    return {"type": "http.request", "body": bytes(body), "more_body": more}

@@ -183,7 +183,7 @@ async def test_a_long_card_is_cut_to_what_clients_show() -> None:
     for number, function in enumerate(many):
         function.__name__ = f"tool_{number}"
     policy = Policy.load("standard").replace(tools={"allow": "all"})
-    (tool, *_) = await McpServer(policy, many).server.list_tools()
+    (tool, *_) = await McpServer(policy, many).protocol.list_tools()
     assert 1500 < len(tool.description) <= 2000
     assert "tool_299" in tool.description
 
@@ -615,7 +615,7 @@ async def test_idle_sessions_and_too_many_of_them_are_closed_with_a_notice(monke
 
     server = mcp.McpServer("calculator")
     await server.open()
-    async with Client(server.server) as client:
+    async with Client(server.protocol) as client:
         old = (await step(client, "x = 1"))["session_id"]
         kept = [(await step(client, "1"))["session_id"] for _ in range(3)]
         assert "3 others were used since" in await refused(client, "run_python", session_id=old, code="1")

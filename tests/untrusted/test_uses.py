@@ -33,7 +33,7 @@ READS_NONE = {
         agent/models/assembly.py api/audit.py cli/agent.py cli/check.py cli/doctor.py cli/jupyter.py cli/plugin.py
         cli/policy.py cli/repair.py cli/run.py cli/view.py engine/policy/edit.py engine/policy/schema.py
         playback/page/render.py recordings/forms.py recordings/writer.py remote/wire.py results/jsonable.py
-        servers/mcp.py
+        servers/mcp.py servers/mcp_transports.py
     """,
     "files and numbers of the kernel, of the installation and of the policy": """
         cli/__init__.py cli/serve.py engine/host/session/copy.py engine/host/startup/configuration.py
