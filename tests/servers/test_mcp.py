@@ -32,7 +32,7 @@ from mcp.types import CallToolResult, ElicitResult, ImageContent
 
 from safeexec import Policy
 from safeexec.servers.mcp import McpServer, RunningStep
-from tests.alone import environment, ran
+from tests.alone import importing, ran
 from tests.footprint import gone, until
 from tests.servers.serving import JSON, STOP_SECONDS, Server, start
 
@@ -639,7 +639,7 @@ async def test_a_program_of_ten_megabytes_is_refused_by_the_policy(server: Serve
 
 def stdio(home: Path, **options: Any) -> Client:
     program, *arguments = COMMAND
-    return Client(StdioServerParameters(command=program, args=arguments, cwd=home, env=environment()), **options)
+    return Client(StdioServerParameters(command=program, args=arguments, cwd=home, env=importing()), **options)
 
 
 NAMES = st.sampled_from(
