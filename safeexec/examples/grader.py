@@ -40,8 +40,9 @@ def main() -> None:
     runs = [(name, given, expected) for name in PROGRAMS for given, expected in CASES]
     verdicts: dict[str, list[str]] = {name: [] for name in PROGRAMS}
     with Sandbox("calculator") as sandbox:
-        programs = ({"source": PROGRAMS[name], "stdin": given} for name, given, _ in runs)
-        results = sandbox.map(programs, workers=4, timeout=2)
+        results = sandbox.map(
+            ({"source": PROGRAMS[name], "stdin": given} for name, given, _ in runs), workers=4, timeout=2
+        )
         for (name, given, expected), result in zip(runs, results, strict=True):
             verdicts[name].append(verdict(result, given, expected))
     for name, rows in verdicts.items():
