@@ -56,7 +56,7 @@ def printing(rounds: int) -> None:
 def machinery(rounds: int) -> None:
     """In one process, without host and kernel: the step's code alone, and the step with all that is found out of it."""
     from safeexec.engine.child.step.displays import Displays
-    from safeexec.engine.child.step.execute import Guest
+    from safeexec.engine.child.step.guest import Guest
     from safeexec.engine.child.step.output import Streams
     from safeexec.language.language import RestrictedLanguage
 

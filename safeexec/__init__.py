@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     )
     from safeexec.inline import compile_expression as compile_expression, evaluate as evaluate
     from safeexec.playback.compare import Deviation as Deviation
-    from safeexec.playback.replay import Replay as Replay, compare_policies as compare_policies, replay as replay
+    from safeexec.playback.policies import compare_policies as compare_policies
+    from safeexec.playback.replay import Replay as Replay, replay as replay
     from safeexec.protocol.confinement import Mechanism as Mechanism
     from safeexec.protocol.values import Formula as Formula, Opaque as Opaque
     from safeexec.recordings.effects import tool as tool
@@ -88,7 +89,8 @@ _HOME = {
     "safeexec.api.plugins.aio": "AsyncPlugin",
     "safeexec.api.plugins.plugin": "Handle Plugin",
     "safeexec.api.plugins.source": "Manifest plugin_manifest",
-    "safeexec.playback.replay": "Replay compare_policies replay",
+    "safeexec.playback.policies": "compare_policies",
+    "safeexec.playback.replay": "Replay replay",
     "safeexec.results.stats": "SandboxStats SessionCounts",
     "safeexec.engine.approvals": "Allow Deny Later",
     "safeexec.recordings.effects": "tool",

@@ -221,20 +221,20 @@ FIRST_RUN = {
     "api": "audit blocking",
     "recordings": "sandbox session",
     "engine/host/session": (
-        "channel copies decode files frozen history listeners output processes runner session spare "
+        "channel checks copies copy decode files history listeners output processes runner session sources spare "
         "standard_input step steps supervisor tightened tool_calls turns variables way_back"
     ),
     "engine/host/startup": "configuration confinement launch launcher",
     "engine/host/tools": "answers toolbox",
     "engine/host/watch": (
-        "account accountant bill census clock gate groups idle lineage room rotation verdict watched"
+        "account accountant bill census clock control_groups gate idle lineage room rotation verdict watched"
     ),
     "engine/linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "engine/policy": "access kernel model places plans profiles refusals settings",
     "protocol": "arguments confinement conversation framing messages plan printed",
     "protocol/values": "decoder encoder format objects reader writer",
     "engine/syscalls": "numbers table",
-    "untrusted": "frames",
+    "untrusted": "stack_dump",
 }
 """Folder → its modules that a plain first run imports in the host. Each is in the start of every program."""
 

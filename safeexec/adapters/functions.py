@@ -6,7 +6,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from safeexec import AsyncSession, Policy
-from safeexec.untrusted.calls import code_of, why_no_call
+from safeexec.untrusted.call_arguments import code_of, why_no_call
 
 if TYPE_CHECKING:
     from safeexec import AsyncSandbox, Result, Sandbox, Session

@@ -14,7 +14,7 @@ from agents import FunctionTool, RunContextWrapper, ToolOutputImage, ToolOutputT
 
 from safeexec.adapters.functions import INVALID, NAME, describe, schema
 from safeexec.adapters.sessions import described, pictures, run_async
-from safeexec.untrusted.calls import code_of, why_no_call
+from safeexec.untrusted.call_arguments import code_of, why_no_call
 
 if TYPE_CHECKING:
     from safeexec import AsyncSession, Policy, Session

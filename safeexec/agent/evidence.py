@@ -452,7 +452,8 @@ def _of_words(answer: str, value: Any, known: Collection[Computed], vocabulary: 
 
 def _contains(answer: str, value: Any, known: Collection[Computed], vocabulary: Collection[str] | None) -> bool:
     """Return True if the answer states a computed text, a formula say, as it is, and no number besides."""
-    wanted, around = "".join(_plain(value).split()) if isinstance(value, str) else "", _plain(answer)
+    value = wording.on_24_hours(value) if isinstance(value, str) else ""
+    wanted, around = "".join(_plain(value).split()), _plain(answer)
     if not 2 <= len(wanted) <= 1000 or len(answer) > MAX_TEXT:
         return False
     first = rf"(?:{re.escape(wanted[0])}|(?<![^\s]){re.escape(wanted[0].upper())})"  # it may begin a sentence

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from safeexec import Deny, Policy
 from safeexec.agent import prompts
@@ -229,10 +230,10 @@ class CodeAgent:
                     "with the step that waits (Sandbox.restore), or as it is still open"
                 )
         must_rebuild = rebuild and answer is UNSET and kept.held is None
-        return lambda calls: _Work(self, calls, kept, task, must_rebuild, answer).loop(), self.judge is not None, kept
+        return lambda calls: _Run(self, calls, kept, task, must_rebuild, answer).loop(), self.judge is not None, kept
 
 
-class _Work:
+class _Run:
     """One run of the loop."""
 
     def __init__(
@@ -331,6 +332,10 @@ class _Work:
         left, limit = self._seconds_left(), self._limits.step_timeout
         return limit if left is None else max(_SHORTEST_STEP, min(left, limit or self._policy.limits.wall_seconds))
 
+    @property
+    def _out_of_steps(self) -> bool:
+        return len(self._steps) >= self._limits.max_steps
+
     def _exhausted(self) -> Stop | None:
         limits = self._limits
         if self._seconds_left() == 0.0:
@@ -382,30 +387,29 @@ class _Work:
             self._marked = True
             return await self._step(code, None)
         if self._is_prose(found) and call is None:
-            return await self._finish_with(_plain_answer(found.text), "answer")
+            return await self._take_answer(_plain_answer(found.text), "answer")
         self._marked |= found.kind == "code" and not found.bare
         if found.kind == "code" and reply.finish == "length" and not _complete(found.code or ""):
             return self._unusable(prompts.CUT_OFF)
-        if found.kind == "code" and not (found.bare and len(self._steps) >= self._limits.max_steps):
+        if found.kind == "code" and not (found.bare and self._out_of_steps):
             before = len(self._steps)
             ended = await self._step(found.code or "", None)
-            if ended is not None or len(self._steps) == before:
-                return ended
-            if found.bare and _is_failed_sentence(self._steps[-1]):
-                return await self._finish_with(_plain_answer(found.text), "answer")
+            ran = ended is None and len(self._steps) > before
+            if ran and found.bare and _is_failed_sentence(self._steps[-1]):
+                return await self._take_answer(_plain_answer(found.text), "answer")
             return ended
         if call is not None:
             unknown = prompts.unknown_tool(shorten(call.name, 80), self._tool_names())
             return self._unusable(f"{unknown} {prompts.no_code(found.found, native=self._agent.native)}")
         if found.kind == "none":
             return self._unusable(prompts.no_code(found.found, native=self._agent.native))
-        return await self._finish_with(_plain_answer(found.text), "answer")
+        return await self._take_answer(_plain_answer(found.text), "answer")
 
     def _read(self, text: str) -> tuple[Extraction, ToolCall | None]:
         """Extract a reply, and the call that it prints in place of code. Where there are tables, a fence of SQL is a
         step; a query that has run, or for which no step is left, is quoted in an answer.
         """
-        found = extract(text, sql=self._has_sql and len(self._steps) < self._limits.max_steps)
+        found = extract(text, sql=self._has_sql and not self._out_of_steps)
         if any(step.source == found.code for step in self._steps):
             found = extract(text)
         printed = printed_call(found.text) if found.kind == "none" else None
@@ -481,20 +485,20 @@ class _Work:
             )
         return None
 
-    async def _finish_with(self, answer: Any, stop: Stop) -> AgentResult | None:
+    async def _take_answer(self, answer: Any, stop: Stop) -> AgentResult | None:
         agent, steps = self._agent, tuple(self._steps)
         if agent.judge is not None:
             objection = await agent.judge(answer, steps, self._calls)
         else:
             objection = None if agent.review is None else agent.review(answer, steps)
-        if objection is None or len(self._steps) >= self._limits.max_steps:
+        if objection is None or self._out_of_steps:
             return self._end(stop, answer=answer)
         return self._unusable(objection)
 
     # One step
 
     async def _step(self, source: str, call: str | None) -> AgentResult | None:
-        if len(self._steps) >= self._limits.max_steps:
+        if self._out_of_steps:
             return self._end("max_steps")
         if self._seconds_left() == 0.0:
             return self._end("max_seconds")
@@ -523,7 +527,10 @@ class _Work:
 
     async def _record_step(self, source: str, call: str | None, result: Result, changed: str) -> AgentResult | None:
         """Take the result of a step in; return the end of the run, if it is one."""
-        number = len(self._steps) + 1
+        number, changes = len(self._steps) + 1, result.changes
+        if _ANSWER_NAME in changes.changed:  # by `final_answer`: the model has no such variable
+            shown = tuple(name for name in changes.changed if name != _ANSWER_NAME)
+            result = replace(result, changes=replace(changes, changed=shown))
         observation = changed + result.observation(max_tokens=_OBSERVATION_TOKENS)
         step = AgentStep(number, source, result, observation)
         self._steps.append(step)
@@ -545,7 +552,7 @@ class _Work:
         if given is not None:
             await self._calls.do(self._session.set, _ANSWER_NAME, None)
             if result.ok and type(given) is list and len(given) == 1:  # guest code may bind anything to the name
-                return await self._finish_with(given[0], "final_answer")
+                return await self._take_answer(given[0], "final_answer")
         return self._note_failure(result, source)
 
     def _note_failure(self, result: Result, source: str) -> AgentResult | None:

@@ -100,7 +100,7 @@ _SIGNED = re.compile(r"(?:[-−±]|\\pm|\b(?:minus|negative))\s?\\?[$€£¥]?\s
 _COMMAND = re.compile(r"\\(?:pm|approx|simeq|cdot|times|leq?|geq?|neq?|[lg]t)$")
 _BOTH_SIGNS = re.compile(r"(?:±|\\pm)\s?$")
 _MONEY_BEFORE = re.compile(r"(?:[$€£¥₹]|USD|EUR|CHF|GBP)\s?[-−]?$")
-_NAMED = re.compile(r"(?:[A-Za-z_][\w.]*|\\[a-z]+)\([^()]{0,80}$")
+_NAMED = re.compile(r"(?:[A-Za-z_][\w.]*['’′]*|\\[a-z]+)\([^()]{0,80}$")
 _PLACES = re.compile(
     r"(?:\s|-)?(?:decimals?|decimal places?|significant (?:digits?|figures?)|places?|digits?"
     r"|d\.?p\.?\b|s\.?f\.?\b|sig figs?)",

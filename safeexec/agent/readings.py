@@ -191,9 +191,13 @@ _SIDES = re.compile(
 _PROSE = re.compile(r".*(?<![\\\w])(?!(?:mod|lim|gcd|lcm|det)(?![A-Za-z]))[A-Za-zÀ-ÿ]{3,}", re.DOTALL)
 
 
+_REASON = re.compile(r"\b(?:because|since)\Z", re.IGNORECASE)
+
+
 def _right_side(found: re.Match[str]) -> str:
     """Return an equation without its left side, where that can be worked out: of "lim x/(x+1) = 1" the 1. A sum that is
-    right is left out as a whole before another number ("3² + 4² = 25, so it is 5"), a wrong one stays.
+    right is left out as a whole before another number ("3² + 4² = 25, so it is 5") and as a reason ("10, because 2^10 =
+    1024"), a wrong one stays.
     """
     prose = _PROSE.match(found["left"])
     left = found["left"][prose.end() if prose else 0 :]
@@ -203,8 +207,9 @@ def _right_side(found: re.Match[str]) -> str:
     if one and other and not one.names | other.names:
         if formulas.compare(one, other) == "other":
             return found.group()
-        if re.search(r"\d", found.string[found.end() :]):  # a step on the way, no answer
-            return prose.group() if prose else ""
+        before = prose.group() if prose else ""
+        if re.search(r"\d", found.string[found.end() :]) or _REASON.search(before):  # a step on the way, no answer
+            return before
     return f"{prose.group() if prose else ''} {found['sign']}{found['right']}"
 
 

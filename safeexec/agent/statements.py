@@ -56,7 +56,7 @@ _CLAIM = re.compile(
 _LEFT_SIDE = re.compile(r"(?:\A|[=≈.,;:$\n])([^=≈.,;:$\n]{1,60})=\s*\Z")
 _LONG_WORD = re.compile(r"(?<![\\\w])(?!(?:mod|log|sqrt)\b)[A-Za-z]{3,}\b")
 _UNSOLVED = re.compile(
-    r"\A\s*+(?![A-Za-z]\w*\s?[(\[])(?:[-−]\s*)?(?=.*(?:[-−+*/^·²³!%|√\d]|\bmod\b|\b(?:ln|log)\b|\\(?:[dt]?frac|sqrt|log|ln)))"
+    r"\A\s*+(?![A-Za-z]\w*['’′]*\s?[(\[])(?:[-−]\s*)?(?=.*(?:[-−+*/^·²³!%|√\d]|\bmod\b|\b(?:ln|log)\b|\\(?:[dt]?frac|sqrt|log|ln)))"
     r".*(?<![A-Za-z_\\])[a-hk-zA-Z](?![A-Za-z_])",
     re.DOTALL,
 )
@@ -101,6 +101,8 @@ _IS_ANSWER = re.compile(
     r"|roots?)\b",
     re.IGNORECASE,
 )
+_IS_WHAT = re.compile(r"\s\w+\sthe\s([^\W\d_]+)(?=[*$]*(?:[.,;!\n]|\Z))")
+"""Behind a number, what it is: 5/11 is the largest."""
 _WORD = re.compile(r"\s{1,3}[^\W\d_]{2,30}(?![\w'^(])")
 _PART = re.compile(
     r"\s(?:of|in|to|by|from|through|than|out of|into|on)\s"
@@ -197,7 +199,7 @@ class Sentences:
 
     def __init__(self, text: str, vocabulary: Collection[str] | None = ()) -> None:
         self._text = text
-        self._loose = vocabulary is None
+        self._vocabulary = vocabulary
         self._ends = [0, *(found.end() for found in _SENTENCE.finditer(text))]
         doubts = (found.start() for pattern in (_DOUBT, _TASK) for found in pattern.finditer(text))
         self._doubted = max(doubts, default=-1)
@@ -248,7 +250,7 @@ class Sentences:
             return "list", False
         if _MENTION.search(text, near, place):
             return ("either" if _COUNTED.match(text, end) else "mention"), False
-        word = _LAST_WORD.search(text, near, place) if self._loose else None
+        word = _LAST_WORD.search(text, near, place) if self._vocabulary is None else None
         return ("claim" if word and word[1].lower() not in _CHANGED and not word[1].endswith("ing") else "other"), False
 
     def _is_whole(self, end: int, last: int, loud: bool) -> bool:
@@ -264,7 +266,9 @@ class Sentences:
         if is_part or self._goes_on(end, last):
             return False
         if stating := _IS.match(text, end):
-            return bool(stating[1] and _IS_ANSWER.match(text, end))
+            what = _IS_WHAT.match(text, end)
+            asked = what is not None and what[1].lower() in (self._vocabulary or ())
+            return bool(stating[1] and (asked or _IS_ANSWER.match(text, end)))
         return bool(_UNIT.match(text, end) or _WORD.match(text, end))
 
     def _goes_on(self, end: int, last: int) -> bool:

@@ -77,8 +77,23 @@ _SIMPLE: list[tuple[re.Pattern[str], _Written]] = [
 ]
 
 
+_CLOCK = re.compile(r"(?<![\d:.])0?(\d{1,2}):(\d\d)(?![\d:])(?:\s?([ap])(?:m\b|\.m\.))?", re.IGNORECASE)
+
+
+def on_24_hours(text: str) -> str:
+    """Return the text with times of day as 9:05 and 13:05: of 09:05, 1:05 PM."""
+
+    def written(found: re.Match[str]) -> str:
+        half = (found[3] or "").lower()
+        hour = int(found[1]) % 12 + 12 * (half == "p") if half else int(found[1])
+        return f"{hour}:{found[2]}"
+
+    return _CLOCK.sub(written, text)
+
+
 def normal(text: str) -> str:
     """Return the text with every number, bracket and sign in the form in which it is read."""
+    text = on_24_hours(text)
     for pattern, written in _SIMPLE:
         text = pattern.sub(written, text)
     if _MATRIX.search(text):

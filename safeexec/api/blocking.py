@@ -527,8 +527,8 @@ class SessionAPI:
         return f"<{type(self).__name__} {self._core.summary}>"
 
     def cancel(self) -> bool:
-        """Stop the running step, or `save`, from another task or thread. The state before it is restored. Returns
-        whether one was running.
+        """Stop the running step, command or `save`, from another task or thread. The state before it is restored, but
+        what a command has done to the files stays. Returns whether one was running.
         """
         return self._core.supervisor.cancel()
 

@@ -9,7 +9,7 @@ from typing import Any, NotRequired, TypedDict
 from safeexec.engine.host.session.listeners import OnDisplay, OnProgress
 from safeexec.engine.host.session.output import OnOutput
 from safeexec.engine.host.session.standard_input import Given
-from safeexec.engine.policy.keywords import PolicyChanges
+from safeexec.engine.policy.keywords import PluginChanges
 from safeexec.recordings.writer import RecordOptions
 
 
@@ -37,7 +37,7 @@ class Program(TypedDict):
     argv: NotRequired[Sequence[str] | None]
 
 
-class SessionChanges(PolicyChanges, total=False):
+class SessionChanges(PluginChanges, total=False):
     """The keywords of `Sandbox.session`: a policy's, which may only tighten it, and those of the session itself."""
 
     label: str | None

@@ -31,7 +31,7 @@ from safeexec.hints.objects import (
     module_name,
     public_names,
 )
-from safeexec.hints.refusals import MOST_LISTED, OF_VALUES, builtin_for, missing_name
+from safeexec.hints.refusals import MOST_LISTED, OF_VALUES, builtin_for, hint_for_missing_member
 from safeexec.hints.rules import HintRule
 from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES
 from safeexec.hints.tables.libraries import METHODS
@@ -104,7 +104,7 @@ def _in_module(failure: Failure, name: str, owner: Any, text: str) -> Iterator[s
         full = module_name(owner)
         if "is a module that has not been imported" in failure.message:  # xml.dom.minidom
             yield f"Import it first: `import {full}.{name}`."
-        found = missing_name(full, name, attribute_names(owner), failure.builtins, failure.plan)
+        found = hint_for_missing_member(full, name, attribute_names(owner), failure.builtins, failure.plan)
         if isinstance(_owner_tree(failure, name), ast.Name):
             for before in ("Did you mean `", " or `"):
                 found = found.replace(f"{before}{full}.", f"{before}{text}.")

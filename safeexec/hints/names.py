@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from safeexec.common.matching import TYPING_ERROR, did_you_mean, misspelt, nearest, same_name
+from safeexec.hints.choice import choose, importable, provides
 from safeexec.hints.failure import Failure, walk
-from safeexec.hints.needs import choose, importable, provides
 from safeexec.hints.objects import MISSING, attribute_names, attribute_of
-from safeexec.hints.refusals import hint_for, missing_in_module, missing_name
+from safeexec.hints.refusals import hint_for, hint_for_member, hint_for_missing_member
 from safeexec.hints.rules import HintRule
 from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import MEMBERS, NAMES, ORDINARY
@@ -108,7 +108,7 @@ def _of_language(failure: Failure, name: str) -> str | None:
     rest, plan = failure.rest_of_line, failure.plan
     called = rest.startswith("(")
     if name not in NAMES:
-        return missing_in_module("math", name, plan) if called and importable("math", plan) else None
+        return hint_for_member("math", name, plan) if called and importable("math", plan) else None
     if name in ORDINARY and not called and not rest.startswith("."):
         return None
     if name == "var" and called:  # of numbers: a declaration is a syntax error
@@ -203,7 +203,7 @@ def _not_in_module(failure: Failure, match: re.Match[str]) -> Iterator[str | Non
     else:
         loaded = sys.modules.get(module)
         names = attribute_names(loaded) if loaded is not None else []
-        yield missing_name(module, name, names, failure.builtins, failure.plan)
+        yield hint_for_missing_member(module, name, names, failure.builtins, failure.plan)
 
 
 def _removed(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:

@@ -15,7 +15,7 @@ from types import ModuleType
 from safeexec.common.matching import TYPING_ERRORS, did_you_mean, nearest, quoted, synonyms
 from safeexec.engine.policy.access import ANY, STDLIB, WORDS, is_here, module_access, taken
 from safeexec.engine.policy.refusals import of_module, of_name
-from safeexec.hints.needs import Advice, choose, importable, provided, provides
+from safeexec.hints.choice import Advice, choose, importable, provided, provides
 from safeexec.hints.tables.attributes import ATTRIBUTES, CONSTRUCTS, MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import NAMES
 from safeexec.hints.tables.libraries import METHODS
@@ -45,8 +45,9 @@ def hint_for(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str]
         case "module":
             return _module(name, plan)
         case "builtin":
-            near = did_you_mean(nearest(name, plan.builtins, 2, worst=TYPING_ERRORS))
-            return choose(NAMES[name], plan) if name in NAMES else near
+            if name in NAMES:
+                return choose(NAMES[name], plan)
+            return did_you_mean(nearest(name, plan.builtins, 2, worst=TYPING_ERRORS))
         case "attribute":
             return _attribute(name, plan, candidates)
         case "construct":
@@ -139,7 +140,7 @@ def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str 
     grant = plan.imports.get(module)
     if grant is not None and grant.names is not None:  # the policy lists names
         candidates = dict.fromkeys((*candidates, *grant.names))
-    if module and (text := missing_in_module(module, attribute, plan, candidates)):
+    if module and (text := hint_for_member(module, attribute, plan, candidates)):
         return text
     if module and (row := of_name(module, attribute)) is not None:
         return choose(_OF_TAGS.get(row.tag, {}), plan)
@@ -176,7 +177,7 @@ def without_network(plan: LanguagePlan) -> str | None:
     return choose(_OF_TAGS["network"], plan)
 
 
-def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
+def hint_for_member(module: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
     """Return what to use instead of ``module.name``, which does not exist or is refused; `candidates` are the module's
     names.
     """
@@ -228,14 +229,16 @@ def _exported(module: object) -> Collection[str]:
     return names if type(names) in (list, tuple) else ()
 
 
-def missing_name(module: str, name: str, names: list[str], builtins: Container[str], plan: LanguagePlan) -> str:
+def hint_for_missing_member(
+    module: str, name: str, names: list[str], builtins: Container[str], plan: LanguagePlan
+) -> str:
     """Return what to use instead of a name that a module does not have, whoever asks for it: ``module.name``, or
     ``from module import name``. `names` are those it has.
     """
     full = f"{module}.{name}"
     if name in builtins and full not in MODULE_ATTRIBUTES and full not in plan.hints:
         return f"It is a builtin: use `{name}(...)` as it is."
-    if found := edited_since(module, name) or missing_in_module(module, name, plan, names):
+    if found := edited_since(module, name) or hint_for_member(module, name, plan, names):
         return found
     home = ORIGINS.get(name, module)
     if home != module and provides(f"{home}.{name}", plan):

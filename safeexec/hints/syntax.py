@@ -24,10 +24,10 @@ def syntax_hint(error: SyntaxError, source: str) -> str | None:
     number = error.lineno or 1
     lines = [text if len(text) <= MAX_LINE else "_" for text in source.replace("\r\n", "\n").split("\n")]
     line = lines[number - 1] if 0 < number <= len(lines) else ""
-    return _surroundings(source, lines, number) or _by_line(message, line) or _by_message(message, line, lines, number)
+    return _surroundings(lines, number) or _by_line(message, line) or _by_message(message, line, lines, number)
 
 
-def _surroundings(source: str, lines: list[str], number: int) -> str | None:
+def _surroundings(lines: list[str], number: int) -> str | None:
     """Answer for text around code that came along with it, or a source in another language."""
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     begins = not any(text.strip() for text in lines[: number - 1])

@@ -6,7 +6,8 @@
 
 There are arithmetic, comparisons, `and`/`or`/`not`, `if`/`else`, displays, subscripts and slices, comprehensions,
 f-strings, the functions of `safeexec.inline.functions` (builtins, `math`, `statistics`) and the names of the caller; no
-statement, no lambda, no assignment, no method, no attribute of a value.
+statement, no lambda, no assignment, no method, no attribute of a value. What Python gives lazily (`zip`, `enumerate`,
+`reversed`) is a list.
 
 Two properties hold for whatever text is evaluated:
 

@@ -20,8 +20,8 @@ from safeexec.engine.child.step.program import Rejection, leave
 from safeexec.engine.policy import names
 from safeexec.engine.policy.refusals import canonical
 from safeexec.language.diagnostics import MESSAGES
+from safeexec.language.judge import compile_text
 from safeexec.language.rules import Rules
-from safeexec.language.step import compile_text
 from safeexec.language.workspace import decoded
 
 MOST_UNSEEN: Final = 16

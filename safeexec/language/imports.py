@@ -17,8 +17,8 @@ from typing import Any
 from safeexec.engine.child.step.program import CompiledStep, Find, ModuleSource, ProgramModules, Rejection, is_library
 from safeexec.engine.policy.access import module_access, name_access
 from safeexec.engine.policy.refusals import canonical
+from safeexec.language.judge import compile_step
 from safeexec.language.rules import Rules
-from safeexec.language.step import compile_step
 
 
 class RefusedImport(ImportError):

@@ -11,9 +11,9 @@ from safeexec.engine.child.step.program import Find, Language, ModuleSource, Pro
 from safeexec.engine.policy.access import module_access
 from safeexec.language.builtins import make_builtins, unseen, watch_builtins
 from safeexec.language.imports import Importer
+from safeexec.language.judge import PolicyJudge
 from safeexec.language.notebooks import SOURCES
 from safeexec.language.rules import rules_of
-from safeexec.language.step import PolicyJudge
 from safeexec.language.workspace import WorkspaceModules
 from safeexec.protocol.plan import LanguagePlan
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from msgspec import Struct
 from msgspec.structs import replace as copied
 
 from safeexec.api.blocking import Sandbox, Session
@@ -141,7 +140,7 @@ class Replay:
         sources: dict[Place, str],
         files: dict[str, Any],
         tools: Any,
-        other: bool,
+        policy_is_given: bool,
     ) -> None:
         heading = recording.heading
         self.recording = recording
@@ -155,7 +154,7 @@ class Replay:
         """The results of the steps that were run, by session and step."""
         self._values = values
         self._sources = sources
-        self._other = other
+        self._policy_is_given = policy_is_given
         self._changed = ""
         """The first change to the recording, in words; "" where there is none."""
         self._files = files
@@ -237,7 +236,7 @@ class Replay:
 
     @property
     def difference(self) -> Deviation | None:
-        """The first one."""
+        """The first difference; None where there is none."""
         return self.differences[0] if self.differences else None
 
     @property
@@ -272,13 +271,14 @@ class Replay:
             return
         files, steps, names = {*self.recording.heading.files}, set[Place](), set[str]()
         for record in self.recording:
-            if isinstance(record, form.Written):
-                files.add(record.name)
-            elif isinstance(record, form.Set):
-                names.add(record.name)
-            elif isinstance(record, form.Run):
-                steps.add((record.session, record.step))
-                names.update(record.namespace)
+            match record:
+                case form.Written(name=name):
+                    files.add(name)
+                case form.Set(name=name):
+                    names.add(name)
+                case form.Run(session=session, step=step, namespace=namespace):
+                    steps.add((session, step))
+                    names.update(namespace)
         if unknown := next((name for name in self._files if name not in files), None):
             raise RecordingError(f"no file {unknown!r} is in the recording")
         for session, step in self._sources.keys() - steps:
@@ -288,29 +288,30 @@ class Replay:
             self.session.set(name, self._values[name])
 
     def _do(self, record: form.Record) -> None:
-        if isinstance(record, form.Begun):
-            self._begun[record.session], self._calls[record.session] = record, {}
-        elif isinstance(record, form.Called):
-            self._calls.setdefault(record.session, {})[record.call] = Exchange(record)
-        elif isinstance(record, form.Answered):
-            if (exchange := self._calls.get(record.session, {}).get(record.call)) is not None:
-                exchange.answer = record
-        elif isinstance(record, form.Ended):
-            self._end(record)
-        elif isinstance(record, form.Closed):
-            if record.session != 1:
-                self.session_of(record.session).close()
-        elif isinstance(record, form.Operation):
-            self._operate(record)
+        match record:
+            case form.Begun(session=session):
+                self._begun[session], self._calls[session] = record, {}
+            case form.Called(session=session, call=call):
+                self._calls.setdefault(session, {})[call] = Exchange(record)
+            case form.Answered(session=session, call=call):
+                if (exchange := self._calls.get(session, {}).get(call)) is not None:
+                    exchange.answer = record
+            case form.Ended():
+                self._replay_step(record)
+            case form.Closed(session=session):
+                if session != 1:
+                    self.session_of(session).close()
+            case form.Operation():
+                self._operate(record)
 
-    def _end(self, recorded: form.Ended) -> None:
+    def _replay_step(self, recorded: form.Ended) -> None:
         begun = self._begun.pop(recorded.session, None)
         if begun is None:
             raise RecordingError(f"{self.recording.path}: step {recorded.step} ends and has not begun")
         session = self.session_of(recorded.session)
         stopped = recorded.outcome in form.STOPPED and recorded.state != "kept"
         if (recorded.problem or stopped) and not self._replaced(begun):
-            self._take(session, begun, recorded)
+            self._take_as_recorded(session, begun, recorded)
             return
         session._core.steps.tells_frames = True
         self._tools.begin([*self._calls.pop(recorded.session, {}).values()])
@@ -385,7 +386,7 @@ class Replay:
             given = f"set={{{name!r}: …}} or --set {name}=…"
             raise RecordingError(f"the value of {name!r} is needed: {error} ({given} gives it)") from None
 
-    def _take(self, session: Session, begun: form.Begun, recorded: form.Ended) -> None:
+    def _take_as_recorded(self, session: Session, begun: form.Begun, recorded: form.Ended) -> None:
         """Take a step that was stopped as recorded: the session is where it was, unless more was lost."""
         core = session._core
         happened = recorded.step > core.steps.number
@@ -431,41 +432,47 @@ class Replay:
             self._arrived(record, session)
 
     def _act(self, session: Session, record: form.Operation) -> None:
-        if isinstance(record, form.Set):
-            session.set(record.name, self._value(record.name, record.value))
-        elif isinstance(record, form.Deleted):
-            del session.namespace[record.name]
-        elif isinstance(record, form.Written):
-            content = self._content(record.name, record.content)
-            session.write_file(record.name, content if isinstance(content, bytes) else Path(content).read_bytes())
-        elif isinstance(record, form.Command):
-            self.taken.append(f"the program {' '.join(record.argv)[:100]!r} is run again: what it does is not recorded")
-            result = session.command(record.argv, cwd=record.cwd, timeout=record.timeout)
-            if (before := (record.status, record.stdout)) != (after := (result.returncode, result.stdout)):
-                cause = self._changed and f"because {self._changed}"
-                self._differ(record, "command", repr(before)[:300], repr(after)[:300], cause or PROGRAM)
-        elif isinstance(record, form.StateSaved):
-            with TemporaryDirectory(prefix="safeexec-state-") as directory:
-                failed = session.save(os.path.join(directory, "state"))
-            if failed != record.failed:
-                self._differ(record, "what cannot be saved", repr(record.failed)[:300], repr(failed)[:300])
-        elif isinstance(record, form.FromTemplate):
-            self._templates.append(session)
-            (began,) = session.branch()
-            began.checkpoint(record.name)
-            self._sessions[record.session] = began
-        elif isinstance(record, form.Named):
-            session.checkpoint(record.name)
-        elif isinstance(record, form.Dropped):
-            session.drop(record.name)
-        elif isinstance(record, form.RolledBack):
-            session.rollback(record.name, steps=record.steps)
-        else:
-            assert isinstance(record, form.Branched)
-            for number, branch in zip(record.branches, session.branch(len(record.branches)), strict=True):
-                self._sessions[number] = branch
-                if record.session in self._threads:
-                    self._threads[number] = self._threads[record.session]
+        match record:
+            case form.Set(name=name, value=value):
+                session.set(name, self._value(name, value))
+            case form.Deleted(name=name):
+                del session.namespace[name]
+            case form.Written(name=name):
+                content = self._content(name, record.content)
+                session.write_file(name, content if isinstance(content, bytes) else Path(content).read_bytes())
+            case form.Command():
+                self._command(session, record)
+            case form.StateSaved(failed=recorded):
+                with TemporaryDirectory(prefix="safeexec-state-") as directory:
+                    failed = session.save(os.path.join(directory, "state"))
+                if failed != recorded:
+                    self._differ(record, "what cannot be saved", repr(recorded)[:300], repr(failed)[:300])
+            case form.FromTemplate(name=name):
+                self._templates.append(session)
+                (began,) = session.branch()
+                began.checkpoint(name)
+                self._sessions[record.session] = began
+            case form.Named(name=name):
+                session.checkpoint(name)
+            case form.Dropped(name=name):
+                session.drop(name)
+            case form.RolledBack(name=to, steps=steps):
+                session.rollback(to, steps=steps)
+            case form.Branched(branches=numbers):
+                for number, branch in zip(numbers, session.branch(len(numbers)), strict=True):
+                    self._sessions[number] = branch
+                    if record.session in self._threads:
+                        self._threads[number] = self._threads[record.session]
+            case _:
+                raise AssertionError(f"{type(record).__name__} is replayed elsewhere")
+
+    def _command(self, session: Session, record: form.Command) -> None:
+        """Run a program again, and tell that: what it does is not recorded."""
+        self.taken.append(f"the program {' '.join(record.argv)[:100]!r} is run again: what it does is not recorded")
+        result = session.command(record.argv, cwd=record.cwd, timeout=record.timeout)
+        if (before := (record.status, record.stdout)) != (after := (result.returncode, result.stdout)):
+            cause = self._changed and f"because {self._changed}"
+            self._differ(record, "command", repr(before)[:300], repr(after)[:300], cause or PROGRAM)
 
     def _arrived(self, record: form.Operation, session: Session) -> None:
         now = self._sessions.get(record.session, session)._core.processes.history.current.step
@@ -492,7 +499,7 @@ class Replay:
             return f"because {self._changed}" + (chance and f", or by chance: {chance}")
         if threads := self._threads.get(record.session):
             return f"threads ran in {threads}, which ended otherwise than recorded"
-        if self._other and error is not None and error.rule:
+        if self._policy_is_given and error is not None and error.rule:
             return f"because of the policy {self.policy.name!r}: {error.rule}"
         if result is not None and result.outcome in form.STOPPED and result.state != "kept":
             return "the step was stopped here: this machine is slower, or gives it less"
@@ -505,50 +512,7 @@ class Replay:
             names = sorted(moved, key=lambda name: (name not in here, name))[:LIBRARIES_NAMED]
             had, have = (", ".join(f"{name} {of.get(name, 'none')}" for name in names) for of in (moved, here))
             return f"it was recorded with {had}, and here is {have}"
-        other = f"because of the policy {self.policy.name!r}" if self._other else ""
+        other = f"because of the policy {self.policy.name!r}" if self._policy_is_given else ""
         return (
             ", or by chance: ".join(filter(None, (other, chance))) or f"the cause is not known: somebody changed {OWN}"
         )
-
-
-# Two policies
-
-
-class Otherwise(Struct, frozen=True):
-    """A step that ends otherwise under the second of two policies."""
-
-    recording: str
-    session: int
-    step: int
-    before: str
-    """``ok``, ``error: KeyError``."""
-    after: str
-    rule: str
-    """The line of the policy that decides, where one does."""
-
-    def __str__(self) -> str:
-        of = "" if self.session == 1 else f" of session {self.session}"
-        rule = f"   ({self.rule})" if self.rule else ""
-        return f"{self.recording}, step {self.step}{of}: {self.before} → {self.after}{rule}"
-
-
-def compare_policies(before: Policy, after: Policy, recordings: Iterable[str | os.PathLike[str]]) -> list[Otherwise]:
-    """Return the steps of some recordings that end otherwise under `after` than under `before`. Each recording is run
-    under both; steps that were stopped are no part of it.
-    """
-    found = []
-    for path in recordings:
-        results = []
-        for policy in (before, after):
-            with replay(path, policy=policy, on_difference="go on") as replayed:
-                results.append(replayed.results)
-        for place in sorted(results[0].keys() & results[1].keys()):
-            was, now = results[0][place], results[1][place]
-            if _ends(was) != _ends(now):
-                rules = (one.error.rule for one in (now, was) if one.error is not None and one.error.rule)
-                found.append(Otherwise(os.fspath(path), *place, _ends(was), _ends(now), next(rules, "")))
-    return found
-
-
-def _ends(result: Result) -> str:
-    return result.outcome if result.error is None else f"{result.outcome}: {result.error.type}"

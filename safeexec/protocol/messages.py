@@ -234,14 +234,18 @@ class RunCommand(msgspec.Struct, tag="run-command", kw_only=True):
     environment: dict[str, str] = {}
 
 
+GivenByZygote = Literal["commands", "gate", "proc"]
+"""A descriptor that only the zygote has: where commands are asked for; where forks wait for an answer; the ``/proc`` of
+its children.
+"""
+
+
 class ZygoteReady(msgspec.Struct, tag="zygote-ready"):
     """The zygote is confined and preloaded. `mechanisms`: what holds it, and what will hold each child."""
 
     mechanisms: list[Mechanism]
-    sent: list[Literal["gate", "proc"]] = []
-    """The descriptors that travel with it: where forks wait for an answer; the ``/proc`` of its children; what
-    children without files import from, to be read, and what they ask for it with.
-    """
+    sent: list[GivenByZygote] = []
+    """The descriptors that travel with it."""
     boot_seconds: float = 0.0
     """The time to import what every zygote needs: how slow this machine is."""
 

@@ -24,9 +24,9 @@ from msgspec.structs import replace
 from safeexec.common.text import one_line, spelt
 from safeexec.common.version import VERSION
 from safeexec.engine.host.files import state_file
+from safeexec.engine.host.session.checks import checked_source
 from safeexec.engine.host.session.history import FRESH, State
 from safeexec.engine.host.session.processes import SessionProcesses
-from safeexec.engine.host.session.step import checked_source
 from safeexec.engine.host.session.supervisor import CLOSED
 from safeexec.engine.host.waiting import Core, Work, ending, worked
 from safeexec.engine.host.watch.lineage import wait_and_close
@@ -529,10 +529,12 @@ class Durable(SessionRecording):
                 )
                 raise SessionClosed(why)
             yield from self._restore(session, left, notes)
-        except BaseException:
+        except BaseException as error:
             yield from self._end(session)
             session.sandbox.sessions.suspended(session)
             self._release()
+            if isinstance(error, SessionTaken) and (closed := session.supervisor.why_closed) is not None:
+                raise SessionClosed(closed) from None  # meanwhile, so that another one could take it
             raise
         self._standing, self._left = STORED, None
 

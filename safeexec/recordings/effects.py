@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from safeexec.common.text import short_repr, shorten
 from safeexec.engine.approvals import Deny, Later, decision
+from safeexec.engine.host.session.turns import OperationName
 from safeexec.engine.host.tools.tool import EFFECT_ATTRIBUTE, Tool, contained
 from safeexec.engine.host.tools.toolbox import PendingCall, Toolbox
 from safeexec.engine.host.waiting import CallTool, Core
@@ -239,7 +240,7 @@ class Effects:
         """Return the deferred calls that wait, in order."""
         return [PendingCall(one.tool.name, one.arguments(), one.step, one.key) for one in self._pending()]
 
-    def follow(self, name: str, work: Core[Any]) -> Core[Any]:
+    def follow(self, name: OperationName, work: Core[Any]) -> Core[Any]:
         """Do an operation of the session, then what follows from where the session is."""
         session = self._session
         cancelled = session.waits.waiting if name == "cancel_waiting" else None

@@ -1,7 +1,7 @@
 """Records the operations of a session, each by its name, before it begins and after it has ended.
 
-`OPERATIONS` says what is written of which operation of a session and its parts; those that change nothing are not in
-it. A session without a recorder never comes here.
+`LINES` and `OPERATIONS` say what is written of which operation of a session and its parts. A session without a recorder
+never comes here.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from safeexec.common.text import shorten
 from safeexec.common.version import VERSION
 from safeexec.engine.host.session.standard_input import pieces_of
+from safeexec.engine.host.session.turns import OperationName
 from safeexec.engine.host.startup.launch import environment
 from safeexec.engine.host.waiting import Core, Work, apart, weight, worked
 from safeexec.engine.host.watch.bill import AT_ONCE_BYTES
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from safeexec.recordings.session import RecordedSession
     from safeexec.results import Result
 
-Operation = Callable[..., Core[Any]]
-NEVER = 1 << 30
+SessionMethod = Callable[..., Core[Any]]
+TOO_MANY_VARIABLES = 1 << 30
 """Stands for how many variables are set before a step whose values have no room in a line."""
 
 
@@ -102,7 +103,7 @@ def record(
     recording.writer.add(heading)
     if prepared is not None:
         recording.begin_with(prepared, session)
-    recording.follow(session)
+    recording.attach(session)
     return recording
 
 
@@ -192,7 +193,7 @@ class SessionRecording:
         self.writer.add(form.FromTemplate(session=1, step=session.steps.number, now=now, name=prepared.name))
         self.calls, self._numbers = count(calls + 1), chain((1,), count(sessions + 1))
 
-    def follow(self, session: RecordedSession) -> None:
+    def attach(self, session: RecordedSession) -> None:
         """Record this session and the calls of its tools."""
         self.join(session)
         session.steps.toolbox = RecordedTools(session.steps.toolbox, self)
@@ -218,14 +219,15 @@ class Recorder:
         self.stop_noted = False
         """True once a result has said that the recording has stopped."""
 
-    def follow(
-        self, operation: Operation, session: RecordedSession, args: tuple[Any, ...], kwargs: dict[str, Any]
+    def perform(
+        self, name: OperationName, operation: SessionMethod, session: RecordedSession, args: Any, kwargs: dict[str, Any]
     ) -> Core[Any]:
         """Do an operation of the session, and write down what it was and what came of it."""
-        how = OPERATIONS.get(operation.__name__)
-        if how is None:
+        if name in UNRECORDED:
             return operation(*args, **kwargs)
-        return how(self, operation, session, args, kwargs)
+        if name in LINES:
+            return self._one_line(LINES[name], operation, session, args, kwargs)
+        return OPERATIONS[name](self, operation, session, args, kwargs)
 
     def history(self) -> Timeline:
         """Return the history of this session and of those that it has branched into, or came from."""
@@ -258,7 +260,7 @@ class Recorder:
 
     # Steps
 
-    def _run(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+    def _run(self, operation: SessionMethod, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         writer = self.recording.writer
         source, given = args[0], kwargs.get("stdin")
         heard: list[bytes] | None = None
@@ -296,12 +298,12 @@ class Recorder:
         if not isinstance(source, str):
             return (yield from operation(*args, **kwargs))
         fits = all(len(data) <= forms.VALUE_BYTES for data in values.values())
-        self.recording.variables, self.recording.size = len(values) if fits else NEVER, len(source)
+        self.recording.variables, self.recording.size = len(values) if fits else TOO_MANY_VARIABLES, len(source)
         self.recording.earlier.begin(source)
         writer.add(begun, len(source) + len(whole or b"") + sum(map(len, values.values())))
         return (yield from self._to_its_end(operation(*args, **kwargs), session, heard))
 
-    def _perform(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+    def _perform(self, operation: SessionMethod, session: RecordedSession, args: Any, kwargs: Any) -> Core[Any]:
         (make,) = args
         where: dict[str, Any] = {"session": self.number, "timeout": kwargs.get("timeout")}
 
@@ -357,27 +359,28 @@ class Recorder:
 
     # Other operations
 
-    def _plain(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+    def _one_line(
+        self, line: Line, operation: SessionMethod, session: RecordedSession, args: Any, kwargs: dict[str, Any]
+    ) -> Core[Any]:
         """Do an operation, and write the one line of it when it is over."""
-        name = operation.__name__
-        make, size = LINES[name](*args)
-        if name == "_change" and size > forms.VALUE_BYTES:
-            self.recording.variables = NEVER
+        make, size = line.make(*args)
+        if size > forms.VALUE_BYTES and line.changes:
+            self.recording.variables = TOO_MANY_VARIABLES
         known: dict[str, Any] = {}
         try:
             result = yield from operation(*args, **kwargs)
-            if name in CAME_OF:
-                known = CAME_OF[name](self, result)
+            if line.outcome is not None:
+                known = line.outcome(self, result)
         except BaseException as error:
             known = {"problem": _problem_of(error)}
             raise
         finally:
             self.recording.writer.add(partial(make, **self._where(session), **known), size)
-        if name in ("_change", "rollback"):
+        if line.changes:
             yield from self.recording.changed(session)
         return result
 
-    def _files(self, operation: Operation, session: RecordedSession, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+    def _files(self, operation: SessionMethod, session: RecordedSession, args: Any, kwargs: Any) -> Core[Any]:
         files = session.files
         before = set(files.list_files())
         yield from operation(*args, **kwargs)
@@ -405,31 +408,37 @@ def _written(name: str, given: Any) -> RecordLine:
 
 RecordLine = tuple[Callable[..., form.Record], int]
 """Makes a record of what is known at the end; with the bytes that it holds till then."""
-LINES: dict[str, Callable[..., RecordLine]] = {
-    "_change": _changed,
-    "_write_file": _written,
-    "save": lambda *_: (form.StateSaved, 0),
-    "command": lambda argv, cwd, timeout: (partial(form.Command, argv=list(argv), cwd=cwd, timeout=timeout), 0),
-    "checkpoint": lambda name: (partial(form.Named, name=name), 0),
-    "rollback": lambda name, steps: (partial(form.RolledBack, name=name, steps=steps), 0),
-    "drop": lambda name: (partial(form.Dropped, name=name), 0),
-    "branch": lambda *_: (form.Branched, 0),
+
+
+class Line(NamedTuple):
+    """How an operation becomes one line of the recording."""
+
+    make: Callable[..., RecordLine]
+    """Returns the line, by the positional arguments of the operation."""
+    outcome: Callable[[Recorder, Any], dict[str, Any]] | None = None
+    """Returns what the line says of what the operation returned."""
+    changes: bool = False
+    """Whether it leads to another state, which a store keeps."""
+
+
+LINES: dict[str, Line] = {
+    "set": Line(_changed, changes=True),
+    "write": Line(_written),
+    "save": Line(lambda *_: (form.StateSaved, 0), lambda _, failed: {"failed": failed}),
+    "command": Line(
+        lambda argv, cwd, timeout: (partial(form.Command, argv=list(argv), cwd=cwd, timeout=timeout), 0),
+        lambda _, done: {"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr},
+    ),
+    "checkpoint": Line(lambda name: (partial(form.Named, name=name), 0)),
+    "rollback": Line(lambda name, steps: (partial(form.RolledBack, name=name, steps=steps), 0), changes=True),
+    "drop": Line(lambda name: (partial(form.Dropped, name=name), 0)),
+    "branch": Line(lambda *_: (form.Branched, 0), Recorder._branched),
 }
-"""Operation that is one line of the recording → that line, by its arguments."""
-CAME_OF: dict[str, Callable[[Recorder, Any], dict[str, Any]]] = {
-    "save": lambda _, failed: {"failed": failed},
-    "command": lambda _, done: {"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr},
-    "branch": Recorder._branched,
-}
-"""Operation → what its line says of what came of it."""
-Follow = Callable[[Recorder, Operation, "RecordedSession", Any, dict[str, Any]], Core[Any]]
-OPERATIONS: dict[str, Follow] = {
-    "run": Recorder._run,
-    "perform": Recorder._perform,
-    "put_files": Recorder._files,
-    **dict.fromkeys(LINES, Recorder._plain),
-}
-"""Operation of a session or of a part of it → how it is written down."""
+"""Operations that are one line each."""
+OPERATIONS = {"run": Recorder._run, "perform": Recorder._perform, "put_files": Recorder._files}
+"""Operations that are several lines → how they are written down."""
+UNRECORDED = frozenset({"check", "ask", "load", "protection", "resume", "carry_out", "cancel_waiting"})
+"""Operations that change nothing, or write down themselves what they do. One that no table has is a KeyError."""
 
 
 def _problem_of(error: BaseException) -> str:

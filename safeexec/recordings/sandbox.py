@@ -147,7 +147,7 @@ class RecordedSandbox(SandboxCore):
             session.processes.close()
             session.turns.durable = durable = Durable(store, claim, self._durable, left, given.get("queue_seconds"))
             self.follow(session)
-            durable.follow(session)
+            durable.attach(session)
             yield from arouse(session)
             return session
         except BaseException:

@@ -78,7 +78,7 @@ class WaitingStep(Waits):
             self._shown = waiting, _waits().call_of(waiting, self._toolbox, self._name.label)
         return self._shown[1]
 
-    @exclusive
+    @exclusive("cancel_waiting")
     def cancel_waiting(self) -> Core[list[ToolCallRecord]]:
         """Give up the step that waits. Returns the calls that it had made. Raises `StepWaiting` where there is none."""
         yield from ()
@@ -158,7 +158,7 @@ class RecordedSession(SessionCore):
         """Return the deferred calls of host tools that have not been carried out, in order."""
         return [] if self.effects is None else self.effects.pending()
 
-    @exclusive
+    @exclusive("carry_out")
     def carry_out(self) -> Core[list[str]]:
         """Carry them out. Returns what went wrong, in words."""
         return [] if self.effects is None else (yield from self.effects.carry_out())

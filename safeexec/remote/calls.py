@@ -1,158 +1,263 @@
-"""A call that is under way at a server, as the core waits for it: a signal, then an answer.
+"""The calls of one policy of a server. Each is a method of the server's table; while one is under way the server tells
+of output, and calls host tools of this program.
 
-What carries calls (`pipe`, `http`) has a thread that reads; it never touches what a caller holds, but through here.
+Generators like those of `host`, which the same API drives. What comes back is checked against the table's shape; a
+server that answers anything else is a `ProtocolError`.
 """
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Callable
-from time import monotonic, sleep
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
-from safeexec import errors
-from safeexec.common.text import one_line
-from safeexec.engine.host.session.standard_input import encoded
-from safeexec.engine.host.waiting import Signal
-from safeexec.errors import ProtocolError, SandboxError
-from safeexec.remote.methods import MAX_MESSAGE
-from safeexec.results import Result, StepFailed
-from safeexec.untrusted.json_text import loads
+from msgspec.structs import asdict, replace
 
-MAX_TEXT = 20_000
-"""Characters of a server's message."""
-MAX_UNREAD = 256 << 20
-"""Bytes of output that a listener may leave waiting."""
-EVENT_BYTES = 1000
-"""The bytes of an event beside its text: many small ones are no less."""
-WAIT_SECONDS = 30.0
-"""How long a call waits for its turn that a server has no room for, or that comes too soon."""
-LOOK_SECONDS = 0.05
-"""How often to look whether the caller still waits."""
-_ERRORS: dict[str, Callable[[str], Exception]] = {
-    name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, SandboxError)
-}
-_ERRORS |= {"KeyError": KeyError, "ValueError": ValueError, "TypeError": TypeError, "UnicodeEncodeError": ValueError}
-_ERRORS["StepFailed"] = lambda text: StepFailed(text, Result(outcome="error"))
-"""The error of a template that could not be prepared: the result of its program stays at the server."""
+from safeexec.engine.approvals import Allow
+from safeexec.engine.host.session.listeners import NOBODY, Listeners
+from safeexec.engine.host.session.tool_calls import ToolLog
+from safeexec.engine.host.tools.answers import PutOff, RelayedAnswer
+from safeexec.engine.host.tools.tool import by_names
+from safeexec.engine.host.tools.toolbox import Toolbox
+from safeexec.engine.host.waiting import Core, Wait, apart, drive, given_up
+from safeexec.engine.host.watch.bill import Bill
+from safeexec.engine.policy.model import Policy
+from safeexec.errors import ProtocolError, SandboxClosed
+from safeexec.protocol.arguments import encode_payload
+from safeexec.protocol.messages import ToolReply, ToolRequest
+from safeexec.recordings.forms import arguments_of, packed
+from safeexec.remote.crossing import converted, display_of, field_of, result_of, shaped, source_of
+from safeexec.remote.methods import EVENTS, StepCall, StepDisplay, StepOutput, StepProgress
+from safeexec.remote.wire import RemoteCall, Wire
+from safeexec.results import Display, Result, WaitingCall
+from safeexec.results.jsonable import jsonable
+from safeexec.results.marked import marked
+
+if TYPE_CHECKING:
+    from safeexec.api.audit import Observer
+    from safeexec.engine.host.tools.tool import Tool
+
+PATIENCE_SECONDS = 60.0
+"""How much longer than a step may take a server may take to answer."""
+STOP_SECONDS = 0.05
+"""How often a step is stopped that nobody waits for any more: one that just begins cannot be stopped yet."""
 
 
-class RemoteCall:
-    """A call whose answer is to come. `signal` is set when there is something for `take_events`; once it is `over`
-    there is the answer.
+def method_of(verb: str, *names: str, at_once: bool = False) -> Callable[..., Any]:
+    """Return a method that is one call of the server: its arguments by their names there, and the one field of the
+    answer. `at_once`: it drives the call itself.
     """
 
-    def __init__(self) -> None:
-        self.signal = Signal()
-        self.over = False
-        self.wanted = True
-        """True as long as its caller waits for it to begin."""
-        self._closed = False
-        self._events: list[tuple[str, Any]] = []
-        self._unread = 0
-        self._answer: Any = None
-        self._error: Exception | None = None
-        self._lock = threading.Lock()
+    def method(self: Any, *given: Any) -> Any:
+        called = self.call_for_field(verb, **dict(zip(names, given, strict=True)))
+        return drive(called) if at_once else called
 
-    def add_event(self, name: str, params: Any, size: int) -> None:
-        """Take an event of `size` bytes that came on the way."""
-        with self._lock:
-            self._events.append((name, params))
-            self._unread += len(name) + size + EVENT_BYTES
-            too_much = self._unread > MAX_UNREAD
-            self._wake()
-        if too_much:
-            self.fail(ProtocolError(f"more than {MAX_UNREAD} bytes of output came that the listener has not taken"))
-
-    def finish(self, answer: Any) -> None:
-        self._end(answer, None)
-
-    def fail(self, error: Exception) -> None:
-        self._end(None, error)
-
-    def wait_to_repeat(self, seconds: float, wire: Wire, begun: bool = False) -> bool:
-        """Sleep before it is made again, and tell whether its caller and the wire are still there. One that has `begun`
-        is not given up by a caller who only waits for its end.
-        """
-        until = monotonic() + seconds
-        while (there := (self.wanted or begun) and not self._closed and wire.alive) and monotonic() < until:
-            sleep(LOOK_SECONDS)
-        return there
-
-    def _end(self, answer: Any, error: Exception | None) -> None:
-        with self._lock:
-            if not self.over:
-                self._answer, self._error, self.over = answer, error, True
-                self._wake()
-
-    def _wake(self) -> None:
-        if not self._closed:
-            self.signal.set()
-
-    def take_events(self) -> tuple[list[tuple[str, Any]], bool]:
-        """Return the events since the last time, and whether the call is over and no event follows them.
-
-        One lock holds all of it: an end between a look at `over` and the clearing of the signal would wake nobody.
-        """
-        with self._lock:
-            self.signal.clear()
-            events, self._events = self._events, []
-            self._unread = 0
-            return events, self.over
-
-    def answer(self) -> Any:
-        """Return what the server answered. Raises what it raised."""
-        if self._error is not None:
-            raise self._error
-        return self._answer
-
-    def close(self) -> None:
-        """Note that nobody waits any more."""
-        with self._lock:
-            self._closed = True
+    taken = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("self", *names)]
+    method.__signature__ = Signature(taken)  # type: ignore[attr-defined]
+    return method
 
 
-class Wire(Protocol):
-    """A connection to a server."""
+class PolicyCalls:
+    """One policy of a server, as a sandbox and its sessions call it."""
+
+    observer: Observer | None = None
+    _which: dict[str, str] = {}
+    """The parameter of each call that names the policy; none: the server's default."""
+    _wire: Wire
+    policy: Policy
+    toolbox: Toolbox
+    """The host tools of this program, which steps there may call."""
 
     @property
     def alive(self) -> bool:
-        """True as long as calls may be answered."""
+        """Whether the server may still answer."""
+        return self._wire.alive
 
-    def begin(self, method: str, params: dict[str, Any]) -> RemoteCall:
-        """Begin a call. Raises `SandboxClosed`, and what `sent` raises: then nothing was sent."""
+    def values(self, namespace: Mapping[str, Any] | None) -> dict[str, dict[str, str]]:
+        """Return variables as they cross. Raises TypeError and ValueError for what is not a variable."""
+        given = namespace or {}
+        bounds = {"value_kb": self.policy.limits.value_kb, "value_depth": self.policy.limits.value_depth}
+        return {name: marked(encode_payload(name, given[name], **bounds), "encoded") for name in given}
 
-    def lose(self, error: Exception) -> None:
-        """Give up the server: every call fails with `error`."""
+    def check(self, source: str, stdin: bool) -> Core[Result]:
+        """Return what the policy refuses in `source`; nothing runs."""
+        return result_of((yield from self._call("check", {"source": source_of(source), "stdin": stdin})))
 
-    def close(self) -> None:
-        """Let go of the server. It may take a moment."""
+    def _call(self, verb: str, params: Mapping[str, Any] = {}, **how: Any) -> Core[Any]:
+        """Return the answer to a call about this policy. `how`: as for `call`."""
+        return self.call(f"sandbox.{verb}", {**self._which, **params}, **how)
+
+    def call_for_field(self, verb: str, /, **params: Any) -> Core[Any]:
+        """Return the one field of the answer to a call about this policy."""
+        return field_of((yield from self._call(verb, params)))
+
+    def call(
+        self,
+        method: str,
+        params: dict[str, Any],
+        *,
+        listeners: Listeners = NOBODY,
+        caller: RemoteCaller | None = None,
+        seconds: float = 0.0,
+        within: float | None = None,
+        stop: Callable[[], Core[object]] | None = None,
+        undo: Callable[[Any], Core[None]] | None = None,
+    ) -> Core[Any]:
+        """Return the answer of the server to one call, in the shape that the table says; for a step the plain dict.
+
+        `listeners` hear of a step that runs meanwhile, and `caller` makes its calls of host tools. It may take
+        `seconds` longer than any step, or as long as `within` says. When whoever waits is interrupted the server
+        finishes: `stop` is done until it has, and `undo` with what it answered.
+        """
+        pending = self._wire.begin(method, params)
+        if within is None:
+            within = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
+        try:
+            try:
+                yield from self._until_over(pending, monotonic() + within, listeners, caller)
+            except BaseException:
+                ending = self._wait_for_end(pending, stop, undo, method)
+                drive(ending) if given_up() else (yield from ending)
+                raise
+            return shaped(method, pending.answer())
+        finally:
+            pending.close()
+
+    def _until_over(
+        self, pending: RemoteCall, deadline: float, listeners: Listeners = NOBODY, caller: RemoteCaller | None = None
+    ) -> Core[None]:
+        """Take in what comes on the way, until there is an answer, or the deadline is over: then the call fails."""
+        while True:
+            events, over = pending.take_events()
+            for name, params in events:
+                if name == "session.tool":
+                    deadline += yield from self._answer_tool(params, caller)
+                else:
+                    _notify(listeners, name, params)
+            if over:
+                return
+            # Looked at here, too: of a server that never stops talking, the signal is always set.
+            if monotonic() >= deadline or not (yield Wait((), deadline, signal=pending.signal)):
+                late = SandboxClosed("the server has not answered in time")
+                self._wire.lose(late)
+                pending.fail(late)
+
+    def _answer_tool(self, params: Any, caller: RemoteCaller | None) -> Core[float]:
+        """Answer a call of a host tool. Returns the seconds that it took here, for which the step has more time; 0 for
+        one that is beyond the limit.
+        """
+        most = (self.policy.limits.value_kb << 10) * 4 // 3 + 4
+        if isinstance(params, dict) and len(str(params.get("arguments", ""))) > most:
+            raise ProtocolError("the server tells of a call with more than limits.value_kb")
+        told = converted(params, StepCall)
+        if caller is None or told.tool not in self.toolbox.tools or told.session != caller.session:
+            raise ProtocolError(f"the server tells of a call of {told.tool[:100]!r}, which this step cannot make")
+        yield from caller.begin(told, self.toolbox.tools[told.tool])
+        started = monotonic()
+        deadline = None if told.seconds is None else started + told.seconds
+        answer = RelayedAnswer("broken", error="the host was interrupted")  # and the step ends
+        try:
+            reply = yield from self.toolbox.answer(ToolRequest(told.call, told.tool, told.arguments), caller, deadline)
+            answer = RelayedAnswer(caller.outcome, reply.value, reply.error_type, reply.error, reply.inside)
+            if (later := caller.later) is not None:
+                answer = replace(answer, note=later.answer.note, seconds=later.answer.seconds, asked=later.asked)
+        except ProtocolError as error:  # as in a session here, that ends the step
+            answer = RelayedAnswer("broken", error=str(error))
+        finally:
+            fields = asdict(answer) | {"value": None if answer.value is None else marked(answer.value)}
+            replied = self._wire.begin("session.reply", {"session": told.session, "call": told.call, **fields})
+        spent = monotonic() - started if caller.calls_of_step <= self.policy.tools.max_calls else 0.0
+        try:
+            yield from self._until_over(replied, monotonic() + PATIENCE_SECONDS)
+            shaped("session.reply", replied.answer())
+        finally:
+            replied.close()
+        return spent
+
+    def _wait_for_end(
+        self,
+        pending: RemoteCall,
+        stop: Callable[[], Core[object]] | None,
+        undo: Callable[[Any], Core[None]] | None,
+        method: str,
+    ) -> Core[None]:
+        """Wait for the end of a call whose answer nobody wants any more; `stop` and `undo` as for `call`."""
+        pending.wanted = False
+        deadline = monotonic() + PATIENCE_SECONDS
+        while not pending.over and monotonic() < deadline and self.alive:
+            if stop is not None:
+                yield from stop()
+            yield Wait((), monotonic() + STOP_SECONDS, signal=pending.signal)
+            pending.take_events()
+        if undo is not None and pending.over:
+            try:
+                answer = shaped(method, pending.answer())
+            except Exception:
+                return
+            yield from undo(answer)
 
 
-def sent(message: dict[str, Any]) -> bytes:
-    """Return a call as JSON on one line. What no server would read is refused here, where it hurts only its own call:
-    TypeError for what is no JSON, ValueError for half of a character, `SandboxError` for more than `MAX_MESSAGE` bytes.
+class RemoteCaller:
+    """A step of a session elsewhere, as the host tools here see it: a `tools.answers.Caller`. What waits and what is
+    written down is the server's.
     """
-    data = encoded(json.dumps(message, allow_nan=False, ensure_ascii=False), "the call")
-    if len(data) > MAX_MESSAGE:
-        raise SandboxError(f"the call has {len(data)} bytes, and {MAX_MESSAGE} are the most that is sent")
-    return data
+
+    def __init__(self, session: str, answer: Allow | None = None, waits: WaitingCall | None = None) -> None:
+        """`answer`: to the call that `waits`, which comes once more."""
+        self.session = session
+        self._answer, self._waits = answer, waits
+        self._decided: Allow | None = None
+        """The answer that was given, if it is for the call which is made now."""
+        self.later: PutOff | None = None
+        """Why the call that is made now is put off."""
+        self.outcome: Any = ""
+        """What became of it."""
+        self.number = 0
+        self.calls_of_step = 0
+        self.tool_records = ToolLog()
+        self.bill = Bill()
+
+    def begin(self, told: StepCall, tool: Tool) -> Core[None]:
+        """Take a call of the server. What was answered counts once, and for no other call than the caller was shown: a
+        server may lie.
+        """
+        self.number, self.later, self._decided = told.step, None, None
+        self.outcome = "refused"  # as one is that is so far beyond the limit that nobody keeps its answer
+        waits = self._waits
+        if told.allowed and waits is not None and waits.tool == told.tool:
+            arguments = packed(told.arguments)
+            made = yield from apart(len(told.arguments), lambda: jsonable(by_names(tool, *arguments_of(arguments))))
+            if made == jsonable(waits.arguments):
+                self._decided, self._waits = self._answer, None
+
+    def earlier_answer(self, call: ToolRequest) -> tuple[None, Allow | None]:
+        """Return what is decided about a call."""
+        return None, self._decided
+
+    def keep_answer(self, call: ToolRequest, reply: ToolReply, outcome: str, *, deferred: bool) -> None:
+        """Keep what became of the call: the server keeps what its step was answered."""
+        self.outcome = outcome
+
+    def put_off(self, call: ToolRequest, later: PutOff) -> Core[str]:
+        """Leave it to the server to wait, or to refuse that."""
+        yield from ()
+        self.later = later
+        return ""
+
+    def secured(self) -> Core[None]:
+        """Write nothing down."""
+        yield from ()
 
 
-def raised(kind: object, message: object) -> Exception:
-    """Return the exception that a server tells of, as its class; one that is not known is a `SandboxError`."""
-    text = message[:MAX_TEXT] if isinstance(message, str) else "the server gives no reason"
-    known = _ERRORS.get(kind) if isinstance(kind, str) else None
-    return known(text) if known is not None else SandboxError(text)
-
-
-def parsed(line: bytes) -> dict[str, Any]:
-    """Return an object that a server sent. Raises `ProtocolError` for anything else."""
-    try:
-        message = loads(line.decode())
-    except ValueError:
-        message = None
-    if not isinstance(message, dict):
-        raise ProtocolError(f"what the server sent is no answer: {one_line(line[:100].decode('utf-8', 'replace'))}")
-    return message
+def _notify(listeners: Listeners, name: str, params: Any) -> None:
+    """Let the caller's functions hear what came on the way, in the caller's own thread."""
+    event = converted(params, EVENTS[name]) if name in EVENTS else None
+    if isinstance(event, StepOutput):
+        for hear in (listeners.stdout if event.stream == "stdout" else listeners.stderr, listeners.output):
+            if hear is not None:
+                hear(event.text)
+    elif isinstance(event, StepDisplay) and listeners.display is not None:
+        listeners.display(display_of(Display, params))
+    elif isinstance(event, StepProgress) and listeners.progress is not None:
+        listeners.progress(event.description, event.done, event.total)

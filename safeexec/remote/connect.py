@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from safeexec.api import aio, blocking
 from safeexec.engine.approvals import Approval
 from safeexec.engine.policy.model import Policy
-from safeexec.remote.core import RemoteSandboxCore
 from safeexec.remote.http import HttpWire
 from safeexec.remote.pipe import PipeWire
+from safeexec.remote.sandbox import RemoteSandboxCore
 
 if TYPE_CHECKING:
     from safeexec.engine.host.sandbox import Tools

@@ -27,8 +27,10 @@ from safeexec.engine.host.files.names import check_given
 from safeexec.engine.host.waiting import Core, Work
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError, SessionClosed
-from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore, contents_of, read_file, toolbox_of
+from safeexec.remote.crossing import contents_of, read_file
 from safeexec.remote.pipe import PipeWire
+from safeexec.remote.sandbox import RemoteSandboxCore, toolbox_of
+from safeexec.remote.session import RemoteSessionCore
 from safeexec.results import TemplateInfo
 from safeexec.results.marked import marked
 

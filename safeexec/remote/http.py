@@ -21,8 +21,8 @@ from urllib.parse import quote, unquote, urlsplit
 from uuid import uuid4
 
 from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
-from safeexec.remote.calls import LOOK_SECONDS, WAIT_SECONDS, RemoteCall, parsed, raised, sent
 from safeexec.remote.methods import LABELLED, MAX_MESSAGE, METHODS, about_label
+from safeexec.remote.wire import LOOK_SECONDS, WAIT_SECONDS, RemoteCall, parsed, raised, sent
 
 CONNECT_SECONDS = 30.0
 """How long a connection may take to be made, TLS included."""

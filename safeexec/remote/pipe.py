@@ -15,8 +15,8 @@ from typing import Any
 
 from safeexec.engine.host.waiting import Wait, wait
 from safeexec.errors import ProtocolError, SandboxClosed
-from safeexec.remote.calls import LOOK_SECONDS, RemoteCall, parsed, raised, sent
 from safeexec.remote.methods import MAX_MESSAGE
+from safeexec.remote.wire import LOOK_SECONDS, RemoteCall, parsed, raised, sent
 from safeexec.untrusted.lines import Lines
 
 WRITE_SECONDS = 30.0

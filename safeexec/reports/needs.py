@@ -54,6 +54,8 @@ def needs(policy: PolicyData, source: str) -> Needs:
     """Return what `source` uses, judged by `policy`. Raises `PolicyError` for text that is no Python, that is longer
     than a step of the policy, or that uses more than `MAX_NAMES` names.
     """
+    if not isinstance(source, str):
+        raise TypeError(f"needs() takes the text of a program as str, not {type(source).__name__}")
     size, allowed = len(source.encode("utf-8", "surrogatepass")), policy.limits.step_source_kb
     if size > allowed << 10:
         raise PolicyError(f"the program has {size} bytes; limits.step_source_kb allows {allowed} KiB")

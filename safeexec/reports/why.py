@@ -35,7 +35,7 @@ from safeexec.errors import PolicyError
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.tables.modules import ALIASES, MODULES
 from safeexec.language.diagnostics import MESSAGES
-from safeexec.language.step import compile_step
+from safeexec.language.judge import compile_step
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 from safeexec.untrusted.source_text import costly_name
 

@@ -53,7 +53,7 @@ from safeexec import (
     __version__,
 )
 from safeexec.common.text import head_and_tail, printable, short_repr, shorten
-from safeexec.remote.methods import REQUEST
+from safeexec.remote.methods import PARSE, REQUEST
 from safeexec.results.jsonable import jsonable, size_of
 from safeexec.servers.access import TokenRequired
 from safeexec.servers.wire import MAX_ITEMS, apart
@@ -604,21 +604,23 @@ def _unread(line: bytes | None) -> bytes:
     """Return the answer to a line that is not read; nothing for any other. Of one that is empty there is nothing to
     say.
     """
-    identity: Any = msgspec.UNSET
+    identity, code = None, REQUEST
     try:
         if line is None:
             raise ValueError(f"a message has at most {MAX_REQUEST} bytes")
         if not line.strip():
             return b""
         check_parts(line, MAX_ITEMS)
+        code = PARSE
+        shaped(line, msgspec.Raw)
+        code = REQUEST
         message = shaped(line, _Envelope)
-        identity = message.id
+        identity = None if message.id is msgspec.UNSET else message.id
         if message.method is message.result is message.error is msgspec.UNSET:
             raise ValueError("it has neither a method nor a result nor an error")
     except ValueError as error:
-        fault = {"code": REQUEST, "message": f"the message is not read: {error}"}
-        known = None if identity is msgspec.UNSET else identity
-        return json.dumps({"jsonrpc": "2.0", "id": known, "error": fault}).encode() + b"\n"
+        fault = {"code": code, "message": f"the message is not read: {error}"}
+        return json.dumps({"jsonrpc": "2.0", "id": identity, "error": fault}).encode() + b"\n"
     return b""
 
 

@@ -57,8 +57,8 @@ MAX_TOOLS = 8
 
 class ClientSession(msgspec.Struct, eq=False):
     """A session of a client, with its place in a quota. `opened` and `used` (its last call) are monotonic seconds;
-    `calls`: how many are under way. `kept`: a sandbox of E2B's clients has it (`http/boxes.py`) and closes it, no sweep
-    does. `untold`: CPU seconds that were counted beside its results.
+    `calls`: how many are under way. `kept`: a sandbox of E2B's clients has it (`http/e2b_sandboxes.py`) and closes it,
+    no sweep does. `untold`: CPU seconds that were counted beside its results.
     """
 
     session: AsyncSession

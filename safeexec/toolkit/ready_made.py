@@ -170,7 +170,7 @@ def _address(host: str, port: int, private: bool, deadline: float) -> str:
     """
     from ipaddress import ip_address
 
-    from safeexec.engine.host.tools.calls import run_in_thread
+    from safeexec.engine.host.tools.blocking_tools import run_in_thread
 
     resolve = functools.partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     try:

@@ -132,6 +132,9 @@ RUNS = {
         options={"review": lambda answer, steps: "No guessing." if "guess" in answer else None},
         answer="It is 4.", told={-1: "No guessing."},
     ),
+    "final_answer in a step that fails": Run(
+        [code("x = final_answer(4)\n1 / 0"), "It is 4."], outcomes="error", told={-1: "Changes: created x (int 4)."}
+    ),
     "code without markup": Run(["x = 6\nx * 7", "It is 42, I think."], outcomes="ok", told={-1: "42"}),
     "a query where there are no tables": Run(
         ["<execute_sql>select 1</execute_sql>", "No tables."], outcomes="error", told={-1: "NameError"}

@@ -14,7 +14,7 @@ import msgspec
 
 from safeexec import Policy
 from safeexec.engine.host.files import state_file
-from safeexec.engine.host.files.workspace import WorkspaceRoot
+from safeexec.engine.host.files.workspace_root import WorkspaceRoot
 from safeexec.errors import RecordingError, SandboxError, StateFileError
 from safeexec.playback.page.of_file import page_of
 from safeexec.playback.page.render import render
@@ -78,7 +78,7 @@ def _restored() -> Iterator[Holds]:
             except StateFileError:
                 assert _descriptors() == before
                 return
-            workspace = store.lineage(1 << 20, 100)
+            workspace = store.new_workspace(1 << 20, 100)
             try:
                 state_file.put_back(workspace, saved)
             except StateFileError:

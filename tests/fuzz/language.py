@@ -22,8 +22,8 @@ from safeexec import Policy, Sandbox
 from safeexec.engine.child.step.program import Rejection
 from safeexec.errors import ExpressionError
 from safeexec.inline import compile_expression, evaluate, forget
+from safeexec.language.judge import compile_step
 from safeexec.language.rules import rules_of
-from safeexec.language.step import compile_step
 from tests.fuzz.mutation import drawn, edited, lines_mutated
 from tests.fuzz.target import Holds, Target, plain
 

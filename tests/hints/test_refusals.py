@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from safeexec.engine.policy import names
-from safeexec.hints import needs
+from safeexec.hints import choice
 from safeexec.hints.limits import limit_hint
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.syntax import syntax_hint
@@ -86,7 +86,7 @@ def test_every_need_in_the_tables_is_known() -> None:
     for table in (MODULES, BUILTINS, ATTRIBUTES, MODULE_ATTRIBUTES, CONSTRUCTS, NAMES):
         for advice in table.values():
             for need, text in ({"": advice} if isinstance(advice, str) else advice).items():
-                needs.choose({need: text}, NOTHING)
+                choice.choose({need: text}, NOTHING)
                 assert text.strip() == text
                 assert text[-1] in ".?"
 

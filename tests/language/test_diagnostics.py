@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from safeexec.engine.child.step.program import Diagnostic, Rejection
-from safeexec.language.step import compile_step
+from safeexec.language.judge import compile_step
 from safeexec.protocol.plan import LanguagePlan
 
 

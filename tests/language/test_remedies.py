@@ -16,7 +16,7 @@ import pytest
 from safeexec import Policy
 from safeexec.engine.child.step.program import Rejection
 from safeexec.engine.policy.refusals import MODULES, NAMES
-from safeexec.language.step import compile_step
+from safeexec.language.judge import compile_step
 from safeexec.protocol.plan import LanguagePlan
 from safeexec.reports.why import Judge
 from tests.shipped import PROFILES

@@ -16,8 +16,8 @@ import pytest
 from safeexec.engine.policy import names
 from safeexec.engine.policy.model import Policy
 from safeexec.engine.policy.plans import language_plan
+from safeexec.language.judge import PolicyJudge
 from safeexec.language.rules import Rules
-from safeexec.language.step import PolicyJudge
 from safeexec.language.transformer import StepTransformer
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 from tests.language.grammar import Grammar

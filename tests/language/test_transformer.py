@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from safeexec.engine.child.step.program import Rejection, compile_program
+from safeexec.language.judge import compile_step
 from safeexec.language.language import RestrictedLanguage
-from safeexec.language.step import compile_step
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 from tests.language.constructs import SAMPLES
 

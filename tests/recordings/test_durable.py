@@ -94,6 +94,34 @@ def test_who_asks_for_a_session_as_it_is_closed_here_gets_it_when_that_is_done(t
         assert found[0].get("x") == 7
 
 
+def test_who_uses_a_session_as_it_is_closed_here_is_told_that_whoever_has_it_then(tmp_path: Path) -> None:
+    """It waits for its turn to come back from the store; meanwhile it is closed, and another process takes it."""
+    end, told = threading.Event(), []
+
+    def use() -> None:
+        with pytest.raises(SessionClosed):
+            session.run("1")
+        told.append(True)
+
+    options: dict[str, Any] = {"store": tmp_path, "idle_seconds": 0.05, "max_sessions": 1, "queue_seconds": 60.0}
+    with Sandbox("standard", tools={"wait": end.wait}, **options) as sandbox:
+        session = sandbox.session_for("ada")
+        until(lambda: not sandbox.stats().open)
+        first = sandbox.session()
+        threads = [threading.Thread(target=act) for act in (lambda: first.run("wait()"), use, session.close)]
+        threads[0].start()
+        until(lambda: sandbox.stats().busy == 1)
+        threads[1].start()
+        until(lambda: sandbox.stats().queued == 1)
+        threads[2].start()
+        until(lambda: session._core.closed)
+        with Sandbox("standard", store=tmp_path) as other, other.session_for("ada") as taken:
+            end.set()
+            for thread in threads:
+                thread.join()
+            assert told and taken.run("1").ok
+
+
 async def test_who_removes_a_session_that_is_being_opened_here_waits_for_that(tmp_path: Path) -> None:
     async with AsyncSandbox("standard", store=tmp_path) as sandbox:
         opening = Driver(sandbox._core.session_for("ada", None, {}))

@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from safeexec import CheckpointError, Policy, Recording, RecordingError, RecordOptions, Sandbox, Session, replay
 from safeexec.engine.host.session.steps import Steps
+from safeexec.engine.host.session.turns import OperationName
 from safeexec.recordings import format as form
 from safeexec.recordings import writer
 from safeexec.recordings.forms import arguments_of, bytes_of, value_of
+from safeexec.recordings.recorder import LINES, OPERATIONS, UNRECORDED
 from tests.conftest import OpenSandbox
 from tests.engine.host.inside import open_sessions
 
@@ -217,3 +219,8 @@ def test_a_session_without_a_recording_makes_no_call_for_it(sandbox_for: OpenSan
     with sandbox_for("standard").session() as session:
         session.run("x = 1")
         assert calls_of(session) == []
+
+
+def test_each_operation_of_a_session_is_written_down_or_said_not_to_be() -> None:
+    tables = [*LINES, *OPERATIONS, *UNRECORDED]
+    assert sorted(tables) == sorted(get_args(OperationName))

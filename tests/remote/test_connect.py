@@ -33,8 +33,9 @@ from safeexec import (
 )
 from safeexec.api import aio, blocking
 from safeexec.remote.connect import AsyncRemoteSandbox, RemoteSandbox
-from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore
 from safeexec.remote.methods import MAX_FILE, MAX_MESSAGE
+from safeexec.remote.sandbox import RemoteSandboxCore
+from safeexec.remote.session import RemoteSessionCore
 from tests.footprint import until
 from tests.remote.commands import WAYS, command, is_busy, served
 from tests.servers.serving import needs_server

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from safeexec import connect
+from safeexec.engine.policy.model import Policy
 from safeexec.errors import PolicyError, ProtocolError, SandboxClosed, SandboxError
-from safeexec.remote import calls, core, http, pipe
-from safeexec.remote.calls import RemoteCall
+from safeexec.remote import calls, http, pipe, wire
+from safeexec.remote.wire import RemoteCall
 
 
 def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(
@@ -32,7 +33,7 @@ def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(
 
 
 def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core, "PATIENCE_SECONDS", 0.2 - core.Policy().limits.max_wall_seconds)
+    monkeypatch.setattr(calls, "PATIENCE_SECONDS", 0.2 - Policy().limits.max_wall_seconds)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # the kernel takes the connection
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(SandboxError, match="answered in time"):
@@ -110,7 +111,7 @@ def test_a_stream_that_is_cut_off_or_too_long_is_an_error(
 
 @pytest.mark.parametrize("event", [b"event: x\ndata: {}\n\n", b"event: " + b"x" * 5000 + b"\ndata: {}\n\n"])
 def test_events_that_nobody_takes_end_the_stream(monkeypatch: pytest.MonkeyPatch, event: bytes) -> None:
-    monkeypatch.setattr(calls, "MAX_UNREAD", 50_000)
+    monkeypatch.setattr(wire, "MAX_UNREAD", 50_000)
     with pytest.raises(ProtocolError, match="not taken"):
         followed(event * 100 + b"event: result\ndata: {}\n\n")
 

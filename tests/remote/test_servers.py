@@ -18,8 +18,8 @@ import pytest
 
 from safeexec import Policy, ProtocolError, SandboxClosed, SandboxError, connect
 from safeexec.remote import http
-from safeexec.remote.calls import raised
 from safeexec.remote.pipe import PipeWire
+from safeexec.remote.wire import raised
 from tests.alone import alone
 from tests.footprint import gone, until
 from tests.remote.commands import command, nobody
@@ -150,7 +150,7 @@ def test_closing_it_stops_what_still_runs() -> None:
 
     running = threading.Thread(target=run)
     running.start()
-    until(lambda: session._core._sandbox._wire._calls._pending)  # type: ignore[attr-defined]
+    until(lambda: session._core._calls._wire._calls._pending)  # type: ignore[attr-defined]
     family = set(psutil.Process().children(recursive=True)) - before
     sandbox.close()
     running.join()

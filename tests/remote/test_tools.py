@@ -26,7 +26,7 @@ from safeexec import (
     tool,
 )
 from safeexec.protocol.arguments import encode_arguments
-from safeexec.remote import container, core
+from safeexec.remote import calls, container
 from safeexec.results.jsonable import to_base64
 from tests.remote.commands import WAYS, command, served
 from tests.remote.test_container import ENGINE, REAL
@@ -204,7 +204,7 @@ def test_a_client_has_a_few_sets_of_tools_and_the_oldest_idle_one_goes() -> None
     with connect(command=command("standard")) as plain:
         wire = plain._core._wire  # type: ignore[attr-defined]
         from safeexec.engine.host.waiting import drive
-        from safeexec.remote.core import RemoteSandboxCore
+        from safeexec.remote.sandbox import RemoteSandboxCore
 
         def named(number: int) -> RemoteSandboxCore:
             core = RemoteSandboxCore(wire, "standard", {f"tool_{number}": lambda: number})
@@ -359,7 +359,7 @@ def test_a_server_that_never_stops_talking_is_given_up(told: str, monkeypatch: p
     server = [sys.executable, "-c", TALKS, json.dumps(content), json.dumps(event)]
     with connect(command=server, tools=[price]) as sandbox:
         session = sandbox.session()
-        monkeypatch.setattr(core, "PATIENCE_SECONDS", 1.0 - seconds)
+        monkeypatch.setattr(calls, "PATIENCE_SECONDS", 1.0 - seconds)
         with pytest.raises((SandboxClosed, ProtocolError)):
             session.run("1")
     assert len(called) <= most

@@ -19,8 +19,8 @@ from safeexec.engine.policy.names import CONSTRUCTS, FORMAT, REFUSED_ATTRIBUTES
 from safeexec.engine.syscalls.numbers import numbers
 from safeexec.engine.syscalls.table import rules_for
 from safeexec.language.imports import Importer, RefusedImport
+from safeexec.language.judge import compile_step
 from safeexec.language.rules import rules_of
-from safeexec.language.step import compile_step
 from safeexec.reports.needs import MAX_NAMES, MAX_PARTS
 from safeexec.reports.why import KEYWORDS, Judge, construct_of
 from tests.language.constructs import SAMPLES
@@ -475,6 +475,10 @@ def test_a_program_that_is_no_python():
         Policy.load("standard").needs("def")
     with pytest.raises(PolicyError, match="line 2: name 'x' is assigned to before global declaration"):
         Policy.load("standard").needs("x = 1\nglobal x")
+    with pytest.raises(TypeError, match="text of a program as str, not NoneType"):
+        Policy.load("standard").needs(None)
+    with pytest.raises(PolicyError, match="a policy is a name, a path or a Policy, not NoneType"):
+        Policy.load("standard").diff(None)
 
 
 HOSTILE_PROGRAMS = {

@@ -31,6 +31,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, ElicitResult, ImageContent
 
 from safeexec import Policy
+from safeexec.remote.methods import PARSE, REQUEST
 from safeexec.servers.mcp import McpServer, RunningStep
 from tests.alone import importing, ran
 from tests.footprint import gone, until
@@ -833,6 +834,7 @@ def test_a_line_that_nobody_can_read_is_answered(home: Path, line: str, identity
     done = ran(COMMAND, cwd=home, input=f"{line}\n\n", check=True)
     (answer,) = map(json.loads, done.stdout.splitlines())
     assert answer["id"] == identity and told in answer["error"]["message"] and len(done.stdout) < 1_000
+    assert answer["error"]["code"] == (PARSE if line == "no JSON" else REQUEST)
 
 
 def test_standard_output_carries_the_protocol_alone(home: Path) -> None:

@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 import safeexec.untrusted
-from safeexec.untrusted import frames, markup
-from safeexec.untrusted.calls import code_of, why_no_call
-from safeexec.untrusted.forms import files_of
+from safeexec.untrusted import markup, stack_dump
+from safeexec.untrusted.call_arguments import code_of, why_no_call
 from safeexec.untrusted.json_shapes import check_parts, shaped
 from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.latex import plain_latex
 from safeexec.untrusted.lines import Lines
+from safeexec.untrusted.multipart import files_of
 from safeexec.untrusted.saving import is_picture
 from safeexec.untrusted.source_text import charset_of, costly_name, encoding_of, has_many_marks
 from safeexec.untrusted.yaml_text import kind_of, plain_scalar, read_yaml
@@ -69,7 +69,7 @@ def _files(before: bytes, text: str, after: bytes) -> object:
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "frames.read": lambda text: frames.read(
+    "stack_dump.read": lambda text: stack_dump.read(
         b"Stack (most recent call first):\n" + text.encode("utf-8", "surrogatepass")
     ),
     **{
@@ -78,12 +78,12 @@ READERS: dict[str, Callable[[str], object]] = {
     },
     "markup.frame": lambda text: markup.frame(text, "20em"),
     "latex.plain_latex": plain_latex,
-    "calls.code_of": code_of,
-    "calls.why_no_call": why_no_call,
-    "calls.why_no_call of JSON": lambda text: why_no_call(f'{{"code": {text}}}'),
-    "forms.files_of": lambda text: _files(b"--b\r\nContent-Disposition: x; filename=a\r\n\r\n", text, b"\r\n--b--"),
-    "forms.files_of of parts": lambda text: _files(b"", text, b"\r\n--b--"),
-    "calls.code_of of JSON": lambda text: code_of(f'{{"code": {text}}}'),
+    "call_arguments.code_of": code_of,
+    "call_arguments.why_no_call": why_no_call,
+    "call_arguments.why_no_call of JSON": lambda text: why_no_call(f'{{"code": {text}}}'),
+    "multipart.files_of": lambda text: _files(b"--b\r\nContent-Disposition: x; filename=a\r\n\r\n", text, b"\r\n--b--"),
+    "multipart.files_of of parts": lambda text: _files(b"", text, b"\r\n--b--"),
+    "call_arguments.code_of of JSON": lambda text: code_of(f'{{"code": {text}}}'),
     "saving.is_picture": lambda text: is_picture("image/png", text.encode(errors="replace")),
     "json_text.loads": _json,
     "json_shapes.check_parts": _parts,

@@ -32,14 +32,14 @@ READS_NONE = {
     "writes JSON, YAML, or a file of its own": """
         agent/models/assembly.py api/audit.py cli/agent.py cli/check.py cli/doctor.py cli/jupyter.py cli/plugin.py
         cli/policy.py cli/repair.py cli/run.py cli/view.py engine/policy/edit.py engine/policy/schema.py
-        playback/page/render.py recordings/forms.py recordings/writer.py remote/calls.py results/jsonable.py
+        playback/page/render.py recordings/forms.py recordings/writer.py remote/wire.py results/jsonable.py
         servers/mcp.py
     """,
     "files and numbers of the kernel, of the installation and of the policy": """
-        cli/__init__.py cli/serve.py engine/host/session/frozen.py engine/host/startup/configuration.py
+        cli/__init__.py cli/serve.py engine/host/session/copy.py engine/host/startup/configuration.py
         engine/host/startup/confinement.py
         engine/host/startup/fonts.py engine/host/watch/census.py engine/host/watch/clock.py
-        engine/host/watch/groups.py engine/host/watch/room.py engine/linux/capabilities.py
+        engine/host/watch/control_groups.py engine/host/watch/room.py engine/linux/capabilities.py
         engine/linux/cgroups.py engine/linux/landlock.py engine/linux/libc.py engine/linux/namespaces.py
         engine/linux/probe.py engine/linux/processes.py engine/linux/rlimits.py engine/linux/seccomp.py
         engine/policy/access.py engine/policy/kernel.py engine/policy/profiles.py reports/reference.py
@@ -51,7 +51,7 @@ READS_NONE = {
         servers/http/openapi.py
     """,
     "what the user gives on the command line or in code": """
-        remote/container.py remote/core.py remote/pipe.py reports/review.py
+        remote/container.py remote/crossing.py remote/pipe.py reports/review.py
     """,
     "what its own program or library has made: times, numbers, hints": """
         agent/models/mistral.py common/signatures.py engine/host/tools/type_hints.py
@@ -86,7 +86,8 @@ BOUND = {
     "engine/host/files/state_file.py": "lengths are in a header that is checked first; writes",
     "engine/host/files/tree.py": "by descriptor without a link; within limits.workspace_mb",
     "engine/host/files/workspace.py": "by descriptor without a link; within limits.workspace_mb",
-    "engine/host/session/step.py": "the start of a source, in one pass",
+    "engine/host/files/workspace_root.py": "directories that a host of this user has made, listed once at the start",
+    "engine/host/session/sources.py": "the start of a source, in one pass",
     "engine/host/session/output.py": "pages of output, in one pass for marks of ten bytes",
     "api/packages.py": "RECORD, head and report of packages, sizes first, line by line; starts pip",
     "toolkit/ready_made.py": "files below allowed directories, through no last link; URLs of 8,192 characters",
@@ -99,9 +100,10 @@ BOUND = {
     "engine/policy/requirements.py": "a line whose length is checked first; classes and counted repeats",
     "protocol/printed.py": "eight hexadecimal digits of a mark, in one pass",
     "protocol/values/decoder.py": "a number of eight bytes",
-    "protocol/values/frames.py": "a frequency of few characters",
+    "protocol/values/pandas_reader.py": "a frequency of few characters",
+    "protocol/values/pandas_writer.py": "the frequency of an index of the program's own process",
     "protocol/values/reader.py": "lengths of four bytes; imports numpy, pandas and pyarrow by names of its own",
-    "protocol/values/tables.py": "digits of a dtype, which a pattern has bounded",
+    "protocol/values/arrays.py": "digits of a dtype, which a pattern has bounded",
     "playback/page/of_file.py": "a reply that its reader has bounded, line by line in one pass",
     "playback/compare.py": "addresses of bounded length, in one pass",
     "recordings/store/directory.py": "names that it checks, in directories of its own; a mark of few digits",

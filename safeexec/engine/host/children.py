@@ -30,7 +30,8 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.files.workspace import Workspace, WorkspaceRoot
+    from safeexec.engine.host.files.workspace import Workspace
+    from safeexec.engine.host.files.workspace_root import WorkspaceRoot
     from safeexec.engine.host.tools.toolbox import Toolbox
 
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
@@ -96,7 +97,7 @@ class Children:
     def _configuration(self, toolbox: Toolbox, packages: str | None) -> m.Configure:
         """Return what the zygote is told. `packages`: where those lie that the policy requires."""
         if self.policy.filesystem.workspace != "none":
-            from safeexec.engine.host.files.workspace import WorkspaceRoot  # 20 ms that few profiles pay
+            from safeexec.engine.host.files.workspace_root import WorkspaceRoot  # 20 ms that few profiles pay
 
             self.root = WorkspaceRoot()
         return configuration(self.policy, toolbox, self.root, packages)
@@ -160,7 +161,8 @@ class Children:
                 ready = yield from channel.receive(deadline)
         except (Gone, ProtocolError) as error:
             self.check_usable()
-            problem = self.zygote.problem(number) if self.zygote is not None else ""
+            with self._lock:  # one reads what the zygote says of all
+                problem = self.zygote.problem(number) if self.zygote is not None else ""
             raise ProtectionError(f"no {what} could be started: {problem or error}") from None
         finally:
             if not isinstance(ready, m.Ready):
@@ -223,7 +225,7 @@ class Children:
         """Return an empty directory for a new session."""
         assert self.root is not None
         with self._lock:
-            return self.root.lineage(policy.limits.workspace_mb << 20, policy.limits.workspace_files)
+            return self.root.new_workspace(policy.limits.workspace_mb << 20, policy.limits.workspace_files)
 
     def fill(self, workspace: Workspace) -> None:
         """Put the sandbox's files into a new workspace."""

@@ -7,15 +7,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from safeexec.engine.host.session.channel import Channel, Gone
+from safeexec.engine.host.session.checks import timeout_of
 from safeexec.engine.host.session.output import OutputFile
-from safeexec.engine.host.session.step import timeout_of
 from safeexec.engine.host.startup.programs import locate
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch import lineage
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from safeexec.engine.host.children import Children
     from safeexec.engine.host.files.workspace import Workspace
     from safeexec.engine.linux.cgroups import Group
-    from safeexec.engine.policy.model import Limits, Policy
+    from safeexec.engine.policy.model import Policy
 
 ARGUMENT_BYTES = 128 << 10
 """The most bytes of one word of a command line: what Linux takes (MAX_ARG_STRLEN)."""
@@ -95,15 +95,18 @@ def check(policy: Policy, argv: Sequence[str], timeout: float | None) -> tuple[s
 def run(
     children: Children,
     argv: Sequence[str],
-    workspace: Workspace,
+    command: RunningCommand,
     directory: str,
     timeout: float | None,
-    group: Group | None,
+    used: Callable[[float], object] = lambda cpu: None,
 ) -> Core[CommandResult]:
-    """Run one program in `directory`, a path inside `workspace`, counted with `group`. What fails is in the result."""
-    program, seconds = check(children.policy, argv, timeout)
+    """Run one program in `directory`, a path inside the workspace. What fails is in the result. `used` is called with
+    its CPU seconds, however it ends.
+    """
+    program, seconds = check(command.policy, argv, timeout)
+    workspace, group = command.workspace, command.group()
     workspace.make_temporary()
-    limits = children.policy.limits
+    limits = command.policy.limits
     most = limits.output_kb << 10
     with closing(OutputFile("stdout", most)) as out, closing(OutputFile("stderr", most)) as err:
         request = partial(
@@ -116,23 +119,26 @@ def run(
         )
         channel, _ = yield from children.started(request, (out.fd, err.fd), "command")
         assert channel.pid is not None  # it has said that it is ready
-        pid = channel.pid
-        watched = _Watched(pid, limits, workspace, group)
-        watch = Watch(channel, limits, seconds, (out, err), watched.room)
-        accountant().add(watched)
+        pid = command.pid = channel.pid
+        watch = Watch(channel, limits, seconds, (out, err), command.room)
+        accountant().add(command)
+
+        def cpu() -> float:
+            return max(command.account.cpu_seconds, watch.cpu_seconds())
+
         try:
             if group is not None:
                 with suppress(OSError):  # it has ended already
                     group.add(pid)
-            outcome, status, message = yield from _end(channel, watched, watch)
+            outcome, status, message = yield from _end(channel, command, watch)
             # The program is gone or will be: what it has printed until now is all there is.
             printed, warned = out.text(most), err.text(most)
-            cpu = max(watched.account.cpu_seconds, watch.cpu_seconds())
-            usage = Usage((monotonic() - watch.started) * 1e3, cpu * 1e3, 0.0, printed.size + warned.size)
+            usage = Usage((monotonic() - watch.started) * 1e3, cpu() * 1e3, 0.0, printed.size + warned.size)
             cut = printed.left_out > 0 or warned.left_out > 0
             return CommandResult(outcome, status, printed.text, warned.text, usage, message, cut)
         finally:
-            accountant().remove(watched)
+            used(cpu())
+            accountant().remove(command)
             # Nothing of a command outlives it: neither the program nor what it started.
             processes.signal_group(channel.pidfd, pid, signal.SIGKILL)
             channel.kill()
@@ -140,45 +146,47 @@ def run(
             channel.close()
 
 
-def _end(channel: Channel, watched: _Watched, watch: Watch) -> Core[tuple[Any, int | None, str]]:
+def _end(channel: Channel, command: RunningCommand, watch: Watch) -> Core[tuple[Any, int | None, str]]:
     """Wait until the program has ended, or is to be ended. Returns outcome, exit status and what happened."""
     while True:
         try:
             answer = yield from channel.receive(watch.next_look())
         except (Gone, ProtocolError) as error:
-            if (verdict := watched.verdict) is None:
+            if (verdict := command.verdict) is None:
                 return "crashed", None, f"the process that watched the command ended: {error}"
             return verdict.outcome, None, verdict.message
         if isinstance(answer, m.Exited):
             # A flood may end by itself between two looks, at the end of the file: with an error of its own.
-            if (verdict := watched.verdict or watched.room.count() or watch.flooded()) is None:
+            if (verdict := command.verdict or command.room.count() or watch.check_output()) is None:
                 return "ok" if answer.status == 0 else "error", answer.status, ""
             return verdict.outcome, answer.status, verdict.message
-        if (verdict := watched.verdict or (yield from watch.looked())) is not None:
+        if (verdict := command.verdict or (yield from watch.look())) is not None:
             return verdict.outcome, None, verdict.message
 
 
-class _Watched(Subject):
+class RunningCommand(Subject):
     """All processes of a command as the accountant sees them: the program, and what it starts. That may fork, and its
     caller ends it at its deadline.
     """
 
-    def __init__(self, pid: int, limits: Limits, workspace: Workspace, group: Group | None) -> None:
-        super().__init__(limits, forks=True)
+    def __init__(self, policy: Policy, workspace: Workspace, group: Group | None) -> None:
+        super().__init__(policy.limits, forks=True)
+        self.policy = policy
         self.verdict: Verdict | None = None
-        self._pid = pid
-        self._workspace = workspace
+        self.workspace = workspace
+        self.pid = 0
+        """The first of them, once there is one."""
         self._group = group
 
     def lineage_leaders(self) -> Collection[int]:
-        return (self._pid,)
+        return (self.pid,)
 
     def files(self) -> tuple[Workspace | None, Collection[int]]:
-        return self._workspace, self.account.guests()
+        return self.workspace, self.account.guests()
 
     def group(self) -> Group | None:
         return self._group
 
-    def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
+    def exceed(self, verdict: Verdict, hostile: Collection[int] = ()) -> None:
         """Whoever waits for it ends it, at its next look at the clock."""
         self.verdict = self.verdict or verdict

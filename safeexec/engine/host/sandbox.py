@@ -26,7 +26,7 @@ from safeexec.engine.host.startup.confinement import check_required
 from safeexec.engine.host.startup.launch import Launched
 from safeexec.engine.host.tools.toolbox import Toolbox
 from safeexec.engine.host.waiting import LARGE, Core, Work, drive, ending
-from safeexec.engine.host.watch import accountant, groups
+from safeexec.engine.host.watch import accountant, control_groups
 from safeexec.engine.linux import probe
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import RecordingError, SessionClosed, StateFileError
@@ -120,7 +120,7 @@ class SandboxCore:
         self.toolbox.close()
         if self.observer is not None:
             self.observer.close()
-        groups.finish()
+        control_groups.finish()
 
     def __del__(self) -> None:
         """Nobody can reach it any more: its processes and directories go, too."""
@@ -152,7 +152,7 @@ class SandboxCore:
     def protection(self) -> list[Mechanism]:
         """What holds every session, and what does not and why."""
         watch = accountant.mechanism(self.policy, self.policy.limits)
-        return [*self.children.mechanisms, *groups.mechanisms(), watch]
+        return [*self.children.mechanisms, *control_groups.mechanisms(), watch]
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
         """Return the policy and the host's tools, for a model's prompt."""
@@ -350,16 +350,17 @@ class SandboxCore:
 
         commands.check(self.policy, argv, timeout)
         workspace = self.children.new_workspace(self.policy)
-        group = groups.new_group(self.policy)
+        group = control_groups.new_group(self.policy)
         try:
             yield Work(partial(self.children.fill, workspace))
             if directory is not None:
                 yield Work(partial(workspace.copy_tree, directory))
-            result = yield from commands.run(self.children, argv, workspace, workspace.path, timeout, group)
+            command = commands.RunningCommand(self.children.policy, workspace, group)
+            result = yield from commands.run(self.children, argv, command, workspace.path, timeout)
             return result
         finally:
             if group is not None:
-                groups.give_up(group)
+                control_groups.give_up(group)
             yield from ending(LARGE, workspace.close)
 
 

@@ -228,11 +228,13 @@ def call_tool(request: CallTool) -> Any:
         value = request.call()
         if not hasattr(value, "__await__"):
             return value
-    from safeexec.engine.host.tools import calls  # with asyncio: for tools that are awaited, or left at a deadline
+    from safeexec.engine.host.tools import (
+        blocking_tools,  # with asyncio: for tools that are awaited, or left at a deadline
+    )
 
     if request.in_thread:
-        return calls.run_in_thread(request.call, request.timeout)
-    return calls.await_blocking(value, request.timeout, request.owner)
+        return blocking_tools.run_in_thread(request.call, request.timeout)
+    return blocking_tools.await_blocking(value, request.timeout, request.owner)
 
 
 def drive(core: Core[R]) -> R:

@@ -42,7 +42,9 @@ class LimitChanges(TypedDict, total=False):
 
 
 class PluginChanges(LimitChanges, total=False):
-    """The keywords of `Sandbox.plugin` that tighten the policy. The plugin has a `name` and `tools` of its own."""
+    """The keywords that tighten the policy: of `Sandbox.plugin`, which has a `name` and `tools` of its own, of
+    `Sandbox.session` and `Sandbox.template`.
+    """
 
     language: LanguageLayer | Section
     builtins: Sequence[str] | Section

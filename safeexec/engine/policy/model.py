@@ -86,7 +86,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         """Return what `other` says differently, setting by setting."""
         from safeexec.engine.policy.diff import differences  # as above
 
-        return differences(self, other)
+        return differences(self, self.load(other))
 
     @classmethod
     def profiles(cls, *, shipped: bool = False) -> dict[str, Path]:

@@ -145,6 +145,8 @@ def _programs(plan: ChildConfinement) -> dict[str, Rule]:
         rules |= {name: allow() for name in ("kill", "tgkill", "tkill")}
     flags = (FORK_FLAGS, *THREAD_FLAGS, *SPAWN_FLAGS)
     rules["clone"] = allow_if(*((_equal(0, value),) for value in flags))
+    # make starts each program as the user that it is (POSIX_SPAWN_RESETIDS): without capabilities there is no other.
+    rules |= dict.fromkeys(("setresuid", "setresgid"), allow_if((_equal(0, _INT), _equal(2, _INT))))
     # A program's own start-up sets its thread pointer, which this process has long done.
     rules["arch_prctl"] = _one_of(0, (*_ARCH_PRCTLS, _ARCH_SET_FS))
     rules |= {name: allow() for name in ("symlink", "symlinkat", "link", "linkat", "mlock", "munlock", "setrlimit")}

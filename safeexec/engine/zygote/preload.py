@@ -18,7 +18,7 @@ from safeexec.engine.child.process import fetching, substitutes
 from safeexec.engine.child.process.serve import Server
 from safeexec.engine.child.process.threads import Threads
 from safeexec.engine.child.step.displays import Displays
-from safeexec.engine.child.step.execute import Guest
+from safeexec.engine.child.step.guest import Guest
 from safeexec.engine.child.step.output import Streams
 from safeexec.engine.child.step.program import Language
 from safeexec.engine.child.step.tools import ToolCaller, show_help, tool_functions

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 from msgspec.structs import replace
@@ -25,8 +25,9 @@ from safeexec.engine.child.process.lockdown import PROGRAM_STACK, STACK, Lockdow
 from safeexec.engine.child.repeat.objects import look_at_modules
 from safeexec.engine.child.step import refusals
 from safeexec.engine.child.step.violations import refuse_programs
-from safeexec.engine.linux import seccomp
+from safeexec.engine.linux import processes, seccomp
 from safeexec.engine.linux.fork import fork
+from safeexec.engine.linux.libc import make
 from safeexec.engine.zygote import preload
 from safeexec.engine.zygote.confine import enter
 from safeexec.protocol import messages as m
@@ -67,8 +68,6 @@ class Zygote:
         self._late += [(f"import of {name}", work) for name, work in late]
         self._late_begun = self._warmed = False
         self._forked = 0
-        self._commands: socket.socket | None = None
-        """The way to the fork of this process that makes the commands."""
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
@@ -81,7 +80,7 @@ class Zygote:
             self._forked += 1
 
     def _make(self, link: Link) -> None:
-        """Make what is asked for next on `link`, or have it made. Why it could not be, the host is told."""
+        """Make what is asked for next on `link`. Why it could not be, the host is told."""
         request = link.receive()
         wanted = SPAWN_FDS if isinstance(request, m.Spawn) else COMMAND_FDS
         fds = [fd for _ in range(wanted) if (fd := link.take_fd()) is not None]
@@ -90,10 +89,7 @@ class Zygote:
             if len(fds) < wanted:
                 # The kernel leaves out what has no room in this process's table, and delivers the rest.
                 raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-            if isinstance(request, m.RunCommand) and self._commands is not None:
-                _pass_on(self._commands, link.packed(request), fds)
-            else:
-                pid = fork()
+            pid = fork()
         except OSError as error:
             self.link.send(m.SpawnFailed(request.number, f"the zygote cannot fork: {error.strerror}"))
         if pid == 0:
@@ -101,21 +97,25 @@ class Zygote:
         for fd in fds:
             os.close(fd)
 
-    def begin_commands(self) -> None:
+    def begin_commands(self) -> int:
         """Fork what makes the commands, before the gate is there: they may start programs as they like, and no program
         expects that a signal interrupts a fork. (A shell of which a child ended while the next fork waited for the host
         said "Cannot fork": 46 of 180 pipelines of dash on a busy machine.) It ends with this process.
+
+        Returns the socket on which the host asks for one: what came through this process counted against the limit of a
+        child (of 200 commands at once, 120 met ETOOMANYREFS).
         """
         assert self.command_lockdown is not None
-        ours, theirs = socket.socketpair()
+        hosts, own = socket.socketpair()
         if fork() == 0:
-            ours.close()
-            self.command_lockdown.limit()
-            link = Link(theirs.detach(), self.link.decoder)
+            hosts.close()
+            make([processes.setting_death_signal()])
+            self.command_lockdown.parent = os.getpid()
+            link = Link(own.detach(), self.link.decoder)
             while True:
                 self._make(link)
-        theirs.close()
-        self._commands = ours
+        own.close()
+        return hosts.detach()
 
     def _use_pause(self) -> None:
         """Do what is left to prepare, as long as no request comes."""
@@ -214,6 +214,7 @@ class Zygote:
         os.dup2(control, kept, inheritable=False)
         link = Link(kept, token=self.server.link.token)
         os.chdir(request.directory)
+        self.command_lockdown.limit()  # here: what makes the commands would have used up the CPU time of one
         self.command_lockdown.apply(workspace=request.home, lowered=[(resource.RLIMIT_STACK, STACK - PROGRAM_STACK)])
         # Ignored signals stay ignored across an exec, and a program that cannot wait for its children is broken.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -229,11 +230,6 @@ class Zygote:
         _, status = os.waitpid(pid, 0)
         link.send(m.Exited(os.waitstatus_to_exitcode(status)))
         os._exit(0)
-
-
-def _pass_on(to: socket.socket, message: bytes, fds: list[int]) -> None:
-    sent = socket.send_fds(to, [message], fds)
-    to.sendall(message[sent:])
 
 
 def _report(host: int, number: int, error: BaseException) -> None:
@@ -261,16 +257,16 @@ def run(fd: int, began: float) -> NoReturn:
     except BaseException as error:
         link.send(m.ZygoteFailed(f"{type(error).__name__}: {error}"))
         os._exit(1)
-    if configure.command is not None:
-        zygote.begin_commands()
-    _say_ready(link, mechanisms, configure, took)
+    _say_ready(zygote, mechanisms, configure, took)
     zygote.lockdown.limit()
     zygote.serve()
 
 
-def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, took: float) -> None:
+def _say_ready(zygote: Zygote, mechanisms: list[Mechanism], configure: m.Configure, took: float) -> None:
     """Say so, with what only this process can give: the descriptors go to the host and nowhere else."""
-    sent: dict[Literal["gate", "proc"], int] = {}
+    link, sent = zygote.link, dict[m.GivenByZygote, int]()
+    if configure.command is not None:
+        sent["commands"] = zygote.begin_commands()
     if configure.confinement.fork_gate:
         sent["gate"] = seccomp.install_fork_gate()
         detail = "no fork without the host's permission: checkpoints, branches, and what limits.processes allows"

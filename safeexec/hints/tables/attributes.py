@@ -2,13 +2,13 @@
 """Hints for attributes and constructs that the policy refuses, and for names that a module does not have.
 
 `ATTRIBUTES` are names refused on any object; `MODULE_ATTRIBUTES` are ``module.name`` that people write and that are
-missing (of libraries: by the versions that `safeexec.hints.tables.libraries` names) or refused. How an entry is read: `safeexec.hints.needs`.
+missing (of libraries: by the versions that `safeexec.hints.tables.libraries` names) or refused. How an entry is read: `safeexec.hints.choice`.
 """
 
 from __future__ import annotations
 
 from safeexec.engine.policy.refusals import by_name
-from safeexec.hints.needs import Advice, dotted
+from safeexec.hints.choice import Advice, dotted
 
 ATTRIBUTES: dict[str, Advice] = by_name(
     {

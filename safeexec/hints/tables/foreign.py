@@ -1,6 +1,6 @@
 # ruff: noqa: E501 (a table of sentences)
 """Builtins that the policy does not have, names of other languages and of Python 2, and what there is instead: names, and
-attributes by type. How an entry is read: `safeexec.hints.needs`.
+attributes by type. How an entry is read: `safeexec.hints.choice`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from safeexec.engine.policy.refusals import by_name
-from safeexec.hints.needs import Advice
+from safeexec.hints.choice import Advice
 
 BUILTINS: dict[str, Advice] = by_name(
     {

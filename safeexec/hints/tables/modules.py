@@ -1,10 +1,10 @@
 # ruff: noqa: E501 (a table of sentences)
-"""Hints for modules that the policy does not import. How an entry is read: `safeexec.hints.needs`."""
+"""Hints for modules that the policy does not import. How an entry is read: `safeexec.hints.choice`."""
 
 from __future__ import annotations
 
 from safeexec.engine.policy.refusals import by_name
-from safeexec.hints.needs import Advice
+from safeexec.hints.choice import Advice
 
 MODULES: dict[str, Advice] = by_name(
     {

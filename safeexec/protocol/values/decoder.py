@@ -12,7 +12,7 @@ from safeexec.errors import ProtocolError
 from safeexec.protocol.framing import TooMuch
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Formula, Opaque, Scalar
-from safeexec.protocol.values.reader import Clock, Reader, UnknownZone, array_length, named_zone, refuse, unpack_list
+from safeexec.protocol.values.reader import Clock, Reader, UnknownZone, array_length, named_zone, refuse_if, unpack_list
 
 _unpack_map = msgspec.msgpack.Decoder(dict[str, Scalar]).decode
 _INLINE = {f.NONE[0]: None, f.TRUE[0]: True, f.FALSE[0]: False}
@@ -134,7 +134,9 @@ def _dict(r: Reader, depth: int) -> dict[Any, Any]:
 def _decimal(r: Reader, depth: int) -> Any:
     r.spend(f.OBJECT)
     data = bytes(r.chunk())
-    refuse(not f.DECIMAL_TEXT.match(data) or (r.in_key and len(data) > f.MAX_KEY_DECIMAL), "a bad Decimal in a value")
+    refuse_if(
+        not f.DECIMAL_TEXT.match(data) or (r.in_key and len(data) > f.MAX_KEY_DECIMAL), "a bad Decimal in a value"
+    )
     from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOperation
 
     # A context of its own: the host's may trap, round or be narrower than the number.
@@ -146,7 +148,7 @@ def _fraction(r: Reader, depth: int) -> Any:
     r.spend(f.OBJECT)
     numerator, denominator = r.integer(), r.integer()
     bits = max(numerator.bit_length(), denominator.bit_length())
-    refuse(bits > 8 * f.MAX_FRACTION_INT or denominator <= 0, "a bad Fraction in a value")
+    refuse_if(bits > 8 * f.MAX_FRACTION_INT or denominator <= 0, "a bad Fraction in a value")
     if bits > 512:
         r.check_time()
     from fractions import Fraction
@@ -180,7 +182,7 @@ def _zone(r: Reader) -> tzinfo | UnknownZone | None:
     offset = timedelta(*f.TIMEDELTA.unpack(r.take(f.TIMEDELTA.size)))
     if tag == f.NAMED_OFFSET:
         return timezone(offset, r.text())
-    refuse(tag != f.OFFSET, "a bad zone in a value")
+    refuse_if(tag != f.OFFSET, "a bad zone in a value")
     return timezone(offset) if offset else UTC
 
 
@@ -197,7 +199,7 @@ def _formula(r: Reader, depth: int) -> Formula:
 
 def _table(r: Reader, depth: int) -> Any:
     r.spend(f.OBJECT)
-    from safeexec.protocol.values.tables import read_table  # for values of numpy and pandas
+    from safeexec.protocol.values.arrays import read_table  # for values of numpy and pandas
 
     return read_table(r, bytes(r.view[r.at - 1 : r.at]), depth)
 

@@ -309,6 +309,6 @@ def _writer_of_library(kind: type) -> Write | None:
     module = module_of(kind)
     if type(module) is not str or module.partition(".")[0] not in ("numpy", "pandas", "sympy", "mpmath"):
         return None
-    from safeexec.protocol.values.tables import writer_of  # for values of these four
+    from safeexec.protocol.values.arrays import writer_of  # for values of these four
 
     return writer_of(kind)

@@ -19,7 +19,7 @@ from starlette.routing import Router
 
 from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.http import e2b, judge, openapi, sessions
-from safeexec.servers.http.boxes import let_in
+from safeexec.servers.http.e2b_sandboxes import let_in
 from safeexec.servers.http.metrics import merged
 from safeexec.servers.http.peers import Peers
 from safeexec.servers.http.requests import Offered, RefusedRequest, Routes, answer, log, refused

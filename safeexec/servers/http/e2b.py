@@ -23,14 +23,14 @@ from starlette.responses import Response
 from safeexec import AsyncSession, Result, WorkspaceError
 from safeexec.results.jsonable import jsonable, to_base64
 from safeexec.results.observation import failure_text
-from safeexec.servers.http.boxes import MAX_KEPT, Box, NewSandbox, Seconds, find
-from safeexec.servers.http.once import digest_of
+from safeexec.servers.http.e2b_sandboxes import MAX_KEPT, Box, NewSandbox, Seconds, find
+from safeexec.servers.http.idempotency import digest_of
 from safeexec.servers.http.requests import Large, RefusedRequest, Routes, answer, body_of
 from safeexec.servers.http.streaming import Piece, Put, Streamed, later, line
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.wire import apart, parse
-from safeexec.untrusted.forms import files_of
 from safeexec.untrusted.json_text import loads
+from safeexec.untrusted.multipart import files_of
 
 HOME = "/home/user"
 """The workspace, as clients call it."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from safeexec import Display, __version__
-from safeexec.servers.http.boxes import has_own_tokens
+from safeexec.servers.http.e2b_sandboxes import has_own_tokens
 from safeexec.servers.http.requests import Offered
 
 REFERENCE = "#/components/schemas/{name}"

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from safeexec.remote.methods import METHODS, Method
 from safeexec.servers.acts import do
-from safeexec.servers.http.once import digest_of
+from safeexec.servers.http.idempotency import digest_of
 from safeexec.servers.http.requests import RefusedRequest, Routes, answer_apart, body_of
 from safeexec.servers.http.streaming import Put, Streamed, event, later
 from safeexec.servers.http.tenancy import Tenant

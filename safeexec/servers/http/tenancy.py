@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from safeexec import AsyncSession, CommandResult, Policy, PolicyError, Result, SandboxError
 from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use, UsedElsewhere
+from safeexec.servers.http.idempotency import Answers
 from safeexec.servers.http.metrics import Metrics
-from safeexec.servers.http.once import Answers
 from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full, log
 from safeexec.servers.readiness import Findings, examine
 from safeexec.servers.service import ClientSession, Service
@@ -59,7 +59,7 @@ class Tenant(Service):
         self.metrics = metrics
         self.answers = Answers()
         self.boxes: dict[str, Any] = {}
-        """The sandboxes of E2B's clients (`safeexec.servers.http.boxes`), by their ids."""
+        """The sandboxes of E2B's clients (`safeexec.servers.http.e2b_sandboxes`), by their ids."""
         self.body_bytes = 0
         """Bytes of the bodies that arrive, or of which what they ask for is being done."""
         self.places = self.memory_mb = 0

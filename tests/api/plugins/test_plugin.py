@@ -698,13 +698,17 @@ def die():
 def orphan():
     os.fork() or time.sleep(3600)
     os._exit(4)
+def kill():
+    vars(os)["kill"](1, 9)
 """
     with Sandbox("confined-python") as sandbox:
         for state in ("keep", "fresh"):
-            with sandbox.plugin(source, state=state, exports=["good", "die", "orphan"]) as plugin:  # type: ignore[arg-type]
-                for name in ("die", "orphan"):
-                    assert plugin.invoke(name).outcome in ("crashed", "error", "violation")
+            with sandbox.plugin(source, state=state, exports=["good", "die", "orphan", "kill"]) as plugin:  # type: ignore[arg-type]
+                for name in ("die", "orphan", "kill"):
+                    result = plugin.invoke(name)
+                    assert result.outcome in ("crashed", "error", "violation")
                     assert plugin.good() == 1
+                assert result.error is not None and result.error.message.startswith("kill() is refused by ")
 
 
 def test_a_generator_ends_early_and_with_the_next_call(sandbox: Sandbox) -> None:

@@ -21,7 +21,7 @@ import pytest
 
 from safeexec import CheckpointError, SandboxError, Session
 from safeexec.engine.host.patience import patient
-from safeexec.engine.host.session.frozen import RESUME_SECONDS
+from safeexec.engine.host.session.copy import RESUME_SECONDS
 from safeexec.engine.host.session.step import SECURE_SECONDS
 from safeexec.engine.host.waiting import Core, Wait, drive
 from tests.conftest import OpenSession

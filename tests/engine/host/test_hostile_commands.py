@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
 import pytest
 
-from safeexec import CommandResult, Policy, PolicyError, Sandbox, SandboxError, Session
+from safeexec import (
+    AsyncSandbox,
+    CommandResult,
+    Policy,
+    PolicyError,
+    Sandbox,
+    SandboxClosed,
+    SandboxError,
+    Session,
+)
 from safeexec.engine.host.startup.programs import executables
 from tests.footprint import footprint, until
 
@@ -74,6 +86,27 @@ def test_nothing_that_a_command_started_outlives_it(commanding: Sandbox, session
     for _ in range(3):
         session.command([PYTHON, "-c", RELAY], timeout=10)
     until(lambda: members(commanding) <= before)
+
+
+BURN = """
+import time
+while time.process_time() < 1.0: pass
+open("burnt", "w").close()
+"""
+
+
+async def test_what_a_command_has_used_is_told_once_also_where_its_caller_leaves(commanding: Sandbox) -> None:
+    async with AsyncSandbox(commanding.policy, spare=0) as sandbox, sandbox.session() as session:
+        assert session.workspace is not None
+        told = await session.command([PYTHON, "-c", BURN])
+        assert session.untold_cpu < told.usage.cpu_ms / 2000
+        (burnt := Path(session.workspace, "burnt")).unlink()
+        running = asyncio.create_task(session.command([PYTHON, "-c", f"{BURN}while True: pass"]))
+        await asyncio.to_thread(until, burnt.exists)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert session.untold_cpu >= 0.5, "as of the last look at it, a moment before"
 
 
 @pytest.mark.parametrize("words", [250, 900])
@@ -242,6 +275,24 @@ def test_a_child_that_ends_while_the_next_one_is_forked_interrupts_nothing(where
             assert sandbox.run(PIPELINES).check().stdout == "200\n"
 
 
+SPAWN = """
+import os, sys
+os.waitpid(os.posix_spawn(sys.executable, [sys.executable, "-c", "print(1)"], os.environ, resetids=True), 0)
+for ids in [(0, -1, -1), (-1, 0, -1), (-1, -1, 0)]:
+    for change in os.setresuid, os.setresgid:
+        try:
+            change(*ids)
+        except OSError:
+            print("refused")
+"""
+
+
+def test_a_program_may_start_others_as_the_user_that_it_is() -> None:
+    """As make does."""
+    with allowing(PYTHON) as sandbox:
+        assert sandbox.command([PYTHON, "-c", SPAWN]).stdout.split() == ["1", *["refused"] * 6]
+
+
 def test_a_flood_is_told_as_one_however_it_ends() -> None:
     """Between two looks of the host the program comes to the end of its output, and fails by itself."""
     with allowing(PYTHON) as sandbox:
@@ -252,6 +303,7 @@ def test_a_flood_is_told_as_one_however_it_ends() -> None:
 def test_a_command_that_cannot_be_started_leaves_no_output_open() -> None:
     with allowing(PYTHON) as sandbox:
         psutil.Process(sandbox._core.children.zygote.pid).kill()  # type: ignore[union-attr]
+        until(lambda: not sandbox._core.children.alive)
         before = outputs()
         for _ in range(3):
             with pytest.raises(SandboxError):
@@ -262,3 +314,70 @@ def test_a_command_that_cannot_be_started_leaves_no_output_open() -> None:
 def outputs() -> dict[str, int]:
     """The files behind standard streams that this process has open, by name."""
     return {name: number for name, number in footprint().descriptors.items() if name.startswith("/memfd:std")}
+
+
+def test_more_commands_at_once_than_a_child_may_have_descriptors_for() -> None:
+    """What is on its way to the process that makes them counts against nobody's limit."""
+    with allowing("true", open_files=16) as sandbox, ExitStack() as opened:
+        sessions = [opened.enter_context(sandbox.session()) for _ in range(60)]
+        with ThreadPoolExecutor(len(sessions)) as callers:
+            results = list(callers.map(lambda session: session.command(["true"], timeout=60), sessions))
+    assert {result.outcome for result in results} == {"ok"}
+
+
+def test_the_end_of_what_makes_the_commands_is_told() -> None:
+    with allowing("true") as sandbox:
+        (maker,) = members(sandbox) - {sandbox._core.children.reapers[1]}
+        os.kill(maker, signal.SIGKILL)
+        with sandbox.session() as session:
+            with pytest.raises(SandboxClosed, match="reopen the sandbox"):
+                until(lambda: session.command(["true"], timeout=60) is None)
+            assert session.run("1 + 1").value == 2
+        sandbox.reopen()
+        with sandbox.session() as session:
+            assert session.command(["true"], timeout=60).outcome == "ok"
+
+
+@pytest.mark.parametrize("how", ["cancel", "session", "sandbox"])
+def test_a_command_ends_with_what_it_runs_in(how: str) -> None:
+    """Closing waited five seconds for each, and the command went on to its own end."""
+    with allowing("sleep") as sandbox, ThreadPoolExecutor(1) as callers:
+        session = sandbox.session()
+        before = members(sandbox)
+        command = callers.submit(session.command, ["sleep", "3600"])
+        until(lambda: len(members(sandbox) - before) >= 2)
+        end = {"cancel": session.cancel, "session": session.close, "sandbox": sandbox.close}[how]
+        end()
+        result = command.result(timeout=60)
+        assert result.outcome == "cancelled", result
+
+
+def test_each_command_has_limits_of_its_own() -> None:
+    """What makes them is held to none: after 1,700 commands it had used the CPU time of one, and ended."""
+    limit = "import resource; print(resource.getrlimit(resource.RLIMIT_CPU)[1])"
+
+    def cpu_limit(pid: int) -> list[str]:
+        return [line for line in Path(f"/proc/{pid}/limits").read_text().splitlines() if line.startswith("Max cpu")]
+
+    with allowing(PYTHON, cpu_seconds=1) as sandbox:
+        (maker,) = members(sandbox) - {sandbox._core.children.reapers[1]}
+        assert cpu_limit(maker) == cpu_limit(os.getpid())
+        assert sandbox.command([PYTHON, "-c", limit]).stdout == "2\n"
+
+
+@pytest.mark.parametrize(
+    ("limits", "program", "outcome"),
+    [
+        ({"wall_seconds": 0.2}, "import time; time.sleep(3600)", "timeout"),
+        ({"cpu_seconds": 0.2}, "while True: pass", "cpu"),
+        ({"memory_mb": 64}, "import time; kept = b'x' * (200 << 20); time.sleep(3600)", "memory"),
+        ({"output_kb": 1}, "print('x' * (1 << 16))", "output"),
+        ({"workspace_mb": 1}, "import time; open('f', 'wb').write(bytes(3 << 20)); time.sleep(3600)", "violation"),
+    ],
+)
+def test_the_limits_of_a_session_hold_its_commands(
+    commanding: Sandbox, limits: dict[str, float], program: str, outcome: str
+) -> None:
+    """They were those of the sandbox."""
+    with commanding.session(**limits) as session:
+        assert session.command([PYTHON, "-c", program]).outcome == outcome

@@ -140,6 +140,7 @@ except ChildProcessError:
 def test_a_session_may_be_held_tighter_never_looser_and_files_need_a_workspace(sandbox: Sandbox) -> None:
     for told, ask in {
         "memory_mb can only be lowered": lambda: sandbox.session(memory_mb=1 << 15),
+        "label= says whose": lambda: sandbox.session(name="ada"),  # type: ignore[call-arg]
         "another policy": lambda: sandbox.session(imports={"random": "none"}),
         r"^session\(\): limits\.memory_mb: expected int >= 16": lambda: sandbox.session(memory_mb=1),
         r"^template\(\): limits\.memory_mb: expected int >= 16": lambda: sandbox.template("small", memory_mb=1),

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from safeexec.engine.host.session.frozen import own_bytes
+from safeexec.engine.host.session.copy import own_bytes
 from safeexec.engine.linux import processes, seccomp
 from safeexec.engine.linux.libc import make, syscall
 from safeexec.engine.linux.probe import probe

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from safeexec import Later, Policy, SessionClosed
 from safeexec.servers import acts
 from safeexec.servers.access import Hosts
-from safeexec.servers.http import app, boxes, e2b, once, requests, tenancy
+from safeexec.servers.http import app, e2b, e2b_sandboxes, idempotency, requests, tenancy
 from safeexec.servers.http.app import Guard, Lifetimes
 from safeexec.servers.http.grants import Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
@@ -150,9 +150,9 @@ async def test_only_so_many_programs_wait_and_none_for_ever(tenant: Tenant, monk
 
 
 async def test_no_more_sandboxes_are_kept_than_there_may_be(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boxes, "MAX_KEPT", 0)
+    monkeypatch.setattr(e2b_sandboxes, "MAX_KEPT", 0)
     with pytest.raises(RefusedRequest, match="0 sandboxes are kept") as told:
-        await boxes.Box.create(tenant, boxes.NewSandbox())
+        await e2b_sandboxes.Box.create(tenant, e2b_sandboxes.NewSandbox())
     assert told.value.status == 429 and not tenant.places
 
 
@@ -165,7 +165,7 @@ async def test_what_a_paused_sandbox_waits_for_its_own_tenant_learns_alone() -> 
     grants = {name: Grant(token=f"{name}-{TOKEN}") for name in ("bob", "eve")}
     bob, eve = (Tenant(grant, offers, Metrics(lambda: 0, list), name) for name, grant in grants.items())
     try:
-        box = await boxes.Box.create(bob, boxes.NewSandbox())
+        box = await e2b_sandboxes.Box.create(bob, e2b_sandboxes.NewSandbox())
         assert (await box.context(None).session.run("pay(3)")).outcome == "waiting"
         await box.pause()
         (waits,) = (await acts.call(bob, "sandbox.waiting", b"{}"))["waiting"]
@@ -189,7 +189,7 @@ async def test_a_context_that_cannot_begin_anew_is_gone(
     def full(*_: object) -> None:
         raise RefusedRequest(429, "full")
 
-    box = await boxes.Box.create(tenant, boxes.NewSandbox())
+    box = await e2b_sandboxes.Box.create(tenant, e2b_sandboxes.NewSandbox())
     names = {"default": "default", "further": await box.add_context()}
     try:
         monkeypatch.setattr(tenant, "check_cpu", out_of_time)
@@ -211,7 +211,7 @@ async def test_a_large_body_with_a_key_is_digested_beside_the_loop(monkeypatch: 
 
     def digest_of(asked: Any) -> bytes:
         where.append(threading.current_thread() is threading.main_thread())
-        return once.digest_of(asked)
+        return idempotency.digest_of(asked)
 
     async def receive() -> Any:
         if coming:
@@ -219,7 +219,7 @@ async def test_a_large_body_with_a_key_is_digested_beside_the_loop(monkeypatch: 
         return await asyncio.Event().wait()
 
     monkeypatch.setattr(e2b, "digest_of", digest_of)
-    monkeypatch.setattr(boxes, "MAX_KEPT", 0)
+    monkeypatch.setattr(e2b_sandboxes, "MAX_KEPT", 0)
     coming = [b'{"envVars": {"A": "' + b"x" * (1 << 20) + b'"}}']
     server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
     scope = {"type": "http", "method": "POST", "headers": [(b"idempotency-key", b"k")]}
@@ -266,13 +266,13 @@ async def test_a_session_that_cannot_be_ended_holds_up_no_other(
 
 async def test_what_is_not_offered_is_not_read_and_not_kept() -> None:
     """A part of a body holds all of it, as long as the sandbox lives."""
-    wanted = await parse("the body", b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', boxes.NewSandbox)
+    wanted = await parse("the body", b'{"iam": [' + b"[]," * 1000 + b'[]], "mcp": {} }', e2b_sandboxes.NewSandbox)
     assert bytes(wanted.mcp) == b"{}" and bytes(wanted.iam) == b"[" + b"[]," * 1000 + b"[]]"
     with pytest.raises(RefusedRequest, match="iam is not offered"):
         wanted.refuse_the_rest()
-    wanted = await parse("the body", b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', boxes.NewSandbox)
+    wanted = await parse("the body", b'{"mcp": {}, "network": false, "metadata": {"a": "b"}}', e2b_sandboxes.NewSandbox)
     wanted.refuse_the_rest()
-    assert wanted.mcp is wanted.network is wanted.iam is wanted.volumeMounts is boxes.NULL
+    assert wanted.mcp is wanted.network is wanted.iam is wanted.volumeMounts is e2b_sandboxes.NULL
 
 
 async def test_the_work_of_a_client_that_left_is_ended_and_what_it_sends_before_is_passed_by() -> None:

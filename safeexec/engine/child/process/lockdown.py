@@ -56,7 +56,8 @@ class Lockdown:
         seccomp.set_no_new_privs()
         self.plan = plan
         self._uid, self._gid = os.getuid(), os.getgid()
-        self._parent = os.getpid()
+        self.parent = os.getpid()
+        """The process that forks them."""
         self._keep = (0, 1, 2, *keep_fds)
         # Only who creates files needs a name in its user namespace (EOVERFLOW), which otherwise only counts processes.
         self._maps_user = plan.user_namespace and (plan.files == "write" or plan.separate == "mounts")
@@ -71,13 +72,11 @@ class Lockdown:
         self.measure()
 
     def limit(self) -> None:
-        """Set the limits that children simply inherit, in the process that forks them, once it has sent all descriptors
-        that it sends.
+        """Set the limits that children simply inherit, in the zygote, once it has sent all descriptors that it sends.
 
         What descriptors all processes of a user have under way counts against the limit of the one who sends more: with
         the low limit of a child, that was ETOOMANYREFS on a busy machine.
         """
-        self._parent = os.getpid()
         make(rlimits.setting_limit(*limit) for limit in _inherited_limits(self.plan).items())
 
     def measure(self) -> None:
@@ -107,7 +106,7 @@ class Lockdown:
                 namespaces.cover(self.plan.workspaces, workspace)
         make(calls)
         processes.close_all_but(self._keep)
-        if os.getppid() != self._parent:
+        if os.getppid() != self.parent:
             os._exit(0)
 
     def _sequence(self, ruleset: int, last: list[Call]) -> list[Call]:

@@ -29,7 +29,7 @@ from safeexec.engine.child.process import determinism
 from safeexec.engine.child.process.checkpoints import Checkpoints
 from safeexec.engine.child.repeat.digest import digest
 from safeexec.engine.child.step import refusals
-from safeexec.engine.child.step.execute import WARM_UP, Guest
+from safeexec.engine.child.step.guest import WARM_UP, Guest
 from safeexec.engine.child.step.plugins import WARM_UP as NO_CALL
 from safeexec.engine.child.step.plugins import LoadedPlugin
 from safeexec.engine.child.step.standard_input import program_file

@@ -27,7 +27,7 @@ from safeexec.engine.child.process.salvage import Salvager, variables
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
-    from safeexec.engine.child.step.execute import Guest
+    from safeexec.engine.child.step.guest import Guest
 
 PROTOCOL = 5
 _REASON = 200

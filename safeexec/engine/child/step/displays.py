@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from safeexec.common.text import short_repr, type_name
 from safeexec.engine.child.on_import import after_import, replace_after_import
-from safeexec.engine.child.step import rich
+from safeexec.engine.child.step import representations
 from safeexec.protocol.messages import DisplayData
 
 MAX_DISPLAYS = 50
@@ -87,11 +87,11 @@ class Displays:
 
     def _display(self, value: Any, display_id: str | None, raw: bool, *, update: bool = False) -> None:
         if raw:
-            self._add({"text/plain": "", **rich.of_bundle(value)}, display_id, update)
+            self._add({"text/plain": "", **representations.of_bundle(value)}, display_id, update)
             return
         data = self._drawn_as(value)
         self._add(data, display_id, update)
-        if rich.is_figure(value):
+        if representations.is_figure(value):
             self._is_news(value, data)  # or it would be drawn again when the step ends
             self._drawn.append(value)
             self._finished.append(value)
@@ -184,17 +184,17 @@ class Displays:
         self._draw_news()
         last = _current_figure()
         earlier = [one for one in self._left_open if one is not last and not any(one is shown for shown in self._drawn)]
-        for figure in (*self._finished, *([value] if rich.is_figure(value) else []), *earlier):
+        for figure in (*self._finished, *([value] if representations.is_figure(value) else []), *earlier):
             self._close(figure)
         self._left_open, self._finished = _open_figures(), []
 
     def _show_value(self, value: Any, text: str | None) -> None:
         """Show the value of the step, if it has more than its repr."""
         try:
-            data = rich.rich(value)
+            data = representations.rich(value)
             if data and "text/plain" not in data:
-                too_long = text is None or len(text) > rich.TEXT_CHARACTERS
-                data["text/plain"] = short_repr(value, rich.TEXT_CHARACTERS) if too_long else text
+                too_long = text is None or len(text) > representations.TEXT_CHARACTERS
+                data["text/plain"] = short_repr(value, representations.TEXT_CHARACTERS) if too_long else text
         except Exception:  # the value still has its repr
             return
         if data:
@@ -202,9 +202,9 @@ class Displays:
 
     def _drawn_as(self, value: Any) -> dict[str, Any]:
         try:
-            data = rich.rich(value)
+            data = representations.rich(value)
             if "text/plain" not in data:
-                data["text/plain"] = short_repr(value, rich.TEXT_CHARACTERS)
+                data["text/plain"] = short_repr(value, representations.TEXT_CHARACTERS)
         except Exception as error:
             why = f"{type_name(type(error))}: {short_repr(str(error), 300)}"
             data = {"text/plain": f"<{type_name(type(value))}: it could not be shown ({why})>"}

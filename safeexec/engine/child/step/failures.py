@@ -9,7 +9,7 @@ from typing import Any
 from safeexec.common.identity import args_of, chained, class_name, entries_of
 from safeexec.common.own import contextlib
 from safeexec.engine.child.step.program import Diagnostic, Rejection
-from safeexec.engine.child.step.shown import TEXT_CHARACTERS
+from safeexec.engine.child.step.value_text import TEXT_CHARACTERS
 from safeexec.engine.child.step.violations import explain, is_out_of_memory
 from safeexec.protocol import messages as m
 

@@ -18,7 +18,7 @@ from safeexec.protocol.values import ByFields, decode, encode
 from safeexec.protocol.values.format import OPAQUE
 
 if TYPE_CHECKING:
-    from safeexec.engine.child.step.execute import Guest
+    from safeexec.engine.child.step.guest import Guest
 
 WARM_UP = ""
 """The path of a call that calls nothing: in think time it touches what the next call will (`Server.warm_up`)."""

@@ -187,7 +187,7 @@ def _database(path: Any, line: int) -> None:
 def _guest_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        if frame.f_code.co_filename.startswith("<step "):
+        if violations.is_programs(frame.f_code):
             return frame
         frame = frame.f_back
     return None

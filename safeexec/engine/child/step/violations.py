@@ -216,7 +216,7 @@ def _module_of(place: TracebackType) -> str:
     return name if type(name) is str else ""
 
 
-def _is_programs(code: CodeType) -> bool:
+def is_programs(code: CodeType) -> bool:
     """Tell whether it is code of the program: of a step, or of a plugin."""
     return code.co_filename.startswith(("<step ", "<plugin "))
 
@@ -245,7 +245,7 @@ def _origin(error: BaseException, *kinds: type[BaseException]) -> BaseException 
             return error if not depth or _is(error, *(kinds or (OSError,))) else None
         behind = cause_of(error)
         behind = context_of(error) if behind is None else behind
-        if behind is None or _is_programs(_places(error)[0].tb_frame.f_code):
+        if behind is None or is_programs(_places(error)[0].tb_frame.f_code):
             return None
         error = behind
     return None
@@ -255,7 +255,7 @@ def _noted_for(error: BaseException) -> str | None:
     """Return the call that the audit hook heard of at the very instruction; of a library, in the same function."""
     if not known.calls:
         return None
-    functions = {code: call for (code, _), call in known.calls.items() if not _is_programs(code)}
+    functions = {code: call for (code, _), call in known.calls.items() if not is_programs(code)}
     for place in _places(error):
         code = place.tb_frame.f_code
         call = known.calls.get((code, place.tb_lasti)) or functions.get(code)
@@ -270,7 +270,7 @@ def _caller(error: BaseException) -> str:
     if place is None:
         return ""
     code = place.tb_frame.f_code
-    if _is_programs(code):
+    if is_programs(code):
         return _expression(code, place.tb_lasti)
     return ".".join(filter(None, (_module_of(place), code.co_qualname.removesuffix(".__init__"))))
 

@@ -1,10 +1,5 @@
-"""A session's directory of files, those of its branches, and snapshots that follow the checkpoints.
-
-A session has a region, which it cannot list, and in it its workspace, `w`. The region is named in its Landlock rule
-before lockdown, and a fork cannot widen that later; so the region of a branch lies within that of the session that it
-comes from, under a name that nobody can guess. When a branch wakes it enters one more layer of Landlock, with its own
-region alone (`branch_ruleset` in `host.startup.confinement`): it reaches neither ancestors nor siblings. Snapshots lie
-beside all of that, where no guest can write.
+"""A session's directory of files, as the host uses it: its files by name, its size, its branches, and snapshots that
+follow the checkpoints.
 
 The files are hostile: `host.files.tree` has what may be done with them.
 """
@@ -12,260 +7,28 @@ The files are hostile: `host.files.tree` has what may be done with them.
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import os
 import stat
-from collections import deque
 from collections.abc import Iterator
 from functools import partial
-from itertools import count
-from tempfile import mkdtemp
-from typing import NamedTuple
-from weakref import finalize
 
 from safeexec.common.text import one_line
 from safeexec.engine.host.files import tree, workspace_files
 from safeexec.engine.host.files.names import path_of, shown
+from safeexec.engine.host.files.regions import UNDONE, WorkspaceRegion, needing_room
+from safeexec.engine.host.files.snapshots import Snapshot, Snapshots, mark_of
 from safeexec.engine.host.files.workspace_files import Marks
-from safeexec.errors import SandboxBusy, WorkspaceError
+from safeexec.errors import WorkspaceError
 from safeexec.untrusted.below import open_named, opened
-
-MAX_BRANCHINGS = 14
-"""Branches of branches. A process has 16 layers of Landlock: the zygote's, the session's, one for each of these."""
-
-_UNDONE = (OSError, MemoryError)
-"""What lets a removal end early, for want of descriptors or memory: the sandbox removes what stays."""
-BLOCK = 4096
-"""Bytes that a file or directory may take beyond those that it has."""
-
-
-class Entry(NamedTuple):
-    """One path of a snapshot. `stored` is where its bytes lie; `mark` tells whether the living file is the same."""
-
-    mode: int
-    mark: tuple[int, int, int, int]
-    stored: Stored | None = None
-    target: str = ""
-
-
-Snapshot = dict[str, Entry]
-
-
-class Stored:
-    """The bytes of one file in the store. They go after the last snapshot that has them, when it is tidied up next."""
-
-    __slots__ = ("_gone", "path")
-
-    def __init__(self, path: str, gone: deque[str]) -> None:
-        self.path = path
-        self._gone = gone
-
-    def __del__(self) -> None:
-        self._gone.append(self.path)  # a thousand unlinked here would hold an event loop
-
-
-@contextlib.contextmanager
-def _needs_room(path: str) -> Iterator[None]:
-    """Have an error of a file system that is full or read-only say so, and what to do."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-            raise
-        raise WorkspaceError(
-            f"there is no room for a workspace's files below {os.path.dirname(path)}: {error.strerror}; "
-            "set TMPDIR to a directory that can be written and has room"
-        ) from None
-
-
-@contextlib.contextmanager
-def _noting(problems: list[str], path: str, what: str) -> Iterator[None]:
-    """Have a file that cannot be restored add a line to `problems`; the others are restored all the same."""
-    try:
-        yield
-    except (OSError, WorkspaceError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        problems.append(f"{ascii(path)[1:-1][:200]} in the workspace could not be {what}: {reason}")
-
-
-class WorkspaceRoot:
-    """The directory of one sandbox, below which its lineages live. Removed with everything in it by `close`, or when
-    the program ends.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self.path = -1, ""
-        try:
-            self.path = made = os.path.realpath(mkdtemp(prefix=f".{tree.PREFIX}"))
-            # Locked before it gets its name: by the lock others see that its host lives.
-            self._lock = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
-            fcntl.flock(self._lock, fcntl.LOCK_SH)
-            self.path = os.path.join(os.path.dirname(made), os.path.basename(made)[1:])
-            os.rename(made, self.path)
-            remove_orphans(os.path.dirname(self.path))
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.rmdir(self.path)  # which takes no descriptor
-            tree.remove_tree(self.path)
-            if self._lock >= 0:
-                os.close(self._lock)
-            raise WorkspaceError(
-                f"no directory for workspaces could be made: {error.strerror} ({error.filename}); "
-                "set TMPDIR to a directory that can be written and has room"
-            ) from None
-        self._ended = finalize(self, _remove_own, self.path, os.getpid())
-        self.owner: tree.Owner = None
-        """uid and gid of the children, where they are not the host's own."""
-        self.turns = False
-        """Whether there may be one lineage at a time, as nothing keeps the files of two apart."""
-        self._newest: _Lineage | None = None
-        self._numbers = count(1)
-        # Others may pass through to their own directory; only the host can list.
-        os.chmod(self.path, 0o711)
-
-    def lineage(self, max_bytes: int, max_files: int) -> Workspace:
-        """Return a directory for a session, which may hold so much. Raises `SandboxBusy` where it is not its turn."""
-        if self.turns and self._newest is not None and not self._newest.over:
-            raise SandboxBusy(
-                "one session with files at a time: without Landlock, and without user and mount namespaces for each "
-                "session, nothing on this machine keeps the files of two apart; close the one that is open, or open "
-                "another sandbox"
-            )
-        # Nobody can guess it. All sessions of a sandbox are one user, and Landlock judges neither chmod, utime, chdir
-        # nor stat: who knew the path could do these to another session's files. Listing is what it refuses.
-        home = os.path.join(self.path, f"s{next(self._numbers)}-{os.urandom(16).hex()}")
-        with _needs_room(self.path):
-            store = f"{home}.{os.urandom(16).hex()}.store"
-            tree.reached(store, partial(os.mkdir, mode=0o700))
-            lineage = self._newest = _Lineage(store, self.owner, max_bytes, max_files)
-            return Workspace(lineage, _Region(home, lineage, None))
-
-    def close(self) -> None:
-        """Remove the directory."""
-        self._ended()
-        self.forget()
-
-    def forget(self) -> None:
-        """Let go of the lock, by which others see that its host lives: a fork of the host is another process."""
-        self._ended.detach()
-        lock, self._lock = self._lock, -1
-        if lock >= 0:
-            os.close(lock)
-
-
-def _remove_own(path: str, owner: int) -> None:
-    """Remove it at the end of a program that has not closed its sandbox, too; not at the end of a fork of it."""
-    if os.getpid() == owner:
-        tree.remove_tree(path)
-
-
-def remove_orphans(place: str) -> None:
-    """Remove the directories that hosts of this user have left in `place` when they were killed."""
-    for name in os.listdir(place):
-        if not name.startswith(tree.PREFIX):
-            continue
-        path = os.path.join(place, name)
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            continue  # another user's, or it has just been removed
-        try:
-            if os.fstat(fd).st_uid == os.geteuid():
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                tree.remove_tree(path)
-        except OSError:
-            continue  # its host lives, and holds the lock
-        finally:
-            os.close(fd)
-
-
-class _Lineage:
-    """What the branches of one session share: the store of file contents, its numbering, the limits."""
-
-    def __init__(self, store: str, owner: tree.Owner, max_bytes: int, max_files: int) -> None:
-        self.store = store
-        self.owner = owner
-        self.max_bytes = max_bytes
-        self.max_files = max_files
-        self.numbers = count(1)
-        self.gone: deque[str] = deque()
-        """Files of the store that no snapshot has any more."""
-        self.device = os.stat(store).st_dev
-        self.free = tree.free_bytes(store)
-        """Room in the file system when the session began."""
-        self.over = False
-        """Whether no session has files of it any more."""
-
-    def own(self, fd: int, name: str) -> None:
-        """Give the entry of this name in a directory to the children's user."""
-        if self.owner is not None:
-            os.chown(name, *self.owner, dir_fd=fd, follow_symlinks=False)
-
-
-class _Region:
-    """A directory that guests pass through and cannot list: the workspace of one session, and the regions of branches.
-
-    A root host owns it. An ordinary user's host has the guest's own user: there the mode keeps a guest from listing it
-    that may not change modes; and this descriptor, from before, is how the host lists it.
-    """
-
-    def __init__(self, path: str, lineage: _Lineage, above: _Region | None) -> None:
-        self.path = path
-        self.lineage = lineage
-        self.depth: int = 0 if above is None else above.depth + 1
-        self._above = above
-        self.inner: set[str] = set()
-        """Names of the regions in it that are in use."""
-        self._users = 1
-        tree.reached(path, partial(os.mkdir, mode=0o700))
-        self.fd = tree.reached(path, partial(os.open, flags=tree.LISTABLE))
-        self._mode = 0o711 if lineage.owner is not None else 0o311
-        self.give_access()
-        if above is not None:
-            above.inner.add(os.path.basename(path))
-            above._users += 1
-
-    def give_access(self) -> None:
-        """Set the mode, which a guest of the same user may have changed."""
-        os.fchmod(self.fd, self._mode)
-
-    def branch(self) -> _Region:
-        """Return a region within it. Raises `WorkspaceError` where no process could have another layer."""
-        if self.depth >= MAX_BRANCHINGS:
-            raise WorkspaceError(
-                f"this session is a branch of a branch, {self.depth} deep, and {MAX_BRANCHINGS} is as deep as branches "
-                "with files of their own go (a process has 16 layers of Landlock): branch from an older session"
-            )
-        self.give_access()
-        return _Region(os.path.join(self.path, os.urandom(16).hex()), self.lineage, self)
-
-    def release(self) -> None:
-        """Count one user fewer: its session, or a region within. With the last one it is removed."""
-        self._users -= 1
-        if self._users:
-            return
-        os.close(self.fd)
-        above = self._above
-        with contextlib.suppress(*_UNDONE):
-            if above is not None:
-                above.give_access()
-            tree.remove_tree(self.path)
-            if above is None:
-                self.lineage.over = True
-                tree.remove_tree(self.lineage.store)
-        if above is not None:
-            above.inner.discard(os.path.basename(self.path))
-            above.release()
 
 
 class Workspace:
     """The files of one session."""
 
-    def __init__(self, lineage: _Lineage, region: _Region) -> None:
+    def __init__(self, region: WorkspaceRegion) -> None:
         """The region is its own, also where the workspace cannot be made: then it is released."""
-        self._lineage = lineage
         self._region = region
+        self._lineage = lineage = region.lineage
         self.home = region.path
         """The session's region: what the kernel lets it reach, the workspace and what lies beside it."""
         self.path = os.path.join(region.path, tree.WORKSPACE)
@@ -281,9 +44,7 @@ class Workspace:
             region.release()
             raise
         self._closed = False
-        self._last: Snapshot = {}
-        self._held = (0, 0)
-        """Bytes and paths that were counted for it, where it was taken and not brought back."""
+        self._snapshots = Snapshots(lineage)
         self.initial: Snapshot = {}
         """The files that the session began with."""
 
@@ -340,9 +101,9 @@ class Workspace:
         or this one might be too much. Raises `WorkspaceError`, and nothing is written then.
         """
         path = path_of(name)
-        if files is not self._last or self._too_much(path, len(data)):
+        if files is not self._snapshots.last or self._snapshots.is_too_much(path, len(data)):
             self.snapshot()
-            if self._too_much(path, len(data)):
+            if self._snapshots.is_too_much(path, len(data)):
                 raise WorkspaceError(
                     f"{shown(path)} with {len(data)} bytes is more than there is room for: a workspace "
                     f"may hold {self._lineage.max_bytes >> 20} MiB (limits.workspace_mb) and {self._lineage.max_files} "
@@ -351,41 +112,9 @@ class Workspace:
         with self._of_host() as top:
             workspace_files.write_file(top, path, data, max_bytes=self._lineage.max_bytes, owner=self.owner)
             try:
-                return path, self._with_path(top, path)
+                return path, self._snapshots.take_path(top, path)
             except OSError:
                 return path, self.snapshot()  # a thread of the guest was faster
-
-    def _too_much(self, path: str, size: int) -> bool:
-        """Tell whether a file of `size` bytes may be too much, by the last look."""
-        above, known = path.split("/")[:-1], self._last.get(path)
-        new = sum("/".join(above[: depth + 1]) not in self._last for depth in range(len(above)))
-        held, files = self._held
-        held += size + (new + 1) * BLOCK - (known.mark[1] if known is not None else 0)
-        files += new + (known is None)
-        return held > self._lineage.max_bytes or files > self._lineage.max_files or tree.is_too_deep("/".join(above))
-
-    def _with_path(self, top: int, path: str) -> Snapshot:
-        """Return the files of the last look, with one that the host has written since and the directories that it is
-        in. Raises OSError where it is gone.
-        """
-        snapshot = dict(self._last)
-        held, files = self._held
-        parts = path.split("/")
-        for depth in range(len(parts)):
-            part = "/".join(parts[: depth + 1])
-            known = snapshot.get(part)
-            if known is not None and stat.S_ISDIR(known.mode) and part != path:
-                continue
-            with tree.parent_of(top, part) as (parent, name):
-                info = os.stat(name, dir_fd=parent, follow_symlinks=False)
-            entry, grown = self._entry(top, part, info)
-            if entry is None or (known is not None and stat.S_IFMT(known.mode) != stat.S_IFMT(entry.mode)):
-                return self.snapshot()
-            held += tree.size_of(info) + grown - (known.mark[1] if known is not None else 0)
-            files += known is None
-            snapshot[part] = entry
-        self._last, self._held = snapshot, (held, files)
-        return snapshot
 
     changes = staticmethod(workspace_files.changed_since)
 
@@ -396,7 +125,7 @@ class Workspace:
         if not isinstance(content, bytes) and os.path.isdir(content):
             self.copy_tree(content, name)
             return
-        with _needs_room(self.home), self._opened() as top, self._new_file(top, name) as target:
+        with needing_room(self.home), self._opened() as top, self._new_file(top, name) as target:
             if isinstance(content, bytes):
                 with open(target, "wb", closefd=False) as file:
                     file.write(content)
@@ -408,7 +137,7 @@ class Workspace:
         """Copy the next `size` bytes of an open file to `name` in the workspace. Raises `WorkspaceError` when the file
         system is full, or where there are fewer.
         """
-        with _needs_room(self.home), self._opened() as top, self._new_file(top, name, mode) as target:
+        with needing_room(self.home), self._opened() as top, self._new_file(top, name, mode) as target:
             if tree.copy_contents(source, target, size):
                 raise WorkspaceError("what was to be copied ended early")
 
@@ -456,7 +185,7 @@ class Workspace:
         size = count = 0
         if into:
             self.make_directories(into)
-        with _needs_room(self.home), self._opened() as target, opened(top) as fd:
+        with needing_room(self.home), self._opened() as target, opened(top) as fd:
             for path, info in tree.walk(fd, regains=False):
                 count, size = count + 1, size + info.st_size
                 if size > max_bytes or count > max_files:
@@ -482,7 +211,7 @@ class Workspace:
         """Return a directory for a branch, with the files of `snapshot`. Raises `WorkspaceError` if not all can be
         copied.
         """
-        workspace = Workspace(self._lineage, self._region.branch())
+        workspace = Workspace(self._region.branch())
         try:
             if problems := workspace.restore(snapshot or {}):
                 raise WorkspaceError(f"the branch cannot have the session's files: {'; '.join(problems[:3])}")
@@ -492,59 +221,20 @@ class Workspace:
         return workspace
 
     def snapshot(self) -> Snapshot:
-        """Return the files as they are now. Only what changed since the last snapshot is copied; links and special
-        files are not followed.
-
-        Raises `WorkspaceError` for more than the workspace may hold: guest code may go on in threads, and nobody
-        watches. All is counted before anything is copied, no more is copied than was counted, and what has grown
-        meanwhile is counted again.
-        """
-        lineage = self._lineage
+        """Return the files as they are now, as `Snapshots.take` does. Raises `WorkspaceError`."""
         self._check_there()
-        snapshot: Snapshot = {}
         with self._opened() as top:
-            found = tree.counted([tree.walk(top)], lineage.max_bytes, lineage.max_files)
-            held = sum(tree.size_of(info) for _, info in found)
-            for path, info in found:
-                entry, grown = self._entry(top, path, info)
-                if (held := held + grown) > lineage.max_bytes:
-                    raise WorkspaceError(
-                        f"the workspace grew beyond {lineage.max_bytes >> 20} MiB (limits.workspace_mb) while it "
-                        "was copied: something that the last step has left running writes to it",
-                        rule="limits.workspace_mb",
-                    )
-                if entry is not None:
-                    snapshot[path] = entry
-        self._last, self._held = snapshot, (held, len(found))
-        return snapshot
-
-    def _entry(self, top: int, path: str, info: os.stat_result) -> tuple[Entry | None, int]:
-        """Return one path for a snapshot, and by how many bytes its file has grown since `info`: the one of the last
-        snapshot if it has not changed, else what lies there is copied. None for what is gone, and for special files.
-        """
-        mark = _mark(info)
-        known = self._last.get(path)
-        if known is not None and known.mark == mark:
-            return known, 0
-        if stat.S_ISREG(info.st_mode):
-            stored, grown = self._store(top, path, info.st_size)
-            return (None if stored is None else Entry(info.st_mode, mark, stored)), grown
-        if stat.S_ISDIR(info.st_mode):
-            return Entry(info.st_mode, (0, 0, 0, 0)), 0
-        if stat.S_ISLNK(info.st_mode):
-            with contextlib.suppress(OSError, WorkspaceError), tree.parent_of(top, path) as (parent, name):
-                return Entry(info.st_mode, mark, None, os.readlink(name, dir_fd=parent)), 0
-        return None, 0
+            return self._snapshots.take(top)
 
     @property
     def marks(self) -> Marks:
         """The files as they were when they were last looked at, or brought back."""
-        return {path: entry.mark for path, entry in self._last.items() if stat.S_ISREG(entry.mode)}
+        return self._snapshots.marks
 
     def marks_now(self) -> Marks:
         """Return the files as they are, without a snapshot. Raises `WorkspaceError` for more than there may be."""
         self._check_there()
-        return {path: _mark(info) for path, info in self.listing().items() if stat.S_ISREG(info.st_mode)}
+        return {path: mark_of(info) for path, info in self.listing().items() if stat.S_ISREG(info.st_mode)}
 
     def tidy(self) -> None:
         """Remove what no snapshot has any more."""
@@ -574,31 +264,9 @@ class Workspace:
         except WorkspaceError:
             self._remove_beside()
             self._make()
-        problems: list[str] = []
         with self._opened() as top:
             os.fchmod(top, 0o700)  # a guest may have taken away its own right to enter it
-            self._last = self._restore(top, snapshot, problems)
-        return problems
-
-    def _restore(self, top: int, snapshot: Snapshot, problems: list[str]) -> Snapshot:
-        present = dict(tree.walk(top))
-        for path in sorted(present, reverse=True):
-            entry = snapshot.get(path)
-            info = present[path]
-            if entry is None or stat.S_IFMT(entry.mode) != stat.S_IFMT(info.st_mode):
-                with _noting(problems, path, "removed"), tree.parent_of(top, path) as (parent, name):
-                    tree.remove(parent, name, info)
-                    del present[path]
-        restored: Snapshot = {}
-        for path in sorted(snapshot):
-            with _noting(problems, path, "brought back"):
-                restored[path] = self._bring_back(top, path, snapshot[path], present.get(path))
-        for path in sorted(restored, reverse=True):
-            entry = restored[path]
-            if stat.S_ISDIR(entry.mode):
-                with contextlib.suppress(OSError, WorkspaceError), tree.parent_of(top, path) as (parent, name):
-                    tree.set_mode(parent, name, entry.mode)
-        return restored
+            return self._snapshots.bring_back(top, snapshot)
 
     def listing(self) -> dict[str, os.stat_result]:
         """Return all that there is, by path, directories before what is in them. Raises `WorkspaceError` for more than
@@ -617,7 +285,7 @@ class Workspace:
                 found = tree.counted((tree.walk(top), self._beside()), max_bytes, max_files)
         except OSError:
             self._check_there()
-            return self._held[0]
+            return self._snapshots.held[0]
         return sum(tree.size_of(info) for _, info in found)
 
     def _beside(self) -> tree.Walk:
@@ -631,7 +299,7 @@ class Workspace:
         try:
             self.count(self._lineage.max_bytes, self._lineage.max_files)
         except WorkspaceError:
-            self.restore(self._last)
+            self.restore(self._snapshots.last)
             self._remove_beside()
         return self.snapshot()
 
@@ -666,71 +334,13 @@ class Workspace:
         if self._closed:
             return
         self._closed = True
-        with contextlib.suppress(*_UNDONE):
+        with contextlib.suppress(*UNDONE):
             self._remove_beside()
             tree.remove_below(self._region.fd, tree.WORKSPACE)
-        self._last, self.initial = {}, {}
+        self._snapshots.last, self.initial = {}, {}
         self.tidy()
         self._region.release()
 
     def forget(self) -> None:
         """Close this process's descriptor of it, in a fork of the process that has it."""
         os.close(self._region.fd)
-
-    def _store(self, top: int, path: str, size: int) -> tuple[Stored | None, int]:
-        """Copy at most `size` bytes of one file of the guest into the store, and say by how much it has grown since it
-        had so many. None when it is gone or has become something else meanwhile.
-        """
-        lineage = self._lineage
-        stored = Stored(os.path.join(lineage.store, str(next(lineage.numbers))), lineage.gone)
-        try:
-            opened = tree.open_beneath(top, path, os.O_RDONLY)
-        except (OSError, WorkspaceError):
-            return None, 0
-        with tree.held(opened) as source:
-            if not stat.S_ISREG(os.fstat(source).st_mode):
-                return None, 0
-            with _needs_room(lineage.store), tree.reached(stored.path, partial(open, mode="wb")) as target:
-                tree.copy_contents(source, target.fileno(), size)
-            return stored, max(0, os.fstat(source).st_size - size)
-
-    def _bring_back(self, top: int, path: str, entry: Entry, info: os.stat_result | None) -> Entry:
-        if info is not None and (stat.S_ISDIR(entry.mode) or _mark(info) == entry.mark):
-            return entry
-        with tree.parent_of(top, path) as (parent, name):
-            if stat.S_ISDIR(entry.mode):
-                # Its own mode comes last: it may not let the host put files into it.
-                os.mkdir(name, 0o700, dir_fd=parent)
-                self._lineage.own(parent, name)
-                return entry
-            if info is not None:
-                if stat.S_ISREG(info.st_mode) and info.st_ino == entry.mark[0] and info.st_nlink == 1:
-                    with contextlib.suppress(OSError, WorkspaceError):
-                        # The same file, so that what has it open or mapped (a database) goes on with it. Written over
-                        # and not emptied first, which on ext4 waits for the disk where the guest has just written: 2 ms
-                        return self._fill(entry, tree.open_beneath(parent, name, os.O_WRONLY))
-                os.unlink(name, dir_fd=parent)
-            if stat.S_ISLNK(entry.mode):
-                os.symlink(entry.target, name, dir_fd=parent)
-                self._lineage.own(parent, name)
-                return entry._replace(mark=_mark(os.stat(name, dir_fd=parent, follow_symlinks=False)))
-            return self._fill(entry, tree.open_beneath(parent, name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-
-    def _fill(self, entry: Entry, fd: int) -> Entry:
-        """Give the file `fd`, which is closed, the contents of `entry`."""
-        with tree.held(fd):
-            assert entry.stored is not None
-            with tree.held(tree.reached(entry.stored.path, partial(os.open, flags=os.O_RDONLY))) as source:
-                size = os.fstat(source).st_size
-                tree.copy_contents(source, fd, size)
-                if os.fstat(fd).st_size > size:
-                    os.ftruncate(fd, size)
-            os.fchmod(fd, entry.mode & 0o777)
-            if self.owner is not None:
-                os.fchown(fd, *self.owner)
-            os.utime(fd, ns=(entry.mark[2], entry.mark[2]))
-            return entry._replace(mark=_mark(os.fstat(fd)))
-
-
-def _mark(info: os.stat_result) -> tuple[int, int, int, int]:
-    return (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)

@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from safeexec.common.text import one_line
 from safeexec.engine.host.files import tree
@@ -40,10 +40,19 @@ _REASONS = {
     errno.EISDIR: "is a directory",
     errno.ENXIO: "is a FIFO or a socket, not a regular file",
 }
-Marks = dict[str, tuple[int, int, int, int]]
-"""The regular files of a workspace: inode, size, and the times of the last change of bytes and of the inode. The last
-one is the kernel's, so that setting the other back hides nothing.
-"""
+
+
+class FileMark(NamedTuple):
+    """Tells whether a file is still the same. The last time is the kernel's: setting the other back hides nothing."""
+
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+
+
+Marks = dict[str, FileMark]
+"""The regular files of a workspace."""
 
 
 def list_files(top: int, *, max_files: int = MAX_FILES) -> list[str]:
@@ -96,7 +105,7 @@ def changed_since(before: Marks, after: Marks) -> tuple[FileChange, ...]:
     found: list[tuple[str, Any, int]] = [(name, "deleted", 0) for name in before if name not in after]
     for name, mark in after.items():
         if before.get(name) != mark:
-            found.append((name, "changed" if name in before else "created", mark[1]))
+            found.append((name, "changed" if name in before else "created", mark.size))
     return tuple(
         FileChange(one_line(name, NAME_CHARACTERS), change, size, guess_type(name, strict=False)[0] or _UNKNOWN)
         for name, change, size in sorted(found)

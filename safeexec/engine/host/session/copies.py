@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import new_control
-from safeexec.engine.host.session.frozen import Copy, check_depth, living, share_bytes
+from safeexec.engine.host.session.copy import Copy, check_depth, living, share_bytes
 from safeexec.engine.host.session.history import History
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.lineage import wait_and_close

@@ -13,7 +13,8 @@ from safeexec.engine.host.waiting import Core, Work, drive
 from safeexec.errors import SessionClosed, WorkspaceError
 
 if TYPE_CHECKING:
-    from safeexec.engine.host.files.workspace import Snapshot, Workspace
+    from safeexec.engine.host.files.snapshots import Snapshot
+    from safeexec.engine.host.files.workspace import Workspace
     from safeexec.engine.host.session.supervisor import Supervisor
     from safeexec.engine.host.session.tool_calls import Waits
     from safeexec.engine.host.session.turns import Turns
@@ -33,12 +34,12 @@ class SessionFiles:
         """Whether the host has changed files, for whoever writes that down."""
         self.branched = False
         """Whether there have been branches of the session, which know where its files are."""
-        self.commanding = False
-        """Whether a command runs in its control group."""
+        self.untold_cpu = 0.0
+        """CPU seconds of commands whose callers got no result."""
         self.room: Room | None = None
         """What counts them while a step runs."""
 
-    @exclusive
+    @exclusive("command")
     def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
         """Run a program in the session's workspace. Its changes to the files are the session's."""
         from safeexec.engine.host import commands  # with shutil 5 ms
@@ -53,14 +54,21 @@ class SessionFiles:
             os.close(workspace.open(directory, os.O_PATH | os.O_DIRECTORY))
             place = os.path.join(place, directory)
         yield from self._supervisor.ensure_ready()  # there is no control group without a process
-        self.commanding = True
+        command = commands.RunningCommand(self._policy, workspace, processes.group)
+        self._supervisor.command = command
         try:
-            result = yield from commands.run(processes.children, argv, workspace, place, timeout, processes.group)
+            result: CommandResult = yield from commands.run(
+                processes.children, argv, command, place, timeout, self._used
+            )
         finally:
-            self.commanding = False
+            self._supervisor.command = None
         processes.history.change_files((yield from processes.on_files(workspace.snapshot_or_undo)))
         self.changed = True
+        self.untold_cpu -= result.usage.cpu_ms / 1000
         return result
+
+    def _used(self, cpu: float) -> None:
+        self.untold_cpu += cpu
 
     def read_file(self, name: str, max_bytes: int | None = None) -> bytes:
         """Return the bytes of a file of the workspace. Raises `WorkspaceError`, also for more than `max_bytes`."""
@@ -75,7 +83,7 @@ class SessionFiles:
         """Put a file into the workspace. Raises `WorkspaceError`."""
         drive(self._write_file(name, as_bytes(data)))
 
-    @exclusive
+    @exclusive("write")
     def _write_file(self, name: str, data: bytes) -> Core[None]:
         self._waits.check()
         workspace, history = self._workspace(), self._supervisor.processes.history
@@ -85,7 +93,7 @@ class SessionFiles:
         if path in files:
             self._supervisor.marks[path] = files[path].mark
 
-    @exclusive
+    @exclusive("put_files")
     def put_files(self, files: Mapping[str, str | bytes | os.PathLike[str]]) -> Core[None]:
         """Copy files of the host (paths), or bytes, into the workspace. Raises `WorkspaceError`, OSError."""
         self._waits.check()

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel, Gone
 from safeexec.engine.host.session.copies import Copies
+from safeexec.engine.host.session.copy import RESUME_SECONDS, Copy
 from safeexec.engine.host.session.decode import notes_of
-from safeexec.engine.host.session.frozen import RESUME_SECONDS, Copy
 from safeexec.engine.host.session.history import FRESH, Journal, State
 from safeexec.engine.host.session.output import SessionOutput
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import Core, worked
-from safeexec.engine.host.watch import groups
+from safeexec.engine.host.watch import control_groups
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.host.watch.lineage import Lineage, wait_and_close
 from safeexec.engine.linux import processes
@@ -32,7 +32,8 @@ from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
     from safeexec.engine.host.children import Children
-    from safeexec.engine.host.files.workspace import Snapshot, Workspace
+    from safeexec.engine.host.files.snapshots import Snapshot
+    from safeexec.engine.host.files.workspace import Workspace
     from safeexec.engine.host.session.spare import Spare
     from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Policy
@@ -205,7 +206,7 @@ class SessionProcesses:
 
     def _begin_group(self, channel: Channel, lineage: Lineage) -> None:
         """Give the session a control group, where there are any, with the process that it begins in."""
-        self.group, self._oom_kills = groups.new_group(self.policy), 0
+        self.group, self._oom_kills = control_groups.new_group(self.policy), 0
         if self.group is not None:
             lineage.groups.append(self.group)
             self._enter_group(channel)

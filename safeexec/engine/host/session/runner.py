@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel
+from safeexec.engine.host.session.copy import Copy
 from safeexec.engine.host.session.decode import decode_file, decode_payload
-from safeexec.engine.host.session.frozen import Copy
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.engine.host.watch.lineage import Lineage

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
+from safeexec.engine.host.session.checks import timeout_of
+from safeexec.engine.host.session.copy import Copy
 from safeexec.engine.host.session.files import SessionFiles
-from safeexec.engine.host.session.frozen import Copy
 from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
-from safeexec.engine.host.session.step import timeout_of
 from safeexec.engine.host.session.steps import SessionName, Steps
 from safeexec.engine.host.session.supervisor import CLOSED, CLOSED_MEANWHILE, IDLE, RESTING, Supervisor
 from safeexec.engine.host.session.tool_calls import Waits
@@ -36,7 +36,7 @@ from safeexec.engine.host.session.turns import Turn, Turns, exclusive
 from safeexec.engine.host.session.variables import Variables
 from safeexec.engine.host.session.way_back import WayBack
 from safeexec.engine.host.waiting import BRIEF_SECONDS, Core, Wait, given_up
-from safeexec.engine.host.watch import accountant, groups, lineage
+from safeexec.engine.host.watch import accountant, control_groups, lineage
 from safeexec.engine.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
@@ -127,9 +127,9 @@ class SessionCore:
     @property
     def untold_cpu(self) -> float:
         """CPU seconds that no result has told of, as of the last look: of threads that a step has left running, of
-        variables that were described.
+        variables that were described, of commands whose callers left.
         """
-        return max(0.0, self.watched.account.total_seconds - self.steps.told_cpu)
+        return max(0.0, self.watched.account.total_seconds - self.steps.told_cpu) + max(0.0, self.files.untold_cpu)
 
     @property
     def summary(self) -> str:
@@ -144,11 +144,11 @@ class SessionCore:
             return self.sandbox.card(format)
         return self.policy.card(format, tools=self.sandbox.toolbox.tools.values())
 
-    @exclusive
+    @exclusive("protection")
     def protection(self) -> Core[tuple[Mechanism, ...]]:
         """Return what holds this session, and what does not and why: as planned, and as its process finds by trying."""
-        found = {row.name: row for row in (*self.sandbox.children.mechanisms, *groups.mechanisms())}
-        for name in (groups.NAME, groups.CORE):
+        found = {row.name: row for row in (*self.sandbox.children.mechanisms, *control_groups.mechanisms())}
+        for name in (control_groups.NAME, control_groups.CORE):
             if self.processes.group is None and found[name].active:
                 found[name] = Mechanism(name, False, NO_GROUP)
         if self.template is not None:
@@ -222,7 +222,9 @@ class SessionCore:
         """
         if self.supervisor.why_closed is None:
             self.supervisor.why_closed = CLOSED_WITH_SANDBOX
-            if not self.turns.in_use:
+            if self.turns.in_use:
+                self.supervisor.cancel(CLOSED_MEANWHILE)
+            else:
                 self.processes.kill_all()
 
     def end(self, why: str) -> Core[None]:
@@ -306,7 +308,7 @@ class SessionCore:
 
     # Branches
 
-    @exclusive
+    @exclusive("branch")
     def branch(self, count: int, checkpoints: str | None = None) -> Core[list[SessionCore]]:
         """Return `count` new sessions that go on from the state as it is now. `checkpoints`: when theirs are made."""
         if not isinstance(count, int) or count < 1:
@@ -365,7 +367,7 @@ class SessionCore:
 
     # Saved states
 
-    @exclusive
+    @exclusive("save")
     def save(self, path: str | os.PathLike[str], timeout: float | None) -> Core[dict[str, str]]:
         """Write the variables and the workspace's files to a file. Returns what could not be saved, and why."""
         from safeexec.engine.host.files import state_file
@@ -374,7 +376,7 @@ class SessionCore:
         waiting = yield from self.waits.written()
         return (yield from self.saving(timeout).save(put, self.steps.number, waiting))
 
-    @exclusive
+    @exclusive("load")
     def load(self, fd: int, timeout: float | None) -> Core[None]:
         """Bind the variables of a saved payload."""
         yield from self.saving(timeout).load(fd)

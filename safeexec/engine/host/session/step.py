@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import Struct
 
-from safeexec.common.text import can_be_name, one_line
+from safeexec.common.text import one_line
 from safeexec.engine import advice
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
@@ -36,19 +35,16 @@ from safeexec.engine.host.watch.clock import Place, Watch, killed_error, where
 from safeexec.engine.host.watch.room import RULE
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
-from safeexec.errors import PolicyError, ProtocolError
+from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.arguments import encode_arguments, exceeded, foreign
 from safeexec.protocol.framing import TooMuch
 from safeexec.protocol.printed import EVERYWHERE
-from safeexec.results import ErrorInfo, Result, ToolCallRecord, Usage
+from safeexec.results import Result, ToolCallRecord, Usage
 
 if TYPE_CHECKING:
     from safeexec.engine.host.files.workspace_files import Marks
     from safeexec.engine.host.session.standard_input import StandardInput
     from safeexec.engine.host.waiting import First
-    from safeexec.engine.policy.model import Policy
-    from safeexec.engine.policy.settings import Limits
 
 A = TypeVar("A", m.StepDone, m.Saved, m.Done)
 """The answer to a request that is watched."""
@@ -70,117 +66,8 @@ EVENT_BYTES = 1000
 """What one of them takes beside its data: many small ones are no less."""
 SECURE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
-SOURCE_CHARACTERS = 4 << 20
-"""Characters of the sources that a session remembers. That of the step that runs is kept whatever its size."""
-LOST_SOURCE = 50_000
-"""Characters of one source that are searched for the names that it binds."""
-NAMES_LOST = 200
-"""Names that are found there."""
-_BINDS = re.compile(
-    # Linear: a hostile source is searched, too. The last word of an import is one that no word character comes before;
-    # a lazy `[^\n]*?(\w+)` took 24 s, with the host's lock held, for a name of 50,000 letters.
-    r"^[ \t]*(?:(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|(?:import|from)\b[^\n]*(?<!\w)(\w+)[ \t]*$)",
-    re.M,
-)
-UNENDED: Final = Verdict("ok", "")
+NO_VERDICT: Final = Verdict("ok", "")
 """Stands where the verdict would on a step that nobody has ended."""
-
-
-def timeout_of(policy: Policy, timeout: float | None) -> float:
-    """Return the limit of a step or a command in seconds: what was asked for, or else the policy's own. Raises
-    TypeError, `PolicyError`.
-    """
-    limits = policy.limits
-    if timeout is None:
-        return limits.wall_seconds
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-        raise TypeError(f"timeout is a number of seconds, not {timeout!r:.60}")
-    if not 0 < timeout <= limits.max_wall_seconds:
-        raise PolicyError(
-            f"timeout={timeout!r} is out of bounds: the policy {policy.name!r} allows more than 0 and at most "
-            f"{limits.max_wall_seconds:g} s (limits.max_wall_seconds, {policy.origin('limits.max_wall_seconds')})"
-        )
-    return float(timeout)
-
-
-def checked_source(policy: Policy, source: str) -> tuple[bytes, ErrorInfo | None]:
-    """Return a source as it crosses, and what is wrong with it if the policy allows fewer bytes. Raises TypeError."""
-    if not isinstance(source, str):
-        raise TypeError(f"source must be str, not {type(source).__name__}")
-    text, allowed = source.encode("utf-8", "surrogatepass"), policy.limits.step_source_kb
-    if len(text) <= allowed << 10:
-        return text, None
-    return text, ErrorInfo(
-        type="PolicyViolation",
-        message=f"the source has more than {allowed} KiB, which limits.step_source_kb allows",
-        rule=policy.origin("limits.step_source_kb"),
-        hint="Send the program in several smaller steps; variables are kept between them.",
-    )
-
-
-def arguments_for(path: str, args: tuple[Any, ...], kwargs: dict[str, Any], limits: Limits) -> bytes:
-    """Return the arguments of a call as they cross. Raises TypeError for those that cannot."""
-    payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
-    if payload.opaque:
-        problem = exceeded(payload, value_kb=limits.value_kb, value_depth=limits.value_depth)
-        problem = problem or foreign(args, kwargs, max_depth=limits.value_depth)
-        raise TypeError(f"an argument of {path}() cannot cross into the sandbox: {problem}")
-    return payload.data
-
-
-def checked_query(query: str, name: str | None) -> bytes:
-    """Return a SQL query as it crosses. Raises TypeError, and ValueError where `name` is no variable's."""
-    if not isinstance(query, str):
-        raise TypeError(f"query must be str, not {type(query).__name__}")
-    if name is not None and not can_be_name(name):
-        raise ValueError(f"{name!r} is not a variable name")
-    return query.encode("utf-8", "surrogatepass")
-
-
-class Sources(dict[str, str]):
-    """The sources of a session by file, ``<step 3>``, for tracebacks of steps that are killed. Those of the oldest
-    steps go first; a plugin's stay.
-    """
-
-    __slots__ = ("_size", "last")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._size = 0
-        self.last = ""
-        """The source of the last step; empty where that was a call."""
-
-    def add(self, step: int, source: str) -> None:
-        """Remember the source of a step."""
-        self[f"<step {step}>"] = self.last = source
-        self._size += len(source)
-        while self._size > SOURCE_CHARACTERS:
-            oldest = next(file for file in self if file.startswith("<step "))
-            if oldest == f"<step {step}>":
-                return
-            self._size -= len(self.pop(oldest))
-
-    def add_plugin(self, label: str, modules: Iterable[tuple[str, str]]) -> None:
-        """Keep those of a plugin, by module, for tracebacks of calls that are killed. The first is the main module."""
-        for index, (name, source) in enumerate(modules):
-            self[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
-
-    def bound_last(self) -> list[str]:
-        """Return names that the last step seems to bind: when it is undone, a NameError about one can say why that is
-        gone.
-        """
-        found = _BINDS.findall(self.last[:LOST_SOURCE])
-        return list(dict.fromkeys(name for match in found for name in match if name))[:NAMES_LOST]
-
-    def clear(self) -> None:
-        super().clear()
-        self._size, self.last = 0, ""
-
-    def copy(self) -> Self:
-        copied = type(self)()
-        copied.update(self)
-        copied._size, copied.last = self._size, self.last
-        return copied
 
 
 class Step(Struct, eq=False):
@@ -223,7 +110,7 @@ class Step(Struct, eq=False):
     closed: bool = False
     """Whether its end has been taken in, by `close`. A verdict may have been handed in before. From any thread."""
     _first_verdict: First[Verdict] = {}
-    """The verdict that stands: the first one that was handed in, or `UNENDED` once the step is closed without one."""
+    """The verdict that stands: the first that was handed in, or `NO_VERDICT` once the step is closed without one."""
     _secured: bool = False
     """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
 
@@ -255,9 +142,9 @@ class Step(Struct, eq=False):
                 raise ProtocolError(f"the end of step {done.step} came while step {self.number} ran")
             # A flood may end by itself between two looks: well, or at the end of the file, with an OSError.
             # The same program then has the same outcome, however long the host took to look.
-            self._printed = stdout, stderr = self.watch.printed()
+            self._printed = stdout, stderr = self.watch.read_output()
             if done.outcome == "output" or max(stdout.size, stderr.size) > self.watch.most_printed:
-                done = self._first_verdict.setdefault(None, self.watch.flood())
+                done = self._first_verdict.setdefault(None, self.watch.output_verdict())
             elif self.number and done.due:
                 self._processes.copies.announce(self._runner)
         self._stop_clock()
@@ -302,16 +189,16 @@ class Step(Struct, eq=False):
         """Have it end, with `verdict` if that is the first one. False if it is closed already. May be called from any
         thread, and from a handler of signals.
         """
-        if self.closed or self._first_verdict.setdefault(None, verdict) is UNENDED:
+        if self.closed or self._first_verdict.setdefault(None, verdict) is NO_VERDICT:
             return False
         self._runner.channel.wake()
         return True
 
     def close(self) -> Verdict | None:
         """Take no verdict any more: the step is over. Returns the one that was handed in before."""
-        verdict = self._first_verdict.setdefault(None, UNENDED)
+        verdict = self._first_verdict.setdefault(None, NO_VERDICT)
         self.closed = True
-        return None if verdict is UNENDED else verdict
+        return None if verdict is NO_VERDICT else verdict
 
     @property
     def verdict(self) -> Verdict | None:
@@ -370,7 +257,7 @@ class Step(Struct, eq=False):
         """Return the first limit that the step is over, if any."""
         if not self._secured:
             yield from self.secure(0.0)
-        verdict = yield from self.watch.looked()
+        verdict = yield from self.watch.look()
         if verdict is None:
             return None
         if not self._secured and not self._first_verdict and (yield from self.secure(SECURE_SECONDS)):
@@ -396,7 +283,7 @@ class Step(Struct, eq=False):
             call = m.ToolRequest(call.call, call.tool, arguments)
         answer = answer_tool(call, None if rules.clock == "stops" else self.watch.deadline)
         reply = yield from self._clocked(answer, stops=rules.clock == "stops")
-        if self._first_verdict or self.watch.past_deadline():
+        if self._first_verdict or self.watch.check_deadline():
             return  # whoever waits for the answer is ended now, or by the look that follows
         yield from self._runner.channel.send(reply)
 
@@ -446,7 +333,7 @@ class Step(Struct, eq=False):
         """Return the verdict on a step that is past its deadline while a listener runs. From the accountant's
         thread.
         """
-        return self.watch.past_deadline() if self.listening else None
+        return self.watch.check_deadline() if self.listening else None
 
     def stream_rest(self, printed: tuple[int, int, int] = EVERYWHERE) -> None:
         """Pass on what was printed by then, an unfinished line included."""
@@ -472,7 +359,7 @@ class Step(Struct, eq=False):
         self._stop_clock()
         return place
 
-    def died(self, error: Exception) -> Core[Verdict]:
+    def verdict_on_death(self, error: Exception) -> Core[Verdict]:
         """Return how its process ended, by what the kernel and the process itself tell of that."""
         self._stop_clock()
         channel = self._runner.channel
@@ -504,7 +391,7 @@ class Step(Struct, eq=False):
             **facts,
         )
 
-    def killed(
+    def killed_result(
         self, verdict: Verdict, place: Place, sources: dict[str, str], step: int, calls: tuple[ToolCallRecord, ...]
     ) -> Result:
         """Return the result of a step that the host ended, or whose process died; before its state is brought back."""
@@ -517,7 +404,7 @@ class Step(Struct, eq=False):
             source_line=line[:LINE_CHARACTERS],
         )
         error = killed_error(verdict, place, file, sources, hint)
-        facts = self._facts(self.watch.printed(), self.peak / (1 << 20), step, calls)
+        facts = self._facts(self.watch.read_output(), self.peak / (1 << 20), step, calls)
         return Result(outcome=verdict.outcome, error=error, **facts)
 
     def _facts(

@@ -16,17 +16,11 @@ from msgspec.structs import replace
 
 from safeexec.common.text import spelt
 from safeexec.engine.host.session.channel import Gone
+from safeexec.engine.host.session.checks import arguments_for, checked_query, checked_source, timeout_of
 from safeexec.engine.host.session.decode import frames_of, restored
 from safeexec.engine.host.session.listeners import NOBODY, Listeners, listening
 from safeexec.engine.host.session.standard_input import Given, StandardInput, checked_arguments
-from safeexec.engine.host.session.step import (
-    SECURE_SECONDS,
-    Step,
-    arguments_for,
-    checked_query,
-    checked_source,
-    timeout_of,
-)
+from safeexec.engine.host.session.step import SECURE_SECONDS, Step
 from safeexec.engine.host.session.supervisor import IDLE, STEPPING, Supervisor
 from safeexec.engine.host.session.tool_calls import StepCalls, ToolLog
 from safeexec.engine.host.session.turns import exclusive
@@ -113,7 +107,7 @@ class Steps:
         self.threads = False
         """Whether threads ran in it."""
 
-    @exclusive
+    @exclusive("run")
     def run(
         self,
         source: str,
@@ -204,7 +198,7 @@ class Steps:
             result = replace(result, notes=(*result.notes, f"the standard input ended early: {given.problem}"))
         return result
 
-    @exclusive
+    @exclusive("check")
     def check(self, source: str, stdin: bool) -> Core[Result]:
         """Return what the policy refuses in `source`; nothing runs. The child parses: a source can exhaust a parser."""
         text, refusal = yield from apart(weight(source), partial(checked_source, self.policy, source))
@@ -220,7 +214,7 @@ class Steps:
         arguments = yield from apart(weight(args) + weight(kwargs), encoding)
         return (yield from self.perform(lambda step: m.Invoke(step, path, arguments, **how), timeout=timeout))
 
-    @exclusive
+    @exclusive("perform")
     def perform(
         self, make: Callable[[int], m.Invoke | m.Install | m.Proceed | m.Query], *, timeout: float | None = None
     ) -> Core[Result]:
@@ -373,10 +367,10 @@ class Steps:
 
     def _crashed(self, step: Step, error: Exception) -> Core[Result]:
         """Return the result of a step whose process died, or broke the protocol: the first cause that is known."""
-        found = yield from step.died(error)
+        found = yield from step.verdict_on_death(error)
         # A look may have found it before the step, and ended the process late; a value that was announced before the
         # deadline may not have come by then.
-        verdict = step.close() or self.supervisor.idle_violation or step.watch.exceeded()
+        verdict = step.close() or self.supervisor.idle_violation or step.watch.check()
         if verdict is None and not self.sandbox.children.alive:
             yield from self.supervisor.stop()
             raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
@@ -393,7 +387,7 @@ class Steps:
         before = processes.history.current.memory
         yield from self.supervisor.stop()
         records = self.supervisor.tool_records.since(step.calls_before)
-        result = step.killed(verdict, place, self.supervisor.sources, self.number, records)
+        result = step.killed_result(verdict, place, self.supervisor.sources, self.number, records)
         notes = yield from self.supervisor.restore_after_step()
         result = restored(result, notes, self.supervisor.remaining(), self.supervisor.take_diverged())
         if verdict.outcome != "waiting" or self.calls is None:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.copies import FREEZE_SECONDS
-from safeexec.engine.host.session.frozen import Copy, check_depth
+from safeexec.engine.host.session.copy import Copy, check_depth
 from safeexec.engine.host.session.history import FRESH
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.processes import SessionProcesses
 from safeexec.engine.host.session.runner import Runner
-from safeexec.engine.host.session.step import SECURE_SECONDS, AnswerTool, Sources, Step
+from safeexec.engine.host.session.sources import Sources
+from safeexec.engine.host.session.step import SECURE_SECONDS, AnswerTool, Step
 from safeexec.engine.host.session.tool_calls import ToolLog
 from safeexec.engine.host.waiting import Core
 from safeexec.engine.host.watch.clock import Watch
@@ -25,6 +26,7 @@ from safeexec.errors import CheckpointError, ProtocolError, SandboxError, Sessio
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
+    from safeexec.engine.host.commands import RunningCommand
     from safeexec.engine.host.files.workspace_files import Marks
     from safeexec.engine.host.watch.room import Room
     from safeexec.results import Result
@@ -37,7 +39,7 @@ the newest copy is the same."""
 NAMES_REMAINING = 200
 """Variables that a result names after a restore."""
 FREEZING = " while the checkpoint was made"
-CLOSED_MEANWHILE = "the session was closed while this step ran"
+CLOSED_MEANWHILE = "the session was closed while this ran"
 
 # The states of a session, and what may follow each: one table, as `protocol.conversation` has one for messages. A call
 # moves the session from `IDLE` to `ASKING` or `STEPPING` and back. One that is cut off in between (Ctrl-C, a cancelled
@@ -77,6 +79,8 @@ class Supervisor:
         self.state = NEW
         self.doing: Step | None = None
         """The request that runs, or the one that ran last."""
+        self.command: RunningCommand | None = None
+        """The command that runs, in the control group of the session."""
         self.tool_records = ToolLog()
         self.sources = Sources()
         self.marks: Marks = {}
@@ -128,8 +132,12 @@ class Supervisor:
     # Ending a step, and what the watch asks: from any thread
 
     def cancel(self, why: str = "the step was cancelled by the host") -> bool:
-        """Stop the running step, or what runs under its limits; the session goes on. Whether there was one."""
-        return (step := self.doing) is not None and step.hand_in(Verdict("cancelled", why))
+        """Stop the running step or command, or what runs under its limits. Whether there was one."""
+        verdict = Verdict("cancelled", why)
+        if (command := self.command) is not None:
+            command.exceed(verdict)
+            return True
+        return (step := self.doing) is not None and step.hand_in(verdict)
 
     def exceed(self, verdict: Verdict) -> bool:
         """End the step for what the session uses. False: no caller ends it, so its processes are to be killed."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from msgspec import Struct
 
 from safeexec.engine.host.queue import OneAtATime
-from safeexec.engine.host.session.frozen import Copy, own_bytes
+from safeexec.engine.host.session.copy import Copy, own_bytes
 from safeexec.engine.host.session.supervisor import LOST
 from safeexec.engine.host.session.tightened import own_limits, tightened
 from safeexec.engine.host.waiting import CallTool, Core

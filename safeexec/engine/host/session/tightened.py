@@ -48,6 +48,8 @@ def tightened(given: Policy, changes: Mapping[str, Any], place: str = "session()
         return replace(given, checkpoints=mode)
     from safeexec.engine.policy.edit import replaced  # with the loader of YAML
 
+    if "name" in changes:
+        raise PolicyError(f"{place} takes no name, which is that of the policy: label= says whose session it is")
     wanted = replaced(given, dict(changes), place)
     for name in Limits.__struct_fields__:
         if getattr(wanted.limits, name) > getattr(given.limits, name):

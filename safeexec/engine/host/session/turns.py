@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial, wraps
 from time import monotonic
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 from weakref import ref
 
 from msgspec import Struct
@@ -28,8 +28,8 @@ R = TypeVar("R")
 S = TypeVar("S", bound="HasTurns")
 
 _BUSY = (
-    "a step of this session is running in another thread or task; wait for it with run(..., wait=seconds), use a "
-    "session per thread, or branch"
+    "a step of this session is running in another thread or task; wait for it with session.run(..., wait=seconds), "
+    "use a session per thread, or branch"
 )
 
 
@@ -77,28 +77,42 @@ class Turn(Struct, eq=False):
         return core is not None and (core.gi_running or core.gi_suspended)
 
 
-def exclusive(operation: Callable[Concatenate[S, P], Core[R]]) -> Callable[Concatenate[S, P], Core[R]]:
-    """Return an operation that has the session to itself, from its start to its end, however it ends."""
-
-    @wraps(operation)
-    def begin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Core[R]:
-        turns, turn = self.turns, Turn()
-        session = turns.session()
-        assert session is not None, "whoever uses a part of a session holds the session"
-        if turns.recorder is None:
-            work = operation(self, *args, **kwargs)
-        else:
-            work = turns.recorder.follow(MethodType(operation, self), session, args, kwargs)
-        if turns.effects is not None:
-            work = turns.effects.follow(operation.__name__, work)
-        core = turns.in_turn(session, turn, work)
-        turn.core = ref(core)
-        return core
-
-    return begin
+OperationName = Literal[
+    "run", "perform", "check", "ask", "set", "checkpoint", "drop", "rollback", "branch", "save", "load", "command",
+    "write", "put_files", "protection", "resume", "carry_out", "cancel_waiting",
+]  # fmt: skip
+"""What is done in a turn, in the words by which those know it who follow the session."""
 
 
-@exclusive
+def exclusive(
+    name: OperationName,
+) -> Callable[[Callable[Concatenate[S, P], Core[R]]], Callable[Concatenate[S, P], Core[R]]]:
+    """Give an operation the session to itself, from its start to its end, however it ends. Who follows the session
+    knows it by `name`; a recording also by the order of its parameters (`recordings/recorder.py:LINES`).
+    """
+
+    def decorate(operation: Callable[Concatenate[S, P], Core[R]]) -> Callable[Concatenate[S, P], Core[R]]:
+        @wraps(operation)
+        def begin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Core[R]:
+            turns, turn = self.turns, Turn()
+            session = turns.session()
+            assert session is not None, "whoever uses a part of a session holds the session"
+            if turns.recorder is None:
+                work = operation(self, *args, **kwargs)
+            else:
+                work = turns.recorder.perform(name, MethodType(operation, self), session, args, kwargs)
+            if turns.effects is not None:
+                work = turns.effects.follow(name, work)
+            core = turns.in_turn(session, turn, work)
+            turn.core = ref(core)
+            return core
+
+        return begin
+
+    return decorate
+
+
+@exclusive("resume")
 def arouse(part: HasTurns) -> Core[None]:
     """Resume the session, of which this is it or a part, if it is suspended."""
     yield from ()  # taking the turn has: `in_turn`

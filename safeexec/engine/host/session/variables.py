@@ -30,7 +30,7 @@ class Variables:
         self._supervisor = supervisor
         self._waits = waits
 
-    @exclusive
+    @exclusive("ask")
     def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
         """Tell whether there is such a variable, and its value."""
         if not may_be_bound(name):
@@ -47,14 +47,14 @@ class Variables:
             return answer, (yield from runner.deliver(answer.pending, arrays=arrays))
         return answer, (yield from runner.value(answer.value, arrays=arrays)) if answer.found else None
 
-    @exclusive
+    @exclusive("ask")
     def _ask(self, request: Any, kind: type) -> Core[Any]:
         return (yield from self._supervisor.ask(lambda runner: runner.ask(request, kind)))
 
     def names(self) -> Core[list[str]]:
         return (yield from self._ask(m.ListNames(), m.Names)).names  # type: ignore[no-any-return]
 
-    @exclusive
+    @exclusive("ask")
     def described(self) -> Core[list[Variable]]:
         """Return every variable with type, shape, size and a short repr."""
         answer = yield from self._supervisor.ask(lambda runner: runner.ask(m.Describe(), m.Described))
@@ -80,7 +80,7 @@ class Variables:
         there = name == spelt(name) or name in (yield from self.names())
         yield from self._change(m.Remove(name if there else spelt(name)))
 
-    @exclusive
+    @exclusive("set")
     def _change(self, request: m.Assign | m.Remove) -> Core[None]:
         self._waits.check()
         yield from self.change(request)

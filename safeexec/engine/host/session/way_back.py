@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.copies import FREEZE_SECONDS
-from safeexec.engine.host.session.frozen import Copy, own_bytes
+from safeexec.engine.host.session.copy import Copy, own_bytes
 from safeexec.engine.host.session.history import NOTHING_TO_UNDO, History, State, not_kept
 from safeexec.engine.host.session.supervisor import IDLE, RESTING
 from safeexec.engine.host.session.turns import exclusive
@@ -31,7 +31,7 @@ class WayBack:
         self._supervisor = supervisor
         self._waits = waits
 
-    @exclusive
+    @exclusive("checkpoint")
     def checkpoint(self, name: str) -> Core[None]:
         """Keep the state as it is now under `name`."""
         _check_name(name)
@@ -50,7 +50,7 @@ class WayBack:
         """Return the checkpoints as data."""
         return Rows(_rows_of(self._supervisor.processes.history))
 
-    @exclusive
+    @exclusive("drop")
     def drop(self, name: str) -> Core[None]:
         """Drop a named checkpoint."""
         processes = self._supervisor.processes
@@ -60,7 +60,7 @@ class WayBack:
         processes.release(dropped)
         yield from ()
 
-    @exclusive
+    @exclusive("rollback")
     def rollback(self, name: str | None, steps: int) -> Core[list[ToolCallRecord]]:
         """Go back to a named checkpoint, or to before the last `steps` steps. Returns the tool calls that cannot be
         undone.

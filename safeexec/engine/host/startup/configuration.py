@@ -18,7 +18,7 @@ from safeexec.protocol import messages as m
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from safeexec.engine.host.files.workspace import WorkspaceRoot
+    from safeexec.engine.host.files.workspace_root import WorkspaceRoot
     from safeexec.engine.host.tools.toolbox import Toolbox
     from safeexec.engine.policy.model import Policy
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from safeexec import errors
 from safeexec.engine.host.startup.launch import loader_folders
-from safeexec.engine.host.watch.groups import mechanisms as group_mechanisms
+from safeexec.engine.host.watch.control_groups import mechanisms as group_mechanisms
 from safeexec.engine.linux import landlock
 from safeexec.engine.linux.probe import probe
 from safeexec.engine.policy.kernel import child_confinement

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, version
 
-from safeexec.engine.host.files.workspace import WorkspaceRoot
+from safeexec.engine.host.files.workspace_root import WorkspaceRoot
 from safeexec.engine.host.startup.launch import import_path
 from safeexec.errors import WorkspaceError
 

@@ -23,7 +23,7 @@ from safeexec.protocol.framing import FrameReader, frame
 START_SECONDS = 60.0
 """A zygote that has not become ready by then is broken; importing every data library takes 4 s on a slow disk."""
 CLOSE_SECONDS = 5.0
-_GIVEN_SPACE = socket.CMSG_SPACE(2 * 4)
+_GIVEN_SPACE = socket.CMSG_SPACE(3 * 4)
 FULL_SECONDS = 10.0
 """How long the zygote's socket may stay full; it forks in 1 ms."""
 _encode = msgspec.msgpack.Encoder().encode
@@ -40,6 +40,8 @@ class ZygoteHandle:
         self._log = launched.log
         self._inner = -1
         self._given: tuple[int, ...] = ()
+        self._commands = self.socket
+        """Where commands are asked for."""
         self.proc = -1
         """The ``/proc`` that its children see, -1 where that is no concern."""
         self.gate = ForkGate(-1, -1)
@@ -68,27 +70,31 @@ class ZygoteHandle:
         given = dict(zip(message.sent, self._given, strict=False))
         self.gate = ForkGate(given.get("gate", -1), self.reapers[1])
         self.proc = given.get("proc", -1)
+        if "commands" in given:
+            self._commands = socket.socket(fileno=given["commands"])
+            self._commands.setblocking(False)
 
     def spawn(self, request: m.Spawn | m.RunCommand, fds: tuple[int, ...]) -> None:
         """Ask for a child. Its control socket is the first of `fds`; there it says Ready, or the socket ends."""
         rest = memoryview(frame(_encode(request)))
         deadline = monotonic() + patient(FULL_SECONDS)
         handed = False
+        to = self._commands if isinstance(request, m.RunCommand) else self.socket
         try:
             while rest:
                 try:
                     # Longer than the socket's buffer, it goes in parts; the descriptors go with the first one.
-                    sent = self.socket.send(rest) if handed else socket.send_fds(self.socket, [rest], fds)
+                    sent = to.send(rest) if handed else socket.send_fds(to, [rest], fds)
                     rest, handed = rest[sent:], True
                 except BlockingIOError:
                     # Some 278 requests wait unread: hundreds of sessions were asked for at once.
-                    if not wait(Wait((self.socket.fileno(),), deadline, writable=True)):
+                    if not wait(Wait((to.fileno(),), deadline, writable=True)):
                         raise TimeoutError(f"it has not read its requests for {patient(FULL_SECONDS):.1f} s") from None
         except OSError as error:
             if handed:
                 # Part of a request was sent: whatever came after it would be read as its rest, so nothing may come.
                 with contextlib.suppress(OSError):
-                    self.socket.shutdown(socket.SHUT_RDWR)
+                    to.shutdown(socket.SHUT_RDWR)
                 processes.kill(self._inner if self._inner >= 0 else self.pidfd)
             raise SandboxClosed(f"the zygote is gone ({error.strerror or error}); reopen the sandbox") from None
 
@@ -118,6 +124,7 @@ class ZygoteHandle:
 
     def _let_go(self) -> None:
         self.socket.close()
+        self._commands.close()
         for fd in (self.pidfd, self._inner, self._log, self.proc):
             if fd >= 0:
                 os.close(fd)

@@ -85,7 +85,7 @@ class Toolbox(AnswersCalls):
 
     def close(self) -> None:
         """Take no more calls: what was kept for asynchronous tools ends."""
-        if (calls := sys.modules.get("safeexec.engine.host.tools.calls")) is not None:
+        if (calls := sys.modules.get("safeexec.engine.host.tools.blocking_tools")) is not None:
             calls.release(self)
 
     def _outcome(

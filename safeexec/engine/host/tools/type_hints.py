@@ -24,7 +24,7 @@ from safeexec.common.signatures import shown
 from safeexec.common.text import default_text, short_repr, shorten, type_name
 from safeexec.errors import ToolError
 from safeexec.protocol.values import Opaque
-from safeexec.protocol.values.frames import Columns, Labelled
+from safeexec.protocol.values.pandas_reader import Columns, Labelled
 
 _EXACT = (bytes, bytearray)
 """Never made of text: msgspec would read it as base64."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from safeexec.engine.linux.cgroups import Group
     from safeexec.engine.policy.model import Limits
 
-BIRTHS = 64
+MOST_UNORDERED_FORKS = 64
 """Forks that nobody has asked for, of a session that may have none: in one step, or during one rest."""
 GROWTH_BYTES = 16 << 20
 """By how much a frozen copy may grow, which only waits."""
@@ -29,7 +29,7 @@ EXACT_SECONDS = 1.0
 """How often memory is counted page by page: 14 ms per GB of a process."""
 
 
-class Known(NamedTuple):
+class OrderedProcesses(NamedTuple):
     """The processes of a session that the host has asked for."""
 
     runner: int | None
@@ -49,35 +49,52 @@ class Period(NamedTuple):
     cpu: float = 0.0
 
 
-Exact = Callable[[Collection[int]], "int | None"]
+ProportionalMemory = Callable[[Collection[int]], "int | None"]
 """Bytes that processes hold together, each page divided by the number of its holders; None where nobody may ask."""
 
 
+class AtBeginning(NamedTuple):
+    """The figures of an account when its period began."""
+
+    runner: int | None = None
+    runner_cpu: float = 0.0
+    others_cpu: float = 0.0
+    forks: int = 0
+    host_cpu: float = 0.0
+
+
 class Account:
-    """The figures of one session, or of one command."""
+    """The figures of one session, or of one command. CPU time is in seconds."""
 
     def __init__(self, limits: Limits, bill: Bill | None = None, *, forks: bool = False) -> None:
         """`bill`: what it costs the host. `forks`: its processes may start others, as many as the kernel allows."""
         self._limits = limits
         self._bill = bill or Bill()
-        self._bill_mark = 0.0
         self._forks = forks or limits.processes > 0
-        self.base = 0
-        """Bytes that its first process was born with, which no limit counts."""
+        self._period: object = None
+        self._begun = AtBeginning()
+        self.inherited_bytes = 0
+        """Memory that its first process was born with, which no limit counts."""
+        # As of the last look:
         self._runner: int | None = None
-        self._own_cpu = self._runner_mark = 0.0
-        self._runner_marked: int | None = None
-        self._own_held = 0
-        self._others = self._others_mark = 0.0
-        """CPU time of all but the runner, those that have ended included."""
-        self._seen = self._unseen = 0.0
-        self._total_mark: float | None = None
-        self._births = self._births_mark = 0
+        self._runner_cpu = 0.0
+        self._runner_held = 0
+        self._others_cpu = 0.0
+        """That of all but the runner, those that have ended included."""
+        self._counted_cpu = 0.0
+        """That of all processes that a look has found, since there is an account."""
+        self._missed_cpu = 0.0
+        """That of processes which no look has found: only the control group knows."""
+        self._group_before: float | None = None
+        """What the control group had counted before the first look that asked it."""
+        self._unordered_forks = 0
         self._guests: list[Process] = []
+        """Forks of guest code."""
         self._copies: list[Process] = []
         self._growth = 0
+        """Bytes that ordered processes beside the runner hold beyond those at their first look."""
         self._exact_at = float("-inf")
-        self._period: object = None
+        """When memory was last counted page by page."""
         self.ran = False
         """Whether any of its processes has run since the look before."""
         self.uncounted = False
@@ -89,26 +106,26 @@ class Account:
         if key == self._period:
             return
         self._period = key
-        self._runner_marked, self._runner_mark = (runner, cpu) if runner is not None else (self._runner, self._own_cpu)
-        self._others_mark = self._others + self._unseen
-        self._births_mark = self._births
-        self._bill_mark = self._bill.cpu
+        if runner is None:
+            runner, cpu = self._runner, self._runner_cpu
+        others = self._others_cpu + self._missed_cpu
+        self._begun = AtBeginning(runner, cpu, others, self._unordered_forks, self._bill.cpu)
 
-    def take(self, members: Iterable[Process], known: Known, total: float | None = None) -> None:
+    def take(self, members: Iterable[Process], ordered: OrderedProcesses, total: float | None = None) -> None:
         """Take in what a look has found. `total`: CPU seconds of the control group, also of processes that a look
         never saw.
         """
-        runner, copies, promised = known
+        runner, copies, promised = ordered
         if runner != self._runner:
-            self._runner, self._own_cpu, self._own_held = runner, 0.0, 0
+            self._runner, self._runner_cpu, self._runner_held = runner, 0.0, 0
         self._guests, self._copies, self._growth, self.ran = [], [], 0, False
         for process in members:
-            self._seen += process.spent
+            self._counted_cpu += process.spent
             self.ran = self.ran or process.spent > 0
             if process.pid == runner:
-                self._own_cpu, self._own_held = process.cpu, process.held
+                self._runner_cpu, self._runner_held = process.cpu, process.held
                 continue
-            self._others += process.spent
+            self._others_cpu += process.spent
             if process.pid in copies or process.parent in copies:
                 # The child of a copy is a runner to be.
                 process.worked += process.spent if process.looks > 1 else 0.0
@@ -116,34 +133,34 @@ class Account:
             elif promised and process.parent == runner:
                 promised -= 1
             else:
-                self._births += process.looks == 1
+                self._unordered_forks += process.looks == 1
                 self._guests.append(process)
                 continue
             self._growth += max(0, process.held - process.first)
         if total is None:
-            self._total_mark = None
-        elif self._total_mark is None:
-            self._total_mark = total - self._seen - self._unseen
+            self._group_before = None
+        elif self._group_before is None:
+            self._group_before = total - self._counted_cpu - self._missed_cpu
         else:
-            self._unseen = max(self._unseen, total - self._total_mark - self._seen)
+            self._missed_cpu = max(self._missed_cpu, total - self._group_before - self._counted_cpu)
 
     @property
     def cpu_seconds(self) -> float:
         """CPU time since `begin`, of its processes and of the host for it."""
-        own = self._own_cpu - (self._runner_mark if self._runner == self._runner_marked else 0.0)
-        return max(0.0, own) + self._others + self._unseen - self._others_mark + self.host_seconds
+        own = self._runner_cpu - (self._begun.runner_cpu if self._runner == self._begun.runner else 0.0)
+        return max(0.0, own) + self._others_cpu + self._missed_cpu - self._begun.others_cpu + self.host_seconds
 
     @property
     def total_seconds(self) -> float:
         """All CPU time so far, as of the last look, and of the host for it."""
-        return self._seen + self._unseen + self._bill.cpu
+        return self._counted_cpu + self._missed_cpu + self._bill.cpu
 
     @property
     def host_seconds(self) -> float:
         """CPU time of the host since `begin`, to read what its processes say."""
-        return self._bill.cpu - self._bill_mark
+        return self._bill.cpu - self._begun.host_cpu
 
-    def check_limits(self, now: float, exact: Exact) -> Verdict | None:
+    def check_limits(self, now: float, exact: ProportionalMemory) -> Verdict | None:
         """Return the first limit that is passed, if any."""
         limits = self._limits
         if (cpu := self.cpu_seconds) > limits.cpu_seconds:
@@ -152,18 +169,18 @@ class Account:
             return Verdict(
                 "cpu", f"the session used {cpu:.1f} s of CPU time{part}; limits.cpu_seconds is {limits.cpu_seconds:g}"
             )
-        if (births := self._births - self._births_mark) > BIRTHS and not self._forks:
-            return Verdict("violation", f"the session started {births} processes; limits.processes is 0")
+        if (forks := self._unordered_forks - self._begun.forks) > MOST_UNORDERED_FORKS and not self._forks:
+            return Verdict("violation", f"the session started {forks} processes; limits.processes is 0")
         held = self._held(now, exact) >> 20
         if held > limits.memory_mb:
             return Verdict("memory", f"the session holds {held} MiB; limits.memory_mb is {limits.memory_mb}")
         return None
 
-    def _held(self, now: float, exact: Exact) -> int:
+    def _held(self, now: float, exact: ProportionalMemory) -> int:
         """Return bytes, without what frozen copies share with the runner. Where the host may not ask for the exact
         figure: at least what the limit counts.
         """
-        own = max(0, self._own_held - self.base) + self._growth
+        own = max(0, self._runner_held - self.inherited_bytes) + self._growth
         # A fork holds its parent's pages, too. One that was born just now may be gone, or known, by the next look.
         guests = [process for process in self._guests if process.looks > 1]
         most = own + sum(process.held for process in guests)
@@ -179,14 +196,14 @@ class Account:
         if shares is None:
             return most
         # What the first process was born with is shared with the zygote and the copies, too.
-        born = self.base * len(counted) // (len(counted) + len(self._copies) + 1)
+        born = self.inherited_bytes * len(counted) // (len(counted) + len(self._copies) + 1)
         return max(own, shares - born + self._growth)
 
     def guests(self) -> list[int]:
         """Return the processes that guest code has forked, as far as the last look has found them."""
         return [process.pid for process in self._guests]
 
-    def hostile(self) -> list[int]:
+    def processes_to_end(self) -> list[int]:
         """Return what to end with the runner: forks of guest code, and frozen copies that do more than wait."""
         worked = min(WORKED_SECONDS, self._limits.cpu_seconds / 4)
         busy = [copy for copy in self._copies if copy.held - copy.first > GROWTH_BYTES or copy.worked > worked]
@@ -213,9 +230,9 @@ class Subject:
         """Tell whether a caller waits for it."""
         return True
 
-    def known(self) -> Known:
+    def ordered(self) -> OrderedProcesses:
         """Return the processes that the host has asked for."""
-        return Known(None, (), 0)
+        return OrderedProcesses(None, (), 0)
 
     def period(self) -> Period:
         """Return what its figures are of at the moment."""

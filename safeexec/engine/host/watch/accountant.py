@@ -120,7 +120,7 @@ class Accountant:
     def _judge(self, subject: Subject, members: list[Process], now: float) -> Verdict | None:
         account = subject.account
         account.begin(subject.period())
-        account.take(members, subject.known(), subject.total_cpu())
+        account.take(members, subject.ordered(), subject.total_cpu())
         if account.ran:
             self._owed.setdefault(weakref.ref(subject))
         return account.check_limits(now, self._exact)
@@ -134,7 +134,7 @@ class Accountant:
         except Exception as error:
             verdict = Verdict("crashed", f"the session could not be looked after ({error!r})")
         if verdict is not None:
-            subject.exceed(verdict, subject.account.hostile())
+            subject.exceed(verdict, subject.account.processes_to_end())
 
     def _look_deeper(self, seconds: float) -> None:
         """Look at what processes do not tell, of one session at least and for so many seconds of CPU time."""
@@ -175,7 +175,7 @@ def divide(members: list[Process], subjects: list[Subject]) -> list[tuple[Subjec
     by_pid = {process.pid: process for process in members}
     owners: dict[int, int] = {}
     for index, subject in enumerate(subjects):
-        runner, copies, _ = subject.known()
+        runner, copies, _ = subject.ordered()
         owners |= dict.fromkeys(copies, index)
         if runner is not None:
             owners[runner] = index

@@ -17,7 +17,7 @@ from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
 from safeexec.protocol.plan import OUTPUT_CEILING
 from safeexec.results import ErrorInfo
-from safeexec.untrusted import frames as dumps
+from safeexec.untrusted import stack_dump as dumps
 
 if TYPE_CHECKING:
     from safeexec.engine.host.session.channel import Channel
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from safeexec.engine.host.watch.room import Room
     from safeexec.engine.policy.model import Limits
 
-TICK_SECONDS = 0.05
-"""How often a running step is looked at."""
+STEP_LOOK_SECONDS = 0.05
+"""How often a running step looks at its clock and its output."""
 WHERE_SECONDS = 0.02
 """How long a process may take to tell where its guest code is."""
 UNSCHEDULED_SECONDS = 0.5
@@ -108,7 +108,7 @@ class Watch(Struct, eq=False):
         return self._deadline + self.paused
 
     def next_look(self) -> float:
-        look = min(self._deadline + self.paused, monotonic() + TICK_SECONDS)
+        look = min(self.deadline, monotonic() + STEP_LOOK_SECONDS)
         return look if self.room is None else min(look, self.room.due)
 
     def cpu_seconds(self) -> float:
@@ -116,42 +116,40 @@ class Watch(Struct, eq=False):
         own = self._runner.cpu_seconds() - self.cpu_start
         return max(0.0, own) + self._runner.bill.cpu - self._bill_start
 
-    def exceeded(self) -> Verdict | None:
-        """Return the verdict on a step that is past its deadline, or has printed too much; `past_deadline` asks the
-        clock alone.
-        """
-        return self.past_deadline() or self.flooded()
+    def check(self) -> Verdict | None:
+        """Return the verdict on a step that is past its deadline, or has printed too much."""
+        return self.check_deadline() or self.check_output()
 
-    def flooded(self) -> Verdict | None:
+    def check_output(self) -> Verdict | None:
         """Return the verdict on a step that has printed too much."""
-        return self.flood() if self._most() > self.most_printed else None
+        return self.output_verdict() if self._fullest() > self.most_printed else None
 
-    def looked(self) -> Core[Verdict | None]:
-        """Return the verdict of `exceeded`, or the one on a step whose workspace holds too much."""
-        verdict = self.exceeded()
+    def look(self) -> Core[Verdict | None]:
+        """Return the verdict of `check`, or the one on a step whose workspace holds too much."""
+        verdict = self.check()
         if verdict is None and self.room is not None:
             verdict = yield from self.room.look()
         return verdict
 
-    def _most(self) -> int:
+    def _fullest(self) -> int:
         """Return how many bytes the fuller stream holds."""
         return max(output.size() for output in self._outputs)
 
-    def past_deadline(self) -> Verdict | None:
+    def check_deadline(self) -> Verdict | None:
         """Return the verdict on a step that is past its deadline, whatever it has printed."""
         if monotonic() < self.deadline:
             return None
         return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)
 
-    def printed(self) -> tuple[Printed, Printed]:
+    def read_output(self) -> tuple[Printed, Printed]:
         """Return what the streams hold, as a result tells it."""
         cap = self._limits.output_kb << 10
         stdout, stderr = self._outputs
         return stdout.text(cap), stderr.text(cap)
 
-    def flood(self) -> Verdict:
+    def output_verdict(self) -> Verdict:
         """Return the verdict on a step that printed too much, or raised an exception with a message as long as that."""
-        size = self._most() >> 10
+        size = self._fullest() >> 10
         ceiling = self._limits.output_kb * OUTPUT_CEILING
         printed = (
             f"the step printed {size} KiB" if size > ceiling else "the message of the step's exception is too long"

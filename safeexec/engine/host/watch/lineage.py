@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.waiting import Core, Wait, given_up
-from safeexec.engine.host.watch import groups
+from safeexec.engine.host.watch import control_groups
 from safeexec.engine.linux import processes
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Lineage:
             os.close(self._leader_fd)
             self._leader_fd = -1
             for group in self.groups:
-                groups.give_up(group)
+                control_groups.give_up(group)
 
 
 class LineageMember(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from safeexec.engine.host.watch.account import Known, Period, Subject
+from safeexec.engine.host.watch.account import OrderedProcesses, Period, Subject
 from safeexec.engine.host.watch.accountant import accountant
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.linux import processes
@@ -84,14 +84,14 @@ class WatchedSession(Subject):
         session = self._session()
         return session.processes.leaders() if session is not None and not session.closed else ()
 
-    def known(self) -> Known:
+    def ordered(self) -> OrderedProcesses:
         if (session := self._session()) is None:
-            return Known(None, (), 0)
+            return OrderedProcesses(None, (), 0)
         own = session.processes
-        self.account.base = own.memory_base or 0
+        self.account.inherited_bytes = own.memory_base or 0
         frozen = [copy.pid() for copy in own.copies.all()]
         copies = {pid for pid in frozen if pid is not None}
-        return Known(own.runner_pid(), copies, frozen.count(None) + session.supervisor.forks_requested)
+        return OrderedProcesses(own.runner_pid(), copies, frozen.count(None) + session.supervisor.forks_requested)
 
     def in_use(self) -> bool:
         session = self._session()
@@ -109,7 +109,7 @@ class WatchedSession(Subject):
 
     def group(self) -> Group | None:
         session = self._session()
-        return None if session is None or session.files.commanding else session.processes.group
+        return None if session is None or session.supervisor.command is not None else session.processes.group
 
     def check_progress(self) -> Verdict | None:
         session = self._session()
@@ -182,7 +182,7 @@ class WatchedSession(Subject):
 
     def files(self) -> tuple[Workspace | None, Collection[int]]:
         session = self._session()
-        runner, copies, _ = self.known()
+        runner, copies, _ = self.ordered()
         pids = {*copies, *self.account.guests(), *([runner] if runner is not None else [])}
         return None if session is None else session.processes.workspace, pids
 

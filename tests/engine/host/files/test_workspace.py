@@ -16,7 +16,9 @@ import pytest
 
 from safeexec import Policy, Sandbox, Session, WorkspaceError
 from safeexec.engine.host.files import tree, workspace_files
-from safeexec.engine.host.files.workspace import MAX_BRANCHINGS, Workspace, WorkspaceRoot, remove_orphans
+from safeexec.engine.host.files.regions import MAX_BRANCHINGS
+from safeexec.engine.host.files.workspace import Workspace
+from safeexec.engine.host.files.workspace_root import WorkspaceRoot, remove_orphans
 from tests.alone import alone, importing
 from tests.conftest import OpenSession
 from tests.ordinary import ordinary_user
@@ -143,7 +145,7 @@ def test_branches_of_branches_end_with_an_error_that_says_so() -> None:
     """A process has 16 layers of Landlock."""
     root = WorkspaceRoot()
     try:
-        chain = [root.lineage(1 << 20, 100)]
+        chain = [root.new_workspace(1 << 20, 100)]
         for _ in range(MAX_BRANCHINGS):
             chain.append(chain[-1].branch({}))
         with pytest.raises(WorkspaceError, match="16 layers of Landlock"):
@@ -161,7 +163,7 @@ def test_branches_of_branches_end_with_an_error_that_says_so() -> None:
 def small() -> Iterator[Workspace]:
     """A workspace of 1 MiB, without a sandbox."""
     root = WorkspaceRoot()
-    workspace = root.lineage(1 << 20, 100)
+    workspace = root.new_workspace(1 << 20, 100)
     yield workspace
     workspace.close()
     assert not os.listdir(root.path)
@@ -171,7 +173,7 @@ def small() -> Iterator[Workspace]:
 LEFT_OPEN = """
 import contextlib, os
 from safeexec import WorkspaceError
-from safeexec.engine.host.files.workspace import WorkspaceRoot
+from safeexec.engine.host.files.workspace_root import WorkspaceRoot
 from tests.limits import descriptors_left
 
 def held():
@@ -180,7 +182,7 @@ def held():
 before = held()
 root = WorkspaceRoot()
 of_root = held()
-workspace = root.lineage(1 << 20, 100)
+workspace = root.new_workspace(1 << 20, 100)
 branch = workspace.branch({})
 with descriptors_left(0):
     branch.close()
@@ -188,7 +190,7 @@ with descriptors_left(0):
 assert held() == of_root, "closed while nothing could be opened"
 root.owner = (1 << 40, 0)
 with contextlib.suppress(OverflowError):
-    root.lineage(1 << 20, 100)
+    root.new_workspace(1 << 20, 100)
 assert held() == of_root, "not made: it could not be given to the children's user"
 with descriptors_left(0), contextlib.suppress(WorkspaceError):
     WorkspaceRoot()
@@ -499,7 +501,7 @@ def test_the_files_of_an_ordinary_users_host_come_back_whatever_its_guest_has_sh
     """The guest has the host's own rights, and may take away those to every directory of its own."""
     with ordinary_user():
         root = WorkspaceRoot()
-        small = root.lineage(1 << 20, 100)
+        small = root.new_workspace(1 << 20, 100)
         small.put("d/f", b"1")
         os.chmod(f"{small.path}/d/f", 0o640)
         kept = small.snapshot()

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from safeexec.engine.host.files import tree, workspace_files
-from safeexec.engine.host.files.workspace import Workspace, WorkspaceRoot
+from safeexec.engine.host.files.workspace import Workspace
 from safeexec.engine.host.files.workspace_files import changed_since
+from safeexec.engine.host.files.workspace_root import WorkspaceRoot
 from safeexec.errors import WorkspaceError
 
 
@@ -53,7 +54,7 @@ def top(tmp_path: Path) -> str:
 @pytest.fixture
 def workspace() -> Iterator[Workspace]:
     root = WorkspaceRoot()
-    workspace = root.lineage(1 << 20, 100)
+    workspace = root.new_workspace(1 << 20, 100)
     yield workspace
     workspace.close()
     root.close()

@@ -101,7 +101,7 @@ def test_a_second_thread_is_refused_at_once_and_the_first_goes_on(session: Sessi
             lambda: session.get("x"),
             lambda: session.save(tmp_path / "state", wait=0.05),
         ):
-            with pytest.raises(SessionBusy, match=r"wait=seconds\), use a session per thread, or branch"):
+            with pytest.raises(SessionBusy, match=r"session\.run\(\.\.\., wait=seconds\), use a session per thread"):
                 use()
     finally:
         session.cancel()

@@ -444,7 +444,7 @@ def test_a_tool_that_calls_back_into_its_own_session_is_told_so() -> None:
         busy = "ToolError: same(): SessionBusy: a step of this session is running"
         assert told(sessions[0], "same()").startswith(busy)
         assert sessions[0].run("other(1)").value == 2
-        with pytest.raises(SessionClosed, match="the session was closed while this step ran"):
+        with pytest.raises(SessionClosed, match="the session was closed while this ran"):
             sessions[0].run("close()")
 
 

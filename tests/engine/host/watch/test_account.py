@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeexec.engine.host.watch.account import BIRTHS, EXACT_SECONDS, GROWTH_BYTES, Account, Known, Period
+from safeexec.engine.host.watch.account import (
+    EXACT_SECONDS,
+    GROWTH_BYTES,
+    MOST_UNORDERED_FORKS,
+    Account,
+    OrderedProcesses,
+    Period,
+)
 from safeexec.engine.host.watch.accountant import LONGEST_SECONDS, LOOK_SECONDS, SHARE, Accountant
 from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS
 from safeexec.engine.host.watch.verdict import Verdict
@@ -25,7 +32,7 @@ class ScriptedSubject:
 
     def __init__(self, machine: ScriptedMachine, leader: int, runner: int, limits: Limits, *, grouped: bool = False):
         self.account = Account(limits)
-        self.account.base = machine.living[runner].held
+        self.account.inherited_bytes = machine.living[runner].held
         self.machine, self.leader, self.runner, self.grouped = machine, leader, runner, grouped
         self.copies: set[int] = set()
         self.promised = 0
@@ -40,8 +47,8 @@ class ScriptedSubject:
     def lineage_leaders(self) -> tuple[int, ...]:
         return (self.leader,)
 
-    def known(self) -> Known:
-        return Known(self.runner, self.copies, self.promised)
+    def ordered(self) -> OrderedProcesses:
+        return OrderedProcesses(self.runner, self.copies, self.promised)
 
     def in_use(self) -> bool:
         return self.used
@@ -133,7 +140,7 @@ def test_pages_that_are_shared_count_once_where_the_host_may_ask(scene: Scene) -
     for _ in range(2):
         scene.machine.fork(scene.runner)
     scene.session.account = Account(Limits(memory_mb=80, cpu_seconds=2.0))
-    scene.session.account.base = 100 * MIB
+    scene.session.account.inherited_bytes = 100 * MIB
     scene.look()
     scene.machine.run(scene.runner, 0.01)
     assert not scene.look()
@@ -146,7 +153,7 @@ def test_what_grew_since_it_was_counted_exactly_is_counted_again_when_it_only_wa
     """Forks of an idle session grow right after they were counted, and then run no more."""
     scene.session.used = False
     scene.session.account = Account(Limits(memory_mb=80, cpu_seconds=2.0))
-    scene.session.account.base = 100 * MIB
+    scene.session.account.inherited_bytes = 100 * MIB
     forks = [scene.machine.fork(scene.runner) for _ in range(2)]
     for _ in range(2):
         assert not scene.look(IDLE_LOOK_SECONDS)
@@ -190,7 +197,7 @@ def test_a_process_in_the_making_is_no_guest(scene: Scene) -> None:
 
 
 def test_forks_that_nobody_asked_for_are_counted(scene: Scene) -> None:
-    for _ in range(BIRTHS + 1):
+    for _ in range(MOST_UNORDERED_FORKS + 1):
         assert not scene.look()
         child = scene.machine.fork(scene.runner)
         scene.look()
@@ -200,7 +207,7 @@ def test_forks_that_nobody_asked_for_are_counted(scene: Scene) -> None:
 
 def test_forks_that_the_policy_allows_are_not() -> None:
     scene = Scene(processes=4)
-    for _ in range(BIRTHS + 1):
+    for _ in range(MOST_UNORDERED_FORKS + 1):
         child = scene.machine.fork(scene.runner)
         assert not scene.look()
         scene.machine.end(child)
@@ -240,15 +247,15 @@ def test_who_is_gone_or_removed_is_looked_at_no_more(scene: Scene, monkeypatch: 
 def test_a_session_that_cannot_be_looked_after_is_ended(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for want of a descriptor: the next look may have one."""
 
-    def fails(error: Exception) -> Callable[[], Known]:
-        def known() -> Known:
+    def fails(error: Exception) -> Callable[[], OrderedProcesses]:
+        def ordered() -> OrderedProcesses:
             raise error
 
-        return known
+        return ordered
 
-    monkeypatch.setattr(scene.session, "known", fails(OSError("no descriptor")))
+    monkeypatch.setattr(scene.session, "ordered", fails(OSError("no descriptor")))
     assert not scene.look()
-    monkeypatch.setattr(scene.session, "known", fails(ValueError("unforeseen")))
+    monkeypatch.setattr(scene.session, "ordered", fails(ValueError("unforeseen")))
     assert scene.outcome() == "crashed"
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from safeexec import AsyncSandbox, Sandbox, Session
 from safeexec.engine.host.children import Children
-from safeexec.engine.host.session.frozen import own_bytes
+from safeexec.engine.host.session.copy import own_bytes
 from safeexec.engine.host.watch import lineage
 from tests.alone import alone, importing
 from tests.conftest import OpenSession

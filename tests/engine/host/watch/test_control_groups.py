@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from safeexec import Policy, ProtectionError, Sandbox, machine_protection
-from safeexec.engine.host.watch import groups
+from safeexec.engine.host.watch import control_groups
 from tests.engine.host.inside import pids_of, runner_of
 from tests.profiles import FORKING
 
 
 def opened(tier: int, **limits: int) -> Iterator[Sandbox]:
     """Guests that may fork, so that each session has a group of either tier."""
-    if not (row := groups.mechanisms()[tier]).active:
+    if not (row := control_groups.mechanisms()[tier]).active:
         pytest.skip(f"control groups are {row.detail}")
     with Sandbox(Policy.load(FORKING).replace(**limits)) as sandbox:
         yield sandbox
@@ -33,7 +33,7 @@ def core_sandbox() -> Iterator[Sandbox]:
 
 
 def test_the_report_has_a_row_per_tier_with_the_reason() -> None:
-    expected = groups.mechanisms()
+    expected = control_groups.mechanisms()
     assert all(row.detail for row in expected)
     with Sandbox("calculator") as sandbox, sandbox.session() as session:
         for rows in (machine_protection(), sandbox.protection):
@@ -43,7 +43,7 @@ def test_the_report_has_a_row_per_tier_with_the_reason() -> None:
 
 @pytest.mark.parametrize("tier", [0, 1])
 def test_a_policy_may_require_either(tier: int) -> None:
-    row = groups.mechanisms()[tier]
+    row = control_groups.mechanisms()[tier]
     policy = Policy.load("calculator").replace(require=["seccomp", row.name])
     if row.active:
         with Sandbox(policy) as sandbox, sandbox.session() as session:

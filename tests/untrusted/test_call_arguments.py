@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safeexec.untrusted.calls import MAX_CHARACTERS, code_of, why_no_call
+from safeexec.untrusted.call_arguments import MAX_CHARACTERS, code_of, why_no_call
 from tests.untrusted.doubling import SLACK, growth
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from safeexec.engine.child.step.program import TOO_DEEP, CompiledStep
-from safeexec.language.step import compile_step
+from safeexec.language.judge import compile_step
 from safeexec.protocol.plan import LanguagePlan
 
 ARGUMENT = "parameter" if sys.version_info >= (3, 15) else "argument"

@@ -34,8 +34,8 @@ from safeexec.engine.child.step.program import (
     without_magics,
 )
 from safeexec.engine.child.step.progress import ProgressBars
-from safeexec.engine.child.step.shown import TEXT_CHARACTERS, shown
 from safeexec.engine.child.step.standard_input import NO_ARGUMENTS, GuestInput
+from safeexec.engine.child.step.value_text import TEXT_CHARACTERS, shown
 from safeexec.engine.policy.names import GUARD_NAMES, GUARD_SET, KNOWN_BUILTINS
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import OUTPUT_CEILING
@@ -53,7 +53,7 @@ WARM_UP = "x = x + 1"
 """The source of a warm-up, until there has been a step."""
 WARM_UP_CHARACTERS = 4000
 """A longer source is not compiled for a warm-up."""
-KEPT_SOURCE_BYTES = 4 << 20
+KEPT_SOURCE_CHARACTERS = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 
 
@@ -91,7 +91,7 @@ class Guest:
         self.exit_functions = False
         """Whether the step that runs has registered functions with atexit."""
         self._last_source = WARM_UP
-        self._source_bytes = 0
+        self._source_characters = 0
         # dataclasses, enum, typing and pickle look a class up through sys.modules[cls.__module__].
         self.module = ModuleType("__main__")
         self.namespace: dict[str, Any] = self.module.__dict__
@@ -323,12 +323,12 @@ class Guest:
 
     def without_trace(self, steps: Callable[[], object]) -> None:
         """Call `steps`, which runs steps on a namespace that is thrown away then, as are their sources."""
-        kept = self.namespace, self.sources, self._source_bytes, self._last_source
+        kept = self.namespace, self.sources, self._source_characters, self._last_source
         self.namespace, self.sources = {"x": 0, "__builtins__": {}}, {}
         try:
             steps()
         finally:
-            self.namespace, self.sources, self._source_bytes, self._last_source = kept
+            self.namespace, self.sources, self._source_characters, self._last_source = kept
             _lines.pop("<step 0>", None)
 
     def warm_up(self) -> None:
@@ -387,12 +387,12 @@ class Guest:
 
     def remember(self, filename: str, source: str) -> None:
         """Keep a source for tracebacks."""
-        self._source_bytes -= len(self.sources.pop(filename, ""))
+        self._source_characters -= len(self.sources.pop(filename, ""))
         self.sources[filename] = source
-        self._source_bytes += len(source)
-        while self._source_bytes > KEPT_SOURCE_BYTES and len(self.sources) > 1:
+        self._source_characters += len(source)
+        while self._source_characters > KEPT_SOURCE_CHARACTERS and len(self.sources) > 1:
             oldest = next(iter(self.sources))
-            self._source_bytes -= len(self.sources.pop(oldest))
+            self._source_characters -= len(self.sources.pop(oldest))
             _lines.pop(oldest, None)
         _lines[filename] = (len(source), None, source.splitlines(True), filename)
 

@@ -8,8 +8,8 @@ import pytest
 
 from safeexec.engine.host.waiting import Signal
 from safeexec.errors import ProtocolError
-from safeexec.remote import calls
-from safeexec.remote.calls import RemoteCall
+from safeexec.remote import wire
+from safeexec.remote.wire import RemoteCall
 
 
 def test_an_end_that_comes_while_events_are_taken_wakes_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +47,7 @@ def test_the_first_end_counts_and_a_closed_call_is_woken_no_more() -> None:
 
 
 def test_a_listener_that_takes_nothing_ends_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "MAX_UNREAD", 2500)
+    monkeypatch.setattr(wire, "MAX_UNREAD", 2500)
     pending = RemoteCall()
     for _ in range(3):
         pending.add_event("output", "12345", 5)

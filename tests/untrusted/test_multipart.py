@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safeexec.untrusted.forms import MAX_PARTS, Part, files_of
+from safeexec.untrusted.multipart import MAX_PARTS, Part, files_of
 
 HEAD = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from safeexec import Sandbox, Session, tool
-from safeexec.engine.host.tools import calls
+from safeexec.engine.host.tools import blocking_tools
 
 PATIENCE = 60.0
 
@@ -25,14 +25,14 @@ def test_with_the_last_owner_its_calls_end() -> None:
 
     def call() -> None:
         try:
-            calls.await_blocking(for_ever(), None, owner)
+            blocking_tools.await_blocking(for_ever(), None, owner)
         except RuntimeError as error:
             told.append(error)
 
     caller = threading.Thread(target=call, daemon=True)
     caller.start()
     assert begun.wait(PATIENCE)
-    calls.release(owner)
+    blocking_tools.release(owner)
     caller.join(PATIENCE)
     assert [str(error) for error in told] == ["the tool was cancelled"]
 

@@ -1,8 +1,8 @@
 """numpy scalars and arrays ↔ bytes: raw buffers under an allow list of dtypes, fields and masks as arrays of their own.
 
 numpy is not imported to write (what is in `sys.modules` decides), nor to read a scalar. `arrays=True` imports it where
-the data needs it, and gives lists where it is not installed. What pandas has is in `frames`, what sympy and mpmath have
-in `formulas`.
+the data needs it, and gives lists where it is not installed. What pandas has is in `pandas_writer` and `pandas_reader`,
+what sympy and mpmath have in `formulas`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec.errors import ProtocolError
 from safeexec.protocol.values import format as f
-from safeexec.protocol.values import formulas, frames
-from safeexec.protocol.values.reader import library, refuse
+from safeexec.protocol.values import formulas, pandas_reader, pandas_writer
+from safeexec.protocol.values.reader import library, refuse_if
 from safeexec.protocol.values.writer import as_table, container
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def writer_of(kind: type) -> Write | None:
             return _write_scalar
         if kind is getattr(sys.modules.get("numpy.ma"), "MaskedArray", None):
             return as_table(container(_masked, f.MASKED, cost=f.OBJECT))
-    return frames.writer_of(kind) or formulas.writer_of(kind)
+    return pandas_writer.writer_of(kind) or formulas.writer_of(kind)
 
 
 def _write_scalar(w: Writer, value: Any, depth: int) -> None:
@@ -140,7 +140,7 @@ def read_table(r: Reader, tag: bytes, depth: int) -> Any:
     """Return the scalar, array, Series or DataFrame that starts after its tag."""
     if tag == f.NUMPY_SCALAR:
         return _read_scalar(r)
-    refuse(depth >= r.max_depth, "a value nests too deeply")
+    refuse_if(depth >= r.max_depth, "a value nests too deeply")
     r.check_time()
     if tag == f.ARRAY:
         return _read_array(r)
@@ -148,7 +148,7 @@ def read_table(r: Reader, tag: bytes, depth: int) -> Any:
         return _READERS[tag](r, depth)
     arrays, r.arrays = r.arrays, library(r, "pandas") is not None  # where pandas is missing a frame is made of lists
     try:
-        return frames.READERS[tag](r, depth)
+        return pandas_reader.READERS[tag](r, depth)
     finally:
         r.arrays = arrays
 
@@ -160,7 +160,7 @@ def _read_dtype(r: Reader) -> str:
 
 def _read_scalar(r: Reader) -> Any:
     dtype = _read_dtype(r)
-    refuse(not f.SCALAR_DTYPE.match(dtype), "a bad dtype in a value")
+    refuse_if(not f.SCALAR_DTYPE.match(dtype), "a bad dtype in a value")
     kind = dtype[1:].partition("[")[0]
     data = r.take(8 if kind in ("M8", "m8") else _PLAIN[kind].size)
     numpy = sys.modules.get("numpy")
@@ -204,18 +204,18 @@ def _plain_time(kind: str, unit: str, number: int) -> Any:
 
 def _read_shape(r: Reader) -> tuple[tuple[int, ...], int]:
     (dimensions,) = r.take(1)
-    refuse(dimensions > _MAX_DIMENSIONS, "an array of too many dimensions in a value")
+    refuse_if(dimensions > _MAX_DIMENSIONS, "an array of too many dimensions in a value")
     shape = tuple(f.INT64.unpack(r.take(8))[0] for _ in range(dimensions))
     count = 1
     for size in shape:
-        refuse(not 0 <= size < 1 << 40, "an array of an impossible shape in a value")
+        refuse_if(not 0 <= size < 1 << 40, "an array of an impossible shape in a value")
         count *= size
     return shape, count
 
 
 def _read_array(r: Reader) -> Any:
     dtype = _read_dtype(r)
-    refuse(not (f.SCALAR_DTYPE.match(dtype) or f.TEXT_DTYPE.match(dtype)), "a bad dtype in a value")
+    refuse_if(not (f.SCALAR_DTYPE.match(dtype) or f.TEXT_DTYPE.match(dtype)), "a bad dtype in a value")
     shape, count = _read_shape(r)
     size = r.length()
     r.align()
@@ -248,7 +248,7 @@ def _valid(numpy: Any, array: Any) -> Any:
         return array.view(numpy.uint8) != 0
     if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
         points = array.view(array.dtype.str[0] + "u4")
-        refuse(int(points.max()) > 0x10FFFF, "an array of text holds what is no character")
+        refuse_if(int(points.max()) > 0x10FFFF, "an array of text holds what is no character")
     return array
 
 
@@ -279,10 +279,10 @@ def _nested(items: list[Any], shape: tuple[int, ...]) -> Any:
 
 
 def _read_object_array(r: Reader, depth: int) -> Any:
-    refuse(_read_dtype(r) != "|O", "a bad dtype in a value")
+    refuse_if(_read_dtype(r) != "|O", "a bad dtype in a value")
     shape, count = _read_shape(r)
     items = r.body(depth + 1)
-    refuse(len(items) != count, "an array of which shape and items differ")
+    refuse_if(len(items) != count, "an array of which shape and items differ")
     numpy = library(r, "numpy")
     if numpy is None:
         return _nested(items, shape)
@@ -294,10 +294,10 @@ def _read_object_array(r: Reader, depth: int) -> Any:
 
 def _read_records(r: Reader, depth: int) -> Any:
     """Return a structured array; a dict of its fields without numpy."""
-    refuse(_read_dtype(r) != "|V", "a bad dtype in a value")
+    refuse_if(_read_dtype(r) != "|V", "a bad dtype in a value")
     shape, count = _read_shape(r)
     names = r.value(depth + 1)
-    refuse(
+    refuse_if(
         type(names) is not list or not names or any(type(name) is not str for name in names),
         "a structured array without field names in a value",
     )
@@ -305,7 +305,7 @@ def _read_records(r: Reader, depth: int) -> Any:
     numpy = library(r, "numpy")
     if numpy is None:
         return dict(zip(names, fields, strict=True))
-    refuse(
+    refuse_if(
         any(type(field) is not numpy.ndarray or field.shape[: len(shape)] != shape for field in fields),
         "a structured array of which the fields differ in shape",
     )
@@ -324,11 +324,11 @@ def _read_masked(r: Reader, depth: int) -> Any:
     numpy = library(r, "numpy")
     if numpy is None:
         return _without(data, mask)
-    refuse(
+    refuse_if(
         type(data) is not numpy.ndarray or type(mask) is not numpy.ndarray or mask.dtype.kind != "b",
         "a bad masked array in a value",
     )
-    refuse(mask.shape != data.shape, "a masked array of which data and mask differ in shape")
+    refuse_if(mask.shape != data.shape, "a masked array of which data and mask differ in shape")
     return numpy.ma.MaskedArray(data, mask=mask, fill_value=fill)
 
 

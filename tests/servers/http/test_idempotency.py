@@ -16,7 +16,7 @@ if find_spec("starlette") is None:
 from starlette.responses import Response
 
 from safeexec import SessionBusy, SessionClosed
-from safeexec.servers.http import once
+from safeexec.servers.http import idempotency
 from safeexec.servers.http.requests import RefusedRequest
 
 Ask = Callable[..., Awaitable[bytes]]
@@ -25,7 +25,7 @@ Ask = Callable[..., Awaitable[bytes]]
 @asynccontextmanager
 async def asking() -> AsyncIterator[tuple[Ask, list[str]]]:
     """Give a way to ask, of one tenant, and the list of what ran."""
-    answers, ran = once.Answers(), []
+    answers, ran = idempotency.Answers(), []
 
     async def ask(identity: str, size: int = 1, *, fails: Exception | None = None) -> bytes:
         async def work() -> Response:
@@ -45,7 +45,7 @@ async def asking() -> AsyncIterator[tuple[Ask, list[str]]]:
 async def test_the_oldest_answers_are_given_up_and_their_programs_run_no_second_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(once, "MAX_KEPT", 100)
+    monkeypatch.setattr(idempotency, "MAX_KEPT", 100)
 
     async with asking() as (ask, ran):
         for name in "abc":
@@ -57,8 +57,8 @@ async def test_the_oldest_answers_are_given_up_and_their_programs_run_no_second_
 
 
 async def test_the_oldest_ids_are_forgotten_with_what_their_answers_took(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(once, "MAX_KEPT", 100)
-    monkeypatch.setattr(once, "MAX_IDS", 2)
+    monkeypatch.setattr(idempotency, "MAX_KEPT", 100)
+    monkeypatch.setattr(idempotency, "MAX_IDS", 2)
 
     async with asking() as (ask, ran):
         for name in "abcd":
@@ -72,7 +72,7 @@ NOT_NOW = RefusedRequest(429, "not now")
 
 
 async def test_a_refusal_is_not_kept_and_what_fails_is_no_fault_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(once, "MAX_KEPT", 0)
+    monkeypatch.setattr(idempotency, "MAX_KEPT", 0)
 
     async with asking() as (ask, ran):
         for _ in range(2):
@@ -101,7 +101,7 @@ async def test_what_failed_ran_all_the_same() -> None:
 
 
 async def test_an_answer_that_is_too_large_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(once, "MAX_KEPT", 100)
+    monkeypatch.setattr(idempotency, "MAX_KEPT", 100)
 
     async with asking() as (ask, ran):
         await ask("a", 90)
@@ -113,9 +113,9 @@ async def test_an_answer_that_is_too_large_costs_no_other(monkeypatch: pytest.Mo
 
 
 async def test_work_that_goes_on_is_never_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(once, "MAX_IDS", 2)
+    monkeypatch.setattr(idempotency, "MAX_IDS", 2)
 
-    answers, end = once.Answers(), asyncio.Event()
+    answers, end = idempotency.Answers(), asyncio.Event()
 
     async def work(wait: bool) -> Response:
         if wait:
@@ -133,7 +133,7 @@ async def test_work_that_goes_on_is_never_forgotten(monkeypatch: pytest.MonkeyPa
 
 async def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the clock of the loop, which goes on only when it is told."""
-    now, answers, ended = [0.0], once.Answers(), []
+    now, answers, ended = [0.0], idempotency.Answers(), []
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now[0])
 
     async def later(seconds: float) -> None:
@@ -160,14 +160,14 @@ async def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.Mo
 
     first, other = await come(), await come()
     await go(first)
-    await later(2 * once.RETURN_SECONDS)
+    await later(2 * idempotency.RETURN_SECONDS)
     await go(other)  # it was there all the time
-    await later(once.RETURN_SECONDS - 1)
+    await later(idempotency.RETURN_SECONDS - 1)
     again = await come()  # in time
-    await later(2 * once.RETURN_SECONDS)
+    await later(2 * idempotency.RETURN_SECONDS)
     await go(again)
     assert not ended and len(answers.tasks()) == 1
-    await later(once.RETURN_SECONDS + 0.1)
+    await later(idempotency.RETURN_SECONDS + 0.1)
     too_late = await come()  # while it is being stopped
     assert not ended and not too_late.done()
     await later(0.5)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safeexec.untrusted import frames
+from safeexec.untrusted import stack_dump
 from tests.untrusted.doubling import SLACK, growth
 
 HEAD = b"Current thread 0x00007f (most recent call first):\n"
@@ -26,23 +26,23 @@ FORGED: dict[str, Callable[[int], bytes]] = {
 
 @pytest.mark.parametrize("name", FORGED)
 def test_the_work_grows_no_faster_than_the_dump(name: str) -> None:
-    assert growth(frames.read, lambda n: HEAD + FORGED[name](n)) < SLACK
+    assert growth(stack_dump.read, lambda n: HEAD + FORGED[name](n)) < SLACK
 
 
 def test_a_line_of_five_thousand_digits_is_no_frame() -> None:
-    assert frames.read(HEAD + FORGED["digits of a line"](5000)) == ((), False)
+    assert stack_dump.read(HEAD + FORGED["digits of a line"](5000)) == ((), False)
 
 
 def test_an_honest_dump_is_read_to_its_end() -> None:
     dump = HEAD + b'  File "<step 3>", line 7 in caf\\xe9\n  File "<plugin p/m>", line 2 in <module>\n'
-    assert frames.read(dump) == ((("<step 3>", 7, "caf\u00e9"), ("<plugin p/m>", 2, "<module>")), True)
-    assert frames.read(dump[:-2]) == ((("<step 3>", 7, "caf\u00e9"), ("<plugin p/m>", 2, "<module")), False)
-    assert frames.read(b"nothing yet") is None
+    assert stack_dump.read(dump) == ((("<step 3>", 7, "caf\u00e9"), ("<plugin p/m>", 2, "<module>")), True)
+    assert stack_dump.read(dump[:-2]) == ((("<step 3>", 7, "caf\u00e9"), ("<plugin p/m>", 2, "<module")), False)
+    assert stack_dump.read(b"nothing yet") is None
 
 
 def test_no_more_frames_than_faulthandler_writes() -> None:
-    told = frames.read(HEAD + FORGED["many frames"](100_000))
-    assert told is not None and len(told[0]) == frames.FRAMES
+    told = stack_dump.read(HEAD + FORGED["many frames"](100_000))
+    assert told is not None and len(told[0]) == stack_dump.FRAMES
 
 
 LINE = st.sampled_from(
@@ -52,5 +52,5 @@ LINE = st.sampled_from(
 
 @given(st.lists(st.one_of(LINE, st.binary(max_size=40)), max_size=30).map(b"".join))
 def test_whatever_a_guest_writes_is_read(dump: bytes) -> None:
-    told = frames.read(HEAD + dump)
+    told = stack_dump.read(HEAD + dump)
     assert told is not None and all(0 <= line < 10**9 and len(name) <= 200 for _, line, name in told[0])
