@@ -25,11 +25,6 @@ def alone(source: str, *arguments: Any, **options: Any) -> subprocess.CompletedP
     return ran([sys.executable, "-c", source, *arguments], **options)
 
 
-def environment(**more: str) -> dict[str, str]:
-    """The environment of a program that finds the modules which this process finds."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **more}
-
-
 @contextmanager
 def answering(server: socketserver.TCPServer) -> Iterator[str]:
     """Have a server of this process answer in a thread. Gives its host and port."""

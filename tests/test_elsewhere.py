@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.alone import alone, environment
+from tests.alone import alone, importing
 from tests.remote.commands import command
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -38,7 +38,7 @@ for words in json.loads(sys.argv[2]):
 
 
 def _there(system: str, program: str, *arguments: str, cwd: Path = PROJECT) -> subprocess.CompletedProcess[str]:
-    done = alone(_COMMAND + program, system, *arguments, cwd=cwd, env=environment())
+    done = alone(_COMMAND + program, system, *arguments, cwd=cwd, env=importing())
     assert "Traceback" not in done.stderr, done.stderr
     return done
 

@@ -13,20 +13,20 @@ import pytest
 
 from safeexec.cli import main
 from safeexec.cli.common import read_source
-from tests.alone import environment, ran
+from tests.alone import importing, ran
 
 Done = subprocess.CompletedProcess[str]
 
 
 def safeexec(*arguments: str, text: str = "") -> Done:
     """The command in a process of its own."""
-    return ran([sys.executable, "-m", "safeexec", *arguments], input=text, env=environment(NO_COLOR="1"))
+    return ran([sys.executable, "-m", "safeexec", *arguments], input=text, env=importing(NO_COLOR="1"))
 
 
 @pytest.mark.parametrize("command", [["run", "-"], ["repl"]])
 def test_a_closed_standard_input_is_an_empty_one(command: list[str]) -> None:
     shell = ["sh", "-c", 'exec "$0" -m safeexec "$@" <&-', sys.executable, *command]
-    done = ran(shell, env=environment(NO_COLOR="1"))
+    done = ran(shell, env=importing(NO_COLOR="1"))
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -219,7 +219,7 @@ def test_a_reader_that_goes_ends_the_command_without_a_word(arguments: list[str]
     """As in `safeexec bench | head -1`: the status is the one that SIGPIPE gives, and nothing is said."""
     read, write = os.pipe()
     command = [sys.executable, "-m", "safeexec", *arguments]
-    with subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, text=True, env=environment()) as process:
+    with subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, text=True, env=importing()) as process:
         os.close(read)
         os.close(write)
         assert process.stderr is not None

@@ -17,7 +17,7 @@ import httpx
 import pytest
 from hypothesis import strategies as st
 
-from tests.alone import environment
+from tests.alone import importing
 
 ANNOUNCED = re.compile(r"safeexec serves (http://\S+) token=(\S+)\n")
 STOP_SECONDS = 60
@@ -60,7 +60,7 @@ def start(*arguments: str, command: str = "serve", stderr: int | IO[str] = subpr
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,
-        env=environment(),
+        env=importing(),
         **options,
     )
     assert process.stdout is not None

@@ -33,7 +33,7 @@ from mcp.types import CallToolResult, ElicitResult, ImageContent
 from safeexec import Policy
 from safeexec.remote.methods import PARSE, REQUEST
 from safeexec.servers.mcp import McpServer, RunningStep
-from tests.alone import environment, ran
+from tests.alone import importing, ran
 from tests.footprint import gone, until
 from tests.servers.serving import JSON, STOP_SECONDS, Server, start
 
@@ -640,7 +640,7 @@ async def test_a_program_of_ten_megabytes_is_refused_by_the_policy(server: Serve
 
 def stdio(home: Path, **options: Any) -> Client:
     program, *arguments = COMMAND
-    return Client(StdioServerParameters(command=program, args=arguments, cwd=home, env=environment()), **options)
+    return Client(StdioServerParameters(command=program, args=arguments, cwd=home, env=importing()), **options)
 
 
 NAMES = st.sampled_from(
@@ -746,6 +746,14 @@ async def test_told_to_end_it_stops_its_steps_and_leaves_nothing(home: Path, num
     assert (home / "stderr").read_text() == ""
 
 
+def runs(process: psutil.Process) -> bool:
+    """Whether it has not ended. Its parent may not have seen that yet."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 async def test_a_sandbox_that_died_is_opened_anew(home: Path) -> None:
     with started(home) as server:
         async with connected(server) as client:
@@ -754,7 +762,7 @@ async def test_a_sandbox_that_died_is_opened_anew(home: Path) -> None:
             for process in dead:
                 with suppress(psutil.NoSuchProcess):  # the zygote is among them, and its children end with it
                     process.kill()
-            gone(dead)  # their parent has not seen it yet: until it does, they are not gone
+            until(lambda: not any(map(runs, dead)))
             assert "Traceback" not in await refused(client, "run_python", session_id=session, code="x")
             assert (await step(client, "1"))["value"] == 1
 

@@ -11,6 +11,7 @@ import re
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -228,7 +229,11 @@ server._freeze = hold
 FREEZE = "say(pack(['frozen', 1]), to=socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=control))"
 
 
-@pytest.mark.parametrize("does", ["pass", FREEZE], ids=["does not freeze", "freezes and does not resume"])
+@pytest.mark.parametrize(
+    "does",
+    # As after a forged end, below: here each of two steps waits for the checkpoint of the one before.
+    [pytest.param("pass", id="does not freeze", marks=pytest.mark.slow), pytest.param(FREEZE, id="does not resume")],
+)
 def test_an_orphan_on_the_lane_of_a_checkpoint(session: Session, does: str) -> None:
     """The one fork that the host has announced is no checkpoint: it keeps the host waiting, and only for so long."""
     for _ in range(2):
@@ -337,7 +342,8 @@ def test_questions_that_are_never_answered(open_session: OpenSession, tmp_path: 
     """Describing and saving variables runs their code: no longer than a step could."""
     session = open_session(wall_seconds=3.0, max_wall_seconds=3.0)
     session.run("kept = 1").check()
-    asked = {"the session was restored": session.variables, "limit of 3 s": lambda: session.save(tmp_path / "state")}
+    save = partial(session.save, tmp_path / "state", timeout=0.5)
+    asked = {"the session was restored": session.variables, r"limit of 0\.5 s": save}
     for told, ask in asked.items():
         session.run(NEVER_ENDS).check()
         with soon(), pytest.raises(SandboxError, match=told):

@@ -118,7 +118,13 @@ def check_repeated(session: Session, what: str) -> None:
 ORDINARY = [program for program in programs() if not program.needs]
 
 
-@pytest.mark.parametrize("program", ORDINARY, ids=[program.name for program in ORDINARY])
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(program, id=program.name, marks=[pytest.mark.slow] if number % 2 else [])
+        for number, program in enumerate(ORDINARY)
+    ],
+)
 def test_every_step_of_ordinary_programs_comes_out_the_same(sandbox: Sandbox, program: Program) -> None:
     with sandbox.session() as session:
         for number, source in enumerate(split(program)):
