@@ -126,9 +126,10 @@ def _stat(pid: int) -> list[str]:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
-def counted(session: Session) -> Counter[str]:
-    """Calls in the host while `STEPS` steps run, by kind."""
-    counts: Counter[str] = Counter()
+def counted(session: Session) -> list[Counter[str]]:
+    """Calls in the host by kind, for each of `STEPS` steps."""
+    found = [Counter[str]() for _ in range(STEPS)]
+    counts = found[0]
 
     def note(frame: Any, event: str, function: Any) -> None:
         if event == "call":
@@ -143,17 +144,18 @@ def counted(session: Session) -> Counter[str]:
     gc.disable()  # what other tests have left is finalised by calls, too
     sys.setprofile(note)
     try:
-        for _ in range(STEPS):
+        for counts in found:  # noqa: B007 - `note` counts in it
             session.run(STEP)
     finally:
         sys.setprofile(None)
         gc.enable()
-    return counts
+    return found
 
 
 def test_the_host_takes_one_short_way(session: Session) -> None:
-    counts = counted(session)
-    told = {kind: count / STEPS for kind, count in counts.items()}
+    found = counted(session)
+    # A step that takes a while is looked at meanwhile, which the machine decides.
+    told = {kind: median(counts[kind] for counts in found) for kind in ("calls", "builtins", "kernel")}
     assert told["calls"] <= CALLS, told
     assert told["builtins"] <= BUILTINS, told
     assert told["kernel"] <= SYSTEM_CALLS, told
