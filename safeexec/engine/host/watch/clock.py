@@ -108,7 +108,7 @@ class Watch(Struct, eq=False):
         return self._deadline + self.paused
 
     def next_look(self) -> float:
-        look = min(self.deadline, monotonic() + STEP_LOOK_SECONDS)
+        look = min(self._deadline + self.paused, monotonic() + STEP_LOOK_SECONDS)
         return look if self.room is None else min(look, self.room.due)
 
     def cpu_seconds(self) -> float:
