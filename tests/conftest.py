@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, settings
 from safeexec import Policy, Result, Sandbox, Session
 from safeexec.engine.host.session import session as session_module
 from safeexec.engine.linux.probe import Probe, probe
-from tests.footprint import Footprint, difference, family, footprint, leaks, settled
+from tests.footprint import Footprint, difference, family, footprint, leaks, pids, settled
 
 OpenSandbox = Callable[[str], Sandbox]
 OpenSession = Callable[..., Session]
@@ -156,13 +156,16 @@ def sandbox_for(_own_temporary_directory: None) -> Iterator[OpenSandbox]:
     opened: dict[str, Sandbox] = {}
 
     def get(profile: str) -> Sandbox:
-        if profile not in opened:
-            before = settled()  # what a session that was just closed lets go of meanwhile is not this sandbox's
+        while profile not in opened:
+            before, others = settled(), pids()
             # No spare child: a sandbox at rest always holds the same.
-            opened[profile] = Sandbox(profile, spare=0).open()
-            # Its processes by descent: those of a session that was just closed may be ending meanwhile.
-            held = family(opened[profile]._core.children.zygote.pid)  # type: ignore[union-attr]
-            _resting[profile] = difference(footprint(), before)._replace(processes=held)
+            sandbox = Sandbox(profile, spare=0).open()
+            after, held = footprint(), family(sandbox._core.children.zygote.pid)  # type: ignore[union-attr]
+            if not others <= pids():
+                sandbox.close()  # a session has gone or rests meanwhile: what it held is missing in the difference
+                continue
+            opened[profile] = sandbox
+            _resting[profile] = difference(after, before)._replace(processes=held)
         return opened[profile]
 
     yield get

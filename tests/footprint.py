@@ -103,6 +103,11 @@ def family(pid: int) -> Counter[str]:
     return _named([process, *process.children(recursive=True)])
 
 
+def pids() -> set[int]:
+    """The descendants of this process, by number."""
+    return {child.pid for child in psutil.Process().children(recursive=True)}
+
+
 def _processes() -> Counter[str]:
     return _named(psutil.Process().children(recursive=True))
 
