@@ -17,6 +17,8 @@ _CACHED_NAMES: Final = 20_000
 _LOOKED_AT: Final = names.FORMAT | names.UNGUARDED.keys() | {"open", "input", "import_module"}
 """Names of which the tree tells more than the code: with which text they are called."""
 
+_LOOKUP: Final = re.compile(r"\{[^{}]*\.[^\W\d]")
+"""What a replacement field that looks up an attribute begins with; ``{:.2f}`` looks up none."""
 _DEPTH: Final = 3  # CPython itself expands a specification of a format once
 
 
@@ -111,7 +113,7 @@ class Rules:
 
         A template that is not well formed has none: formatting it raises ValueError before anything is looked up there.
         """
-        if not depth and not any(name in template for name in self.refused):
+        if not depth and _LOOKUP.search(template) is None:
             return None
         try:
             for _, field, spec, _ in Formatter().parse(template):
