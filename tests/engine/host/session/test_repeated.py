@@ -606,12 +606,18 @@ def test_a_plain_name_that_is_written_out_is_repeated(sandbox: Sandbox) -> None:
         "a.y = getattr(a, 'x') + getattr(a, 'z', 2)",
         "setattr(a, 'z', hasattr(a, 'y'))",
     ]
-    with sandbox.session() as session:
-        for number, source in enumerate(steps):
-            session.run(source).check()
-            assert depth(session) == number + 1
-        session.run("1 / 0", atomic=True)
-        assert session.run("a.y, a.z").value == (3, True)
+
+    def is_repeated() -> bool:
+        with sandbox.session() as session:
+            for number, source in enumerate(steps, 1):
+                session.run(source).check()
+                if depth(session) != number:
+                    return False  # full, as that of the test above
+            session.run("1 / 0", atomic=True)
+            assert session.run("a.y, a.z").value == (3, True)
+            return True
+
+    until(is_repeated)
 
 
 def test_the_stack_is_as_deep_as_the_first_time(sandbox: Sandbox) -> None:
