@@ -103,7 +103,7 @@ def test_sandboxes_share_a_container_which_stays() -> None:
         assert three._core._wire is wire  # type: ignore[attr-defined]
 
 
-def test_many_sessions_side_by_side() -> None:
+def test_fifty_sessions_side_by_side() -> None:
     """Each with files in and out, and a step that is killed."""
 
     def used(pair: tuple[int, Session]) -> tuple[int, bytes]:
@@ -116,10 +116,10 @@ def test_many_sessions_side_by_side() -> None:
         return session.get("x"), session.read_file("out.txt")
 
     with Sandbox("confined-python", engine="container") as sandbox:
-        sessions = [sandbox.session() for _ in range(20)]
+        sessions = [sandbox.session() for _ in range(50)]
         with ThreadPoolExecutor(10) as threads:
             done = list(threads.map(used, enumerate(sessions)))
-        assert done == [(number, str(number * number).encode()) for number in range(20)]
+        assert done == [(number, str(number * number).encode()) for number in range(50)]
 
 
 async def test_on_an_event_loop() -> None:
