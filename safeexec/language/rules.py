@@ -60,8 +60,8 @@ class Rules:
         """Tells whether the kernel will refuse to open a path that the program spells."""
         self.input_only = False
         """Tell if `open` is there for the standard input of a step alone."""
-        self.own_refused = frozenset(name for name in plan.refused_attributes if "." not in name)
-        self.refused = (names.REFUSED_ATTRIBUTES - plan.allowed_attributes) | self.own_refused
+        own = frozenset(name for name in plan.refused_attributes if "." not in name)
+        self.refused = (names.REFUSED_ATTRIBUTES - plan.allowed_attributes) | own
         """Attribute names that no program writes."""
         self.members = {
             module: refused

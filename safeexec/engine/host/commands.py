@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from time import monotonic
@@ -98,11 +98,8 @@ def run(
     command: RunningCommand,
     directory: str,
     timeout: float | None,
-    used: Callable[[float], object] = lambda cpu: None,
 ) -> Core[CommandResult]:
-    """Run one program in `directory`, a path inside the workspace. What fails is in the result. `used` is called with
-    its CPU seconds, however it ends.
-    """
+    """Run one program in `directory`, a path inside the workspace. What fails is in the result."""
     program, seconds = check(command.policy, argv, timeout)
     workspace, group = command.workspace, command.group()
     workspace.make_temporary()
@@ -137,7 +134,7 @@ def run(
             cut = printed.left_out > 0 or warned.left_out > 0
             return CommandResult(outcome, status, printed.text, warned.text, usage, message, cut)
         finally:
-            used(cpu())
+            command.cpu_seconds = cpu()
             accountant().remove(command)
             # Nothing of a command outlives it: neither the program nor what it started.
             processes.signal_group(channel.pidfd, pid, signal.SIGKILL)
@@ -176,6 +173,8 @@ class RunningCommand(Subject):
         self.workspace = workspace
         self.pid = 0
         """The first of them, once there is one."""
+        self.cpu_seconds = 0.0
+        """What all of them have used, once it has ended."""
         self._group = group
 
     def lineage_leaders(self) -> Collection[int]:

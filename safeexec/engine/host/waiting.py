@@ -228,9 +228,7 @@ def call_tool(request: CallTool) -> Any:
         value = request.call()
         if not hasattr(value, "__await__"):
             return value
-    from safeexec.engine.host.tools import (
-        blocking_tools,  # with asyncio: for tools that are awaited, or left at a deadline
-    )
+    from safeexec.engine.host.tools import blocking_tools  # with asyncio: for tools that are awaited, or left
 
     if request.in_thread:
         return blocking_tools.run_in_thread(request.call, request.timeout)

@@ -57,18 +57,16 @@ class SessionFiles:
         command = commands.RunningCommand(self._policy, workspace, processes.group)
         self._supervisor.command = command
         try:
-            result: CommandResult = yield from commands.run(
-                processes.children, argv, command, place, timeout, self._used
-            )
-        finally:
-            self._supervisor.command = None
-        processes.history.change_files((yield from processes.on_files(workspace.snapshot_or_undo)))
+            try:
+                result: CommandResult = yield from commands.run(processes.children, argv, command, place, timeout)
+            finally:
+                self._supervisor.command = None
+            processes.history.change_files((yield from processes.on_files(workspace.snapshot_or_undo)))
+        except BaseException:
+            self.untold_cpu += command.cpu_seconds
+            raise
         self.changed = True
-        self.untold_cpu -= result.usage.cpu_ms / 1000
         return result
-
-    def _used(self, cpu: float) -> None:
-        self.untold_cpu += cpu
 
     def read_file(self, name: str, max_bytes: int | None = None) -> bytes:
         """Return the bytes of a file of the workspace. Raises `WorkspaceError`, also for more than `max_bytes`."""

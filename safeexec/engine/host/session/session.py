@@ -129,7 +129,7 @@ class SessionCore:
         """CPU seconds that no result has told of, as of the last look: of threads that a step has left running, of
         variables that were described, of commands whose callers left.
         """
-        return max(0.0, self.watched.account.total_seconds - self.steps.told_cpu) + max(0.0, self.files.untold_cpu)
+        return max(0.0, self.watched.account.total_seconds - self.steps.told_cpu) + self.files.untold_cpu
 
     @property
     def summary(self) -> str:
