@@ -53,6 +53,7 @@ _FAMILIES = [
         ("km", r"km|kilomet(?:er|re)s?", 100_000), ("m", r"met(?:er|re)s?|m", 100), ("cm", r"cm|centimet(?:er|re)s?", 1)
     ),
     _family(("kg", "kg|kilograms?", 1000), ("g", "grams?|g", 1)),
+    _family(("m/s", "m/s", 3_600_000), ("mph", "mph", 1_609_344), ("km/h", "km/h|kmh|kph", 1_000_000)),
     _family(("pounds", "pounds?|lbs?", 16), ("", "ounces?|oz", 1)),
     _family(("", "dollars?|euros?", 100), ("", "cents?", 1)),
     _family(("", "degrees?|°", 3600), ("", "(?:arc)?minutes?|[′']", 60), ("", '(?:arc)?seconds?|[″"]', 1)),
@@ -166,6 +167,9 @@ def _all_readings(text: str) -> Iterator[str]:
     yield _OR.sub(" and ", solved)
     yield _COMMA_POINT.sub(lambda found: f"{found[1].replace('.', '')}.{found[2]}", text)
     yield _CHANGE.sub(_changed, text)
+    for found in _PERCENTAGE.finditer(text):
+        if Fraction(found["rate"]) * Fraction(found["whole"]) == 100 * Fraction(found["part"]):
+            yield from (_PERCENTAGE.sub(part, text) for part in (r"\g<part>", r"\g<rate>%", r"\g<whole>"))
     yield _SIDES.sub(_right_side, text)
     yield _DEGREES.sub(r"\1π/180", text)
     yield from _each_of_equals(text)
@@ -183,6 +187,11 @@ def _all_readings(text: str) -> Iterator[str]:
         yield _RATIO_WORDS.sub(r"\1/\2", text)
 
 
+_PERCENTAGE = re.compile(
+    r"(?P<part>\b\d{1,12}(?:\.\d{1,9})?) (?:is|equals|=) (?P<rate>\d{1,4}(?:\.\d{1,9})?)\s?% of "
+    r"(?P<whole>\d{1,12}(?:\.\d{1,9})?)(?![\d%]|\.\d)"
+)
+"""A sentence that says one of its three numbers by the other two: 36 is 15% of 240."""
 _SIDES = re.compile(
     r"(?P<left>[^=≈.,;:\n]{1,80}(?:\.\d[^=≈.,;:\n]{0,80}){0,4})(?P<sign>=|≈)(?P<right>\s?[-−$€]{0,2}[\d.]{0,20})"
 )
@@ -213,23 +222,20 @@ def _right_side(found: re.Match[str]) -> str:
     return f"{prose.group() if prose else ''} {found['sign']}{found['right']}"
 
 
-_UNIT_ASKED = re.compile(r"\bhow (?:many|much) ([a-z]+)|\b(?:in|to) ([a-z]+)\s?[?.]?\s*\Z", re.IGNORECASE)
+_UNIT_ASKED = re.compile(r"\bhow (?:many|much) ([a-z/]+)|\bin ([a-z/]+)|\bto ([a-z/]+)\s?[?.]?\s*\Z", re.IGNORECASE)
 
 
 def in_unit_asked(text: str, question: str) -> str:
     """Return the text with its quantities in the unit that the question asks for, if it states none in that; else
     empty.
     """
-    asked = _UNIT_ASKED.search(question[-2000:])
+    asked = [word for found in _UNIT_ASKED.findall(question[-2000:]) for word in found if word]
     for pattern, family in _COMPOUNDS:
-        wanted = [
-            at for at, unit in enumerate(family) if asked and re.fullmatch(unit.words, asked[1] or asked[2], re.I)
-        ]
+        wanted = [at for word in asked for at, unit in enumerate(family) if re.fullmatch(unit.words, word, re.I)]
         stated = [_parts(found) for found in pattern.finditer(text)] if wanted else []
         if any(stated):
-            unit = family[wanted[0]]
             stays = any(f"n{wanted[0]}" in parts for parts in stated)
-            return "" if stays else pattern.sub(partial(_in_unit, family, unit), text)
+            return "" if stays else pattern.sub(partial(_in_unit, family, family[wanted[0]]), text)
     return ""
 
 

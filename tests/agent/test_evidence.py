@@ -216,6 +216,8 @@ def test_a_vector_has_an_order_also_with_its_numbers_twice() -> None:
     [
         ("It takes 1.5 hours.", 90, "How many minutes does it take?"),
         ("It weighs 250 g.", 0.25, "How many kilograms does it weigh?"),
+        ("They weigh 0.45 kg.", 450, "What is the mass in grams of 3 bags?"),
+        ("It drives 135 km/h.", 37.5, "What is its speed in m/s?"),
     ],
 )
 def test_a_quantity_in_another_unit_than_the_one_that_was_asked(said: str, value: float, question: str) -> None:
