@@ -29,6 +29,18 @@ def test_every_package_is_listed():
     assert found | {"safeexec.policies"} == listed
 
 
+def test_the_pythons_that_are_tried_are_those_that_setup_names():
+    versions = re.findall(r":: Python :: (3\.\d+)\n", (ROOT / "setup.cfg").read_text(encoding="utf-8"))
+    first, last = versions[0], versions[-1]
+    for name, wanted in (
+        (".github/workflows/tests.yml", str(versions).replace("'", '"')),
+        (".github/workflows/release.yml", str(versions).replace("'", '"')),
+        ("README.md", f"Python {first} to {last}, or newer"),
+        ("safeexec/docs/guide.md", f"CPython {first} to {last} are tried"),
+    ):
+        assert wanted in (ROOT / name).read_text(encoding="utf-8"), name
+
+
 def test_the_release_uses_commits_not_tags():
     """A tag of an action can be moved to other code; a commit can not."""
     text = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")

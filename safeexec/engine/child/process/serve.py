@@ -46,10 +46,10 @@ _WARM_UP_REQUEST = m.Execute(0, WARM_UP.encode())
 _WARM_UP_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_bytes=1000, max_depth=2).data)
 _STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
 """Requests that run guest code, and change the state."""
-_AFTER_CHECKPOINT = _STEPS | {m.Assign, m.Remove, m.Load, m.Repeat, m.Describe, m.Save, m.SelfTest}
-"""Requests before which the state gets the checkpoint that is due: those that change it; those that may never be
-answered, as they run guest code (`__repr__`, `__reduce__`); and the self-test: it tries a fork, which would use up the
-checkpoint's permission.
+_HARMLESS = frozenset({m.Compile, m.Fetch, m.ListNames, m.Deliver})
+"""Requests that change nothing and run no guest code, so that they are always answered. Before each other one the state
+gets the checkpoint that is due: it may change, `__repr__` or `__reduce__` may never return, and the self-test tries a
+fork, which would use up the checkpoint's permission.
 """
 DEBT_SECONDS = 0.02
 """Seconds of processor after which a checkpoint is made: what about ten checkpoints take."""
@@ -143,7 +143,7 @@ class Server:
         if kind is m.Freeze:
             self._freeze_on_request()
             return None
-        if self._due and kind in _AFTER_CHECKPOINT and not self._freeze(hurry=True):
+        if self._due and kind not in _HARMLESS and not self._freeze(hurry=True):
             return None  # a runner resumed from the copy: the request was answered in the one that made it
         stdin = None
         if kind in _STEPS:
