@@ -17,7 +17,7 @@ from safeexec.engine.host.session.channel import Channel, Gone
 from safeexec.engine.host.session.checks import timeout_of
 from safeexec.engine.host.session.output import OutputFile
 from safeexec.engine.host.startup.programs import locate
-from safeexec.engine.host.waiting import Core
+from safeexec.engine.host.waiting import Core, worked
 from safeexec.engine.host.watch import lineage
 from safeexec.engine.host.watch.account import Subject
 from safeexec.engine.host.watch.accountant import accountant
@@ -154,7 +154,8 @@ def _end(channel: Channel, command: RunningCommand, watch: Watch) -> Core[tuple[
             return verdict.outcome, None, verdict.message
         if isinstance(answer, m.Exited):
             # A flood may end by itself between two looks, at the end of the file: with an error of its own.
-            if (verdict := command.verdict or command.room.count() or watch.check_output()) is None:
+            counted = yield from worked(command.room.count)
+            if (verdict := command.verdict or counted or watch.check_output()) is None:
                 return "ok" if answer.status == 0 else "error", answer.status, ""
             return verdict.outcome, answer.status, verdict.message
         if (verdict := command.verdict or (yield from watch.look())) is not None:
