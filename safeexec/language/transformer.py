@@ -265,7 +265,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
                 self.refuse("builtin", "input", function)
             elif function.id != "open" or path is None or not _is_text(path) or self._is_own_name("open"):
                 continue
-            elif rules.input_only:
+            elif rules.input_only and path.value != names.INPUT_FILE:  # type: ignore[attr-defined]
                 self.refuse("builtin", "open", function)
             elif rules.is_closed_path(path.value):  # type: ignore[attr-defined]
                 message = f"open() of {path.value!r} is refused: it lies outside of the workspace"  # type: ignore[attr-defined]

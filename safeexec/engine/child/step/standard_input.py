@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, TextIO
 
 from safeexec.common.own import os
+from safeexec.engine.policy.names import INPUT_FILE
 
 STDIN = 0
 NO_ARGUMENTS = ("",)
@@ -113,9 +114,11 @@ _NoFile.__module__ = "builtins"
 
 
 def open_input(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
-    """Open the standard input, by `open(0)`, and refuse all else: `open` of a step whose policy gives no files."""
+    """Open the standard input, by `open(0)` or its name, and refuse all else: `open` of a step whose policy gives no
+    files.
+    """
     reads = mode in ("r", "rt", "rb")
-    if type(file) is not int or file != STDIN or not reads:
+    if type(file) not in (int, str) or file not in (STDIN, INPUT_FILE) or not reads:
         refusal = _NoFile if reads else PermissionError
         raise refusal(f"open({file!r}) is refused: the only file here is open(0), the standard input")
     # Up to `newline`: what is opened never closes the descriptor.

@@ -46,6 +46,8 @@ _WORKSPACE_LINKS = (("/home/user", "/proc/self/cwd"), ("/mnt/data", "/proc/self/
 """Where programs that were written for other services look for their files: in a new root that is the directory that a
 session works in, its workspace until the program changes it.
 """
+_INPUT_LINKS = (("/dev/stdin", "/proc/self/fd/0"), ("/dev/fd", "/proc/self/fd"))
+"""Not /dev/stdout and /dev/stderr: a program that opens one to write would empty the file of what it has printed."""
 _DEVICES = ("/dev/null", "/dev/urandom")
 """Not /dev/zero: mapped shared it is memory that no size tells of."""
 _SHARED_PREFIXES = frozenset(("/", "/usr", "/usr/local"))
@@ -124,7 +126,7 @@ def plan(
         read=read,
         listed=listed,
         devices=tuple(filter(os.path.exists, _DEVICES)),
-        links=(*links, *_WORKSPACE_LINKS) if workspaces else links,
+        links=(*links, *_INPUT_LINKS, *(_WORKSPACE_LINKS if workspaces else ())),
         workspaces=workspaces and os.path.realpath(workspaces),
         landlock=facts.landlock_abi,
         fork_gate=facts.notify.works,

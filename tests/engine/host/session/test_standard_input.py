@@ -35,6 +35,7 @@ READERS = {
     "from sys": "from sys import stdin\nstdin.read().split()",
     "from sys, judged by its tree": "from sys import stdin\nform = '{}'\nform.format(stdin.read()).split()",
     "open": "open(0).read().split()",
+    "open by name": "open('/dev/stdin').read().split()",
     "open with": "with open(0) as file:\n    found = file.read().split()\nfound",
     "bytes": "import sys\n[line.strip().decode() for line in sys.stdin.buffer]",
     "bytes read": "import sys\nsys.stdin.buffer.read().decode().split()",
