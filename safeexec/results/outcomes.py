@@ -258,7 +258,9 @@ class StepData(Struct, frozen=True):
     remaining: tuple[str, ...] = ()
     """After a restore the names of the variables that there are, in their order, 200 at most."""
     exit_status: int | None = None
-    """The status that the program ended itself with (`sys.exit(n)`: 0 to 255); None when it did not."""
+    """The status that the program ended itself with (0 to 255), by `sys.exit(n)`, or by `os._exit(n)` with its process
+    (`crashed`); None when it did not.
+    """
     waiting_for: WaitingCall | None = None
     """The call that was put off, where the step waits for its answer."""
 

@@ -60,7 +60,7 @@ DEBT_BYTES = 128 << 10
 RESERVE_BYTES = 4 << 20
 """Address space that is kept back until a step has left none: for the next request, and for a step that frees some."""
 _FULL = b"the session's memory is full: this step had what is kept back for such a case, and leaves nothing to the next"
-_EXIT_FUNCTIONS = "nothing runs what was registered with atexit: a session goes on, or is killed; call it yourself"
+_EXIT_FUNCTIONS = "nothing runs what was registered with atexit, as this step has no stdin: call it yourself at the end"
 _HAS_THREADS = "a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)"
 
 
@@ -213,7 +213,7 @@ class Server:
             done.refusals = refusals.take(done.error, guest.language)
         done.threads = guest.threads is not None and guest.threads.started and guest.threads.ran()
         if guest.exit_functions:
-            guest.exit_functions = False
+            guest.exit_functions.clear()
             done.notes.append(_EXIT_FUNCTIONS)
         has_threads = _thread._count() > 0
         if has_threads and self._control is not None:

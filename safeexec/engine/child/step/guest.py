@@ -88,8 +88,8 @@ class Guest:
         """Whether an error of the step that runs tells the variables of the functions that were running."""
         self.pending = b""
         """The value that was announced and waits for `Deliver`."""
-        self.exit_functions = False
-        """Whether the step that runs has registered functions with atexit."""
+        self.exit_functions: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = []
+        """Functions that the step that runs has registered with atexit, and their arguments."""
         self._last_source = WARM_UP
         self._source_characters = 0
         # dataclasses, enum, typing and pickle look a class up through sys.modules[cls.__module__].
@@ -109,7 +109,7 @@ class Guest:
         self.input = GuestInput(language.builtins, refused)
         if language.plan.mode == "python":
             streams.watch_descriptors()
-            self._watch_exit_functions()
+        self._watch_exit_functions()
         for name, tool in tools.items():
             # One with the name of a builtin goes into the namespace: `del` uncovers Python's own there.
             if name not in GUARD_NAMES:
@@ -162,17 +162,31 @@ class Guest:
         return plain, compile_program(plain, filename, language.flags, judge, review)
 
     def _watch_exit_functions(self) -> None:
-        """Note which step registers a function with atexit. A session has no end at which it could run: its process
-        waits for the next step, and is killed. So the step is to tell.
+        """Note what a step registers with atexit. A session has no end at which it could run: its process waits for the
+        next step, and is killed. A step with a standard input is a program, and runs it at its end; another one tells.
         """
-        register = atexit.register
+        to_register, to_unregister = atexit.register, atexit.unregister
 
-        def register_and_tell(function: Any, /, *args: Any, **kwargs: Any) -> Any:
-            self.exit_functions = self.exit_functions or sys._getframe(1).f_globals is self.namespace
-            return register(function, *args, **kwargs)
+        def register(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if sys._getframe(1).f_globals is self.namespace:
+                self.exit_functions.append((function, args, kwargs))
+            return to_register(function, *args, **kwargs)
 
-        register_and_tell.__name__ = register_and_tell.__qualname__ = "register"
-        atexit.register = register_and_tell
+        def unregister(function: Any, /) -> None:
+            self.exit_functions = [one for one in self.exit_functions if one[0] != function]
+            to_unregister(function)
+
+        atexit.register, atexit.unregister = register, unregister
+
+    def _end_program(self) -> None:
+        """Do what Python does at the end of a program: wait for its threads, call what it has registered with atexit."""
+        self.input.wait_for_threads()
+        while self.exit_functions:
+            function, args, kwargs = self.exit_functions.pop()
+            try:
+                function(*args, **kwargs)
+            except BaseException:
+                sys.excepthook(*sys.exc_info())  # it says so on standard error, and the others run
 
     def check(self, request: m.Compile) -> m.StepDone:
         """Compile a source and throw the code away."""
@@ -206,7 +220,7 @@ class Guest:
                         self.language.builtins["_"] = value  # as Python's own prompt does
             finally:
                 if self.input.stream is not None:
-                    self.input.wait_for_threads()
+                    self._end_program()
                 if external_events:
                     self.repeatable.deterministic = False
             done = self._done(value)

@@ -75,6 +75,7 @@ class GuestInput:
         stream = io.TextIOWrapper(
             io.BufferedReader(io.FileIO(STDIN, "r", closefd=False)), encoding="utf-8", newline="\n"
         )
+        setattr(stream, "mode", "r")  # noqa: B010 - as that of an interpreter; templates of contests look at it
         sys.stdin = vars(sys)["__stdin__"] = stream
         return stream
 
@@ -91,8 +92,9 @@ def program_file(argv: Sequence[str] | None, has_workspace: bool) -> str:
 
 
 def _running() -> list[Any]:
+    """Return the other threads of this process."""
     threading: Any = sys.modules.get("threading")
-    return [] if threading is None else threading.enumerate()
+    return [] if threading is None else [one for one in threading.enumerate() if one is not threading.current_thread()]
 
 
 def read_line(prompt: object = "", /) -> str:

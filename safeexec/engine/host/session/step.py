@@ -362,10 +362,12 @@ class Step(Struct, eq=False):
     def verdict_on_death(self, error: Exception) -> Core[Verdict]:
         """Return how its process ended, by what the kernel and the process itself tell of that."""
         self._stop_clock()
-        channel = self._runner.channel
+        channel, exited = self._runner.channel, None
         if not (yield from channel.wait_ended(monotonic() + 0.2)):
             reason = str(error) if isinstance(error, ProtocolError) else "it closed its connection to the host"
-        elif (status := processes.exit_status(channel.pidfd)) is not None and _exited(status) == m.OUT_OF_MEMORY:
+        elif (status := processes.exit_status(channel.pidfd)) is not None and (
+            exited := _exited(status)
+        ) == m.OUT_OF_MEMORY:
             limit = self._processes.policy.limits.memory_mb
             return Verdict(
                 "memory", f"the process had no memory left to go on with what it holds; limits.memory_mb is {limit}"
@@ -374,7 +376,7 @@ class Step(Struct, eq=False):
             reason = death(status)
         if isinstance(error, TooMuch):
             return Verdict("output", f"the step sent the host more than it reads: {error}")
-        return Verdict("crashed", f"the process that ran the step died: {reason}")
+        return Verdict("crashed", f"the process that ran the step died: {reason}", exit_status=exited)
 
     def result(self, done: m.StepDone, step: int, calls: tuple[ToolCallRecord, ...]) -> Result:
         """Return the result of a step that the child ended itself."""
@@ -398,14 +400,14 @@ class Step(Struct, eq=False):
         file = f"<step {step}>"
         line = place.source_line(file, sources) or place.source_line(place.innermost, sources)
         hint = advice.limit_hint(
-            verdict.rule or verdict.outcome,
+            "exited" if verdict.exit_status is not None else verdict.rule or verdict.outcome,
             self._processes.policy.limits_plan(),
             wall_seconds=verdict.seconds,
             source_line=line[:LINE_CHARACTERS],
         )
         error = killed_error(verdict, place, file, sources, hint)
         facts = self._facts(self.watch.read_output(), self.peak / (1 << 20), step, calls)
-        return Result(outcome=verdict.outcome, error=error, **facts)
+        return Result(outcome=verdict.outcome, error=error, exit_status=verdict.exit_status, **facts)
 
     def _facts(
         self, printed: tuple[Printed, Printed], peak_mb: float, step: int, calls: tuple[ToolCallRecord, ...]

@@ -21,6 +21,8 @@ class Verdict(Struct, frozen=True):
     """The deadline that the step had, where that is why."""
     rule: str | None = None
     """The setting that it broke, where the outcome alone does not say."""
+    exit_status: int | None = None
+    """The status that its process exited with by itself."""
 
 
 def too_much_in_files(error: WorkspaceError) -> Verdict:

@@ -173,6 +173,19 @@ AS_CPYTHON = {
         b"x",
         "x\n",
     ),
+    "what is registered with atexit, the last first": (
+        "import atexit, io, sys\nsys.stdout = kept = io.StringIO()\n"
+        "@atexit.register\ndef write(): sys.__stdout__.write(kept.getvalue())\n"
+        "@atexit.register\ndef fail(): 1 / 0\natexit.register(print, 'not')\natexit.unregister(print)\n"
+        "atexit.register(print, 'last', end='!')\nprint(input())\nexit()",
+        b"x",
+        "x\nlast!",
+    ),
+    "what templates of contests ask of streams": (
+        "import os, sys\nprint(sys.stdin.mode, sys.stdout.mode, os.read(sys.stdin.fileno(), os.fstat(0).st_size))",
+        b"x",
+        "r w b'x'\n",
+    ),
     "a daemon is not waited for": (
         "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\nprint(1)",
         b"",
@@ -181,10 +194,13 @@ AS_CPYTHON = {
 }
 
 
+@pytest.mark.parametrize("profile", ["standard", "confined-python"])
 @pytest.mark.parametrize("name", AS_CPYTHON)
-def test_a_program_reads_prints_and_ends_as_in_an_interpreter(name: str, open_session: OpenSession) -> None:
+def test_a_program_reads_prints_and_ends_as_in_an_interpreter(
+    name: str, profile: str, open_session: OpenSession
+) -> None:
     source, given, wanted = AS_CPYTHON[name]
-    result = open_session("standard").run(source, stdin=given, timeout=30).check()
+    result = open_session(profile).run(source, stdin=given, timeout=30).check()
     if wanted is None:
         assert result.stdout.startswith("['a\\r', 'b\\r\\n',")
     else:

@@ -159,6 +159,7 @@ def test_files_of_the_host_outlive_a_process_without_checkpoints(open_session: O
     session.write_file("given.txt", "theirs")
     session.run("open('own.txt', 'w').close()").check()
     result = session.run("import os\nos._exit(3)")
+    assert (result.exit_status, "os._exit" in result.error.hint) == (3, True)
     assert (result.outcome, result.state) == ("crashed", "lost")
     assert result.notes == ("checkpoints are off, so the session starts empty",)
     lost = session.run("x")
