@@ -33,7 +33,7 @@ def test_half_of_a_character_that_is_printed_is_one_error(session: Session, call
     assert error.traceback.count("UnicodeEncodeError") == 1
 
 
-def test_what_is_registered_with_atexit_does_not_run_without_an_input_and_the_step_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_input_what_is_registered_with_atexit_never_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_THE_HOST", "1")
     with Sandbox("confined-python") as sandbox, sandbox.session() as session:
         result = session.run("import atexit\n@atexit.register\ndef main(): print('bye')")

@@ -179,7 +179,7 @@ class Guest:
         atexit.register, atexit.unregister = register, unregister
 
     def _end_program(self) -> None:
-        """Do what Python does at the end of a program: wait for its threads, call what it has registered with atexit."""
+        """Do what Python does at the end of a program: wait for its threads, call what it registered with atexit."""
         self.input.wait_for_threads()
         while self.exit_functions:
             function, args, kwargs = self.exit_functions.pop()
