@@ -275,7 +275,7 @@ def _judged(
 ) -> CodeType:
     """Return text that a program runs, compiled under the rules. Raises what `function` would, for a refusal too."""
     try:
-        return compile_text(text, rules, filename, mode, space, flags)
+        return compile_text(text, rules.with_input, filename, mode, space, flags)
     except Rejection as rejection:
         first = rejection.diagnostics[0]
     raise refusal(rules, first.kind, first.name, f"{function}: {first.message}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from safeexec.engine.child.step.program import Find, Language, ModuleSource, ProgramModules
 from safeexec.engine.policy.access import module_access
 from safeexec.language.builtins import make_builtins, unseen, watch_builtins
@@ -17,9 +15,6 @@ from safeexec.language.rules import rules_of
 from safeexec.language.workspace import WorkspaceModules
 from safeexec.protocol.plan import LanguagePlan
 
-_READ_INPUT = frozenset({"input", "open"})
-"""Builtins of a step that has a standard input. `open` opens that alone where the policy gives no files."""
-
 
 class RestrictedLanguage(Language):
     """The language of a policy that says what a program may write and import."""
@@ -29,8 +24,6 @@ class RestrictedLanguage(Language):
         self.unseen = unseen
         self._rules = rules_of(plan)
         self.flags = self._rules.step_flags
-        self._with_input: PolicyJudge | None = None
-        """The judge of a step that has a standard input."""
         self._workspace: WorkspaceModules | None = None
         self._namespace: dict[str, Any] = {}
 
@@ -72,10 +65,4 @@ class RestrictedLanguage(Language):
         self._rules.is_closed_path = is_closed
 
     def judge_with_input(self) -> PolicyJudge:
-        if self._with_input is None:
-            plan, usual = self.plan, self._rules
-            rules = rules_of(msgspec.structs.replace(plan, builtins=plan.builtins | _READ_INPUT, stdin=True))
-            rules.is_own, rules.is_closed_path = usual.is_own, usual.is_closed_path
-            rules.input_only = "open" not in plan.builtins
-            self._with_input = PolicyJudge(rules, self._namespace, self._workspace)
-        return self._with_input
+        return PolicyJudge(self._rules.with_input, self._namespace, self._workspace)

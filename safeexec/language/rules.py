@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from string import Formatter
 from typing import Final, NamedTuple
+
+import msgspec
 
 from safeexec.common.identity import identity
 from safeexec.common.own import ast
@@ -20,6 +23,10 @@ _LOOKED_AT: Final = names.FORMAT | names.UNGUARDED.keys() | {"open", "input", "i
 _LOOKUP: Final = re.compile(r"\{[^{}]*\.[^\W\d]")
 """What a replacement field that looks up an attribute begins with; ``{:.2f}`` looks up none."""
 _DEPTH: Final = 3  # CPython itself expands a specification of a format once
+
+
+_READ_INPUT: Final = frozenset({"input", "open"})
+"""Builtins of a step that has a standard input. `open` opens that alone where the policy gives no files."""
 
 
 class Finding(NamedTuple):
@@ -82,6 +89,17 @@ class Rules:
         self.plain: set[str] = set()
         """Names seen before that need no second look, whatever they are used for; see `is_plain`."""
         self._open_modules: dict[str, bool] = {}
+
+    @cached_property
+    def with_input(self) -> Rules:
+        """The rules of a step that has a standard input, and of text that is run in any: where there is no input,
+        `input` and `open` say so themselves.
+        """
+        builtins = self.plan.builtins | _READ_INPUT
+        rules = rules_of(msgspec.structs.replace(self.plan, builtins=builtins, stdin=True))
+        rules.is_own, rules.is_closed_path = self.is_own, self.is_closed_path
+        rules.input_only = "open" not in self.plan.builtins
+        return rules
 
     def refuses(self, name: str) -> bool:
         """Tell whether this attribute name is refused, whatever the object."""

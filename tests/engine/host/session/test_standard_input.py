@@ -173,6 +173,11 @@ AS_CPYTHON = {
         b"x",
         "x\n",
     ),
+    "text that is run reads it, too": (
+        "a, b = eval('input(),' * 2)\nexec('print(a, b, open(0).read())')",
+        b"1\n2\n",
+        "1 2 \n",
+    ),
     "what is registered with atexit, the last first": (
         "import atexit, io, sys\nsys.stdout = kept = io.StringIO()\n"
         "@atexit.register\ndef write(): sys.__stdout__.write(kept.getvalue())\n"
