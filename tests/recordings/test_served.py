@@ -74,6 +74,16 @@ def test_a_million_recorded_calls_are_not_looked_at_again_for_each() -> None:
     assert growth(step, script, 1 << 8, 1 << 12) < SLACK
 
 
+def test_a_call_whose_effect_was_put_off_gets_no_value() -> None:
+    tools = ServedTools([], None)
+    call_recorded = form.Called(call=1, tool="f", arguments=packed(asked(1)))
+    tools.begin([Exchange(call_recorded, form.Answered(call=1, outcome="deferred"))])
+    session = a_session()
+    reply = call(tools, 1, session=session)
+    assert (reply.value, reply.error_type, tools.mismatch) == (ToolReply(1).value, "", "")
+    assert [record.outcome for record in session.tool_records] == ["ok"]
+
+
 def test_calls_beyond_the_limit_are_refused_and_the_first_that_is_unknown_is_the_one_that_is_told() -> None:
     tools, session = ServedTools([], None), a_session(max_calls=2)
     tools.begin([exchange(1, 10, "a")])

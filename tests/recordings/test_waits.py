@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from safeexec import (
     Allow,
+    AsyncSandbox,
     Deny,
     Later,
     Policy,
@@ -226,6 +227,14 @@ def test_random_numbers_are_the_same_again(session: Session) -> None:
     assert session.answer(Allow()).ok
 
 
+@pytest.mark.modules("numpy")
+def test_random_numbers_of_numpy_are_the_same_again(desk: Desk) -> None:
+    policy = Policy.load("data-analysis").replace(tools={"approval": ["pay"]})
+    with Sandbox(policy, tools=[desk.pay], approval=desk.approval, spare=0) as sandbox, sandbox.session() as session:
+        assert session.run("import numpy as np\npay(int(np.random.randint(10**9)))").outcome == "waiting"
+        assert session.answer(Allow()).ok
+
+
 def test_nothing_else_changes_the_state_meanwhile(session: Session) -> None:
     session.run("x = 1")
     session.checkpoint("before")
@@ -368,6 +377,16 @@ def test_a_time_that_is_none_is_bounded(
         waits = restored.waiting_for
         assert waits.until - waits.since == timedelta(days=3650)
         assert len(waits.note) <= 2000
+
+
+async def test_both_faces(desk: Desk) -> None:
+    opened = AsyncSandbox(POLICY, tools=[desk.price, desk.pay], approval=desk.approval, spare=0)
+    async with opened as sandbox, sandbox.session() as session:
+        assert (await session.run("pay(price('fig'))")).outcome == "waiting"
+        assert await session.waiting_for == (await sandbox.waiting())[0]
+        assert (await session.answer(Allow())).value == "3 to shop"
+        await session.run("pay(1)")
+        assert await session.cancel_waiting() == []
 
 
 def test_the_result_is_told_everywhere(session: Session) -> None:

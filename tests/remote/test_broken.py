@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import threading
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import SandboxClosed, SandboxError, Session, connect
+from safeexec import SandboxClosed, SandboxError, Session, SessionBusy, async_connect, connect
 from safeexec.engine.host.waiting import drive
 from safeexec.remote import http
 from tests.footprint import until
@@ -267,6 +268,37 @@ def test_ctrl_c_stops_a_step_that_came_back(server: Server, between: Between) ->
         assert not is_busy(direct), "it was stopped, not left"
         assert monotonic() - begun < http.RETURN_SECONDS and direct.get("count") == 0
         interrupting.join()
+
+
+async def test_a_caller_who_leaves_amid_the_pause_stops_the_step_too(
+    server: Server, between: Between, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "PAUSES", (1.5,))
+    async with async_connect(between.url, server.token) as sandbox:
+        session = await sandbox.session(namespace={"count": 0})
+        async with async_connect(server.url, server.token) as other, session:
+            direct = await other.session()
+            await direct.close()
+            direct._core.identity = session._core.identity  # type: ignore[attr-defined]
+            cut = threading.Event()
+
+            def now(_: bytes) -> int:
+                cut.wait(60)
+                return 0
+
+            between.cut("run", now)
+            step = asyncio.create_task(session.run(f"{COUNTED}\n{ENDLESS}", timeout=60, wait=60))
+            while True:
+                try:
+                    await direct.get("count")
+                except SessionBusy:
+                    break
+            cut.set()
+            await asyncio.sleep(0.3)
+            step.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await step
+            assert await direct.get("count") == 0
 
 
 def test_a_refusal_is_not_asked_for_again(server: Server, between: Between) -> None:

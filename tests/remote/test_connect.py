@@ -154,6 +154,11 @@ def test_half_of_a_character_costs_its_own_call_and_not_the_connection(there: Sa
     assert there.run("chr(0xd800)").value == "\ud800"
 
 
+def test_a_command_is_a_list() -> None:
+    with pytest.raises(TypeError, match=r"command=\['safeexec', 'serve', '--stdio'\]"):
+        connect(command="safeexec serve --stdio")
+
+
 @needs_server
 def test_the_token_may_be_the_password_in_the_address(address: Address) -> None:
     if "url" in address:

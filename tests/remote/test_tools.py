@@ -163,6 +163,13 @@ def test_an_interrupt_in_a_tool_stops_the_step(there: Sandbox) -> None:
         assert session.get("x") == 1
 
 
+def test_output_is_heard_around_calls(there: Sandbox) -> None:
+    heard: list[str] = []
+    with there.session() as session:
+        session.run("print('a')\nprice('tea')\nprint('b')", on_output=heard.append).check()
+    assert "".join(heard) == "a\nb\n"
+
+
 async def test_on_an_event_loop() -> None:
     async def hold(seconds: float) -> None:
         waiting.set()

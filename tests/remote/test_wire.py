@@ -35,6 +35,17 @@ def test_an_end_that_comes_while_events_are_taken_wakes_the_caller(monkeypatch: 
     pending.close()
 
 
+def test_the_first_end_counts_and_a_closed_call_is_woken_no_more() -> None:
+    pending = RemoteCall()
+    pending.fail(LookupError("first"))
+    pending.finish("second")
+    assert pending.take_events() == ([], True)
+    pending.close()
+    pending.add_event("output", "late", 1)
+    with pytest.raises(LookupError, match="first"):
+        pending.answer()
+
+
 def test_a_listener_that_takes_nothing_ends_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "MAX_UNREAD", 2500)
     pending = RemoteCall()

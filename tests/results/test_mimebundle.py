@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from safeexec import Display, ErrorInfo, Result
+from safeexec import Display, ErrorInfo, Policy, Result
+from safeexec.results import Rows, Variable
 from safeexec.results.mimebundle import of_display, of_rows
 from safeexec.untrusted.latex import plain_latex
 from safeexec.untrusted.markup import CONTENT_SECURITY_POLICY
@@ -111,3 +112,12 @@ def test_a_result_shows_all_of_it() -> None:
     markup = result._repr_mimebundle_()["text/html"]
     places = [markup.index(part) for part in ("out", "err", "data:image/png", "&#x27;v&#x27;")]
     assert places == sorted(places)
+
+
+def test_rows_are_a_table_and_policies_their_card() -> None:
+    shown = Rows([Variable("x", "int", text="1 < 2")])._repr_mimebundle_()
+    assert "<td>1 &lt; 2</td>" in shown["text/html"]
+    assert shown["text/plain"].splitlines()[0].split() == ["name", "type", "shape", "size", "text"]
+    assert Rows([])._repr_mimebundle_()["text/plain"] == "nothing"
+    assert_harmless(shown)
+    assert "calculator" in Policy.load("calculator")._repr_mimebundle_()["text/plain"]

@@ -138,6 +138,12 @@ def test_what_is_told_of_a_step(result: Result, told: str) -> None:
     assert text(result) == told
 
 
+def test_a_restored_state_names_its_variables() -> None:
+    names = tuple(f"x{number}" for number in range(23))
+    assert "earlier variables are as they were: x0.\n" in f"{text(replace(STOPPED, remaining=names[:1]))}\n"
+    assert text(replace(STOPPED, remaining=names)).endswith(", x18, x19 and 3 more.")
+
+
 def test_markdown_fences_hold_what_they_hold() -> None:
     table = "|  | a |\n| --- | ---: |\n| 0 | 1 |"
     shown = Display({"text/markdown": table.encode(), "text/html": b"<table>", "text/plain": b"   a\n0  1"})

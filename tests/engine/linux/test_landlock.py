@@ -70,3 +70,15 @@ def test_a_rule_on_a_file_in_a_ruleset_that_serves_many_processes(tree: Path) ->
 
     assert [in_a_fork(act) for _ in range(2)] == [[False, True]] * 2
     rules.close()
+
+
+@pytest.mark.skipif(landlock.abi() < 6, reason="scopes came with ABI 6")
+def test_signals_stay_inside() -> None:
+    parent = os.getpid()
+
+    def act() -> list[bool]:
+        seccomp.set_no_new_privs()
+        make([landlock.restricting_self(landlock.Ruleset().descriptor)])
+        return [_refused(os.kill, parent, 0), _refused(os.kill, os.getpid(), 0)]
+
+    assert in_a_fork(act) == [True, False]

@@ -78,3 +78,15 @@ def test_names(lines: dict[str, str], name: str, allowed: bool) -> None:
     answer = name_access(module, leaf, plan(**lines))
     assert answer.allowed == allowed
     assert answer.rule and bool(answer.reason) is not allowed
+
+
+def test_a_refused_row_tells_its_kind() -> None:
+    opened = plan(stdlib="all")
+    assert (module_access("socket", opened).tag, name_access("os", "system", opened).tag) == ("network", "process")
+    assert name_access("os", "listdir", opened).tag == "files"
+
+
+def test_none_is_told_with_its_line() -> None:
+    own = LanguagePlan(imports={}, rules={"imports": "p.yaml:1", "imports.random": "p.yaml:4"})
+    assert module_access("random", own) == (False, "the policy says `none` there", "p.yaml:4", "")
+    assert module_access("math", own).rule == "p.yaml:1"

@@ -153,6 +153,16 @@ def test_a_team_may_only_narrow_what_the_company_allows(capsys, tmp_path):
     assert status == 1 and "imports.colorsys" in err and "limits.memory_mb" in err and "random" not in err
 
 
+def test_what_a_word_takes_exception_to_loses_the_line_that_is_inherited(tmp_path):
+    assert "pickle" in Policy.load("standard").imports
+    company = tmp_path / "company.yaml"
+    company.write_text("extends: standard\nimports: {stdlib: {except: [pickle, os]}, os.path: all}\n")
+    policy = Policy.load(str(company))
+    assert not {"pickle", "os"} & policy.imports.keys() and "os.path" in policy.imports
+    assert "company.yaml:2" in str(policy.why("pickle")) and "refused" in str(policy.why("pickle"))
+    assert {one.direction for one in Policy.load("standard").diff(policy)} == {"narrower"}
+
+
 def test_the_approval_of_a_tool_that_cannot_be_called_any_more_is_no_loss():
     company = Policy.load("calculator").replace(tools={"allow": ["price", "order"], "approval": ["order"]})
     found = company.diff(company.replace(tools={"allow": ["price"], "approval": []}))

@@ -112,6 +112,28 @@ def test_none_takes_from_what_a_word_opens(module):
     assert not policy.replace(imports={module: "none"}).why(module).allowed
 
 
+def test_none_may_name_a_module_that_nothing_opens():
+    """`codecs` is inherited, and `code` is a module, too: no slip."""
+    policy = Policy.load("calculator")
+    assert policy.replace(imports={"code": "none"}) == policy
+
+
+def test_sections_and_mappings_merge(tmp_path):
+    policy = extend(tmp_path, "limits: {memory_mb: 128}\nhints: {open: no files}")
+    assert (policy.limits.wall_seconds, policy.limits.memory_mb) == (2.0, 128)
+    assert dict(policy.hints) == {"random": "roll dice", "open": "no files"}
+
+
+def test_three_levels_of_lists(tmp_path):
+    extend(tmp_path, "builtins: {add: [max, min], remove: [print]}")
+    policy = load(tmp_path, third="extends: ./child.yaml\nbuiltins: {add: [print], remove: [max, len]}\n")
+    assert policy.builtins == ("sum", "min", "print")
+    origins = {"sum": "base.yaml:2", "min": "child.yaml:2", "print": "third.yaml:2", "max": "third.yaml:2"}
+    assert {name: policy.origin(f"builtins.{name}") for name in origins} == origins
+    policy = load(tmp_path, fourth="extends: ./third.yaml\nbuiltins: [abs]\n")
+    assert (policy.builtins, policy.origin("builtins.print")) == (("abs",), "fourth.yaml:2")
+
+
 def test_every_setting_knows_its_line(tmp_path):
     policy = extend(tmp_path, "imports: {random: none}\nbuiltins:\n  remove: [len]\n")
     assert policy.origin("imports.math") == "base.yaml:4"

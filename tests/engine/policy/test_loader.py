@@ -132,6 +132,10 @@ def test_words_that_yaml_1_1_took_for_booleans():
         Policy.from_yaml("socketpair: on")
 
 
+def test_numbers_are_decimal():
+    assert Policy.from_yaml("limits: {threads: 010}").limits.threads == 10
+
+
 def test_a_file_that_is_too_long_is_not_read(tmp_path):
     with pytest.raises(PolicyError, match="at most 262144"):
         Policy.from_yaml("#" * 300_000)

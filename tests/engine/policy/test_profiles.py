@@ -118,6 +118,22 @@ def test_a_profile_that_hides_one_of_its_name_may_extend_it(tmp_path, monkeypatc
         assert standard.files[1] == f"{shipped_directory()}/calculator.yaml"
 
 
+def test_a_profile_that_comes_into_the_search_is_seen(tmp_path, monkeypatch):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for directory in (first, second):
+        directory.mkdir()
+        os.utime(directory, (0, 0))
+    child = second / "child.yaml"
+    (second / "base.yaml").write_text("limits: {threads: 1}\n")
+    child.write_text("extends: base\n")
+    for path in (second / "base.yaml", child, second, shipped_directory()):
+        os.utime(path, (0, 0))
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", f"{first}{os.pathsep}{second}")
+    assert Policy.load("child").limits.threads == 1
+    (first / "base.yaml").write_text("limits: {threads: 2}\n")
+    assert Policy.load("child").limits.threads == 2
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [

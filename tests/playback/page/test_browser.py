@@ -137,6 +137,29 @@ def test_a_frame_calls_no_server(tmp_path: Path) -> None:
                 silent.accept()
 
 
+def test_two_rows_are_compared(tmp_path: Path) -> None:
+    with browser(viewport={"width": 1300, "height": 800}) as page:
+        page.goto(written(tmp_path, page_of(DATA / "errand.jsonl")))
+        rows = page.get_by_role("option")
+        rows.filter(has_text="total = round(total)").click()
+        page.get_by_role("button", name="Compare").click()
+        rows.filter(has_text="math.ceil").click()
+        page.get_by_role("heading", name="Variables that differ").wait_for()
+        assert "total" in page.locator(".details table").first.inner_text()
+
+
+def test_what_was_not_undone_is_shown_alone(tmp_path: Path) -> None:
+    nodes = [
+        Node(kind="step", title=f"x = {n}", parent=min(n - 1, 0), step=n, source="x", undone=n > 1) for n in range(4)
+    ]
+    run = RunPage(title="t", facts=[], nodes=nodes)
+    with browser() as page:
+        page.goto(written(tmp_path, run))
+        page.get_by_text("○ 2 undone").wait_for()
+        page.get_by_role("combobox").select_option("kept")
+        assert page.get_by_role("option", name="x = ").count() == 2
+
+
 def test_of_ten_thousand_steps_those_are_drawn_that_are_seen(tmp_path: Path) -> None:
     count = 10_000
     nodes = [

@@ -10,6 +10,7 @@ from safeexec.playback.page.nodes import Node
 from safeexec.playback.page.of_recording import display_html, of_recording
 from safeexec.recordings import format as f
 from safeexec.recordings.reader import Recording
+from safeexec.recordings.timeline import LEVELS
 from tests.untrusted.doubling import SLACK, growth
 
 DATA = Path(__file__).parents[2] / "recordings" / "data"
@@ -57,6 +58,28 @@ def test_a_way_back_leaves_what_was_undone_beside() -> None:
         ("roll back to the state after step 1", 1, False),
         ("c", 3, False),
     ]
+
+
+def test_a_killed_step_leads_nowhere() -> None:
+    rows = record(*step(1, "a"), *step(2, "b", outcome="timeout", state="restored"), *step(3, "c"))
+    assert [(node.title, node.parent, node.undone) for node in rows[2:]] == [("b", 1, True), ("c", 1, False)]
+
+
+def test_what_failed_changes_nothing() -> None:
+    rows = record(*step(1, "a"), f.RolledBack(step=1, now=1, name="x", problem="CheckpointError: no checkpoint 'x'"))
+    assert (rows[2].outcome, rows[2].parent, rows[1].undone) == ("error", 1, False)
+
+
+def test_records_in_an_order_that_no_host_writes() -> None:
+    rows = record(
+        f.Ended(session=7, step=1, outcome="ok"),
+        f.Answered(call=9),
+        f.RolledBack(session=4, now=99, name="x"),
+        f.Branched(session=5, branches=[5, 1]),
+        *step(1, "a", session=5),
+        f.Closed(session=8),
+    )
+    assert all(-1 <= node.parent < row for row, node in enumerate(rows))
 
 
 def test_a_named_state_is_found_again_with_what_the_host_had_set() -> None:
@@ -127,3 +150,9 @@ def test_a_page_has_so_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     page = of_recording(f.Note(text="x") for _ in range(110))
     assert len(page.nodes) == 101
     assert "no more than" in page.nodes[-1].title
+
+
+def test_a_state_is_looked_for_through_so_many_branches() -> None:
+    nested: list[f.Record] = [f.Branched(session=number, branches=[number + 1]) for number in range(1, LEVELS + 500)]
+    page = of_recording([*nested, f.RolledBack(session=LEVELS + 500, now=7)])
+    assert page.nodes[-1].kind == "rollback"

@@ -104,6 +104,8 @@ HASHES = [
     ("hash((type(self), self.x))", False),
     ("super().__hash__()", False),
     ("hash(str(self))", False),
+    ("hash(self.kind())", False),
+    ("object.__hash__(self)", False),
 ]
 
 

@@ -18,6 +18,20 @@ def forms(shown: Displays, value: Any = None) -> list[dict[str, bytes]]:
     return [display.data for display in shown.collect(value)]
 
 
+def test_an_update_takes_the_place_of_what_was_shown() -> None:
+    shown = Displays()
+    told: list[Any] = []
+    shown.tell = lambda display: told.append((display.data["text/plain"], display.display_id, display.update))
+    handle = shown.display(1, display_id=True)
+    shown.display("between")
+    handle.update(2)
+    assert forms(shown) == [{"text/plain": b"2"}, {"text/plain": b"'between'"}]
+    assert [(text, update) for text, _, update in told] == [(b"1", False), (b"'between'", False), (b"2", True)]
+    assert told[0][1] == told[2][1] == handle.display_id != told[1][1]
+    handle.update(3)  # in a later step, whose result has it
+    assert forms(shown) == [{"text/plain": b"3"}]
+
+
 def test_forms_may_be_given_as_they_are() -> None:
     shown = Displays()
     handle = shown.display({"text/html": "<i>", 1: "left out"}, {"application/json": {"a": [1]}}, raw=True)
@@ -51,6 +65,18 @@ def test_rich_forms_of_an_object() -> None:
     (found,) = forms(Displays(), Rich())
     assert (found.pop("application/json"), found.pop("text/markdown")) == (b'{"a": 1}', b"**rich**")
     assert found == {"text/html": b"<b>rich</b>", "text/plain": b"Rich()"}
+
+
+class Broken:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+def test_an_object_that_cannot_be_shown() -> None:
+    shown = Displays()
+    shown.display(Broken())
+    told = f"<{__name__}.Broken object; its repr failed: RuntimeError: no repr>"
+    assert forms(shown) == [{"text/plain": told.encode()}]
 
 
 def test_sizes_and_numbers_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,6 +222,10 @@ class TestPandas:
         assert len(lines) == 2 + 21 + 2
         assert lines[0].count("|") == 23
         assert len(data["text/html"]) < 50_000
+
+    def test_a_series_is_a_table_of_one_column(self) -> None:
+        (data,) = forms(Displays(), self.pandas.Series([1, 2], name="x"))
+        assert data["text/markdown"].decode() == "|  | x |\n| --- | ---: |\n| 0 | 1 |\n| 1 | 2 |"
 
 
 def test_pillow_pictures_are_png() -> None:

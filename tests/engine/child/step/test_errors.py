@@ -146,6 +146,11 @@ def test_a_class_that_lies_is_not_asked() -> None:
     assert names["asked"] == []
 
 
+def test_names_lost_by_a_restore() -> None:
+    told = failed("total + 1", lost_names={"total"})
+    assert b"was lost when the session was restored" in told.hint
+
+
 def test_a_very_long_traceback_is_short_and_soon_made() -> None:
     """In a process of its own: the recursion limit is the interpreter's. So deep goes the stack of a child."""
     program = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from safeexec import Sandbox
 from tests.conftest import Run
 
 
@@ -41,3 +42,9 @@ def test_a_program_with_such_a_line_in_it_is_as_it_was(run: Run) -> None:
 def test_what_cannot_be_one_program_is_told(run: Run, source: str) -> None:
     result = run(source)
     assert (result.outcome, result.error.type) == ("error", "SyntaxError") and result.error.hint
+
+
+@pytest.mark.profile("calculator")
+def test_check_takes_them_too(sandbox: Sandbox) -> None:
+    assert sandbox.check("```python\n%matplotlib inline\nx = 1\n```").ok
+    assert not sandbox.check("```python\nimport subprocess\n```").ok

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,18 @@ def test_no_bar_is_drawn_in_the_output_while_a_large_file_is_read(tmp_path: Path
     pd.DataFrame({"x": range(400_000)}).to_csv(tmp_path / "large.csv")
     assert rows("select count(*) from large", str(tmp_path)) == [(400_000,)]
     assert capfd.readouterr() == ("", "")
+
+
+def test_files_are_not_written(workspace: str) -> None:
+    with pytest.raises(SqlError):
+        sql("insert into sales values ('west', 1)", frames(), workspace)
+    assert (Path(workspace) / "sales.csv").read_text().count("\n") == 4
+
+
+def test_without_duckdb_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(SqlError, match="needs DuckDB"):
+        sql("select 1", {}, None)
 
 
 def test_a_query_stays_within_its_memory() -> None:
