@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from safeexec import Policy, compare_policies, replay
+from safeexec import Policy, RecordingError, compare_policies, replay
 from safeexec.cli import main
 
 ERRAND = Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl"
@@ -62,3 +62,9 @@ def test_the_command_learns_and_compares(tmp_path: Path, capsys: pytest.CaptureF
     narrow.write_text("extends: standard\nbuiltins: {remove: [sorted]}\n")
     assert main(["policy", "diff", "standard", str(narrow), "--recording", str(ERRAND)]) == 1
     assert "step 8: ok → rejected: PolicyViolation" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["", "nowhere"])
+def test_what_is_no_recording_is_a_mistake_about_recordings(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RecordingError, match=r"the recording '.*' cannot be read: .*directory"):
+        replay(tmp_path / name)

@@ -396,6 +396,11 @@ def test_a_difference_is_named_with_its_cause(record: Record) -> None:
         assert "because of the policy 'standard'" in found.cause
 
 
+def test_what_to_do_at_a_difference_is_one_of_two(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="on_difference='continue': it is 'stop' or 'go on'"):
+        replay(tmp_path / "none.jsonl", on_difference="continue")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("changes", "cause"),
     [

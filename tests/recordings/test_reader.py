@@ -7,15 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from safeexec.errors import RecordingError
 from safeexec.recordings import format as form
 from safeexec.recordings import reader
 from safeexec.recordings.format import FORMAT, Heading
 from safeexec.recordings.forms import line_of
-from safeexec.recordings.reader import MAX_SESSIONS, Recording, parse
+from safeexec.recordings.reader import MAX_SESSIONS, Recording
 from tests.recordings.examples import cuts
 
 WHOLE = (Path(__file__).parent / "data" / "search.jsonl").read_bytes()
@@ -109,11 +107,3 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
         Recording(tmp_path)
     with pytest.raises(FileNotFoundError):
         Recording(tmp_path / "missing")
-
-
-@given(st.binary(max_size=200) | st.sampled_from(LINES).flatmap(lambda line: st.just(line[: len(line) // 2] + line)))
-def test_a_line_is_a_record_or_an_error_of_safeexec(line: bytes) -> None:
-    try:
-        parse(line, "here")
-    except RecordingError:
-        pass

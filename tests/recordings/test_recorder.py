@@ -165,6 +165,13 @@ def test_what_could_not_be_recorded_of_a_template_is_told(
         recorded.session(template="long", record=tmp_path / "r.jsonl")
 
 
+def test_a_plugin_is_not_recorded(recorded: Sandbox, tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="calls of a plugin are not recorded: leave out `record`"):
+        recorded.plugin("def f():\n    return 1\n", record=tmp_path / "r.jsonl")  # type: ignore[call-arg]
+    assert recorded.plugin("def f():\n    return 1\n").f() == 1
+    assert not [*tmp_path.iterdir()]
+
+
 def test_calls_beyond_the_limit_fill_no_recording(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     policy = Policy.load("standard").replace(tools={"max_calls": 3})

@@ -183,6 +183,15 @@ def test_the_end_of_a_long_text_is_favoured_where_a_step_failed() -> None:
     assert abs(len(before) - len(after)) < len(good) / 4
 
 
+def test_left_out_characters_are_counted() -> None:
+    output = "".join(f"line {number}\n" for number in range(5000))
+    shown = text(Result("ok", stdout=output, step=1), max_tokens=300)
+    kept = shown.removeprefix("Step 1: ok.\nOutput:\n")
+    before, middle, after = kept.partition("... ")[0], kept.partition("... ")[2], kept.rpartition(" ...\n")[2]
+    left_out = int(middle.split(" ", 1)[0])
+    assert len(before) + left_out + len(after) + len("\n") == len(output)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_the_budget_holds_whatever_the_result(seed: int) -> None:
     random_ = random.Random(seed)

@@ -76,10 +76,20 @@ def test_check_tells_all_mistakes_of_a_file_in_one_round(capsys, mine):
     assert (status, json.loads(out)[0]["ok"]) == (1, False)
 
 
+@pytest.mark.parametrize("text", ["limits: {", "extends: mine", "extends: [calculator]", "a: b: c", "builtins: [3]"])
+def test_of_a_file_that_cannot_be_read_nothing_is_said_to_be_closed(capsys, mine, text):
+    assert "is open; `extends" not in run(capsys, "policy", "check", mine(text, extends=""))[2]
+
+
 def test_notes_are_mistakes_in_a_strict_check(capsys, mine):
     path = mine("hints: {math: No.}")
     assert run(capsys, "policy", "check", path)[0] == 0
     assert run(capsys, "policy", "check", "--strict", path)[0] == 1
+
+
+def test_a_hint_beside_what_is_refused_or_made_up_is_no_finding(capsys, mine):
+    path = mine("hints: {requests: Use fetch., fetch_all: Use fetch., __globals__: No.}")
+    assert run(capsys, "policy", "check", path)[2] == ""
 
 
 def test_list_goes_on_after_a_profile_that_is_wrong(capsys, tmp_path, monkeypatch):
@@ -169,6 +179,12 @@ def test_the_approval_of_a_tool_that_cannot_be_called_any_more_is_no_loss():
     assert [(one.path, one.direction) for one in found] == [("tools.allow", "narrower")]
     assert any(one.allows_more for one in company.diff(company.replace(tools={"approval": []})))
     assert not any(one.allows_more for one in company.diff(company.replace(determinism={"seed": 1})))
+
+
+def test_a_refusal_does_not_say_that_a_module_is_open_which_the_policy_takes_away(capsys, mine):
+    policy = mine("imports: {random: none}", extends="extends: standard\n")
+    told = run(capsys, "policy", "why", "random", "--policy", policy)[1]
+    assert "those of the standard library, but `random`" in told
 
 
 def test_why(capsys):
