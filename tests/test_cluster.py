@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import psutil
@@ -246,6 +247,27 @@ def test_what_the_page_for_kubernetes_says_is_an_application_of_ray_serve(tmp_pa
     assert type(built).__name__ == "Application"
 
 
+def going_on(users: list[Any], counts: list[int], wrong: list[str], done: Event, busy: Event) -> list[threading.Thread]:
+    """Users who count in their sessions until it is `done`, each in a thread; while it is `busy` with much work."""
+
+    def use(number: int) -> None:
+        users[number].run("count = 0")
+        while not done.wait(0 if busy.is_set() else 0.1):
+            work = "sum(range(2_000_000))\n" if busy.is_set() else ""
+            try:
+                value = users[number].run(f"{work}count += 1\ncount").value
+                counts[number] += 1
+                if value != counts[number]:
+                    wrong.append(f"{value} and not {counts[number]}")
+            except safeexec.SandboxError as error:
+                wrong.append(str(error))
+
+    threads = [threading.Thread(target=use, args=(number,)) for number in range(len(users))]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
 def test_with_a_store_no_client_sees_that_replicas_are_replaced_or_lost(tmp_path: Path) -> None:
     """Users go on all the time: through a rolling update without an error, after a kill with what they had."""
     serve = pytest.importorskip("ray.serve")
@@ -260,23 +282,8 @@ def test_with_a_store_no_client_sees_that_replicas_are_replaced_or_lost(tmp_path
         serve.run(cluster.build({**settings, "replicas": 2}), name="stored", route_prefix="/")
         with safeexec.connect("http://127.0.0.1:8000", TOKEN) as sandbox:
             users = [sandbox.session_for(f"user-{number}") for number in range(8)]
-            counts, wrong, done = [0] * len(users), [], threading.Event()
-
-            def use(number: int) -> None:
-                users[number].run("count = 0")
-                while not done.is_set():
-                    try:
-                        value = users[number].run("count += 1\ncount").value
-                        counts[number] += 1
-                        if value != counts[number]:
-                            wrong.append(f"{value} and not {counts[number]}")
-                    except safeexec.SandboxError as error:
-                        wrong.append(str(error))
-                    done.wait(0.1)
-
-            threads = [threading.Thread(target=use, args=(number,)) for number in range(len(users))]
-            for thread in threads:
-                thread.start()
+            counts, wrong, done = [0] * len(users), list[str](), threading.Event()
+            threads = going_on(users, counts, wrong, done, threading.Event())
             until(lambda: min(counts) > 3)
             before = {one.pid for one in replicas("stored")}
             serve.run(cluster.build({**settings, "replicas": 2}), name="stored", route_prefix="/")
@@ -311,25 +318,10 @@ def test_replicas_come_and_go_with_the_load_and_no_session_is_lost(tmp_path: Pat
         path = cluster.serve(TOKEN, "calculator", store=store, durable="step", autoscaling=scaled, name="scaled")
         with safeexec.connect(f"http://127.0.0.1:8000{path}", TOKEN) as sandbox:
             users = [sandbox.session_for(f"user-{number}") for number in range(8)]
-            counts, wrong = [0] * len(users), []
+            counts, wrong = [0] * len(users), list[str]()
             busy, done = threading.Event(), threading.Event()
             busy.set()
-
-            def use(number: int) -> None:
-                users[number].run("count = 0")
-                while not done.wait(0 if busy.is_set() else 0.5):
-                    work = "sum(range(2_000_000))\n" if busy.is_set() else ""
-                    try:
-                        value = users[number].run(f"{work}count += 1\ncount").value
-                        counts[number] += 1
-                        if value != counts[number]:
-                            wrong.append(f"{value} and not {counts[number]}")
-                    except safeexec.SandboxError as error:
-                        wrong.append(str(error))
-
-            threads = [threading.Thread(target=use, args=(number,)) for number in range(len(users))]
-            for thread in threads:
-                thread.start()
+            threads = going_on(users, counts, wrong, done, busy)
             until(lambda: len(replicas("scaled")) == 3, seconds=180)
             reached = min(counts)
             until(lambda: min(counts) > reached + 2)

@@ -228,18 +228,6 @@ os.abort()
     assert outcome.status == -6 if landlock.abi() >= 6 else outcome.status < 0
 
 
-def test_threads_are_refused_where_the_policy_has_none(run: Run) -> None:
-    source = """
-import threading
-from safeexec.engine.child.step.violations import explain
-try:
-    threading.Thread(target=print).start()
-except RuntimeError as error:
-    print(explain(error).message)
-"""
-    assert run(source, "calculator").output.startswith("a new thread is refused by ")
-
-
 def test_memory_descriptors_and_processes_are_bounded(run: Run, situation: str) -> None:
     """Processes are counted per session where there is a user namespace; the kernel counts nothing for root without
     one, and the report says so.

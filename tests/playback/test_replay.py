@@ -16,7 +16,6 @@ from safeexec.playback.replay import recorded_policy
 from safeexec.recordings.format import Heading, Note, StateSaved
 from safeexec.recordings.forms import line_of
 from safeexec.recordings.reader import Recording
-from tests.recordings.examples import make
 
 DATA = Path(__file__).parents[1] / "recordings" / "data"
 FIXED = Policy.load("standard").replace(
@@ -90,22 +89,12 @@ def test_the_recordings_here_replay(name: str) -> None:
         assert not [str(one) for one in replayed.differences if not one.what.startswith("error.")], "words may change"
 
 
-@pytest.mark.slow
-@pytest.mark.modules("numpy", "pandas", "matplotlib")
-def test_an_analysis_replays_with_its_figures(tmp_path: Path) -> None:
-    make("analysis", tmp_path / "r.jsonl")
-    with replay(tmp_path / "r.jsonl") as replayed:
-        assert replayed.difference is None and replayed.steps == 5
-
-
 STEPS = (
     "x = random.random(); total = total + x; x",
     "names = set(str(n) for n in range(20)); names",
-    "[str(n) for n in {'a', 'b', 'c', 'd'}]",
     "price('tea', n=random.randrange(5))",
     "log.append(time.time()); len(log), time.time()",
     "open(f'f{len(log)}.txt', 'w').write('x' * 5)",
-    "sorted(os.listdir('.')) if False else open('start.txt').read()",
     "class Point:\n    pass\np = Point(); p",
     "lambda: 1",
     "print(uuid.uuid4()); 1 / 0",
@@ -113,10 +102,8 @@ STEPS = (
     "g = iter(range(9))\nheld = [next(g)]",
     "held.append(next(g)); held",
     "import socket",
-    "sum(price('x') for _ in range(3))",
     "input()",
     "del log[:]; float('nan'), [float('nan')]",
-    "raise KeyError('x')",
     "send(str(len(log)))",
     "row = len(log)\nbook(row)",
     "book(-1)",
@@ -142,23 +129,16 @@ STEPS = (
     "().__class__.__subclasses__()",
     "while random.random() < 0.9:\n    log.append(random.random())\nlog[-3:]",
     "import asyncio\nawait asyncio.sleep(0.001)\ntime.time(), random.random()",
-    "import asyncio\nawait asyncio.gather(*(asyncio.sleep(0.001 * n, n) for n in (3, 1, 2)))",
-    "async def numbers():\n    for n in range(3):\n        yield n, random.random()\n[one async for one in numbers()]",
     "import asyncio\nasync def late():\n    await asyncio.sleep(9)\ntry:\n    await asyncio.wait_for(late(), 0.002)\n"
     "except asyncio.TimeoutError:\n    log.append('late')\nlog[-1:]",
-    "import asyncio\nasync with asyncio.TaskGroup() as group:\n"
-    "    tasks = [group.create_task(asyncio.sleep(0, n)) for n in range(4)]\n[one.result() for one in tasks]",
     "first, second = input('a? '), input('b? ')\nfirst + second",
     "import sys\nfor line in sys.stdin:\n    log.append(line)\nlen(log), sys.argv",
-    "import sys\nprint('to the other', file=sys.stderr)\nprint('no end', end='')",
     "import warnings\nwarnings.warn('w%d' % len(log))",
-    "raise ExceptionGroup('several', [ValueError(1), KeyError('x')])",
     "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    error.add_note('n')\n    raise RuntimeError from error",
     "class Loud:\n    def __repr__(self):\n        print('asked')\n        raise ValueError(len(log))\nLoud()",
     "class Dies:\n    def __del__(self):\n        log.append('died')\nDies(); log[-1]",
     "import dataclasses\n@dataclasses.dataclass\nclass Row:\n    a: int\n    b: list\nd = Row(len(log), [])\nd",
     "d.b.append(len(log)); d",
-    "import enum\nclass Color(enum.Enum):\n    RED = 1\n    BLUE = 2\n{Color.RED, Color.BLUE}",
     "{frozenset({'a', n}) for n in range(5)}",
     "'\\ud800', '\\x00', '\\u202e', float('inf'), -0.0, 2 ** 5000",
     "[list(range(300))] * 300",
@@ -172,30 +152,23 @@ STEPS = (
 ANALYSIS = (
     *STEPS,
     "import numpy as np\nnp.random.rand(3), np.random.default_rng(4).normal(size=2)",
-    "import numpy as np\na = np.arange(len(log) + 1) / 3\na",
     "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2, len(log)], 'b': list('xyz')})\ndf",
     "df['c'] = df.a * 2\ndf.groupby('b').sum()",
     "import matplotlib.pyplot as plt\nplt.plot([1, 2, len(log)])\nplt.title('t')\nplt.show()",
     "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.hist([random.random() for _ in range(9)])\nfig",
-    "df.plot()",
     "import os\nos.urandom(4), sorted(os.listdir('.')), os.getpid() > 0",
     "import os\nos.remove('kept.txt')",
-    "import os, time\nos.stat('start.txt').st_size, time.localtime()[:5]",
     "import sqlite3\nc = sqlite3.connect('db.sqlite')\nc.execute('create table if not exists t(x)')\n"
     "c.execute('insert into t values(?)', (len(log),))\nc.commit()\nc.execute('select * from t').fetchall()",
-    "import secrets, tempfile\nsecrets.token_hex(4), tempfile.mktemp().rpartition('/')[2]",
     "import zipfile\nz = zipfile.ZipFile('z.zip', 'w')\nz.writestr('a', 'b')\nz.close()\nopen('z.zip', 'rb').read()",
     "import pathlib\npathlib.Path('d').mkdir(exist_ok=True)\npathlib.Path('d/x').write_text('1')\n"
     "sorted(str(one) for one in pathlib.Path('.').rglob('*'))",
-    "import sys\nsys.exit(3)",
     "import pickle\npickle.dumps({'a', 'b', 1})",
     "import threading\nt = threading.Thread(target=log.append, args=(1,))\nt.start()\nt.join()\nlen(log)",
     "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(2) as pool:\n"
     "    squares = list(pool.map(lambda n: n * n, range(5)))\nsquares",
     "import asyncio\nawait asyncio.to_thread(len, 'abc')",
-    "rng = np.random.default_rng()\nrng.integers(9, size=3), rng.normal()",
     "from scipy import stats\nstats.norm.rvs(size=2)",
-    "import logging\nlogging.warning('w')",
     "import shutil\nshutil.copy('start.txt', 'copy.txt'); sorted(os.listdir())",
 )
 STOPS = (
@@ -289,18 +262,20 @@ seen
 """
 
 
-def test_what_threads_did_is_taken_as_recorded_and_said(record: Record) -> None:
+def test_what_threads_did_is_taken_as_recorded_and_is_the_cause_in_branches_too(record: Record) -> None:
     def act(session: Session) -> None:
         session.run(RACE)
         session.run("seen > 0")
+        (branch,) = session.branch()
         session.run("seen")
+        branch.run("seen")
 
-    path = record(act)
-    with replay(path, trust=True) as replayed:
+    with replay(record(act), trust=True, on_difference="go on") as replayed:
         (told,) = replayed.taken
         assert told.startswith("threads ran in step 1: ") and told.endswith(": taken as recorded")
-        assert replayed.difference is not None and replayed.difference.step == 3
-        assert replayed.difference.cause == "threads ran in step 1, which ended otherwise than recorded"
+        assert [(one.session, one.step) for one in replayed.differences] == [(1, 3), (2, 3)]
+        causes = {one.cause for one in replayed.differences}
+        assert causes == {"threads ran in step 1, which ended otherwise than recorded"}
 
 
 def test_a_stop_that_took_more_than_the_step_leads_back_as_far(record: Record) -> None:
@@ -456,16 +431,6 @@ def test_other_versions_of_libraries_are_named_before_those_that_are_missing(tmp
         assert replayed.difference.cause == (
             f"it was recorded with numpy 0.9, absent 1.0, and here is numpy {had}, absent none"
         )
-
-
-def test_addresses_differ_from_process_to_process_and_are_no_difference(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    values = ["object()", "[object(), (1.5, float('nan'))]", "{'one': object(), 'two': {1: print}}", "[object(), 'x']"]
-    with Sandbox("standard", spare=0) as sandbox, sandbox.session(record=path) as session:
-        for value in values:
-            session.run(value).check()
-    with replay(path) as replayed:
-        assert replayed.difference is None and replayed.steps == len(values)
 
 
 def test_tools_answer_from_the_recording(record: Record) -> None:
@@ -663,14 +628,6 @@ def test_an_answer_that_was_left_out_is_had_from_the_tool_itself(record: Record)
         assert replayed.difference is None
 
 
-def test_an_answer_to_a_call_that_is_not_recorded_is_passed_over(record: Record) -> None:
-    path = record(lambda session: session.run("price('tea')"))
-    lines = [line for line in map(json.loads, path.read_text().splitlines()) if line["kind"] != "tool-call"]
-    path.write_text("".join(json.dumps(line | {"n": number}) + "\n" for number, line in enumerate(lines)))
-    with replay(path, trust=True) as replayed:
-        assert "the step called price('tea'), which was not recorded" in str(replayed.difference)
-
-
 def test_the_functions_that_were_running_are_told_with_their_variables(record: Record) -> None:
     path = record(lambda session: session.run("def half(n):\n    m = n - 3\n    return n / m\nhalf(3)"))
     with replay(path, trust=True) as replayed:
@@ -710,17 +667,6 @@ def test_what_the_host_did_may_end_otherwise_too(record: Record, tmp_path: Path)
     edited(path, "delete", now=7)
     with replay(path, trust=True) as replayed:
         assert str(replayed.difference).startswith("step 1: state was that of step 7, and is that of step 1; ")
-
-
-def test_threads_of_a_session_are_the_cause_in_its_branches_too(record: Record) -> None:
-    def act(session: Session) -> None:
-        session.run(RACE)
-        (branch,) = session.branch()
-        branch.run("seen")
-
-    with replay(record(act), trust=True) as replayed:
-        assert replayed.difference is not None and replayed.difference.session == 2
-        assert replayed.difference.cause == "threads ran in step 1, which ended otherwise than recorded"
 
 
 def test_a_session_without_checkpoints_that_lost_all_begins_anew(tmp_path: Path) -> None:

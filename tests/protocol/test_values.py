@@ -8,7 +8,6 @@ import io
 import itertools
 import math
 import struct
-import subprocess
 import sys
 import uuid
 from dataclasses import dataclass
@@ -64,18 +63,15 @@ def test_value_crosses_as_itself(value: Any) -> None:
     assert (type(back), back, encoded.truncated) == (type(value), value, False)
 
 
-@pytest.mark.parametrize(
-    "value", [-0.0, Decimal("-0"), Decimal("sNaN12"), Decimal("1.500"), {"x": -0.0}, [math.nan]], ids=repr
-)
+UNSEEN = [
+    -0.0, Decimal("-0"), Decimal("sNaN12"), Decimal("1.500"), {"x": -0.0}, [math.nan], {"b": 1, "a": 2, 0: 3},
+    time(2, fold=1), datetime(2024, 10, 27, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Rome")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", UNSEEN, ids=repr)
 def test_what_equality_does_not_see_is_kept(value: Any) -> None:
     assert repr(crossed(value)) == repr(value)
-
-
-def test_fold_zone_and_order_are_kept() -> None:
-    moment = crossed(datetime(2024, 10, 27, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Rome")))
-    assert (moment.fold, moment.tzinfo.key, moment.utcoffset()) == (1, "Europe/Rome", timedelta(hours=1))
-    assert list(crossed({"b": 1, "a": 2, 0: 3})) == ["b", "a", 0]
-    assert crossed(time(2, fold=1)).fold == 1
 
 
 class Pair(NamedTuple):
@@ -99,18 +95,6 @@ def test_subclasses_cross_as_their_base() -> None:
     assert [type(item) for item in back] == [tuple, float, dict, dict, dict]
     assert back == [(1, "z"), 2.5, {"a": 2, "b": 1}, {1: [2]}, {"b": 2, "a": 1}]
     assert list(back[-1]) == ["b", "a"]
-
-
-def test_enum_members_functions_and_objects_are_opaque() -> None:
-    told = [(f"{__name__}.Colour", "<Colour.RED: 1>"), ("builtin_function_or_method", "<built-in function len>")]
-    assert [shown(value) for value in crossed([Colour.RED, len, ...])] == [*told, ("ellipsis", "Ellipsis")]
-    assert not written(len).truncated
-
-
-def shown(value: Any) -> tuple[str, str]:
-    """Type and repr of a value that did not cross."""
-    assert type(value) is Opaque
-    return value.type, value.repr
 
 
 @dataclass
@@ -332,11 +316,6 @@ def test_repeated_parts_do_not_multiply_the_work() -> None:
     assert written(doubling, max_bytes=1 << 18).truncated
 
 
-def test_text_of_an_opaque_value_is_taken_from_the_caller() -> None:
-    encoded = encode(Liar(), max_bytes=1000, max_depth=5, text="made before")
-    assert decode(encoded.data).repr == "made before"
-
-
 def numbers(*values: int) -> bytes:
     return struct.pack(f"<{len(values)}I", *values)
 
@@ -425,7 +404,7 @@ def test_values_of_one_message_share_a_clock() -> None:
             decode(written(value).data, clock=clock)
 
 
-@pytest.mark.parametrize("count", [PART, PART + 1, 3 * PART, 100_000])
+@pytest.mark.parametrize("count", [PART, PART + 1, 3 * PART])
 def test_many_items_cross_in_parts(count: int) -> None:
     """No call of C reads more than `PART` of them: other threads run in between."""
     numbers, texts = list(range(count)), [str(number) for number in range(count)]
@@ -487,9 +466,6 @@ class TestNumpy:
             assert back.dtype == value.dtype and back.shape == value.shape and (back == value).all()
             assert back.flags.writeable
 
-    def test_array_is_opaque_unless_asked_for(self) -> None:
-        assert shown(crossed(self.numpy.arange(3))) == ("numpy.ndarray", "array([0, 1, 2])")
-
     def test_objects_in_an_array_are_values(self) -> None:
         back = crossed(self.numpy.array([1, "a", [2], len], dtype=object), arrays=True)
         assert back.dtype == object and list(back[:3]) == [1, "a", [2]] and type(back[3]) is Opaque
@@ -503,17 +479,15 @@ class TestNumpy:
         assert crossed(np.str_("x")) == "x" and type(crossed(np.str_("x"))) is str
         assert type(crossed(np.longdouble(1.5))) is float
 
-    def test_scalars_are_plain_without_numpy(self) -> None:
+    def test_scalars_are_plain_without_numpy(self, monkeypatch: pytest.MonkeyPatch) -> None:
         np = self.numpy
         values = [np.float32(1.5), np.int64(7), np.bool_(True), np.complex128(2j), np.datetime64("2024-01-02"),
                   np.datetime64("2024-01-02T03:04:05", "ns"), np.timedelta64(90, "s"), np.datetime64("NaT", "s"),
                   np.datetime64("2024-03")]  # fmt: skip
-        code = "import sys; from safeexec.protocol.values import decode; print(decode(sys.stdin.buffer.read()))"
-        out = subprocess.run([sys.executable, "-c", code], input=written(values).data, capture_output=True, check=True)
-        assert out.stdout.decode().strip() == (
-            "[1.5, 7, True, 2j, datetime.date(2024, 1, 2), datetime.datetime(2024, 1, 2, 3, 4, 5), "
-            "datetime.timedelta(seconds=90), None, datetime.date(2024, 3, 1)]"
-        )
+        data = written(values).data
+        monkeypatch.delitem(sys.modules, "numpy")
+        days = date(2024, 1, 2), datetime(2024, 1, 2, 3, 4, 5)
+        assert decode(data) == [1.5, 7, True, 2j, *days, timedelta(seconds=90), None, date(2024, 3, 1)]
 
     def test_records_and_masked_arrays(self) -> None:
         np = self.numpy
@@ -616,33 +590,6 @@ class TestNumpy:
 class TestPandas:
     pandas = pytest.importorskip("pandas")
 
-    def frames(self) -> list[Any]:
-        pd = self.pandas
-        mixed = pd.DataFrame({
-            "n": [1, 2, 3], "f": [1.5, None, 2.0], "s": ["a", None, "c"], "b": [True, False, True],
-            "d": pd.to_datetime(["2024-01-01", None, "2024-01-03"]), "o": [1, "x", None],
-            "c": pd.Categorical(["u", "v", "u"], ordered=True), "i": pd.array([1, None, 3], dtype="Int64"),
-            "z": pd.to_datetime(["2024-01-01", "2024-07-01", None]).tz_localize("Europe/Rome"),
-            "t": pd.to_timedelta([1, 2, None], unit="s"),
-        })  # fmt: skip
-        return [
-            mixed, mixed.set_index("s"), mixed.groupby(["b", "n"])[["f"]].sum(), mixed.iloc[:0], pd.DataFrame(),
-            pd.DataFrame([[1, 2], [3, 4]], columns=["same", "same"]), mixed[["n", "f"]].describe(), mixed[["n"]].T,
-        ]  # fmt: skip
-
-    def test_frames_cross_by_content(self) -> None:
-        for frame in self.frames():
-            self.pandas.testing.assert_frame_equal(crossed(frame, arrays=True), frame, check_index_type=True)
-
-    def test_series_cross_by_content(self) -> None:
-        frame = self.frames()[0]
-        for name in frame.columns:
-            self.pandas.testing.assert_series_equal(crossed(frame[name], arrays=True), frame[name])
-
-    def test_frame_is_columns_of_lists_without_pandas(self) -> None:
-        data = written(self.frames()[0][["n", "s", "i", "c"]], arrays=True).data
-        assert decode(data) == {"n": [1, 2, 3], "s": ["a", None, "c"], "i": [1, None, 3], "c": ["u", "v", "u"]}
-
     def test_timestamps_cross_as_datetimes(self) -> None:
         pd = self.pandas
         back = crossed([pd.Timestamp("2024-01-02 03:04", tz="UTC"), pd.Timedelta("1s"), pd.NaT])
@@ -686,7 +633,8 @@ class TestPandas:
     def test_every_kind_of_column(self) -> None:
         pd = self.pandas
         frame = pd.DataFrame(self.columns())
-        pd.testing.assert_frame_equal(crossed(frame, arrays=True), frame)
+        for part in (frame, frame.iloc[:0], frame.set_index("str"), pd.DataFrame()):
+            pd.testing.assert_frame_equal(crossed(part, arrays=True), part, check_index_type=True)
         for column in frame:
             pd.testing.assert_series_equal(crossed(frame[column], arrays=True), frame[column])
             back = pd.Series(crossed(frame[column].array, arrays=True)).array
@@ -742,14 +690,6 @@ class TestPandas:
             back = [decode(part, arrays=True) for part in data]
         assert back[0].equals(both) and back[2].index.equals(both)
         pd.testing.assert_frame_equal(back[1], frame)
-
-    def test_frames_inside_other_values(self) -> None:
-        pd = self.pandas
-        value = {"frames": [pd.DataFrame({"a": [1]}), (pd.Series([2.5]), {"deep": pd.Index(["x"])})]}
-        back = crossed(value, arrays=True)
-        pd.testing.assert_frame_equal(back["frames"][0], value["frames"][0])
-        pd.testing.assert_series_equal(back["frames"][1][0], value["frames"][1][0])
-        pd.testing.assert_index_equal(back["frames"][1][1]["deep"], value["frames"][1][1]["deep"])
 
     def test_columns_of_one_kind_cross_as_one_array(self) -> None:
         pd = self.pandas

@@ -6,6 +6,7 @@ matplotlib.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,13 @@ def search(session: Session) -> None:
             grown.append((branch, result.value))
     for branch, _ in grown:
         branch.close()
+
+
+def cuts(data: bytes) -> list[int]:
+    """Where lines may be cut: at their ends, just before and behind these, and in the middle."""
+    ends = [0, *(place + 1 for place, byte in enumerate(data) if byte == 10)]
+    middles = [(first + last) // 2 for first, last in pairwise(ends)]
+    return sorted({*middles, *(end + more for end in ends for more in (-2, -1, 0, 1) if 0 <= end + more <= len(data))})
 
 
 RAIN = b"city,month,rain\nRome,1,80\nRome,2,66\nOslo,1,55\nOslo,2,42\n"

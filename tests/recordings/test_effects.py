@@ -74,13 +74,6 @@ def session(sandbox: Sandbox) -> Iterator[Session]:
         yield opened
 
 
-def test_a_deferred_call_is_carried_out_when_its_step_has_ended_well(session: Session, told: Told) -> None:
-    result = session.run("got = send('Ada', text='hi')\nsend('Eve')\ngot is None")
-    assert result.value is True and len(result.tool_calls) == 2
-    assert told == [("send", "Ada", "hi"), ("send", "Eve", "")]
-    assert session.pending() == [] and result.notes == ()
-
-
 def test_a_failed_step_leaves_it_pending_and_a_rollback_drops_it(session: Session, told: Told) -> None:
     session.run("x = 1")
     session.run("send('Ada')\n1 / 0")
@@ -273,20 +266,18 @@ with Sandbox("standard", tools=[book, send], spare=0) as sandbox, sandbox.sessio
 
 
 @pytest.mark.parametrize(
-    ("where", "told"), [("send", "send('Ada'), key "), ("undo", "undo of book(1), key "), ("book", "book(1)"), ("", "")]
+    ("where", "told"), [("send", "send('Ada'), key "), ("undo", "undo of book(1), key "), ("book", "book(1)")]
 )
 def test_an_effect_in_which_the_host_was_killed_is_reported_as_unknown(tmp_path: Path, where: str, told: str) -> None:
     path = tmp_path / "r.jsonl"
-    assert alone(KILLED, path, where).returncode == (-signal.SIGKILL if where else 0)
-    unknown = Timeline(Recording(path)).unknown
-    assert [str(one).strip().startswith(f"2  {told}") for one in unknown] == [True] * bool(where)
+    assert alone(KILLED, path, where).returncode == -signal.SIGKILL
+    (unknown,) = Timeline(Recording(path)).unknown
+    assert str(unknown).strip().startswith(f"2  {told}")
     with replay(path) as replayed:
         assert replayed.difference is None and replayed.session.get("x") == 0
 
 
-def test_an_unknown_outcome_is_told_and_repeated_with_the_same_key_only_where_that_is_harmless(
-    told: Told, tmp_path: Path
-) -> None:
+def test_an_unknown_outcome_is_told_and_repeated_where_that_is_harmless(told: Told, tmp_path: Path) -> None:
     @tool(effect="deferred", idempotent=True)
     def pay(amount: int, *, effect_key: str) -> None:
         told.append(("pay", effect_key))
@@ -356,16 +347,11 @@ async def test_in_an_event_loop(told: Told) -> None:
     async with AsyncSandbox("standard", tools=[book, send], spare=0) as sandbox, sandbox.session() as session:
         await session.run("x = book(1)\nsend('Ada')")
         await session.rollback()
-        (branch,) = await session.branch()
-        await branch.run("send('Eve')")
-        assert len(branch.pending()) == 1
-        assert await branch.adopt() == []
-    assert told == [("send", "Ada"), ("cancel", "seat 1"), ("send", "Eve")]
-    del told[:]
+    assert told == [("send", "Ada"), ("cancel", "seat 1")]
     with Sandbox("standard", tools=[book, send], spare=0) as blocking, blocking.session() as other:
-        other.run("x = book(2)\nsend('Ada')")
+        other.run("x = book(2)\nsend('Eve')")
         other.rollback()
-    assert told == [("send", "Ada"), ("cancel", "seat 2")]
+    assert told[2:] == [("send", "Eve"), ("cancel", "seat 2")]
 
 
 def test_a_bare_declaration_says_what_holds_for_any_function(told: Told) -> None:
@@ -481,7 +467,7 @@ class Line:
 ACTS = [*["ok"] * 3, *["error", "back", "branch"] * 2, "undone", "name", "named", "set", "adopt", "close"]
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))])
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))])
 def test_a_random_sequence_keeps_what_belongs_to_a_state_and_nothing_else(seed: int) -> None:
     chance, world = random.Random(seed), World()
     with Sandbox("standard", tools=world.tools, spare=0) as sandbox:

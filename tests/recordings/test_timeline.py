@@ -52,13 +52,6 @@ def test_names_are_found_in_one_pass() -> None:
     assert not {kind: ratio for kind, make in TEXTS.items() if (ratio := growth(mentioned, make)) > SLACK}
 
 
-def test_places_that_are_none_are_told() -> None:
-    with pytest.raises(RecordingError, match="there is no step 99 of session 1"):
-        ERRAND.at(99)
-    with pytest.raises(RecordingError, match="there is no session 9"):
-        ERRAND.now(9)
-
-
 def test_what_became_of_effects_and_what_is_known_of_none() -> None:
     called = [
         form.Called(step=1, call=number, tool="book", arguments=form.Value(text=str(number)), key=key)

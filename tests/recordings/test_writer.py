@@ -20,18 +20,6 @@ from tests.alone import alone
 FIRST = Heading(format=FORMAT, safeexec="0", python="3")
 
 
-def test_lines_come_in_order_and_end_with_a_stop(tmp_path: Path) -> None:
-    writer = RecordWriter(RecordOptions(path=tmp_path / "r.jsonl"))
-    writer.add(FIRST)
-    for number in range(1000):
-        writer.add(Note(text=str(number)))
-    writer.close()
-    writer.close()
-    first, *notes, last = Recording(tmp_path / "r.jsonl")
-    assert first.n == 0 and [note.text for note in notes] == [str(number) for number in range(1000)]
-    assert last.reason == "closed" and [note.at for note in notes] == sorted(note.at for note in notes)
-
-
 def test_nobody_else_reads_it_and_nothing_is_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     RecordWriter(RecordOptions(path=path)).close()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,7 +20,7 @@ from safeexec.engine.host.waiting import drive
 from safeexec.remote import http
 from tests.footprint import until
 from tests.remote.commands import is_busy
-from tests.servers.serving import Server, needs_server, serving, start
+from tests.servers.serving import Server, needs_server, serving
 
 pytestmark = needs_server
 COUNTED = "count += 1\ncount"
@@ -179,7 +177,7 @@ def known_by_both(server: Server, between: Between) -> Iterator[tuple[Session, S
         yield session, direct
 
 
-CUTS: list[Cut] = [*map(after, (0, 1, 12, 40, 100)), before_the_last]
+CUTS: list[Cut] = [after(0), after(40), before_the_last]
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -242,24 +240,6 @@ def test_a_stream_is_not_made_again_and_its_step_stops(server: Server, between: 
         assert direct.get("count") == 0 and between.asked["run"] == 1
 
 
-def test_a_server_that_is_killed_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "PAUSES", (0.1, 0.1))
-    server = start("--policy", "standard")
-    assassin = threading.Timer(1, server.process.kill)
-    try:
-        with connect(server.url, server.token) as sandbox:
-            session = sandbox.session()
-            assassin.start()
-            begun = monotonic()
-            with pytest.raises(SandboxClosed, match="does not answer"):
-                session.run(ENDLESS, timeout=60)
-            assert monotonic() - begun < 2 * http.RETURN_SECONDS
-    finally:
-        server.process.kill()
-        server.process.communicate()
-        assassin.cancel()
-
-
 def test_the_tries_are_bounded(server: Server, between: Between, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "PAUSES", (0.0, 0.0, 0.0, 0.0))
     with known_by_both(server, between) as (session, direct):
@@ -319,26 +299,6 @@ async def test_a_caller_who_leaves_amid_the_pause_stops_the_step_too(
             with pytest.raises(asyncio.CancelledError):
                 await step
             assert await direct.get("count") == 0
-
-
-@pytest.mark.slow
-def test_a_client_that_dies_stops_its_step(server: Server) -> None:
-    """After as long as it might have come back."""
-    with connect(server.url, server.token) as sandbox, sandbox.session(namespace={"count": 0}) as session:
-        source = (
-            "import sys, safeexec\nurl, token, identity, source = sys.argv[1:]\n"
-            "sandbox = safeexec.connect(url, token)\nsession = sandbox.session()\nsession.close()\n"
-            "session._core.identity = identity\nsession.run(source, timeout=60, wait=60)\n"
-        )
-        identity: str = session._core.identity  # type: ignore[attr-defined]
-        step = f"{COUNTED}\n{ENDLESS}"
-        client = subprocess.Popen([sys.executable, "-c", source, server.url, server.token, identity, step])
-        until(lambda: is_busy(session))
-        client.kill()
-        client.wait()
-        died = monotonic()
-        until(lambda: not is_busy(session))
-        assert 5 < monotonic() - died < 30 and session.get("count") == 0
 
 
 def test_a_refusal_is_not_asked_for_again(server: Server, between: Between) -> None:

@@ -36,16 +36,10 @@ for line in sys.stdin:
 """
 
 
-@pytest.fixture(scope="module")
-def content() -> Any:
-    with connect(command=command()) as sandbox:
-        return {"policy": sandbox.policy.content()}
-
-
-def liar(content: Any, **answers: Any) -> list[str]:
-    """A server that answers every method with what it is told here."""
+def liar(policy: Policy, **answers: Any) -> list[str]:
+    """A server of this policy that answers every method with what it is told here."""
     table = {
-        "sandbox.policy": [{"result": content}],
+        "sandbox.policy": [{"result": {"policy": policy.content()}}],
         "sandbox.protection": [{"result": {"protection": []}}],
         "sandbox.session": [{"result": {"session": "S"}}],
         "sandbox.tools": [{"result": {"policy": "P"}}],
@@ -62,9 +56,7 @@ def liar(content: Any, **answers: Any) -> list[str]:
         (["/nowhere/safeexec"], SandboxClosed),
         (["true"], SandboxClosed),
         (["echo", "welcome to this host"], SandboxError),
-        (["cat"], SandboxError),
         (["cat", "/dev/zero"], ProtocolError),
-        (["yes"], ProtocolError),
         (["yes", '{"id": 1, "result": 1}'], ProtocolError),
         (["yes", '{"id": null, "error": {"message": "no"}}'], ProtocolError),
         (["yes", "[" * 1000], ProtocolError),
@@ -77,45 +69,42 @@ def test_what_is_no_server_is_an_error(wrong: list[str], error: type[Exception])
 
 
 RESULT = {"outcome": "ok", "ok": True}
+CALCULATOR = Policy.load("calculator")
 
 
 @pytest.mark.parametrize(
     "answer",
     [
         {"result": None},
-        {"result": []},
         {"result": {}},
         {"result": RESULT | {"outcome": "fine"}},
-        {"result": RESULT | {"stdout": 1}},
-        {"result": RESULT | {"value": {"type": "encoded", "base64": "?"}}},
         {"result": RESULT | {"value": {"type": "encoded", "base64": "zzzz"}}},
         {"result": RESULT | {"displays": [{"data": {"image/png": "?"}}]}},
-        {"result": RESULT | {"displays": [1]}},
         {"result": RESULT | {"error": {"type": "X"}}},
-        {"error": {"code": 1}},
         {"error": {"data": {"type": "StepFailed"}, "message": "x"}},
         {"error": {"data": {"type": "KeyboardInterrupt"}, "message": 7}},
         {},
     ],
     ids=json.dumps,
 )
-def test_a_lie_is_an_error_of_ours(content: Any, answer: Any) -> None:
-    with connect(command=liar(content, session_run=[answer])) as sandbox:
+def test_a_lie_is_an_error_of_ours(answer: Any) -> None:
+    with connect(command=liar(CALCULATOR, session_run=[answer])) as sandbox:
         session = sandbox.session()
         with pytest.raises(SandboxError):
             session.run("1")
 
 
-def test_events_that_are_none_are_errors_too(content: Any) -> None:
-    for params in ({}, {"stream": "x", "text": "y"}, {"stream": "stdout", "text": 1}):
+def test_events_that_are_none_are_errors_too() -> None:
+    no_session = {"session": []}  # of none of ours: passed over
+    for params in ({}, {"stream": "stdout", "text": 1}, no_session):
         told = {"method": "session.output", "params": {"session": "S", **params}}
-        with connect(command=liar(content, session_run=[told, {"result": RESULT}])) as sandbox:
+        with connect(command=liar(CALCULATOR, session_run=[told, {"result": RESULT}])) as sandbox:
             session = sandbox.session()
+            if params is no_session:
+                assert session.run("1", on_output=print).ok
+                continue
             with pytest.raises(SandboxError):
                 session.run("1", on_output=print)
-    told = {"method": "session.output", "params": {"session": []}}  # of no session of ours
-    with connect(command=liar(content, session_run=[told, {"result": RESULT}])) as sandbox:
-        assert sandbox.session().run("1", on_output=print).ok
 
 
 def test_a_server_that_dies_is_told_at_once_and_another_can_be_reached() -> None:
@@ -264,13 +253,10 @@ def saying(answer: bytes) -> Iterator[str]:
     "answer",
     [
         b"",
-        b"nonsense\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{}",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
         b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>",
         b'HTTP/1.1 400 Bad\r\nContent-Length: 13\r\n\r\n{"message":7}',
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: x\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: x\r\ndata: {}\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: result\r\ndata: x\r\n\r\n",
         b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",

@@ -249,46 +249,37 @@ def test_a_tool_of_a_client_is_put_off(way: str) -> None:
     ):
         result = session.run("x = 1\npaid = pay(2, b'\\xff')\npaid")
         waits = result.waiting_for
-        assert (result.outcome, desk.paid) == ("waiting", [])
-        assert waits is not None
+        assert (result.outcome, desk.paid) == ("waiting", []) and waits is not None
         assert (waits.tool, waits.asked, waits.note) == ("pay", "approval", "ask Ann")
         assert 0 < (waits.until - waits.since).total_seconds() < 61
-        assert session.waiting_for is not None
         assert session.answer(Allow({"to": b"Eve"})).value == "2 to Eve"
-        assert desk.paid == [(2, b"Eve")]
-
         assert session.run("pay(3) + pay(4)").outcome == "waiting"
         result = session.answer(True)  # to the first; the second waits for itself
-        assert (result.outcome, desk.paid[1:]) == ("waiting", [(3, b"shop")])
+        assert (result.outcome, desk.paid) == ("waiting", [(2, b"Eve"), (3, b"shop")])
         assert session.answer(True).value == "3 to shop4 to shop"
-        assert desk.paid[2:] == [(4, b"shop")]
-
         session.run("pay(5)")
         denied = session.answer(Deny("too much")).error
-        assert denied is not None
-        assert (denied.type, denied.message) == ("PermissionError", "pay(): too much")
-        result = session.run("room = book('Monday')\nroom")
-        assert result.waiting_for is not None
-        assert (result.waiting_for.asked, result.waiting_for.note) == ("tool", "no rooms on Monday")
+        assert denied is not None and (denied.type, denied.message) == ("PermissionError", "pay(): too much")
+        waits = session.run("room = book('Monday')\nroom").waiting_for
+        assert waits is not None and (waits.asked, waits.note) == ("tool", "no rooms on Monday")
         assert session.answer("room 7").value == "room 7"
         session.run("book('Tuesday')")
         assert session.cancel_waiting() == []
         refused = there.run("pay(6)")
-        assert refused.error is not None
-        assert "cannot wait here" in refused.error.message
+        assert refused.error is not None and "cannot wait here" in refused.error.message
         assert [one.outcome for one in refused.tool_calls] == ["refused"]
+        assert desk.paid[2:] == [(4, b"shop")]
 
 
 def test_an_answer_counts_for_no_other_call() -> None:
-    with connect(command=command("standard")) as real:
-        content = {"policy": real.policy.replace(tools={"approval": ["pay"]}).content()}
+    policy = Policy.load("standard").replace(tools={"approval": ["pay"]})
     waits = {"tool": "pay", "arguments": {"amount": 1}, "asked": "approval", "since": NOW, "until": NOW}
     pays = call(tool="pay", arguments=to_base64(encode_arguments((1000,), {}, max_bytes=99, max_depth=9).data))
     pays["params"]["allowed"] = True
     desk = Desk()
     desk.said = Deny("no")
     answers = {"session_waiting_for": [{"result": {"waiting_for": waits}}]}
-    lies = liar(content, **answers, session_answer=[pays, {"result": RESULT}])
+    lies = liar(policy, **answers, session_answer=[pays, {"result": RESULT}])
     with connect(command=lies, tools=[desk.pay], approval=desk.approval) as sandbox:
         sandbox.session().answer(Allow())
     assert desk.paid == []
@@ -302,24 +293,20 @@ def call(**told: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("told", "error"),
     [
-        ({"tool": "echo"}, "which this step cannot make"),
         ({"tool": "__import__"}, "which this step cannot make"),
         ({"arguments": "%%"}, "shape"),
-        ({"arguments": ["x"]}, "shape"),
-        ({"call": "1"}, "shape"),
         ({"seconds": "long"}, "shape"),
         ({"arguments": "A" * 5000}, "more than limits.value_kb"),
     ],
 )
 def test_a_server_that_lies_calls_nothing(told: dict[str, Any], error: str) -> None:
-    with connect(command=command("standard")) as real:
-        content = {"policy": real.policy.replace(value_kb=1).content()}
+    policy = Policy.load("standard").replace(value_kb=1)
     called: list[str] = []
 
     def price(item: str) -> None:
         called.append(item)
 
-    with connect(command=liar(content, session_run=[call(**told), {"result": RESULT}]), tools=[price]) as sandbox:
+    with connect(command=liar(policy, session_run=[call(**told), {"result": RESULT}]), tools=[price]) as sandbox:
         session = sandbox.session()
         with pytest.raises(ProtocolError, match=error):
             session.run("1")
@@ -346,9 +333,7 @@ for line in sys.stdin:
 
 @pytest.mark.parametrize("told", ["tool", "output"])
 def test_a_server_that_never_stops_talking_is_given_up(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with connect(command=command("standard")) as real:
-        content = {"policy": real.policy.content()}
-        most, seconds = real.policy.tools.max_calls, real.policy.limits.max_wall_seconds
+    policy = Policy.load("standard")
     called: list[str] = []
 
     def price(item: str) -> None:
@@ -356,10 +341,10 @@ def test_a_server_that_never_stops_talking_is_given_up(told: str, monkeypatch: p
 
     output = {"method": "session.output", "params": {"text": "x", "stream": "stdout", "session": "S"}}
     event = call() if told == "tool" else output
-    server = [sys.executable, "-c", TALKS, json.dumps(content), json.dumps(event)]
+    server = [sys.executable, "-c", TALKS, json.dumps({"policy": policy.content()}), json.dumps(event)]
     with connect(command=server, tools=[price]) as sandbox:
         session = sandbox.session()
-        monkeypatch.setattr(calls, "PATIENCE_SECONDS", 1.0 - seconds)
+        monkeypatch.setattr(calls, "PATIENCE_SECONDS", 1.0 - policy.limits.max_wall_seconds)
         with pytest.raises((SandboxClosed, ProtocolError)):
             session.run("1")
-    assert len(called) <= most
+    assert len(called) <= policy.tools.max_calls

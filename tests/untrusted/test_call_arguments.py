@@ -30,7 +30,12 @@ def test_what_is_asked_for_is_what_runs(code: str) -> None:
 SCALARS = st.none() | st.booleans() | st.floats() | st.integers() | st.text()
 
 
-@given(st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.just("code"), inner)))
+NESTED = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.just("code"), inner), max_leaves=8
+)
+
+
+@given(NESTED)
 def test_anything_else_is_no_call(arguments: Any) -> None:
     code = code_of(arguments)
     assert code is None or arguments in ({"code": code}, json.dumps({"code": code}))

@@ -39,9 +39,7 @@ def test_a_relative_directory_is_below_the_current_one(
             NewFiles(name).write("picture-1.png", PNG)
 
 
-def test_a_link_to_a_directory_is_followed_where_the_user_names_it_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_is_followed_where_the_user_names_it_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "pictures").symlink_to("mine")
     monkeypatch.chdir(tmp_path)

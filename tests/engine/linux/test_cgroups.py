@@ -65,20 +65,6 @@ def divided(group: cgroups.Group, monkeypatch: pytest.MonkeyPatch) -> Iterator[c
     (Path(group.path) / "cgroup.subtree_control").write_text(f"-{given[0]}")
 
 
-@pytest.fixture
-def limited() -> Iterator[cgroups.Group]:
-    """One with limits, where the hierarchy may be divided."""
-    try:
-        made = cgroups.Group(f"{cgroups.delegated()}/safeexec-{os.getpid()}-limited")
-    except (cgroups.Unavailable, OSError) as error:
-        pytest.skip(f"no limits here: {error}")
-    made.limit(memory_bytes=64 << 20, processes=8)
-    yield made
-    made.kill()
-    while not made.remove():
-        pause()
-
-
 def sleeper(source: str = "") -> subprocess.Popen[bytes]:
     """A process that waits for a byte, runs `source` and waits for ever."""
     program = f"import os, time\nos.read(0, 1)\n{source}\ntime.sleep(3600)"
@@ -107,23 +93,6 @@ def test_what_a_process_forks_is_born_in_its_group_and_ends_with_it(group: cgrou
     assert group.remove()
     assert group.remove(), "removing it again does no harm"
     os.mkdir(group.path)
-
-
-def test_processes_and_the_sum_of_memory_are_bounded(limited: cgroups.Group) -> None:
-    source = "made = []\ntry:\n    while True: made.append(os.fork() or time.sleep(3600))\nexcept OSError: pass"
-    process = sleeper(source)
-    limited.add(process.pid)
-    go(process)
-    while len(limited.pids()) < 8:
-        pause()
-    limited.kill()
-    process.wait(60)
-    process = sleeper("parts = []\nwhile True: parts.append(bytes(1 << 20).replace(b'\\0', b'x'))")
-    limited.add(process.pid)
-    before = limited.oom_kills()
-    go(process)
-    assert process.wait(60) == -signal.SIGKILL
-    assert limited.oom_kills() > before
 
 
 def test_a_process_that_is_alone_in_its_group_makes_room_for_others(divided: cgroups.Group) -> None:

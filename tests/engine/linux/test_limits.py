@@ -25,19 +25,6 @@ def test_soft_and_hard_limits_are_set_together_and_a_lower_hard_one_is_left_alon
     assert in_a_fork(act) == [50, 50]
 
 
-def test_memory_is_limited_relative_to_what_is_used() -> None:
-    def act() -> list[bool]:
-        make([rlimits.setting_limit(resource.RLIMIT_AS, rlimits.address_space() + (64 << 20))])
-        small = len(bytearray(16 << 20)) > 0
-        try:
-            bytearray(128 << 20)
-        except MemoryError:
-            return [small, True]
-        return [small, False]
-
-    assert in_a_fork(act) == [True, True]
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to drop")
 def test_capabilities_are_gone_for_good() -> None:
     def act() -> list[int | bool]:

@@ -80,12 +80,6 @@ def test_alternatives_of_a_rule(arguments: tuple[int, ...], allowed: bool) -> No
     assert excused == [_errno(errno.EACCES), _errno(errno.EPERM)], "as a library expects"
 
 
-def test_a_rule_for_a_call_that_the_machine_lacks_is_passed_over() -> None:
-    program = seccomp.build({"open": allow(), "read": allow()}, "aarch64")
-    data = seccomp_data(numbers("aarch64")["read"], seccomp.ARCHITECTURES["aarch64"])
-    assert evaluate(program, data) == seccomp.ALLOW
-
-
 @needs_seccomp
 def test_an_installed_filter_answers_as_its_rules_say_and_a_later_one_cannot_widen_it() -> None:
     def act() -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec.engine.policy.access import allowed_names, is_passage, module_access, name_access, refused_names
+from safeexec.engine.policy.access import module_access, name_access
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 
@@ -35,23 +35,15 @@ def lines_of(text: str) -> ImportPlan:
         ({"numpy": "-random", "numpy_random": "all"}, "numpy.random.mtrand", True),
         ({"stdlib": "all"}, "difflib", True),
         ({"stdlib": "all"}, "socket", False),
-        ({"stdlib": "all"}, "subprocess", False),
         ({"stdlib": "all"}, "multiprocessing.pool", False),
-        ({"stdlib": "all"}, "numpy", False),
         ({"stdlib": "all", "socket": "all"}, "socket", True),
         ({"stdlib": "-difflib"}, "difflib", False),
         ({"stdlib": "-xml.dom"}, "xml.dom.minidom", False),
-        ({"stdlib": "-xml.dom"}, "xml.etree", True),
         ({"any": "all"}, "socket", True),
-        ({"any": "all"}, "whatever.there.is", True),
-        ({"any": "all"}, "tkinter", False),
         ({"any": "all", "stdlib": "all"}, "ctypes", True),
         ({"any": "-requests", "stdlib": "all"}, "requests.sessions", False),
         ({"http": "all"}, "http.client", False),  # a row of its own is opened by its own name
-        ({"http": "all", "any": "all"}, "http.client", True),
         ({"http": "all", "http_client": "all"}, "http.client", True),
-        ({"multiprocessing": "all"}, "multiprocessing.pool", True),
-        ({"math": "pi"}, "math", True),
         ({"os": "path"}, "os.path", True),
         ({"os": "path"}, "posixpath", True),
         ({}, "__future__", True),
@@ -70,21 +62,15 @@ def test_modules(lines: dict[str, str], module: str, allowed: bool) -> None:
         ({"math": "pi"}, "math.pi", True),
         ({"math": "pi"}, "math.tau", False),
         ({"math": "-pi"}, "math.pi", False),
-        ({"math": "-pi"}, "math.tau", True),
         ({"numpy": "-random.seed"}, "numpy.random.seed", False),
-        ({"numpy": "-random.seed"}, "numpy.random.rand", True),
         ({"os": "all"}, "os.system", False),
         ({"os": "system"}, "os.system", True),  # listed by its name
         ({"os": "all"}, "os.a_name_of_tomorrow", True),
-        ({"os": "all"}, "os.listdir", False),
         ({"posix": "all", "os": "all"}, "posix.system", False),
         ({"stdlib": "all"}, "os.system", False),
-        ({"any": "all"}, "os.system", False),
         ({"stdlib": "-json.dumps"}, "json.dumps", False),
-        ({"stdlib": "-json.dumps"}, "json.loads", True),
         ({"numpy_random": "all"}, "numpy.zeros", False),  # of the way down nothing else
         ({"numpy_random": "all"}, "numpy.random", True),
-        ({"urllib": "all", "stdlib": "all"}, "urllib.request", False),
     ],
 )
 def test_names(lines: dict[str, str], name: str, allowed: bool) -> None:
@@ -94,41 +80,13 @@ def test_names(lines: dict[str, str], name: str, allowed: bool) -> None:
     assert answer.rule and bool(answer.reason) is not allowed
 
 
-def test_rows_about_files_are_for_policies_without_files() -> None:
-    assert not name_access("os", "listdir", plan(os="all")).allowed
-    assert name_access("os", "listdir", plan("read-write", os="all")).allowed
-    assert name_access("os", "listdir", plan("read-only", os="all")).allowed
-
-
 def test_a_refused_row_tells_its_kind() -> None:
     opened = plan(stdlib="all")
     assert (module_access("socket", opened).tag, name_access("os", "system", opened).tag) == ("network", "process")
     assert name_access("os", "listdir", opened).tag == "files"
 
 
-def test_names_that_the_policy_refuses_as_attributes() -> None:
-    own = LanguagePlan(
-        imports={"math": ImportPlan()}, refused_attributes={"math.comb": "p.yaml:5", "append": "p.yaml:6"}
-    )
-    assert name_access("math", "comb", own) == (False, "the policy takes it away", "p.yaml:5", "")
-    assert name_access("math", "append", own).allowed
-
-
 def test_none_is_told_with_its_line() -> None:
     own = LanguagePlan(imports={}, rules={"imports": "p.yaml:1", "imports.random": "p.yaml:4"})
     assert module_access("random", own) == (False, "the policy says `none` there", "p.yaml:4", "")
     assert module_access("math", own).rule == "p.yaml:1"
-
-
-def test_what_is_listed() -> None:
-    opened = plan(os="all", math="pi tau", numpy_random="all")
-    assert {"system", "fork", "listdir"} <= refused_names("os", opened) and "environ" not in refused_names("os", opened)
-    assert allowed_names("math", opened) == {"pi", "tau"}
-    assert {"environ", "sep"} <= allowed_names("os", opened) and "system" not in allowed_names("os", opened)
-    assert allowed_names("socket", opened) == frozenset()
-    assert is_passage("numpy", opened) and not is_passage("numpy.random", opened)
-
-
-def test_the_language_of_python_opens_everything() -> None:
-    python = LanguagePlan(mode="python")
-    assert module_access("socket", python).allowed and name_access("os", "system", python).allowed

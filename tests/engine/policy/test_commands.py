@@ -44,19 +44,14 @@ def test_the_shipped_profiles_are_listed_checked_and_printed_as_they_can_be_read
         ("attributes: {refuse: [math.squrt]}", 1, "refuse.math.squrt: math has no such name; did you mean sqrt?"),
         ("tools: {allow: [add], approval: [send]}", 1, "`tools.allow` leaves send out, so nobody is asked about it"),
         ("imports: {threading: all}", 0, "note: imports.threading: most of its work needs `limits.threads: 16`"),
-        ("imports: {asyncio: all}", 0, "note: imports.asyncio: most of its work needs `socketpair: true`"),
         ("danger_allow_executable_mappings: true", 0, "danger_allow_executable_mappings: it has no effect any more"),
         ("filesystem: {read: [/nowhere/data]}", 0, "note: filesystem.read./nowhere/data: there is no such path"),
         ("imports: {nowhere: all}", 0, "note: imports.nowhere: the module is not installed"),
-        ("danger_allow_modules: [nowhere]", 0, "note: imports.nowhere: the module is not installed"),
         ("imports: {socket: all}", 0, "note: imports.socket: it can be imported, but it uses the network"),
         ("checkpoints: off\non_error: restore", 1, "on_error: with `checkpoints: off` nothing is kept to go back to"),
         ("builtins: []", 0, "note: builtins: no builtin is open; `extends: standard`, for one"),
-        ("builtins: []\nimports: {}", 0, "mine.yaml:2: note: builtins: no builtin is open"),
         ("hints: {math: No.}", 0, "note: hints.math: it is allowed, so that nobody reads the hint"),
         ("imports: {math: [squrt]}", 1, "mine.yaml:2: imports.math.squrt: math has no such name; did you mean sqrt?"),
-        ("imports: {random: {add: [randrnge]}}", 1, "imports.random.randrnge: random has no such name; did you mean"),
-        ("imports: {html: [parsr]}", 1, "imports.html.parsr: html has no such name"),
     ],
 )
 def test_check_looks_at_what_changes_nothing(capsys, mine, text, status, finding):
@@ -123,15 +118,12 @@ def test_diff(capsys):
     ("changes", "direction"),
     [
         ({"imports": {"math": ["pi"]}}, "narrower"),
-        ({"imports": {"random": "none"}}, "narrower"),
         ({"imports": {"colorsys": "all"}}, "wider"),
         ({"imports": {"math": {"except": ["pi"]}}}, "narrower"),
         ({"builtins": {"add": ["open"], "remove": ["print"]}}, "both"),
         ({"limits": {"memory_mb": 64}}, "narrower"),
-        ({"limits": {"wall_seconds": 50}}, "wider"),
         ({"description": "Other."}, "other"),
         ({"require": []}, "wider"),
-        ({"tools": {"approval": ["send"]}}, "narrower"),
         ({"language": {"constructs": {"except": ["while"]}}}, "narrower"),
     ],
 )
@@ -169,8 +161,6 @@ def test_a_team_may_only_narrow_what_the_company_allows(capsys, tmp_path):
     team.write_text(extends + wider)
     status, _, err = run(capsys, *check)
     assert status == 1 and "imports.colorsys" in err and "limits.memory_mb" in err and "random" not in err
-    team.write_text(f"{extends}only_narrower: true\n{wider}")
-    assert "team.yaml: 2 mistakes" in run(capsys, "policy", "check", str(team))[1]
 
 
 def test_what_a_word_takes_exception_to_loses_the_line_that_is_inherited(tmp_path):

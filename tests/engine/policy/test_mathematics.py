@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from fractions import Fraction
 
 import pytest
 
-from safeexec import Formula, Opaque, Policy, Sandbox
+from safeexec import Policy, Sandbox
 
 pytestmark = pytest.mark.modules("numpy", "sympy", "mpmath")
 
@@ -19,23 +17,15 @@ def sandbox() -> Iterator[Sandbox]:
         yield opened
 
 
-def test_its_user_needs_no_dangerous_permission() -> None:
-    policy = Policy.load("mathematics")
-    assert (policy.filesystem.workspace, policy.limits.processes, policy.limits.threads) == ("none", 0, 0)
-    assert not policy.check()
-
-
 X = "import sympy as sp\nx = sp.symbols('x')\n"
 WORKS = {
     "latex": (X + "sp.latex(sp.integrate(x ** 2, x))", r"\frac{x^{3}}{3}"),
-    "text": (X + "sp.sympify('x**2 + 1').subs(x, 3) == 10", True),
     "lambdify for numpy": (
         X + "import numpy as np\nsp.lambdify(x, x ** 2, 'numpy')(np.array([1, 2])).tolist()",
         [1, 4],
     ),
     "lambdify": (X + "sp.lambdify(x, x ** 2 + sp.sqrt(x))(4)", 18.0),
     "random numbers": ("import numpy as np\nnp.random.default_rng(0).integers(9, size=3).shape", (3,)),
-    "fft": ("import numpy as np\nnp.fft.fft([1, 2, 3])[0] == 6", True),
     "digits": ("import mpmath\nmpmath.mp.dps = 30\nmpmath.nstr(mpmath.sqrt(2), 30)", "1.41421356237309504880168872421"),
 }
 
@@ -62,20 +52,6 @@ def test_a_part_of_a_library_that_is_loaded_late_works() -> None:
     policy = Policy.load("calculator").replace(imports={"numpy": "all"})
     with Sandbox(policy) as sandbox:
         sandbox.run("import numpy as np\nnp.random.default_rng(0)").check()
-
-
-def test_a_number_that_python_has_too_crosses_and_a_formula_as_its_text(sandbox: Sandbox) -> None:
-    numbers = (
-        "[sp.Integer(2), sp.Rational(-1, 3), sp.S.Half, sp.pi.evalf(), sp.Float(0), sp.S.true, mpmath.mpf('-0.1')]"
-    )
-    result = sandbox.run(f"{X}import mpmath\n{numbers}")
-    assert result.value == [2, Fraction(-1, 3), Fraction(1, 2), math.pi, 0.0, True, -0.1], result.error
-    assert [type(one) for one in result.value] == [int, Fraction, Fraction, float, float, bool, float]
-    assert sandbox.run(f"{X}sp.solve(x ** 2 - 4), {{sp.Integer(1): sp.Integer(2)}}").value == ([-2, 2], {1: 2})
-    exact = "[sp.sqrt(2), sp.pi, sp.pi.evalf(30), sp.Float('1e400'), sp.Float('1e-330'), sp.oo, sp.zoo, sp.nan]"
-    assert {type(one) for one in sandbox.run(f"{X}{exact}").value} == {Formula}
-    forged = "class Three(sp.Rational):\n    p, q = '3', 0\nobject.__new__(Three)"
-    assert type(sandbox.run(f"{X}{forged}").value) in (Opaque, type(None))
 
 
 def test_solutions_show_themselves_as_latex(sandbox: Sandbox) -> None:

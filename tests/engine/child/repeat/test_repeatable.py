@@ -19,31 +19,6 @@ def test_a_guard_counts_as_what_it_stands_for() -> None:
             assert {*tables.GUARDS} & table == {name for name, guard in tables.GUARDS.items() if guard in table}
 
 
-@pytest.mark.parametrize(
-    ("older", "learns", "step"),
-    [
-        pytest.param(
-            "def call(g, a):\n    return g(a, where=[True])",
-            "import numpy",
-            "call(numpy.sqrt, 1)",
-            marks=pytest.mark.modules("numpy"),
-        ),
-        ("def call(g):\n    return '{0.now}'.format(g)", "import datetime", "call(datetime.datetime)"),
-    ],
-)
-def test_what_is_learnt_counts_for_code_that_is_older(older: str, learns: str, step: str) -> None:
-    space: dict[str, object] = {}
-    judge = Repeatable(space, (), ())
-    for source in (older, learns):
-        code = compile(source, "step", "exec", dont_inherit=True)
-        exec(code, space)
-        judge.inspect([code])
-    judge.inspect([compile("1", "step", "exec")])
-    assert judge.deterministic
-    judge.inspect([compile(step, "step", "exec")])
-    assert not judge.deterministic
-
-
 def test_a_state_goes_on_with_what_its_steps_had_shown() -> None:
     saved, restored = Repeatable({}, (), ()), Repeatable({}, (), ())
     saved.seen = Seen(classes=True)

@@ -31,8 +31,6 @@ VALUES = [
     "{1, 'a', (2, b'')}",
     "first, *others = words; [*others] = words; sorted([*words])",
     "{len(x) for x in words}",
-    "{f'{x}' for x in items}",
-    "s = set(); t = frozenset()",
     "set('abc'), set(range(9)), set(map(str, items)), set([1, 2]), set(str(x) for x in items)",
     "{1}; type(v).__name__, type(v) is int, v.__class__.__qualname__, type({1}) is set",
     "for k in d.keys():\n    4 - 1",
@@ -43,7 +41,6 @@ VALUES = [
     "k = d.keys()\nk - e.keys(), k | {1}",
     "type({1})([2]), {1}.__class__([2])",
     "def f(x: set[A], y: set = None) -> set:\n    z: set = {1}\n    return z\nf(1)",
-    "def f():\n    return {x for x in items}",
     "print(type(items), str(set)), f'{type(items)} {type(v)!r}'",
     "import collections as c\ndefaultdict(set), c.defaultdict(set)",
     "import dataclasses\ndataclasses.field(default_factory=set)",
@@ -51,31 +48,18 @@ VALUES = [
 ]
 ANYTHING = [
     "{x for x in items}",
-    "set(items)",
-    "{A()}",
-    "{(1, (a,))}",
     "{float('nan')}",
-    "f = set",
     "def f(x):\n    return type(x)",
-    "list(map(set, [items]))",
-    "len = lambda x: A()\n{len(x) for x in items}",
-    "{len, a.__init__}",
     "import decimal\n{decimal.Decimal('nan')}",
-    "{list[A]}",
     "import typing\n{typing.List[A]}",
     "isinstance(set(items), list)",
     "set(map(id, items)), set(map(A, words))",
-    "{x: 1 for x in items}.keys() | set(words)",
     "type({1})(items)",
-    "k = type(items)",
     "{1}.__class__(items)",
-    "by_address.keys() - {1}.__class__()",
-    "by_address.items() - e.items()",
     "def less(a, b):\n    return a - b\nless(by_address.keys(), e.keys())",
     "class D(dict):\n    def own(self):\n        return self.keys()\nD({a: 1}).own() - e.keys()",
     "import functools, operator\nfunctools.reduce(operator.or_, [d.keys(), by_address.keys()])",
     "import collections\n(lambda x: x)(collections.OrderedDict({a: 1}).keys())",
-    "import collections\n(lambda x: x)(collections.UserDict({a: 1}).items())",
     "k = {a: 1}.keys()\n(lambda x: x)(k) | {1}",
     "{'a': {a}}['a'].copy()",
 ]
@@ -118,11 +102,10 @@ HASHES = [
     ("hash((self.x, self.y, tuple(self.more)))", True),
     ("hash(self.key)", False),
     ("hash((type(self), self.x))", False),
-    ("hash(self.kind())", False),
-    ("hash(self.of)", False),
     ("super().__hash__()", False),
-    ("object.__hash__(self)", False),
     ("hash(str(self))", False),
+    ("hash(self.kind())", False),
+    ("object.__hash__(self)", False),
 ]
 
 
@@ -191,7 +174,3 @@ def test_so_many_items_are_looked_at_in_a_step() -> None:
     assert not shown("for x in range(30000):\n    {x, str(x)}")
     assert not shown("for x in range(1000):\n    {(x, 1), (x, 2)}")
     assert shown("for x in range(10000):\n    {(x, 1), (x, 2)}")
-
-
-def test_a_set_of_constants_is_made_once() -> None:
-    assert GUARD_SET not in ast.unparse(instrumented("def f(x):\n    return x in {1, 2, 3}"))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec import Sandbox, Session
+from safeexec import Session
+from tests.conftest import OpenSession
 
-PROFILES = ("standard", "confined-python")
 
-
-@pytest.fixture(params=PROFILES)
-def session(request: pytest.FixtureRequest) -> Session:
-    with Sandbox(request.param) as sandbox, sandbox.session() as session:
-        session.run("import asyncio\nasync def f(x=3): return x\nasync def g():\n    for i in range(3): yield i")
-        yield session  # type: ignore[misc]
+@pytest.fixture(params=["standard", "confined-python"])
+def session(request: pytest.FixtureRequest, open_session: OpenSession) -> Session:
+    opened = open_session(profile=request.param)
+    opened.run("import asyncio\nasync def f(x=3): return x\nasync def g():\n    for i in range(3): yield i")
+    return opened
 
 
 def test_a_top_level_may_await(session: Session) -> None:
@@ -54,7 +53,6 @@ def test_how_such_a_step_ends(session: Session) -> None:
     assert session.run("await f()").value == 3
 
 
-def test_without_asyncio_it_is_refused_with_a_hint() -> None:
-    with Sandbox("calculator") as sandbox:
-        error = sandbox.run("async def f(): pass\nawait f()").error
+def test_without_asyncio_it_is_refused_with_a_hint(open_session: OpenSession) -> None:
+    error = open_session(profile="calculator").run("async def f(): pass\nawait f()").error
     assert error is not None and error.line == 2 and "no event loop here" in (error.hint or "")

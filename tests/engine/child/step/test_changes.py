@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from safeexec.engine.child.step.changes import after_step, before_step, describe, variables
+from safeexec.engine.child.step.changes import after_step, before_step, variables
 from safeexec.protocol.messages import ChangesReport
 
 
@@ -37,20 +37,12 @@ def session(request: pytest.FixtureRequest) -> Session:
     return Session(names=request.param)
 
 
-def test_a_name_of_any_length_is_told_cut(session: Session) -> None:
-    (created,), _, _ = session.told("globals()['a' * 10**6] = 1")
-    assert created == "a" * 99 + "…"
-    assert max(len(row.name) for row in variables(dict(reversed(session.namespace.items())))) == 100
-
-
 ARRAYS_AND_FRAMES = [
-    ("v = np.zeros((3, 4))", "v[1, 1] = 5"),
     ("v = np.zeros(1_000_000)", "v += 1"),
     ("v = np.zeros((4, 4)).T", "v[0, 1] = 1"),
     ("v = np.array([1, 'a'], dtype=object)", "v[0] = 2"),
     ("v = pd.DataFrame({'a': range(1000), 's': 'x'})", "v.loc[5, 'a'] = 0"),
     ("v = pd.DataFrame({'a': range(1000), 's': 'x'})", "v.loc[5, 's'] = 'y'"),
-    ("v = pd.DataFrame({'a': [2, 1]})", "v['b'] = 1"),
     ("v = pd.DataFrame({'a': [2, 1]})", "v.sort_values('a', inplace=True)"),
     ("v = pd.DataFrame({'a': [2, 1]})", "v.columns = ['z']"),
     ("v = pd.Series([1, None], dtype='Int64')", "v.iloc[1] = 4"),
@@ -61,12 +53,10 @@ ARRAYS_AND_FRAMES = [
     ("made", "mutation"),
     [
         ("v = [1, 2]", "v[0] = 9"),
-        ("v = list(range(1000))", "v.sort(reverse=True)"),
         ("v = {'a': [1]}", "v['a'].append(2)"),
         ("v = {1, 2}", "v.discard(1)"),
         ("v = bytearray(b'abc')", "v[1] = 0"),
         ("from collections import deque; v = deque([1])", "v.append(2)"),
-        ("from collections import Counter; v = Counter('aab')", "v['a'] += 1"),
         ("class A: pass\nv = A(); v.x = [1]", "v.x.append(2)"),
         *(
             pytest.param(f"import numpy as np, pandas as pd\n{made}", mutation, marks=pytest.mark.modules("pandas"))
@@ -85,6 +75,12 @@ def test_mutated_through_a_function_of_an_earlier_step(session: Session) -> None
     session.step(f"data = []; count = 0\n{add}")
     created, changed, _ = session.told("twice(5)")
     assert "count" in changed and created == []
+
+
+def test_a_name_of_any_length_is_told_cut(session: Session) -> None:
+    (created,), _, _ = session.told("globals()['a' * 10**6] = 1")
+    assert created == "a" * 99 + "…"
+    assert max(len(row.name) for row in variables(dict(reversed(session.namespace.items())))) == 100
 
 
 def test_nan_is_not_a_change(session: Session) -> None:
@@ -119,35 +115,6 @@ def test_guest_code_does_not_run() -> None:
     session.step(SPY)
     assert session.told("spy; spies; other = spy") == (["other"], [], [])
     assert session.namespace["ran"] == []
-
-
-@pytest.mark.modules("numpy", "pandas")
-def test_descriptions_of_arrays_and_frames() -> None:
-    np, pd = pytest.importorskip("numpy"), pytest.importorskip("pandas")
-    assert describe(pd.DataFrame({"a": range(891), "b": 1})) == "DataFrame 891x2"
-    assert describe(pd.Series([1, 2])) == "Series 2"
-    assert describe(np.zeros((3, 4))) == "ndarray 3x4"
-    (row,) = variables({"a": np.zeros((3, 4))})
-    assert (row.type, row.shape, row.size) == ("numpy.ndarray", "3x4", 96)
-    (row,) = variables({"df": pd.DataFrame({"a": [1], "b": [2]})})
-    assert (row.shape, row.text) == ("1x2", b"columns: a, b")
-
-
-def test_descriptions() -> None:
-    class Point:
-        pass
-
-    def area(width: float, height: float) -> float:
-        return width * height
-
-    told = [
-        describe(value) for value in (1, 1.5, None, "text", "x" * 99, [1], {}, {1: 2}, area, Point(), 10**5000, pytest)
-    ]
-    assert told == [
-        "int 1", "float 1.5", "None", "str 'text'", "str of 99 characters", "list of 1", "dict of 0", "dict of 1",
-        "function area(width, height)", "test_descriptions.<locals>.Point".rpartition(".")[2],
-        "int <int of about 5001 digits>", "module",
-    ]  # fmt: skip
 
 
 def test_variables_are_described_briefly_whatever_they_are() -> None:

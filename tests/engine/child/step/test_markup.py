@@ -12,12 +12,10 @@ from tests.conftest import Run
     "source",
     [
         "```python\nx = 6\nx * 7\n```",
-        "```\nx = 6\nx * 7\n```\n",
         "\n  ```py\nx = 6\nx * 7\n```<end_code>",
         "~~~python\nx = 6\nx * 7\n~~~",
         "```python\nx = 6\nx * 7",
         "%matplotlib inline\nx = 6\nx * 7",
-        "%load_ext autoreload\n%autoreload 2\nx = 6\nx * 7",
         "```python\n%matplotlib inline\nx = 6\nx * 7\n```",
         "%%time\nx = 6\nx * 7",
     ],
@@ -46,7 +44,7 @@ def test_what_cannot_be_one_program_is_told(run: Run, source: str) -> None:
     assert (result.outcome, result.error.type) == ("error", "SyntaxError") and result.error.hint
 
 
-def test_check_takes_them_too() -> None:
-    with Sandbox("calculator") as sandbox:
-        assert sandbox.check("```python\n%matplotlib inline\nx = 1\n```").ok
-        assert not sandbox.check("```python\nimport subprocess\n```").ok
+@pytest.mark.profile("calculator")
+def test_check_takes_them_too(sandbox: Sandbox) -> None:
+    assert sandbox.check("```python\n%matplotlib inline\nx = 1\n```").ok
+    assert not sandbox.check("```python\nimport subprocess\n```").ok

@@ -1,4 +1,4 @@
-"""Libraries that make code in memory run where native libraries are open."""
+"""What makes code in memory runs where native libraries are open."""
 
 from __future__ import annotations
 
@@ -17,22 +17,9 @@ CODE_IN_MEMORY = """
 import mmap
 code = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)
 """
-LIBRARIES = {
-    "polars": "import polars\npolars.DataFrame({'a': [1, 2]})['a'].sum()",
-    "numba": "import numba\nnumba.njit(lambda x: x + 2)(1)",
-    "lightgbm": "import lightgbm, numpy\nlightgbm.Dataset(numpy.zeros((30, 2)), label=numpy.zeros(30)).construct()\n3",
-    "xgboost": "import xgboost, numpy\nxgboost.DMatrix(numpy.zeros((3, 2))).num_row()",
-}
 
 
 @pytest.mark.profile("confined-python")
 def test_a_callback_of_ctypes_is_called(run: Run) -> None:
     assert run(CALLBACK).value == [1, 2, 3]
     run(CODE_IN_MEMORY).check()
-
-
-@pytest.mark.parametrize("module", LIBRARIES)
-@pytest.mark.profile("confined-python")
-def test_a_library_makes_code(run: Run, module: str) -> None:
-    pytest.importorskip(module)
-    assert run(LIBRARIES[module]).value == 3

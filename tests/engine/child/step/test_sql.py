@@ -95,33 +95,21 @@ def test_a_query_that_fails_changes_nothing() -> None:
         "create table made as select 1 as a; select * from absent",
         "create table n as select 1 as a",
         'create table "two words" as select 1 as a',
-        "create table hidden as select 1 as a",
         'create table "class" as select 1 as a',
-        "create table __builtins__ as select 1 as a",
         "create table _getattr_ as select 1 as a",
         "insert into ages values (1)",
         "update/**/people set name = 'x'",
-        "drop table ages",
     ):
         with pytest.raises(SqlError):
             sql(query, namespace, None, reserved={"hidden", "_getattr_"})
         assert namespace.keys() == before.keys() and all(namespace[name] is before[name] for name in before)
 
 
-@pytest.mark.parametrize(
-    "query",
-    ["", ";", "-- nothing", "create view v as select 1", "create view v as select 1; create view w as select 2"],
-)
+@pytest.mark.parametrize("query", ["", "-- nothing", "create view v as select 1; create view w as select 2"])
 def test_a_query_that_does_nothing_says_so(query: str) -> None:
     with pytest.raises(SqlError, match="leaves nothing behind") as caught:
         sql(query, frames(), None)
     assert caught.value.hint is not None and "CREATE TABLE" in caught.value.hint
-
-
-def test_files_are_not_written(workspace: str) -> None:
-    with pytest.raises(SqlError):
-        sql("insert into sales values ('west', 1)", frames(), workspace)
-    assert (Path(workspace) / "sales.csv").read_text().count("\n") == 4
 
 
 @pytest.mark.parametrize(
@@ -164,6 +152,12 @@ def test_no_bar_is_drawn_in_the_output_while_a_large_file_is_read(tmp_path: Path
     pd.DataFrame({"x": range(400_000)}).to_csv(tmp_path / "large.csv")
     assert rows("select count(*) from large", str(tmp_path)) == [(400_000,)]
     assert capfd.readouterr() == ("", "")
+
+
+def test_files_are_not_written(workspace: str) -> None:
+    with pytest.raises(SqlError):
+        sql("insert into sales values ('west', 1)", frames(), workspace)
+    assert (Path(workspace) / "sales.csv").read_text().count("\n") == 4
 
 
 def test_without_duckdb_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,20 +12,16 @@ from tests.conftest import OpenSession, Run
 CALLS = [
     ("import os; os.nice(-5)", "os.nice()", "Other processes"),
     ("import os; os.kill(1, 9)", "kill()", "Other processes"),
-    ("import os; os.killpg(1, 9)", "kill()", "Other processes"),
     ("import os; os.setsid()", "os.setsid()", "Other processes"),
     ("import os; os.chroot('/')", "os.chroot() of '/'", "The system refuses"),
     ("import os; os.symlink('a', 'b')", "symlinkat() of 'a'", "Copy the file"),
     ("import os; os.mkfifo('p')", "os.mkfifo()", "Copy the file"),
     ("import os; os.memfd_create('x')", "os.memfd_create()", "Keep the data in ordinary variables"),
-    ("import os; os.execv('/bin/true', ['true'])", "execve()", "No other program"),
     ("import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (10, 10))", "setrlimit()", "The limits"),
     ("import signal; signal.pidfd_send_signal(0, 9)", "signal.pidfd_send_signal()", "Other processes"),
     ("import socket; socket.socket()", "socket()", "There is no network"),
-    ("import socket; socket.socket(socket.AF_UNIX)", "socket.socket()", "There is no network"),
     ("import socket; socket.create_connection(('192.0.2.1', 80))", "socket()", "There is no network"),
     ("import socket; socket.sethostname('x')", "sethostname()", "No ordinary program"),
-    ("import urllib.request; urllib.request.urlopen('http://example.com/')", "socket()", "There is no network"),
     ("import subprocess; subprocess.check_output('ls', shell=True)", "execve()", "No other program"),
     ("import fcntl; fcntl.fcntl(0, fcntl.F_SETOWN, 1)", "fcntl.fcntl()", "The system refuses"),
     ("from os import nice as lower\ndef f():\n    return lower(-1)\nf()", "lower()", "Other processes"),
@@ -64,7 +60,6 @@ def test_a_plain_eperm_is_a_permission_error(run: Run) -> None:
 
 
 RAISED = [
-    "raise PermissionError('mine')",
     "raise PermissionError(1, 'Operation not permitted')",
     "raise PermissionError(13, 'Permission denied', '/etc/passwd')",
     'raise RuntimeError("can\'t start new thread")',
@@ -74,10 +69,8 @@ RAISED = [
     "def f():\n    yield\ng = f()\nnext(g)\ng.throw(PermissionError(1, 'x'))",
     "import asyncio\nasync def f():\n    future = asyncio.get_running_loop().create_future()\n"
     "    future.set_exception(PermissionError(1, 'x'))\n    await future\nasyncio.run(f())",
-    "import sqlite3\nraise sqlite3.OperationalError('Operation not permitted')",
     "import sqlite3\nsqlite3.connect('no/such/directory.db').execute('select 1')",
     "import sqlite3\nsqlite3.connect('a.db').execute('select nothing')",
-    "raise RuntimeError('Permission denied: /usr/x')",
     "class Mine(Exception): pass\nraise Mine('Permission denied: /usr/x')",
     "import ctypes, os\nraise OSError(1, os.strerror(1))",
     "open('mine', 'w').close()\nimport os\nos.chmod('mine', 0)\nopen('mine', 'w')",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from safeexec import Sandbox, Session
+from safeexec import Session
 from tests.conftest import Run
 
 ALWAYS = "import warnings\nwarnings.simplefilter('always')\n"
@@ -59,9 +57,9 @@ def test_a_coroutine_as_the_value_says_so(session: Session) -> None:
     assert not any("safeexec" in result.stderr for result in later)
 
 
-def test_a_warning_of_a_picture_names_no_file_of_ours() -> None:
-    pytest.importorskip("matplotlib")
-    with Sandbox("data-analysis") as sandbox:
-        result: Any = sandbox.run("import matplotlib.pyplot as plt\nplt.title('销售额')\nplt.show()").check()
+@pytest.mark.profile("data-analysis")
+@pytest.mark.modules("matplotlib")
+def test_a_warning_of_a_picture_names_no_file_of_ours(run: Run) -> None:
+    result = run("import matplotlib.pyplot as plt\nplt.title('销售额')\nplt.show()").check()
     assert result.stderr.count("findfont") <= 3 and "safeexec" not in result.stderr
     assert "UserWarning: Glyph" in result.stderr
