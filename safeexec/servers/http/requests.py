@@ -124,13 +124,14 @@ def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = Non
 
 async def body_of(request: Request) -> bytearray:
     """Return the body, which is refused as soon as it is too long or too slow, or there is no room for it. Its room is
-    given back when the request has its answer.
+    given back when ``request.scope["room"]`` is closed.
     """
     declared = request.headers.get("content-length", "0")
     if len(declared) > 15 or int(declared) > MAX_BODY:
         raise RefusedRequest(413, f"the body is longer than {MAX_BODY} bytes", "TooLarge")
     body = bytearray()
-    tenant = request.scope.get("tenant")
+    if (tenant := request.scope.get("tenant")) is not None:
+        request.scope["room"].callback(lambda: tenant.take_body(-len(body)))
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
@@ -138,7 +139,6 @@ async def body_of(request: Request) -> bytearray:
                     raise RefusedRequest(413, f"the body is longer than {MAX_BODY} bytes", "TooLarge")
                 if tenant is not None:
                     tenant.take_body(len(piece))
-                    request.scope["body_bytes"] = request.scope.get("body_bytes", 0) + len(piece)
                 body += piece
     except TimeoutError:
         raise RefusedRequest(408, f"the body did not arrive within {BODY_SECONDS:g} s", "Timeout") from None

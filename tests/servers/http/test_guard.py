@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
@@ -35,7 +36,7 @@ START = {"type": "http.response.start", "status": 200, "headers": []}
 
 def held(**changes: Any) -> Any:
     """What a server holds, without any sandbox."""
-    tenant = SimpleNamespace(count_request=lambda: None, use_cpu=lambda seconds: None, body_bytes=0)
+    tenant = SimpleNamespace(count_request=lambda: None, use_cpu=lambda seconds: None)
     counted: list[tuple[str, int]] = []
     metrics = SimpleNamespace(request=lambda *told: counted.append(told))
     return SimpleNamespace(
@@ -223,7 +224,7 @@ async def test_a_large_body_with_a_key_is_digested_beside_the_loop(monkeypatch: 
     coming = [b'{"envVars": {"A": "' + b"x" * (1 << 20) + b'"}}']
     server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
     scope = {"type": "http", "method": "POST", "headers": [(b"idempotency-key", b"k")]}
-    request = Request(scope | {"tenant": server.tenants[0], "tenancy": server}, receive)
+    request = Request(scope | {"tenant": server.tenants[0], "tenancy": server, "room": ExitStack()}, receive)
     with pytest.raises(RefusedRequest, match="0 sandboxes are kept"):
         await e2b.create(request)
     assert where == [False]
@@ -294,3 +295,33 @@ async def test_the_work_of_a_client_that_left_is_ended_and_what_it_sends_before_
     with pytest.raises(RefusedRequest, match="the client left"):
         await server.while_there(request, work())
     assert ended == [True]
+
+
+async def test_the_body_of_a_client_that_left_has_its_room_until_its_work_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may come back for ten seconds: each left as many MiB as a body has, and no account knew of them."""
+    monkeypatch.setattr(idempotency, "RETURN_SECONDS", 0.05)
+    server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
+    guard = app.application(server, Hosts(frozenset({"localhost"})), Lifetimes(1, 1))
+    (tenant,) = server.tenants
+    body = json.dumps({"source": "while True: pass", "stdin": "x" * 1000, "request_id": "a"}).encode()
+    coming = [{"type": "http.disconnect"}, {"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Any:
+        while len(coming) < 2 and not tenant.answers.tasks():
+            await asyncio.sleep(0)
+        return coming.pop()
+
+    async def send(_: Any) -> None:
+        """Nobody is there."""
+
+    headers = [(b"host", b"localhost"), (b"x-api-key", TOKEN.encode())]
+    scope = {"type": "http", "path": "/v1/run", "method": "POST", "headers": headers, "query_string": b""}
+    try:
+        await guard(scope, receive, send)
+        (work,) = tenant.answers.tasks()
+        assert tenant.body_bytes == len(body)
+        await asyncio.wait({work})
+        await asyncio.sleep(0)  # the callbacks of the task
+        assert tenant.body_bytes == 0
+    finally:
+        await tenant.close()
