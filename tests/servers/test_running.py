@@ -36,7 +36,7 @@ def answering(*, whole: bool) -> Any:
 
 
 def configured(app: Any) -> uvicorn.Config:
-    bounds: dict[str, Any] = {"timeout_keep_alive": 1, "h11_max_incomplete_event_size": running.PIECE}
+    bounds: dict[str, Any] = {"timeout_keep_alive": 1, "h11_max_incomplete_event_size": running.HEAD}
     return uvicorn.Config(app, ws="none", log_config=None, access_log=False, **bounds)
 
 
@@ -151,6 +151,28 @@ async def test_a_body_in_tiny_pieces_holds_the_loop_no_longer_than_a_few_of_them
 
 async def test_a_head_has_a_bound_which_is_told() -> None:
     async with Served(answering(whole=True)) as served:
-        served.send(b"GET / HTTP/1.1\r\nHost: ".ljust(2 * running.PIECE, b"x"))
+        served.send(b"GET / HTTP/1.1\r\nHost: ".ljust(running.HEAD + running.PIECE, b"x"))
         answer = await served.read_all()
-    assert answer.startswith(b"HTTP/1.1 400 ") and str(running.PIECE).encode() in answer
+    assert answer.startswith(b"HTTP/1.1 400 ") and str(running.HEAD).encode() in answer
+
+
+async def test_a_connection_whose_pieces_take_long_rests_after_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[bool] = []
+    read_on = running._Protocol._read_on
+
+    def rested(self: running._Protocol) -> None:
+        rests.append(not self.transport.is_reading())
+        read_on(self)
+
+    monkeypatch.setattr(running, "COSTLY_SECONDS", 0)
+    monkeypatch.setattr(running._Protocol, "_read_on", rested)
+    pieces = 5
+    async with Served(answering(whole=True)) as served:
+        served.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+        for rested_after in range(pieces):
+            served.send(b"X: y\r\n")
+            while len(rests) <= rested_after:
+                await asyncio.sleep(0.001)
+        served.send(b"\r\n")
+        assert await served.read() == SIZE
+    assert len(rests) >= pieces and all(rests)
