@@ -189,6 +189,13 @@ async def fork(request: Request, body: ForkRequest) -> Response:
     return answer(rows, 201)
 
 
+@routes("POST", *_both("/{id}/snapshots"))
+async def no_snapshot(request: Request) -> None:
+    """Refuse a snapshot: to the SDKs a call that is not there says that the sandbox is not."""
+    find(request)
+    raise RefusedRequest(400, "snapshots are not offered; fork copies a sandbox as it is", "NotOffered")
+
+
 @routes("GET", *_both("/{id}/metrics"))
 async def no_metrics(request: Request) -> list[Any]:
     """Return none: nothing is measured of one sandbox."""
