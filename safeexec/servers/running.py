@@ -33,9 +33,10 @@ byte hold the loop for 0.2 s; 30 MiB in such pieces take 0.25 s of CPU instead o
 """
 HEAD = 16 << 10
 """About how many bytes the head of a request may have: 12,000 headers hold the loop for 25 ms."""
-COSTLY_SECONDS, REST = 0.002, 20
+COSTLY_SECONDS, REST, MAX_REST_SECONDS = 0.002, 20, 0.25
 """A connection whose piece took more CPU time than that, 60 times the usual one, is not read for so many times as long:
-chunks of a byte each, over four connections, had the calls of others take 0.9 s.
+chunks of a byte each, over four connections, had the calls of others take 0.9 s. The bound: a pass of the garbage
+collector is nobody's fault.
 """
 KEEP_ALIVE_SECONDS = 60
 COLLECTED = (10_000, 5, 100)
@@ -142,7 +143,7 @@ class _Protocol(asyncio.BufferedProtocol, H11Protocol):  # type: ignore[misc]
         self._watch()
         if (took := thread_time() - began) > COSTLY_SECONDS:
             self.transport.pause_reading()
-            self.loop.call_later(took * REST, self._read_on)
+            self.loop.call_later(min(took * REST, MAX_REST_SECONDS), self._read_on)
 
     def _read_on(self) -> None:
         if not self.flow.read_paused:  # else who reads the body does it
