@@ -103,11 +103,15 @@ class Large(Response):  # type: ignore[misc]
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        rest = memoryview(self.body)
-        while len(rest) > ANSWER_PIECE:
-            await send({"type": "http.response.body", "body": bytes(rest[:ANSWER_PIECE]), "more_body": True})
-            rest = rest[ANSWER_PIECE:]
-        await send({"type": "http.response.body", "body": bytes(rest)})
+        await send_pieces(send, self.body)
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def send_pieces(send: Any, data: bytes) -> None:
+    """Hand on a part of an answer that is not yet its end."""
+    view = memoryview(data)
+    for start in range(0, len(view), ANSWER_PIECE):
+        await send({"type": "http.response.body", "body": bytes(view[start : start + ANSWER_PIECE]), "more_body": True})
 
 
 async def answer_apart(data: Any) -> Response:

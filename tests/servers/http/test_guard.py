@@ -26,6 +26,7 @@ from safeexec.servers.http.app import Guard, Lifetimes
 from safeexec.servers.http.grants import Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.requests import RefusedRequest
+from safeexec.servers.http.streaming import Streamed
 from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.service import Service
 from safeexec.servers.wire import parse
@@ -350,3 +351,21 @@ async def test_the_description_of_the_methods_is_made_once_beside_the_loop(monke
     finally:
         app._description.cache_clear()
     assert (beside, statuses) == ([True], [200, 0] * 2)
+
+
+async def test_a_large_piece_of_a_stream_is_handed_on_in_smaller_ones() -> None:
+    """A server copies what the client has not taken yet."""
+    sent: list[bytes] = []
+
+    async def work(put: Callable[[bytes], None]) -> None:
+        put(bytes(3 * requests.ANSWER_PIECE + 1))
+
+    async def send(message: Any) -> None:
+        sent.append(message.get("body", b""))
+
+    request = Request({"type": "http", "method": "POST", "headers": []}, asyncio.Event().wait)  # type: ignore[arg-type]
+    server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
+    answer = Streamed(request, work, "text/plain", lambda _: b"")  # type: ignore[arg-type]
+    await answer({"type": "http", "tenancy": server}, None, send)
+    assert len(b"".join(sent)) == 3 * requests.ANSWER_PIECE + 1
+    assert max(map(len, sent)) <= requests.ANSWER_PIECE
