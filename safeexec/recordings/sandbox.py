@@ -188,7 +188,7 @@ class RecordedSandbox(SandboxCore):
 
     def _has_store(self) -> Store:
         if self.store is None:
-            raise SandboxError("this sandbox has no store: Sandbox(…, store=directory)")
+            raise SandboxError("this sandbox has no store: Sandbox(…, store=directory), or serve --store DIRECTORY")
         return self.store
 
 

@@ -6,6 +6,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from time import monotonic
@@ -26,12 +27,12 @@ from safeexec import (
     SessionClosed,
 )
 from safeexec.remote.methods import EVERY, MAX_FILE, METHOD, OWNED, TIGHTENED, Method
-from safeexec.results.jsonable import display_to_dict, jsonable, size_of, waiting_to_dict
+from safeexec.results.jsonable import display_to_dict, jsonable, waiting_to_dict
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked
 from safeexec.servers.labels import StoredName, open_labelled, open_stored, reach
 from safeexec.servers.service import Notify, Service, Target, running
-from safeexec.servers.wire import MAX_VALUE, SMALL, Answer, BadCall, answer_of, apart, decode, parse, plain
+from safeexec.servers.wire import MAX_VALUE, Answer, BadCall, answer_of, apart, decode, parse, plain
 from safeexec.toolkit import RelayedAnswer
 
 
@@ -272,9 +273,9 @@ async def _get(service: Service, at: Target, *, name: str, exact: bool) -> Answe
     value = await at.session.get(name, _NONE)
     if value is _NONE:
         return {"found": False, "value": None}
-    size = size_of(value, SMALL)
-    told = await (apart(size, exactly, value, MAX_VALUE) if exact else apart(size, jsonable, value))
-    return {"found": True, "value": told}
+    # Always in a thread: 32 MiB of an array, or the text of a frame, are one object.
+    tell = partial(exactly, max_bytes=MAX_VALUE) if exact else jsonable
+    return {"found": True, "value": await asyncio.to_thread(tell, value)}
 
 
 async def _branch(service: Service, at: Target, *, n: int, **how: Any) -> Answer:

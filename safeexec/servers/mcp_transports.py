@@ -91,7 +91,7 @@ class _Envelope(msgspec.Struct):
 
 
 def _error_for(line: bytes | None) -> bytes:
-    """Return the error that answers a line which is not read; nothing for any other, and for one that is empty."""
+    """Return the error that answers a message which is not read; nothing for any other, and for one that is empty."""
     identity, code = None, REQUEST
     try:
         if line is None:
@@ -126,11 +126,17 @@ class HttpMcpServer(McpServer):
         await self._app(scope, receive, send)
 
     async def _bounded(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request whose body has been read, and its parts counted, before they are built."""
+        """Answer a request whose body has been read, and is a message of the protocol, before that is built."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._http(scope, receive, send)
             return
-        read = [await _body(receive)]
+        read = [message := await _body(receive)]
+        body = b"" if message.get("more_body") else message.get("body", b"")
+        if problem := await apart(len(body), _error_for, body):
+            headers = [(b"content-type", b"application/json"), (b"content-length", str(len(problem)).encode())]
+            await send({"type": "http.response.start", "status": 400, "headers": headers})
+            await send({"type": "http.response.body", "body": problem})
+            return
 
         async def again() -> Any:
             return read.pop() if read else await receive()
@@ -145,9 +151,7 @@ class HttpMcpServer(McpServer):
 
 
 async def _body(receive: Callable[[], Awaitable[Any]]) -> Any:
-    """Return the body of a request as one message, or the first of it that is too large. One with too many parts never
-    gets to those who would build them all: they see a 0.
-    """
+    """Return the body of a request as one message, or the first of it that is too large."""
     body, more = bytearray(), True
     while more and len(body) <= MAX_REQUEST:
         message = await receive()
@@ -155,9 +159,4 @@ async def _body(receive: Callable[[], Awaitable[Any]]) -> Any:
             return message
         body += message.get("body", b"")
         more = message.get("more_body", False)
-    try:
-        if not more:
-            await apart(len(body), check_parts, body, MAX_ITEMS)
-    except ValueError:
-        body = bytearray(b"0")
     return {"type": "http.request", "body": bytes(body), "more_body": more}

@@ -208,5 +208,10 @@ def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:
                 f"the value for {name!r} cannot cross into the sandbox: it is larger than limits.value_kb "
                 f"({policy.limits.value_kb} KiB)"
             )
-    values = unmarked([loads(text.decode()) for text in texts.values()])
-    return dict(zip(texts, values, strict=True))
+    read = []
+    for name, text in texts.items():
+        try:
+            read.append(loads(text.decode()))
+        except ValueError as error:
+            raise ValueError(f"the value for {name!r} cannot be read: {error}") from None
+    return dict(zip(texts, unmarked(read), strict=True))

@@ -830,9 +830,14 @@ def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how
         ("no JSON", None, "malformed"),
     ],
 )
-def test_a_line_that_nobody_can_read_is_answered(home: Path, line: str, identity: int | None, told: str) -> None:
+def test_a_message_that_nobody_can_read_is_answered(
+    home: Path, server: Server, http: httpx.Client, line: str, identity: int | None, told: str
+) -> None:
+    """The same on both ways."""
     done = ran(COMMAND, cwd=home, input=f"{line}\n\n", check=True)
     (answer,) = map(json.loads, done.stdout.splitlines())
+    posted = http.post(f"{server.url}/mcp", content=line, headers={"X-API-Key": server.token})
+    assert (posted.status_code, posted.json()) == (400, answer)
     assert answer["id"] == identity and told in answer["error"]["message"] and len(done.stdout) < 1_000
     assert answer["error"]["code"] == (PARSE if line == "no JSON" else REQUEST)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from importlib.util import find_spec
+from time import thread_time
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +18,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from safeexec.servers import running
+from tests.engine.host.loop import LoopClock
 
 SIZE = 32 << 20
 """More than the kernel takes for a client that does not read."""
@@ -34,7 +36,8 @@ def answering(*, whole: bool) -> Any:
 
 
 def configured(app: Any) -> uvicorn.Config:
-    return uvicorn.Config(app, ws="none", log_config=None, access_log=False, timeout_keep_alive=1)
+    bounds: dict[str, Any] = {"timeout_keep_alive": 1, "h11_max_incomplete_event_size": running.HEAD}
+    return uvicorn.Config(app, ws="none", log_config=None, access_log=False, **bounds)
 
 
 class Served:
@@ -72,8 +75,16 @@ class Served:
 
     async def ask(self, *headers: str) -> None:
         lines = ["GET / HTTP/1.1", "Host: localhost", *headers, "", ""]
-        self._writer.write("\r\n".join(lines).encode())
+        self.send("\r\n".join(lines).encode())
         await asyncio.wait_for(self.waits.wait(), 60)
+
+    def send(self, data: bytes) -> None:
+        self._writer.write(data)
+
+    async def read_all(self) -> bytes:
+        """All until the server ends the connection."""
+        async with asyncio.timeout(60):
+            return await self._reader.read()
 
     async def read(self) -> int:
         """The bytes of the body."""
@@ -125,3 +136,43 @@ def test_who_takes_slowly_is_waited_for_as_long_as_enough_is_taken() -> None:
     protocol.pause_writing()
     protocol.resume_writing()
     assert cancelled == [True]
+
+
+async def test_a_body_in_tiny_pieces_holds_the_loop_no_longer_than_a_few_of_them() -> None:
+    """As much as asyncio reads at once, in chunks of a byte each, of somebody who has no token."""
+    async with Served(answering(whole=True)) as served, LoopClock() as clock:
+        began = thread_time()
+        served.send(
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 80_000
+        )
+        await served.read()
+    assert clock.held < (thread_time() - began) / 5
+
+
+async def test_a_head_has_a_bound_which_is_told() -> None:
+    async with Served(answering(whole=True)) as served:
+        served.send(b"GET / HTTP/1.1\r\nHost: ".ljust(running.HEAD + running.PIECE, b"x"))
+        answer = await served.read_all()
+    assert answer.startswith(b"HTTP/1.1 400 ") and str(running.HEAD).encode() in answer
+
+
+async def test_a_connection_whose_pieces_take_long_rests_after_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[bool] = []
+    read_on = running._Protocol._read_on
+
+    def rested(self: running._Protocol) -> None:
+        rests.append(not self.transport.is_reading())
+        read_on(self)
+
+    monkeypatch.setattr(running, "COSTLY_SECONDS", 0)
+    monkeypatch.setattr(running._Protocol, "_read_on", rested)
+    pieces = 5
+    async with Served(answering(whole=True)) as served:
+        served.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+        for rested_after in range(pieces):
+            served.send(b"X: y\r\n")
+            while len(rests) <= rested_after:
+                await asyncio.sleep(0.001)
+        served.send(b"\r\n")
+        assert await served.read() == SIZE
+    assert len(rests) >= pieces and all(rests)

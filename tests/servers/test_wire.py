@@ -70,6 +70,13 @@ async def test_nothing_is_built_of_values_that_are_too_large(monkeypatch: pytest
         assert (await call(service, "session.run", {**two, "source": "len(x + y)"}))["value"] == 1200
 
 
+@pytest.mark.parametrize("value", [b'"\xff"', b"9" * 30])
+async def test_a_value_that_cannot_be_read_is_named(value: bytes) -> None:
+    async with opened("calculator") as service:
+        with pytest.raises(ValueError, match="the value for 'x' cannot be read: "):
+            await acts.call(service, "sandbox.run", b'{"source": "1", "namespace": {"a": 1, "x": ' + value + b"}}")
+
+
 def test_an_answer_is_json_for_strict_readers_too() -> None:
     """Half of a character becomes a question mark, as in MCP; whole ones and what only looks like one stay."""
     given = ["\ud800", "a\udfffb\ud800c", "\\ud800", "\\\\\ud800", "\U0001f600", "\ud83d\ude00", "\udc00\ud800", 'é"\n']

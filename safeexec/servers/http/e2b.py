@@ -99,7 +99,7 @@ async def create(request: Request) -> Response:
     work = made
     if (identity := request.headers.get("idempotency-key")) is not None:
         digest = await apart(len(sent), digest_of, (sent,))
-        work = partial(tenant.answers.once, f"sandbox {identity[:255]}", digest, made)
+        work = partial(tenant.answers.once, f"sandbox {identity[:255]}", digest, made, request.scope["room"])
     created: Response = await request.scope["tenancy"].while_there(request, work())
     return created
 
@@ -187,6 +187,13 @@ async def fork(request: Request, body: ForkRequest) -> Response:
         for one in made
     ]
     return answer(rows, 201)
+
+
+@routes("POST", *_both("/{id}/snapshots"))
+async def no_snapshot(request: Request) -> None:
+    """Refuse a snapshot: to the SDKs a call that is not there says that the sandbox is not."""
+    find(request)
+    raise RefusedRequest(400, "snapshots are not offered; fork copies a sandbox as it is", "NotOffered")
 
 
 @routes("GET", *_both("/{id}/metrics"))

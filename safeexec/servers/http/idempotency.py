@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import ExitStack
 from typing import Any
 
 from starlette.responses import Response
@@ -33,13 +34,18 @@ class Answers:
         """The answers of some of them."""
         self._bytes = 0
 
-    async def once(self, identity: str, digest: bytes, work: Callable[[], Coroutine[Any, Any, Response]]) -> Response:
-        """Return the answer of `work`, or of that which the same id began before. `digest`: of what was asked. Raises
-        `RefusedRequest` for an id that stood for another request, and for one that has no answer any more.
+    async def once(
+        self, identity: str, digest: bytes, work: Callable[[], Coroutine[Any, Any, Response]], room: ExitStack
+    ) -> Response:
+        """Return the answer of `work`, or of that which the same id began before. `digest`: of what was asked; `room`:
+        that of the request, which the work keeps until it ends. Raises `RefusedRequest` for an id that stood for
+        another request, and for one that has no answer any more.
         """
         running = self._running.get(identity)
         if running is None and identity not in self._ran:
             running = self._running[identity] = _Running(digest, work())
+            kept = room.pop_all()
+            running.task.add_done_callback(lambda _: kept.close())
             running.task.add_done_callback(lambda _: self._ended(identity))
         if digest != (self._ran[identity] if running is None else running.digest):
             raise RefusedRequest(409, "this request_id was used for another request", "RequestIdUsed")

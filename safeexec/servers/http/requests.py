@@ -103,11 +103,15 @@ class Large(Response):  # type: ignore[misc]
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        rest = memoryview(self.body)
-        while len(rest) > ANSWER_PIECE:
-            await send({"type": "http.response.body", "body": bytes(rest[:ANSWER_PIECE]), "more_body": True})
-            rest = rest[ANSWER_PIECE:]
-        await send({"type": "http.response.body", "body": bytes(rest)})
+        await send_pieces(send, self.body)
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def send_pieces(send: Any, data: bytes) -> None:
+    """Hand on a part of an answer that is not yet its end."""
+    view = memoryview(data)
+    for start in range(0, len(view), ANSWER_PIECE):
+        await send({"type": "http.response.body", "body": bytes(view[start : start + ANSWER_PIECE]), "more_body": True})
 
 
 async def answer_apart(data: Any) -> Response:
@@ -124,13 +128,14 @@ def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = Non
 
 async def body_of(request: Request) -> bytearray:
     """Return the body, which is refused as soon as it is too long or too slow, or there is no room for it. Its room is
-    given back when the request has its answer.
+    given back when ``request.scope["room"]`` is closed.
     """
     declared = request.headers.get("content-length", "0")
     if len(declared) > 15 or int(declared) > MAX_BODY:
         raise RefusedRequest(413, f"the body is longer than {MAX_BODY} bytes", "TooLarge")
     body = bytearray()
-    tenant = request.scope.get("tenant")
+    if (tenant := request.scope.get("tenant")) is not None:
+        request.scope["room"].callback(lambda: tenant.take_body(-len(body)))
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
@@ -138,7 +143,6 @@ async def body_of(request: Request) -> bytearray:
                     raise RefusedRequest(413, f"the body is longer than {MAX_BODY} bytes", "TooLarge")
                 if tenant is not None:
                     tenant.take_body(len(piece))
-                    request.scope["body_bytes"] = request.scope.get("body_bytes", 0) + len(piece)
                 body += piece
     except TimeoutError:
         raise RefusedRequest(408, f"the body did not arrive within {BODY_SECONDS:g} s", "Timeout") from None

@@ -51,7 +51,7 @@ def _offer(method: Method) -> None:
         work = answered
         if identity is not None:
             digest = await apart(len(body), digest_of, (request.url.path.encode(), b"\n", body))
-            work = partial(tenant.answers.once, identity, digest, answered)
+            work = partial(tenant.answers.once, identity, digest, answered, request.scope["room"])
         return await request.scope["tenancy"].while_there(request, work())
 
     endpoint.__name__, endpoint.__doc__ = method.name, method.about

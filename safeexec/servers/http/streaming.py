@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from safeexec.results.jsonable import pieces_of, size_of
-from safeexec.servers.http.requests import RefusedRequest, refused
+from safeexec.servers.http.requests import RefusedRequest, refused, send_pieces
 from safeexec.servers.http.tenancy import Tenancy
 from safeexec.servers.wire import SMALL, apart, strictly
 
@@ -56,7 +56,7 @@ class Streamed(Response):  # type: ignore[misc]
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             while piece is not None:
                 data = piece if isinstance(piece, bytes) else await apart(SMALL + 1, piece)
-                await send({"type": "http.response.body", "body": data, "more_body": True})
+                await send_pieces(send, data)
                 piece = await pieces.get()
             try:
                 await work

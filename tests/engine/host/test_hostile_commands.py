@@ -24,6 +24,7 @@ from safeexec import (
     SandboxClosed,
     SandboxError,
     Session,
+    WorkspaceError,
 )
 from safeexec.engine.host.startup.programs import executables
 from tests.footprint import footprint, until
@@ -86,6 +87,18 @@ def test_nothing_that_a_command_started_outlives_it(commanding: Sandbox, session
     for _ in range(3):
         session.command([PYTHON, "-c", RELAY], timeout=10)
     until(lambda: members(commanding) <= before)
+
+
+@pytest.mark.parametrize("cwd", ["/etc", "..", "a/../..", "nowhere", "a/file", "a\0b", "\ud800"])
+def test_a_command_begins_in_a_directory_of_the_workspace_or_not_at_all(session: Session, cwd: str) -> None:
+    """There is one of the machine's names in it, too."""
+    session.write_file("etc/b", b"")
+    session.write_file("a/file", b"")
+    with pytest.raises(
+        WorkspaceError, match=r"inside the workspace|does not exist|a file or a link|cannot be the name"
+    ):
+        session.command([PYTHON, "-c", ""], cwd=cwd)
+    assert session.command([PYTHON, "-c", "import os; print(os.listdir())"], cwd="./etc/").stdout == "['b']\n"
 
 
 BURN = """

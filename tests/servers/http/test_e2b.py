@@ -266,6 +266,8 @@ def test_what_is_not_offered_says_so(server: Server, bob: httpx.Client, box: dic
     nothing = {"mcp": None, "network": {}, "iam": False, "volumeMounts": []}
     made = bob.post("/sandboxes", json=nothing)
     assert made.status_code == 201 and bob.delete(f"/sandboxes/{made.json()['sandboxID']}").status_code == 204
+    refused = bob.post(f"/sandboxes/{box['sandboxID']}/snapshots", json={})
+    assert (refused.status_code, refused.json()["type"]) == (400, "NotOffered")
     with of(server, box) as inside:
         for body in ({"language": "r"}, {"env_vars": {"A": "\0"}}):
             answer = inside.post("/execute", json={"code": "1", **body})

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,7 @@ from safeexec.servers.http.app import Guard, Lifetimes
 from safeexec.servers.http.grants import Grant, Tokens
 from safeexec.servers.http.metrics import Metrics
 from safeexec.servers.http.requests import RefusedRequest
+from safeexec.servers.http.streaming import Streamed
 from safeexec.servers.http.tenancy import Tenancy, Tenant
 from safeexec.servers.service import Service
 from safeexec.servers.wire import parse
@@ -35,7 +37,7 @@ START = {"type": "http.response.start", "status": 200, "headers": []}
 
 def held(**changes: Any) -> Any:
     """What a server holds, without any sandbox."""
-    tenant = SimpleNamespace(count_request=lambda: None, use_cpu=lambda seconds: None, body_bytes=0)
+    tenant = SimpleNamespace(count_request=lambda: None, use_cpu=lambda seconds: None)
     counted: list[tuple[str, int]] = []
     metrics = SimpleNamespace(request=lambda *told: counted.append(told))
     return SimpleNamespace(
@@ -53,7 +55,6 @@ def asked(app: Callable[..., Awaitable[None]], server: Any) -> list[dict[str, An
     async def send(message: Any) -> None:
         sent.append(message)
 
-    app.routes = []  # type: ignore[attr-defined]
     guard = Guard(app, server, Hosts(frozenset({"localhost"})), Lifetimes(1, 1))  # type: ignore[arg-type]
     headers = [(b"host", b"localhost"), (b"x-api-key", TOKEN.encode())]
     scope = {"type": "http", "path": "/run_code", "method": "POST", "headers": headers}
@@ -104,7 +105,7 @@ async def test_a_server_that_could_not_begin_is_closed() -> None:
     async def close() -> None:
         closed.append(True)
 
-    router: Any = SimpleNamespace(routes=[])
+    router: Any = SimpleNamespace()
     await Guard(router, held(close=close), Hosts(frozenset()), Lifetimes(1, 1)).close()
     assert closed == [True]
 
@@ -223,7 +224,7 @@ async def test_a_large_body_with_a_key_is_digested_beside_the_loop(monkeypatch: 
     coming = [b'{"envVars": {"A": "' + b"x" * (1 << 20) + b'"}}']
     server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
     scope = {"type": "http", "method": "POST", "headers": [(b"idempotency-key", b"k")]}
-    request = Request(scope | {"tenant": server.tenants[0], "tenancy": server}, receive)
+    request = Request(scope | {"tenant": server.tenants[0], "tenancy": server, "room": ExitStack()}, receive)
     with pytest.raises(RefusedRequest, match="0 sandboxes are kept"):
         await e2b.create(request)
     assert where == [False]
@@ -247,7 +248,7 @@ async def test_a_session_that_cannot_be_ended_holds_up_no_other(
 
     monkeypatch.setattr(app, "SWEEP_SECONDS", 0.01)
     tenant.boxes["a"] = SimpleNamespace(sweep=fails)
-    guard = Guard(SimpleNamespace(routes=[]), held(), Hosts(frozenset()), Lifetimes(0, 0))  # type: ignore[arg-type]
+    guard = Guard(SimpleNamespace(), held(), Hosts(frozenset()), Lifetimes(0, 0))  # type: ignore[arg-type]
     guard._tenancy.tenants = [tenant]
     for name in ("first", "second"):
         tenant.hold(session(name, fails=name == "first"), tenant.reserve(tenant.policies["calculator"]))
@@ -294,3 +295,77 @@ async def test_the_work_of_a_client_that_left_is_ended_and_what_it_sends_before_
     with pytest.raises(RefusedRequest, match="the client left"):
         await server.while_there(request, work())
     assert ended == [True]
+
+
+async def test_the_body_of_a_client_that_left_has_its_room_until_its_work_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may come back for ten seconds: each left as many MiB as a body has, and no account knew of them."""
+    monkeypatch.setattr(idempotency, "RETURN_SECONDS", 0.05)
+    server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
+    guard = app.application(server, Hosts(frozenset({"localhost"})), Lifetimes(1, 1))
+    (tenant,) = server.tenants
+    body = json.dumps({"source": "while True: pass", "stdin": "x" * 1000, "request_id": "a"}).encode()
+    coming = [{"type": "http.disconnect"}, {"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Any:
+        while len(coming) < 2 and not tenant.answers.tasks():
+            await asyncio.sleep(0)
+        return coming.pop()
+
+    async def send(_: Any) -> None:
+        """Nobody is there."""
+
+    headers = [(b"host", b"localhost"), (b"x-api-key", TOKEN.encode())]
+    scope = {"type": "http", "path": "/v1/run", "method": "POST", "headers": headers, "query_string": b""}
+    try:
+        await guard(scope, receive, send)
+        (work,) = tenant.answers.tasks()
+        assert tenant.body_bytes == len(body)
+        await asyncio.wait({work})
+        await asyncio.sleep(0)  # the callbacks of the task
+        assert tenant.body_bytes == 0
+    finally:
+        await tenant.close()
+
+
+async def test_the_description_of_the_methods_is_made_once_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the same for everybody, and takes 25 ms."""
+    beside: list[bool] = []
+    statuses: list[int] = []
+
+    def document(*_: Any) -> dict[str, Any]:
+        beside.append(threading.current_thread() is not threading.main_thread())
+        return {}
+
+    async def send(message: Any) -> None:
+        statuses.append(message.get("status", 0))
+
+    server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
+    guard = app.application(server, Hosts(frozenset({"localhost"})), Lifetimes(1, 1))
+    headers = [(b"host", b"localhost"), (b"x-api-key", TOKEN.encode())]
+    scope = {"type": "http", "path": "/openapi.json", "method": "GET", "headers": headers, "query_string": b""}
+    monkeypatch.setattr(app.openapi, "document", document)
+    app._description.cache_clear()
+    try:
+        for _ in range(2):
+            await guard({**scope}, asyncio.Event().wait, send)  # type: ignore[arg-type]
+    finally:
+        app._description.cache_clear()
+    assert (beside, statuses) == ([True], [200, 0] * 2)
+
+
+async def test_a_large_piece_of_a_stream_is_handed_on_in_smaller_ones() -> None:
+    """A server copies what the client has not taken yet."""
+    sent: list[bytes] = []
+
+    async def work(put: Callable[[bytes], None]) -> None:
+        put(bytes(3 * requests.ANSWER_PIECE + 1))
+
+    async def send(message: Any) -> None:
+        sent.append(message.get("body", b""))
+
+    request = Request({"type": "http", "method": "POST", "headers": []}, asyncio.Event().wait)  # type: ignore[arg-type]
+    server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
+    answer = Streamed(request, work, "text/plain", lambda _: b"")  # type: ignore[arg-type]
+    await answer({"type": "http", "tenancy": server}, None, send)
+    assert len(b"".join(sent)) == 3 * requests.ANSWER_PIECE + 1
+    assert max(map(len, sent)) <= requests.ANSWER_PIECE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
 
@@ -34,7 +34,7 @@ async def asking() -> AsyncIterator[tuple[Ask, list[str]]]:
                 raise fails
             return Response(bytes(size))
 
-        answer = await answers.once(identity, b"", work)
+        answer = await answers.once(identity, b"", work, ExitStack())
         await asyncio.sleep(0)  # the answer is counted by a callback of its task
         return bytes(answer.body)
 
@@ -122,10 +122,10 @@ async def test_work_that_goes_on_is_never_forgotten(monkeypatch: pytest.MonkeyPa
             await end.wait()
         return Response(b"x")
 
-    first = asyncio.create_task(answers.once("long", b"", partial(work, True)))
+    first = asyncio.create_task(answers.once("long", b"", partial(work, True), ExitStack()))
     for number in range(5):
-        await answers.once(str(number), b"", partial(work, False))
-    again = asyncio.create_task(answers.once("long", b"", partial(work, True)))
+        await answers.once(str(number), b"", partial(work, False), ExitStack())
+    again = asyncio.create_task(answers.once("long", b"", partial(work, True), ExitStack()))
     await asyncio.sleep(0)
     end.set()
     assert await first is await again
@@ -150,7 +150,7 @@ async def test_work_that_nobody_comes_back_for_is_stopped(monkeypatch: pytest.Mo
         raise AssertionError
 
     async def come() -> asyncio.Task[Response]:
-        client = asyncio.create_task(answers.once("a", b"", work))
+        client = asyncio.create_task(answers.once("a", b"", work, ExitStack()))
         await later(0)
         return client
 

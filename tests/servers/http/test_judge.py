@@ -46,7 +46,8 @@ PROGRAMS: dict[str, tuple[dict[str, Any], str, str, int | None, str]] = {
     "a syntax error": ({"code": "def f(:"}, "Failed", "Finished", 1, ""),
     "a timeout": ({"code": "while True: pass", "run_timeout": 0.3}, "Failed", "TimeLimitExceeded", None, ""),
     "too much memory": ({"code": "x = 'x' * (900 << 20)", "memory_limit_MB": 100}, "Failed", "Finished", 1, ""),
-    "a crash": ({"code": "import os; os._exit(3)"}, "Failed", "Finished", 1, ""),
+    "an end at once": ({"code": "import os; os._exit(3)"}, "Failed", "Finished", 3, ""),
+    "a crash": ({"code": "import os; os.abort()"}, "Failed", "Finished", 1, ""),
     "it is the main program": ({"code": "print(__name__)"}, "Success", "Finished", 0, "__main__\n"),
     "lone surrogates": ({"code": "print('\\ud800')"}, "Failed", "Finished", 1, ""),
 }

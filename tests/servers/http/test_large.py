@@ -127,6 +127,19 @@ async def test_a_large_value_does_not_hold_the_loop_of_the_server(source: str) -
         assert clock.held < clock.beside / 10
 
 
+@pytest.mark.modules("numpy")
+async def test_the_value_of_a_large_variable_does_not_hold_the_loop_of_the_server() -> None:
+    """An array is one object, however large."""
+    async with opened("data-analysis", []) as service:
+        at = await call(service, "sandbox.session", {})
+        await call(service, "session.run", {**at, "source": "import numpy\na = numpy.arange(3_000_000)"})
+        for _ in range(2):  # the first time, numpy is imported
+            async with LoopClock() as clock:
+                told = await call(service, "session.get", {**at, "name": "a", "exact": True})
+        assert len(told["value"]["base64"]) > 30_000_000
+        assert clock.held < clock.beside / 10
+
+
 @pytest.mark.parametrize("character", ["#", "é", "\ud800"])
 async def test_a_large_source_does_not_hold_the_loop_of_the_server(character: str) -> None:
     """It is refused, and as much as shows that it is too long is all that is decoded: base64 alone takes longer."""

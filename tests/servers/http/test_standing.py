@@ -162,6 +162,7 @@ async def boxes(client: Client) -> None:
         await client.ask(("POST", f"{one}/timeout"), {"timeout": 600, "more": TEXT}, **of)
         await client.made(("POST", f"{one}/connect"), {"timeout": 600}, **of)
         await client.ask(("POST", f"{one}/fork"), {"count": 2}, **of)
+        await client.ask(("POST", f"{one}/snapshots"), **of)
         await client.ask(("POST", f"{one}/pause"), **of)
         await client.made(("POST", f"{one}/resume"), {"timeout": 600}, **of)
         await client.ask(("DELETE", one), **of)

@@ -85,6 +85,13 @@ class Workspace:
         """
         return tree.reached(self.path, partial(tree.open_beneath, path=path, flags=flags))
 
+    def directory(self, name: str) -> str:
+        """Return the path of a directory in it. Raises `WorkspaceError`, also for a link."""
+        path = path_of(name)
+        with workspace_files.refusing(name):
+            os.close(self.open(path, os.O_PATH | os.O_DIRECTORY))
+        return os.path.join(self.path, path)
+
     def names(self) -> list[str]:
         """Return the names of the regular files, sorted. Raises `WorkspaceError`."""
         with self._of_host() as top:

@@ -71,7 +71,7 @@ def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
     `max_bytes`.
     """
     path = path_of(name)
-    with _refusing(name), tree.held(tree.open_beneath(top, path, os.O_RDONLY)) as fd:
+    with refusing(name), tree.held(tree.open_beneath(top, path, os.O_RDONLY)) as fd:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             kind = _KINDS.get(stat.S_IFMT(info.st_mode), "device")
@@ -94,7 +94,7 @@ def write_file(top: int, name: str, data: bytes, *, max_bytes: int = MAX_BYTES, 
     if len(data) > max_bytes:
         raise WorkspaceError(f"{shown(name)} would have {len(data)} bytes, and {max_bytes} are allowed")
     path = path_of(name, new=True)
-    with _refusing(name), tree.parent_of(top, path, make=True, owner=owner) as (parent, last):
+    with refusing(name), tree.parent_of(top, path, make=True, owner=owner) as (parent, last):
         replace_file(parent, last, data, mode=0o600, owner=owner)
 
 
@@ -113,7 +113,7 @@ def changed_since(before: Marks, after: Marks) -> tuple[FileChange, ...]:
 
 
 @contextmanager
-def _refusing(name: str) -> Iterator[None]:
+def refusing(name: str) -> Iterator[None]:
     """Raise what the system refuses in the body as a `WorkspaceError` about the file `name`."""
     try:
         yield

@@ -41,7 +41,9 @@ class SessionFiles:
 
     @exclusive("command")
     def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
-        """Run a program in the session's workspace. Its changes to the files are the session's."""
+        """Run a program in the session's workspace. Its changes to the files are the session's. Raises `PolicyError`,
+        `WorkspaceError` for another directory, ValueError.
+        """
         from safeexec.engine.host import commands  # with shutil 5 ms
 
         self._waits.check()
@@ -49,10 +51,7 @@ class SessionFiles:
         workspace = processes.workspace
         if workspace is None:
             raise WorkspaceError(f"the policy {self._policy.name!r} gives no workspace to run a command in")
-        place = workspace.path
-        if directory not in ("", "."):
-            os.close(workspace.open(directory, os.O_PATH | os.O_DIRECTORY))
-            place = os.path.join(place, directory)
+        place = workspace.path if directory in ("", ".") else workspace.directory(directory)
         yield from self._supervisor.ensure_ready()  # there is no control group without a process
         command = commands.RunningCommand(self._policy, workspace, processes.group)
         self._supervisor.command = command
