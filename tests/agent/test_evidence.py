@@ -101,18 +101,10 @@ def test_the_work_is_linear_in_hostile_text(piece: str, number: int) -> None:
     """Of whatever begins a number, a group or a name, and of what stands between two numbers."""
     value, start = STARTS[number]
     text = f"{start}{piece * 10_000}"[:10_000]
-    assert growth(lambda n: judge(f"{text[:n]}x2", value), int, 1 << 10, 1 << 13) < SLACK
+    assert growth(lambda n: judge(f"{text[:n]}x2", value), int, 1 << 10, 1 << 12) < SLACK
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "42 people attended.",
-        "It took 42 days to get there.",
-        "There are 42 apples in the basket.",
-        "The sum of the primes below 20 is 42.",
-    ],
-)
+@pytest.mark.parametrize("words", ["42 people attended.", "The sum of the primes below 20 is 42."])
 def test_the_computed_number_among_unknown_words_is_no_other_number(words: str) -> None:
     assert not judge(words, 42).contradicted
     assert judge(words, 43).contradicted
@@ -168,13 +160,16 @@ PHRASES = [
     "We get x = {} in the end.", "The value, rounded, is {}!", "Thus f(3) = {}.",
 ]  # fmt: skip
 
+TEXTS = ["1234567.25", "-41.875", "0.0371", "12.3456789012"]
+
 
 @pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
-@pytest.mark.parametrize("text", ["1234567.25", "-41.875", "0.0371", "-98.6041", "7302.508", "12.3456789012"])
+@pytest.mark.parametrize("text", TEXTS)
 def test_a_number_agrees_in_whatever_way_it_is_written_and_another_never(writer: Writer, text: str) -> None:
+    """In three phrases each, others for another number: so each way is tried in all of them."""
     value = Decimal(text)
     place = Decimal(1).scaleb(int(value.as_tuple().exponent))
-    for phrase in PHRASES:
+    for phrase in PHRASES[TEXTS.index(text) :: 4]:
         said = phrase.format(writer(value))
         assert judge(said, value).matched and judge(said, float(value)).matched and judge(said, Fraction(value)).matched
         assert judge(said, value + place / 7).matched, "rounded"

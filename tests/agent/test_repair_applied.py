@@ -11,9 +11,9 @@ import pytest
 
 from safeexec.agent import RepairError, ScriptedModel
 from safeexec.agent.repair import RepairAgent, RepairResult
-from safeexec.cli import main
 from tests.agent.chat_server import Say, chat_server
 from tests.agent.scripted import code
+from tests.conftest import Called
 
 BROKEN, MENDED = b"def f():\n    return 1\n", b"def f():\n    return 2\n"
 PATCH = code("replace_text('src/m.py', 'return 1', 'return 2')\nprint(verify('Two'))")
@@ -48,27 +48,25 @@ class Terminal(io.StringIO):
 
 
 def test_the_command_shows_asks_and_writes(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    repository: Path, monkeypatch: pytest.MonkeyPatch, called: Called, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MISTRAL_API_KEY", "k")
     monkeypatch.chdir(tmp_path)
-    words = ["repair", str(repository), "--check", f"{sys.executable} check.py", "--apply"]
-    with chat_server(*[Say(PATCH), Say("Done.")] * 4) as server:
-        for said, why in (("", "nobody is there to ask (--yes)"), ("maybe\n", ""), ("\n", "")):
+    with chat_server(*[Say(PATCH), Say("Done.")] * 3) as server:
+        words = ["repair", repository, "--check", f"{sys.executable} check.py", "--apply", "--server-url", server.url]
+        for said, why in (("", "nobody is there to ask (--yes)"), ("maybe\n", "")):
             monkeypatch.setattr(sys, "stdin", Terminal(said) if said else io.StringIO("y\n"))
-            assert main([*words, "--server-url", server.url]) == 0
-            shown = capsys.readouterr()
-            assert "+    return 2" in shown.out and "editable: src" in shown.out
-            assert "nothing was written" in shown.err and why in shown.err
+            told = called(*words)
+            assert told.status == 0 and "+    return 2" in told.out and "editable: src" in told.out
+            assert "nothing was written" in told.err and why in told.err
         assert (repository / "src/m.py").read_bytes() == BROKEN
         monkeypatch.setattr(sys, "stdin", Terminal("YES\n"))
         # What is wrong may stand anywhere among the options.
-        assert main([*words, "mend m", "--json", "--server-url", server.url]) == 0
+        assert called(*words, "mend m", "--json").status == 0
         assert "mend m" in str(server.requests[-1])
     assert (repository / "src/m.py").read_bytes() == MENDED
 
 
-def test_a_command_with_an_open_quotation_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["repair", ".", "--check", "pytest -k 'two"])
-    assert "pytest -k 'two\": No closing quotation" in capsys.readouterr().err
+def test_a_command_with_an_open_quotation_is_refused(called: Called) -> None:
+    told = called("repair", ".", "--check", "pytest -k 'two")
+    assert told.status == 2 and "pytest -k 'two\": No closing quotation" in told.err
