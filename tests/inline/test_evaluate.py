@@ -50,68 +50,55 @@ ITEMS = st.sampled_from(
 )
 
 
+FORMS = (
+    *("(E BINARY E)", "(E BINARY E)", "(E ** SMALL)", "(E << DIGIT >> 1)", "(E < E <= E != E)", "(E if E else E)"),
+    *(
+        "(-E)",
+        "(~E)",
+        "(not E)",
+        "ONE(E)",
+        "TWO(E, E)",
+        "[E, E]",
+        "(E in ITEMS)",
+        "ALL(ITEMS)",
+        "sum(i * E for i in ITEMS)",
+    ),
+    *(
+        "[E for i in ITEMS if E]",
+        "{i: E for i in ITEMS}",
+        "[a + b for a, b in zip(ITEMS, ITEMS)]",
+        "ITEMS[E]",
+        "ITEMS[E:E]",
+    ),
+    *("any(i > E for i in ITEMS)", "f'{PLAIN}|{PLAIN:>12}'", "ITEMS[::E]", "(E is None or E is not True)"),
+    *("(E not in ITEMS in [ITEMS])", "(E or E and missing)", "(E and E or missing)", "[*ITEMS, E]", "max(*ITEMS, E)"),
+    *("sorted(ITEMS, reverse=E)", "{E: E, **DICT}", "{E for i in ITEMS}", "[x * j for x in ITEMS for j in ITEMS if E]"),
+    *("[[i, x] for i in [x for x in ITEMS]]", "[(i, a, b) for i, (a) in enumerate(ITEMS) for b in [E]]"),
+    *("format(E, '>9')", "format(E, '07.2f')", "format(E, ',')", "format(E, '%')", "f'{PLAIN!r:>{DIGIT}}'"),
+)
+"""What is larger than a number or a text, with a hole for each of its parts."""
+HOLES: dict[str, st.SearchStrategy[str]] = {
+    "BINARY": st.sampled_from(
+        ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=", "and", "or"]
+    ),
+    "SMALL": st.integers(-3, 6).map(str),
+    "DIGIT": st.integers(0, 9).map(str),
+    "ONE": st.sampled_from(["abs", "int", "float", "round", "str", "bool", "math.sqrt", "math.floor"]),
+    "TWO": st.sampled_from(["min", "max", "math.atan2", "math.gcd", "divmod", "pow"]),
+    "ALL": st.sampled_from(["sum", "len", "sorted", "max", "list", "set", "any", "all", "math.prod"]),
+    "DICT": st.sampled_from(["d", "{}", "{1: 2}"]),
+    "ITEMS": ITEMS,
+}
+
+
 def _grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.one_of(
-        st.builds(
-            "({} {} {})".format,
-            inner,
-            st.sampled_from(
-                ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=", "and", "or"]
-            ),
-            inner,
-        ),
-        st.builds("({} ** {})".format, inner, st.integers(-3, 6)),
-        st.builds("({} << {} >> 1)".format, inner, st.integers(0, 9)),
-        st.builds("({} < {} <= {} != {})".format, inner, inner, inner, inner),
-        st.builds("({} if {} else {})".format, inner, inner, inner),
-        st.builds("({}{})".format, st.sampled_from(["-", "+", "~", "not "]), inner),
-        st.builds(
-            "{}({})".format,
-            st.sampled_from(["abs", "int", "float", "round", "str", "bool", "math.sqrt", "math.floor"]),
-            inner,
-        ),
-        st.builds(
-            "{}({}, {})".format,
-            st.sampled_from(["min", "max", "math.atan2", "math.gcd", "divmod", "pow"]),
-            inner,
-            inner,
-        ),
-        st.builds("[{}, {}]".format, inner, inner),
-        st.builds("({} in {})".format, inner, ITEMS),
-        st.builds(
-            "{}({})".format,
-            st.sampled_from(["sum", "len", "sorted", "max", "list", "set", "any", "all", "math.prod"]),
-            ITEMS,
-        ),
-        st.builds("[{} for i in {} if {}]".format, inner, ITEMS, inner),
-        st.builds("sum(i * {} for i in {})".format, inner, ITEMS),
-        st.builds("{{i: {} for i in {}}}".format, inner, ITEMS),
-        st.builds("[a + b for a, b in zip({}, {})]".format, ITEMS, ITEMS),
-        st.builds("any(i > {} for i in {})".format, inner, ITEMS),
-        st.builds("f'{{{}}}|{{{}:>12}}'".format, inner.filter(_plain), inner.filter(_plain)),
-        st.builds("{}[{}]".format, ITEMS, inner),
-        st.builds("{}[{}:{}]".format, ITEMS, inner, inner),
-        st.builds("{}[::{}]".format, ITEMS, inner),
-        st.builds("({} is None or {} is not True)".format, inner, inner),
-        st.builds("({} not in {} in [{}])".format, inner, ITEMS, ITEMS),
-        st.builds(
-            "({} {} {} {} missing)".format, inner, st.sampled_from(["or", "and"]), inner, st.sampled_from(["or", "and"])
-        ),
-        st.builds("[*{}, {}]".format, ITEMS, inner),
-        st.builds("max(*{}, {})".format, ITEMS, inner),
-        st.builds("sorted({}, reverse={})".format, ITEMS, inner),
-        st.builds("{{{}: {}, **{}}}".format, inner, inner, st.sampled_from(["d", "{}", "{1: 2}"])),
-        st.builds("{{{} for i in {}}}".format, inner, ITEMS),
-        st.builds("[x * j for x in {} for j in {} if {}]".format, ITEMS, ITEMS, inner),
-        st.builds("[[i, x] for i in [x for x in {}]]".format, ITEMS),
-        st.builds("[(i, a, b) for i, (a) in enumerate({}) for b in [{}]]".format, ITEMS, inner),
-        st.builds("format({}, '{}')".format, inner, st.sampled_from([">9", "07.2f", ",", "x", "%", "e"])),
-        st.builds("f'{{{}!r:>{{{}}}}}'".format, inner.filter(_plain), st.integers(0, 20)),
-    )
+    holes = HOLES | {"E": inner, "PLAIN": inner.filter(lambda text: not set(text) & set("'\"{}:!="))}
 
+    def filled(form: str) -> st.SearchStrategy[str]:
+        parts = re.split(rf"\b({'|'.join(holes)})\b", form)
+        return st.tuples(*(holes.get(part, st.just(part)) for part in parts)).map("".join)
 
-def _plain(text: str) -> bool:
-    return not set(text) & set("'\"{}:!=")
+    return st.sampled_from(FORMS).flatmap(filled)
 
 
 ANY = st.one_of(NUMBER, TEXT, st.sampled_from(["none", "xs", "d"]))
