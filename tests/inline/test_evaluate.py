@@ -52,35 +52,18 @@ ITEMS = st.sampled_from(
 
 FORMS = (
     *("(E BINARY E)", "(E BINARY E)", "(E ** SMALL)", "(E << DIGIT >> 1)", "(E < E <= E != E)", "(E if E else E)"),
-    *(
-        "(-E)",
-        "(~E)",
-        "(not E)",
-        "ONE(E)",
-        "TWO(E, E)",
-        "[E, E]",
-        "(E in ITEMS)",
-        "ALL(ITEMS)",
-        "sum(i * E for i in ITEMS)",
-    ),
-    *(
-        "[E for i in ITEMS if E]",
-        "{i: E for i in ITEMS}",
-        "[a + b for a, b in zip(ITEMS, ITEMS)]",
-        "ITEMS[E]",
-        "ITEMS[E:E]",
-    ),
+    *("(-E)", "(~E)", "(not E)", "ONE(E)", "TWO(E, E)", "[E, E]", "(E in ITEMS)", "ALL(ITEMS)", "ITEMS[E:E]"),
+    *("[E for i in ITEMS if E]", "{i: E for i in ITEMS}", "[a + b for a, b in zip(ITEMS, ITEMS)]", "ITEMS[E]"),
     *("any(i > E for i in ITEMS)", "f'{PLAIN}|{PLAIN:>12}'", "ITEMS[::E]", "(E is None or E is not True)"),
     *("(E not in ITEMS in [ITEMS])", "(E or E and missing)", "(E and E or missing)", "[*ITEMS, E]", "max(*ITEMS, E)"),
     *("sorted(ITEMS, reverse=E)", "{E: E, **DICT}", "{E for i in ITEMS}", "[x * j for x in ITEMS for j in ITEMS if E]"),
+    *("sum(i * E for i in ITEMS)", "format(E, 'x')", "format(E, 'e')", "(E or E or missing)", "(E and E and missing)"),
     *("[[i, x] for i in [x for x in ITEMS]]", "[(i, a, b) for i, (a) in enumerate(ITEMS) for b in [E]]"),
     *("format(E, '>9')", "format(E, '07.2f')", "format(E, ',')", "format(E, '%')", "f'{PLAIN!r:>{DIGIT}}'"),
 )
 """What is larger than a number or a text, with a hole for each of its parts."""
 HOLES: dict[str, st.SearchStrategy[str]] = {
-    "BINARY": st.sampled_from(
-        ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=", "and", "or"]
-    ),
+    "BINARY": st.sampled_from([*"+-*/%&|^<>", "//", "<=", ">=", "==", "!=", "and", "or"]),
     "SMALL": st.integers(-3, 6).map(str),
     "DIGIT": st.integers(0, 9).map(str),
     "ONE": st.sampled_from(["abs", "int", "float", "round", "str", "bool", "math.sqrt", "math.floor"]),
