@@ -63,19 +63,6 @@ def test_a_langgraph_agent(sandbox: Sandbox, session: Session) -> None:
     assert messages[-1].content == "done"
 
 
-@pytest.mark.profile("calculator")
-def test_a_pydantic_ai_toolset(sandbox: Sandbox, session: Session) -> None:
-    """Its own model for tests calls every tool once, with arguments that fit the schema."""
-    pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
-    from pydantic_ai import Agent
-    from pydantic_ai.models.test import TestModel
-
-    from safeexec.adapters.pydantic_ai import toolset
-
-    agent: Any = Agent(TestModel(), toolsets=[toolset(session, sandbox.policy)])
-    assert "run_python" in agent.run_sync("anything").output
-
-
 @pytest.fixture
 def smolagents() -> Any:
     return pytest.importorskip("smolagents", reason="smolagents is not installed")

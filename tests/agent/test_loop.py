@@ -293,9 +293,7 @@ class DownAsync(Down):
 @pytest.mark.parametrize("seconds", [None, 60.0])
 @pytest.mark.parametrize("kind", [Down, DownAsync])
 @pytest.mark.parametrize("awaited", [False, True])
-def test_whatever_a_model_raises_the_run_keeps_its_steps(
-    sandbox: Sandbox, kind: type[Down], seconds: float | None, awaited: bool
-) -> None:
+def test_a_model_that_raises_is_told(sandbox: Sandbox, kind: type[Down], seconds: float | None, awaited: bool) -> None:
     agent = CodeAgent(kind(), sandbox, max_seconds=seconds)
     result = asyncio.run(agent.run_async("t")) if awaited else agent.run("t")
     assert (result.stop, [step.source for step in result.steps]) == ("model_error", ["x = 1"])

@@ -140,9 +140,7 @@ def test_names_that_are_no_text_are_kept(repository: Path) -> None:
     assert "caf" in result.run.steps[0].observation and "\x1b" not in result.run.steps[0].observation
 
 
-@pytest.mark.parametrize(
-    "name", ["src/a\nb.py", "src/\x1b[2J.py", "src/a\x00b.py", "src/\ud800.py", "src/\u202ea.py", "src/" + "a/" * 3000]
-)
+@pytest.mark.parametrize("name", ["src/a\nb.py", "src/\x1b[2J.py", "src/a\x00b.py", "src/\ud800.py", "src/\u202ea.py"])
 def test_a_model_gives_no_name_that_a_terminal_would_obey(repository: Path, name: str) -> None:
     copy = WorkingCopy(repository, ["src"])
     with pytest.raises(RepairError):
@@ -162,25 +160,19 @@ def mended(repository: Path) -> WorkingCopy:
 
 
 def test_a_link_that_was_planted_meanwhile_is_not_written_through(repository: Path, tmp_path: Path) -> None:
-    copy = mended(repository)
-    mine = tmp_path / "mine"
+    """In the place of a file, and in that of a directory."""
+    copy, mine, there = mended(repository), tmp_path / "mine", tmp_path / "there"
     mine.write_text(BROKEN)
-    (repository / "src/m.py").unlink()
-    (repository / "src/m.py").symlink_to(mine)
-    with pytest.raises(RepairError, match="nothing was applied"):
-        copy.apply()
-    assert mine.read_text() == BROKEN
-    assert not (repository / "src/new").exists()
-
-
-def test_a_directory_that_became_a_link_is_not_written_through(repository: Path, tmp_path: Path) -> None:
-    copy = mended(repository)
-    (tmp_path / "mine").mkdir()
-    (repository / "src/new").symlink_to(tmp_path / "mine")
-    with pytest.raises(RepairError, match="nothing was applied"):
-        copy.apply()
-    assert list((tmp_path / "mine").iterdir()) == []
-    assert (repository / "src/m.py").read_text() == BROKEN
+    there.mkdir()
+    for place, target in (("src/m.py", mine), ("src/new", there)):
+        (repository / "src/m.py").unlink()
+        (repository / "src/m.py").write_text(BROKEN)
+        (repository / place).unlink(missing_ok=True)
+        (repository / place).symlink_to(target)
+        with pytest.raises(RepairError, match="nothing was applied"):
+            copy.apply()
+        assert (mine.read_text(), list(there.iterdir())) == (BROKEN, [])
+        assert (repository / "src/m.py").read_text() == BROKEN
 
 
 def test_another_name_of_the_same_file_keeps_its_text(repository: Path, tmp_path: Path) -> None:

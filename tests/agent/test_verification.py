@@ -164,7 +164,7 @@ END = b'{"status": 3, "place": "m.py"}\n'
 
 
 @pytest.mark.parametrize("filling", [b"\n", b"[\n", b'["b", "begun"]\n'])
-def test_of_a_long_report_so_many_lines_are_read_and_the_last_one(
+def test_of_a_long_report_the_first_lines_and_the_last_are_read(
     monkeypatch: pytest.MonkeyPatch, filling: bytes
 ) -> None:
     monkeypatch.setattr(witness, "MAX_LINES", 100)

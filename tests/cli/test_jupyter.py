@@ -21,9 +21,7 @@ def test_the_kernel_is_where_jupyter_looks(tmp_path: Path, called: Called) -> No
     assert os.path.isabs(spec["argv"][0]) and spec["argv"][1] == "-P"
 
 
-def test_a_policy_of_ones_own_is_named_by_its_whole_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: Called
-) -> None:
+def test_ones_own_policy_has_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: Called) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text("extends: calculator\n")
     assert called("jupyter", "install", "-p", "mine.yaml", "--name", "mine", "--prefix", tmp_path).status == 0

@@ -46,8 +46,6 @@ def test_a_recording_is_run_again(recording: Path, tmp_path: Path, called: Calle
         (["--policy", "nowhere"], "nowhere"),
     ],
 )
-def test_a_wrong_command_line_says_what_is_wrong(
-    recording: Path, called: Called, arguments: list[str], told: str
-) -> None:
+def test_a_wrong_command_line_is_explained(recording: Path, called: Called, arguments: list[str], told: str) -> None:
     wrong = called("replay", recording, *arguments)
     assert wrong.status == 2 and told in wrong.err

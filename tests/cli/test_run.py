@@ -50,9 +50,7 @@ def test_a_closed_standard_input_is_an_empty_one(command: list[str]) -> None:
         (["-c", "import sys\nsys.exit('no')"], (1, "", "no\n")),
     ],
 )
-def test_streams_and_exit_status_are_those_of_the_program(
-    called: Called, arguments: list[str], done: tuple[int, str, str]
-) -> None:
+def test_streams_and_status_are_the_programs(called: Called, arguments: list[str], done: tuple[int, str, str]) -> None:
     assert called("run", *arguments) == done
 
 

@@ -46,9 +46,7 @@ def test_what_has_no_name_is_no_recording(name: str, called: Called) -> None:
     assert told.status == 2 and "is a directory" in told.err
 
 
-def test_a_link_that_came_with_a_recording_is_not_written_through(
-    recording: Path, tmp_path: Path, called: Called
-) -> None:
+def test_a_link_beside_a_recording_is_not_written_through(recording: Path, tmp_path: Path, called: Called) -> None:
     mine = tmp_path / "mine"
     mine.write_text("mine")
     (tmp_path / "run.html").symlink_to(mine)

@@ -168,14 +168,7 @@ def test_one_expression_over_numbers_of_all_sizes(expression: str, a: Any, b: An
 
 @pytest.mark.parametrize(
     "expression",
-    [
-        "1 if x else nothing()",
-        "1 if x else x.y",
-        "1 or (lambda: 2)",
-        "1 if 1 else math.nope",
-        "0 > x > nothing(1)",
-        "0 and b''",
-    ],
+    ["1 if x else nothing()", "1 or (lambda: 2)", "1 if 1 else math.nope", "0 > x > nothing(1)", "0 and b''"],
 )
 def test_what_is_not_evaluated_is_refused_too(expression: str) -> None:
     """What is not in the language is refused wherever it stands. (A name is missed only where it is read.)"""
@@ -186,11 +179,9 @@ def test_what_is_not_evaluated_is_refused_too(expression: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "names", "value"),
     [
-        ("  1 + 1", {}, 2),
         ("(1 +\n 2)", {}, 3),
         ("{**d, 'z': 1}", {"d": {"a": 1}}, {"a": 1, "z": 1}),
         ("join(', ', [str(x) for x in xs])", {"xs": [1, 2]}, "1, 2"),
-        ("abs", {"abs": 3}, 3),
         ("list(zip([1], [2])) + list(reversed([1, 2]))", {}, [(1, 2), 2, 1]),
         ("any([0, 1]) and not all([0, 1])", {}, True),
         ("x == y", {"x": "x" * 500, "y": "x" * 500}, True),
@@ -198,8 +189,6 @@ def test_what_is_not_evaluated_is_refused_too(expression: str) -> None:
         ("\u00b5 * 2 + x", {"\u00b5": 3, "x": 1}, 7),
         ("\u03bc * 2", {"\u00b5": 3}, 6),
         ("7 in x", {"x": dict.fromkeys((number,) for number in range(100))}, False),
-        ("7 in x", {"x": dict.fromkeys(map(str, range(100)))}, False),
-        ("2 ** 90 in x", {"x": dict.fromkeys(range(100))}, False),
     ],
 )  # fmt: skip
 def test_values(expression: str, names: dict[str, Any], value: object) -> None:
@@ -210,17 +199,13 @@ def test_values(expression: str, names: dict[str, Any], value: object) -> None:
     ("expression", "column", "text"),
     [
         ("1 + nope(2)", 5, "no function nope"),
-        ("sqr + 2", 1, "the name sqr is not given"),
         ("é + ü", 5, "the name ü is not given"),
-        ("1 + x.real", 5, "attributes are not available"),
         ("1 + 'a'.upper()", 5, "methods are not available"),
         ("math.sqroot(2)", 1, "did you mean sqrt?"),
-        ("x + 1 / zero", 5, "ZeroDivisionError: division by zero"),
         ("[1, 2][x + 7]", 1, "IndexError"),
         ("2 + 9 ** 9 ** 9", 5, "bits"),
         ("1 +", 4, "not an expression"),
         ("(1 +\r  nope())", 3, "no function nope"),
-        ("(1 +\r\n  zero.real)", 3, "attributes are not available"),
         ("[i for i in range(10 ** 9)]", 13, "max_steps"),
     ],
 )
@@ -259,24 +244,20 @@ LONG = "9" * 20_001
         ),
         ("round(1, 10 ** 6)", {}, "round() takes at most 5000 places"),
         ("round(1.5, 'x')", {}, "'str' object cannot be interpreted as an integer"),
-        ("round('x')", {}, "must be a real number, not str"),
         ("statistics.quantiles([1, 2], n=1001)", {}, "quantiles() takes at most n=1000"),
         ("statistics.mean([[1]])", {}, "a sample may hold numbers, not 'list'"),
         ("statistics.mean(s)", {"s": [10**9000] * 40}, "the numbers of this sample have 1195920 bits together"),
-        ("list(enumerate([1], 'x'))", {}, "'str' object cannot be interpreted as an integer"),
         ("{**x}", {"x": [1]}, "'list' object is not a mapping"),
         ("join(1, [])", {}, "join() takes a text and a container of texts"),
-        ("1 in x", {"x": 5}, "argument of type 'int' is not iterable"),
         ("x[0]", {"x": 5}, "'int' object is not subscriptable"),
         ("f'{1:1000000d}'", {}, "a width or precision in a format may be at most 1000"),
         ("'%d' % 1", {}, "% does not format texts here: write an f-string, f'{x:.2f}'"),
         ("'%(a' % x", {"x": {"a": 1}}, "% does not format texts here"),
-        ("'a' % x", {"x": [1]}, "% does not format texts here"),
         ("1\0", {}, "not an expression: "),
         ("1 " * 3000, {}, "the expression has 6000 characters; the limit is 4096"),
     ],
 )
-def test_a_bound_is_told_with_its_number_and_a_wrong_type_as_python_tells_it(
+def test_a_bound_is_told_by_its_number_and_a_type_as_in_python(
     expression: str, names: dict[str, Any], text: str
 ) -> None:
     with pytest.raises(ExpressionError, match=re.escape(text)):
@@ -475,11 +456,9 @@ def test_a_call_that_fits_no_parameters_is_told_without_words_of_ours(source: st
     [
         ("", "it is empty"),
         ("2x", "a product is written with *"),
-        ("2 × 3", "a product is written with *"),
         ("x = 3", "equality is =="),
         ("√2", "a root is sqrt(x)"),
         ("Decimal('1')", 'Sandbox("calculator")'),
-        ("|x|", "an absolute value is abs(x)"),
         ("$5 + 3", "without its currency"),
         ("e * x", "math.e"),
         ("import os", "runs in a Sandbox"),

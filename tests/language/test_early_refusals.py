@@ -27,53 +27,37 @@ class Early(NamedTuple):
 PROGRAMS = [
     # processes
     Early("import os\nos.system('ls -la')", 2, "os.system", WIDE),
-    Early("from os import system\nsystem('id')", 1, "os.system", WIDE),
-    Early("import os\npid = os.fork()\nif pid == 0:\n    print('child')", 2, "os.fork", WIDE),
     Early("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)", 2, "os.kill", WIDE),
     Early("import subprocess\nsubprocess.run(['ls'], capture_output=True)", 1, "subprocess", NO_FILES),
-    Early("import multiprocessing as mp\nwith mp.Pool(4) as pool:\n    pool.map(f, x)", 1, "multiprocessing", NO_FILES),
     Early("from concurrent.futures import ProcessPoolExecutor", 1, "concurrent.futures.ProcessPoolExecutor", STDLIB),
     Early(
         "import asyncio\n\nasync def main():\n    await asyncio.create_subprocess_shell('ls')\n\nasyncio.run(main())",
         4, "asyncio.create_subprocess_shell", STDLIB,
     ),
-    Early("import importlib\nimportlib.import_module('subprocess').run(['id'])", 2, "subprocess", STDLIB),
     # the network
     Early("import socket\ns = socket.socket()\ns.connect(('1.1.1.1', 80))", 1, "socket", NO_FILES),
     Early("import urllib.request\nurllib.request.urlopen('http://example.com')", 1, "urllib.request", NO_FILES),
-    Early("import requests\nprint(requests.get('https://example.com').status_code)", 1, "requests", NO_FILES),
     Early(
         "import asyncio\nasync def f():\n    return await asyncio.open_connection('example.com', 80)",
         3, "asyncio.open_connection", STDLIB,
     ),
     # files
     Early("print(open('/etc/passwd').read())", 1, "open"),
-    Early("with open('out.txt', 'w') as f:\n    f.write('x')", 1, "open", NO_FILES),
     Early("import os\nprint(os.listdir('/'))", 2, "os.listdir", STDLIB),
     Early("import os\nif os.path.exists('x.txt'):\n    os.remove('x.txt')", 2, "os.path.exists", STDLIB),
-    Early("import tempfile\nwith tempfile.NamedTemporaryFile() as f: pass", 2, "tempfile.NamedTemporaryFile", STDLIB),
-    Early("import glob\nglob.glob('*.py')", 2, "glob.glob", STDLIB),
     # the interpreter's insides
     Early("().__class__.__base__.__subclasses__()", 1, "__base__"),
     Early("def f(): pass\nprint(f.__globals__['__builtins__'])", 2, "__globals__"),
-    Early("def f(): pass\nf.__code__ = (lambda: 2).__code__", 2, "__code__"),
-    Early("__builtins__['eval']('1')", 1, "__builtins__"),
     Early("try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    print(e.__traceback__.tb_frame.f_back)", 4, "tb_frame"),
-    Early("import sys\nsys._getframe(1).f_locals", 2, "_getframe", ALL),
-    Early("g = (x for x in [1])\ng.gi_frame.f_globals", 2, "gi_frame"),
     Early("'{0.__globals__}'.format(print)", 1, "__globals__"),
-    Early("template = f'{print.__globals__}'", 1, "__globals__"),
     Early("def make():\n    x = 1\n    return lambda: x\nmake().__closure__[0].cell_contents", 4, "cell_contents"),
     # memory, displays, prompts
     Early("import ctypes\nctypes.string_at(0)", 1, "ctypes", NO_FILES),
-    Early("import tkinter as tk\nroot = tk.Tk()", 1, "tkinter"),
     Early("import pdb; pdb.set_trace()", 1, "pdb"),
-    Early("x = 1\nbreakpoint()", 2, "breakpoint"),
     Early("help(print)", 1, "help"),
     Early("name = input('Your name: ')\nprint(name)", 1, "input"),
     # what small profiles leave out
     Early("import sys, os\nprint(os.environ)", 1, "os", SMALL),
-    Early("import threading\nthreading.Thread(target=print).start()", 1, "threading", SMALL),
     Early("exec('x = 1')", 1, "exec", SMALL),
 ]  # fmt: skip
 CASES = [

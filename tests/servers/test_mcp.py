@@ -583,9 +583,7 @@ async def test_a_tool_puts_itself_off(server: Server, mode: str) -> None:
         ("files", {"session_id": "x", "op": "write", "content": {"a": 1}}, "files: content: Input should be a valid"),
     ],
 )
-async def test_wrong_arguments_are_told_in_a_line(
-    server: Server, tool: str, arguments: dict[str, Any], told: str
-) -> None:
+async def test_wrong_arguments_are_one_line(server: Server, tool: str, arguments: dict[str, Any], told: str) -> None:
     async with connected(server) as client:
         message = await refused(client, tool, **arguments)
         assert message.startswith(told) and len(message) < 200 and "pydantic" not in message
@@ -664,9 +662,7 @@ BODY = {
     body=st.fixed_dictionaries({}, optional=BODY) | JSON,
     version=st.sampled_from([None, "2026-07-28", "2025-06-18", "1"]),
 )
-def test_any_message_has_an_answer_without_a_traceback(
-    server: Server, http: httpx.Client, body: Any, version: str | None
-) -> None:
+def test_any_message_is_answered_in_words(server: Server, http: httpx.Client, body: Any, version: str | None) -> None:
     headers = {"X-API-Key": server.token, "Accept": "application/json, text/event-stream"}
     headers |= {"Content-Type": "application/json"} | ({} if version is None else {"MCP-Protocol-Version": version})
     if isinstance(body, dict) and isinstance(body.get("method"), str) and body["method"].isprintable():

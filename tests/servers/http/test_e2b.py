@@ -362,9 +362,7 @@ def test_a_request_with_a_key_creates_one_sandbox(bob: httpx.Client) -> None:
     bob.delete(f"/sandboxes/{made[0]['sandboxID']}")
 
 
-def test_a_paused_sandbox_loses_nothing_and_its_time_stands_still(
-    server: Server, bob: httpx.Client, box: dict[str, Any]
-) -> None:
+def test_a_paused_sandbox_loses_nothing_and_no_time(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
     one = f"/sandboxes/{box['sandboxID']}"
     with of(server, box) as inside:
         run(inside, "g = (i for i in range(3)); next(g)")
