@@ -122,6 +122,20 @@ def test_the_same_on_trio() -> None:
     assert trio.run(drive, work(threading.get_ident)) != threading.get_ident()
 
 
+async def test_a_descriptor_that_is_always_ready_does_not_keep_the_loop() -> None:
+    ours, theirs = os.pipe()
+
+    def ready_for_ever() -> Core[None]:
+        while True:
+            yield Wait((ours,), float("inf"))
+
+    os.write(theirs, b"x")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(drive(ready_for_ever()), 0.2)
+    os.close(ours)
+    os.close(theirs)
+
+
 @pytest.mark.parametrize("source", [PROGRESS, TRICKLE], ids=["progress", "trickle"])
 async def test_a_guest_that_keeps_its_socket_readable_is_stopped_and_leaves_others_the_loop(
     source: str,
