@@ -52,7 +52,8 @@ def at_once(owner: str, names: str) -> dict[str, Drive]:
 
 
 async def done(call: Callable[..., object], *args: object) -> None:
-    call(*args)
+    with suppress(SandboxError):
+        call(*args)
 
 
 async def closed(opening: Any) -> None:

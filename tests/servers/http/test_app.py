@@ -113,19 +113,13 @@ def test_health_readiness_and_counters(server: Server, client: httpx.Client) -> 
 BODIES: dict[str, bytes] = {
     "nothing": b"",
     "no JSON": b"code",
-    "another type": b"[]",
-    "no code": b"{}",
     "a number": b'{"code": 1}',
     "a number of many digits": b'{"code": "1", "run_timeout": ' + b"9" * 100_000 + b"}",
-    "not a number": b'{"code": "1", "run_timeout": NaN}',
-    "no time at all": b'{"code": "1", "run_timeout": 0}',
     "less than no time": b'{"code": "1", "run_timeout": -1}',
     "nested deeply": b'{"code": "1", "x": ' + b"[" * 200_000,
     "lone surrogates": b'{"code": "\\ud800"}',
     "no UTF-8": b'{"code": "\xff"}',
     "a file that is no base64": b'{"code": "1", "files": {"a": "%%%"}}',
-    "a file that is no ASCII": '{"code": "1", "files": {"a": "\u00e9"}}'.encode(),
-    "a file that is a list": b'{"code": "1", "files": {"a": []}}',
 }
 
 
