@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 SECONDS = 180.0
@@ -44,6 +45,16 @@ def together(threads: list[threading.Thread]) -> None:
         thread.start()
     for thread in threads:
         thread.join(SECONDS)
+
+
+def with_command(directory: Path) -> dict[str, str]:
+    """An environment in which `safeexec` is this one, a script in `directory`, which is its HOME."""
+    command = directory / "bin" / "safeexec"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m safeexec "$@"\n')
+    command.chmod(0o755)
+    search = os.pathsep.join([str(command.parent), os.environ.get("PATH", os.defpath)])
+    return importing(HOME=str(directory), PATH=search)
 
 
 def importing(**more: str) -> dict[str, str]:

@@ -15,12 +15,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from safeexec import Policy, Result, Sandbox, Session
+from safeexec.cli import main
 from safeexec.engine.host.session import session as session_module
 from safeexec.engine.linux.probe import Probe, probe
 from tests.footprint import Footprint, difference, family, footprint, leaks, pids, settled
@@ -28,6 +29,17 @@ from tests.footprint import Footprint, difference, family, footprint, leaks, pid
 OpenSandbox = Callable[[str], Sandbox]
 OpenSession = Callable[..., Session]
 Run = Callable[..., Result]
+
+
+class Told(NamedTuple):
+    """What a command said, and the status it ended with."""
+
+    status: object
+    out: str
+    err: str
+
+
+Called = Callable[..., Told]
 
 # How long an example takes says how busy the machine is. What decides about a change tries the same examples each time;
 # `.ci/full` and whoever says `--hypothesis-profile=new` try new ones.
@@ -218,6 +230,20 @@ def session(open_session: OpenSession) -> Session:
 def run(session: Session) -> Run:
     """Run a step in `session`."""
     return session.run
+
+
+@pytest.fixture
+def called(capfd: pytest.CaptureFixture[str]) -> Called:
+    """The command `safeexec` with these words, in this process: ``called("policy", "list").out``."""
+
+    def call(*words: object) -> Told:
+        try:
+            status: object = main([str(word) for word in words])
+        except SystemExit as end:
+            status = end.code
+        return Told(status, *capfd.readouterr())
+
+    return call
 
 
 @pytest.fixture

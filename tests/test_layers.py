@@ -160,12 +160,6 @@ def test_a_class_name_is_used_once() -> None:
     assert not [name for name, count in names.items() if count > 1]
 
 
-@pytest.mark.parametrize("package", ["engine/policy", "reports"])
-def test_what_lies_below_the_public_policy_does_not_import_it(package: str) -> None:
-    below = [path for path in modules(package) if key_of(path) not in MAY_IMPORT]
-    assert not [path for path in below for _, name in imports(path) if name == "safeexec.engine.policy.model"]
-
-
 def test_the_engine_names_nothing_that_stands_on_it() -> None:
     """Not even for type checkers: what is built on it can go, and it still says what it says."""
     wrong = [

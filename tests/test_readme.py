@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.alone import ran
+from tests.alone import ran, with_command
 
 PROJECT = Path(__file__).parent.parent
 TEXT = (PROJECT / "README.md").read_text(encoding="utf-8")
@@ -73,14 +72,7 @@ def matches(shown: str, printed: str) -> bool:
 
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `safeexec` is this checkout's and HOME is a directory of the test."""
-    command = tmp_path / "bin" / "safeexec"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m safeexec "$@"\n')
-    command.chmod(0o755)
-    path = os.pathsep.join([str(PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    search = os.pathsep.join([str(command.parent), os.environ.get("PATH", os.defpath)])
-    return {**os.environ, "HOME": str(tmp_path), "PATH": search, "PYTHONPATH": path}
+    return with_command(tmp_path)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example.place for example in EXAMPLES])

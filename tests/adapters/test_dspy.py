@@ -43,7 +43,7 @@ def test_code_sees_variables_and_tools_and_keeps_its_state(interpreter: SafeInte
         ("SUBMIT()", CodeExecutionError, "missing a required argument: 'answer'"),
     ],
 )
-def test_what_a_model_can_mend_is_told(
+def test_what_can_be_mended_is_told(
     interpreter: SafeInterpreter, source: str, kind: type[Exception], told: str
 ) -> None:
     with pytest.raises(kind, match=told):

@@ -9,63 +9,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import AsyncSandbox, Policy, Sandbox, Session
-from safeexec.adapters import functions
-
-
-def test_function_schemas_and_answers() -> None:
-    with Sandbox("calculator", tools={"add": lambda a, b: a + b}) as sandbox, sandbox.session() as session:
-        for api in ("openai", "mistral"):
-            declared = functions.schema(sandbox.policy, api)["function"]  # type: ignore[arg-type]
-            assert (declared["name"], declared["parameters"]["required"]) == ("run_python", ["code"])
-        assert functions.schema(sandbox.policy, "anthropic")["input_schema"]["type"] == "object"
-        assert functions.schema(sandbox.policy, "openai-responses")["parameters"]["required"] == ["code"]
-        with pytest.raises(ValueError, match="no such API"):
-            functions.schema(sandbox.policy, "other")  # type: ignore[arg-type]
-        json.dumps(functions.schema(sandbox.policy, tools={"add": lambda a, b: a + b}))
-        text, result = functions.answer(session, '{"code": "x = add(1, 2); x"}')
-        assert "3" in text
-        assert result is not None
-        assert result.value == 3
-        assert functions.answer(session, {"code": "x + 1"})[1].value == 4  # type: ignore[union-attr]
-        for wrong in ("print(1)", "[]", '{"source": "1"}', '{"code": 1}'):
-            text, result = functions.answer(session, wrong)
-            assert result is None
-            assert "Nothing was run" in text
-
-
-@pytest.fixture(scope="module")
-def session() -> Any:
-    with Sandbox("calculator") as sandbox, sandbox.session() as session:
-        yield session
-
-
-def test_a_fence_around_the_code_is_no_part_of_it(session: Any) -> None:
-    for code in ("```python\n6 * 7\n```", "```\n6 * 7\n```\n"):
-        assert functions.answer(session, {"code": code})[1].value == 42
-
-
-def test_the_schemas_are_what_the_sdks_declare() -> None:
-    """Each SDK's own type of a tool takes the schema, where the SDK is installed."""
-    pydantic = pytest.importorskip("pydantic", reason="pydantic is not installed")
-    types = [
-        ("openai", "openai.types.chat", "ChatCompletionFunctionToolParam"),
-        ("openai-responses", "openai.types.responses", "FunctionToolParam"),
-        ("anthropic", "anthropic.types", "ToolParam"),
-        ("mistral", "mistralai.client.models", "Tool"),
-    ]
-    tried = 0
-    for api, module, name in types:
-        try:
-            declared = getattr(import_module(module), name)
-        except ImportError:
-            continue
-        schema = functions.schema(Policy.load("calculator"), api)  # type: ignore[arg-type]
-        taken = pydantic.TypeAdapter(declared).validate_python(schema)
-        assert "run_python" in str(taken)
-        tried += 1
-    if not tried:
-        pytest.skip("none of openai, anthropic, mistralai is installed")
+from safeexec import AsyncSandbox, Sandbox, Session
 
 
 @pytest.mark.profile("calculator")
@@ -119,21 +63,12 @@ def test_a_langgraph_agent(sandbox: Sandbox, session: Session) -> None:
     assert messages[-1].content == "done"
 
 
-@pytest.mark.profile("calculator")
-def test_a_pydantic_ai_toolset(sandbox: Sandbox, session: Session) -> None:
-    """Its own model for tests calls every tool once, with arguments that fit the schema."""
-    pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
-    from pydantic_ai import Agent
-    from pydantic_ai.models.test import TestModel
-
-    from safeexec.adapters.pydantic_ai import toolset
-
-    agent: Any = Agent(TestModel(), toolsets=[toolset(session, sandbox.policy)])
-    assert "run_python" in agent.run_sync("anything").output
+@pytest.fixture
+def smolagents() -> Any:
+    return pytest.importorskip("smolagents", reason="smolagents is not installed")
 
 
-def test_a_smolagents_executor() -> None:
-    smolagents = pytest.importorskip("smolagents", reason="smolagents is not installed")
+def test_a_smolagents_executor(smolagents: Any) -> None:
     from safeexec.adapters.smolagents import SafeExecutor
 
     class Stock(smolagents.Tool):  # type: ignore[misc, name-defined]
@@ -175,8 +110,7 @@ def test_a_smolagents_executor() -> None:
     executor.cleanup()
 
 
-def test_smolagents_tools_get_what_they_declare() -> None:
-    smolagents = pytest.importorskip("smolagents", reason="smolagents is not installed")
+def test_smolagents_tools_get_what_they_declare(smolagents: Any) -> None:
     from safeexec.adapters.smolagents import SafeExecutor
 
     class Transfer(smolagents.Tool):  # type: ignore[misc, name-defined]
@@ -188,14 +122,7 @@ def test_smolagents_tools_get_what_they_declare() -> None:
         def forward(self, amount: int, to: str) -> str:
             return f"{amount} {to}"
 
-    refused = (
-        "'1e9', 'x'",
-        "True, 'x'",
-        "[1], {}",
-        "{'amount': 1, 'to': 'x'}",
-        "1, 'x', sanitize_inputs_outputs=True",
-        "1, 'x', 1",
-    )
+    refused = ("'1e9', 'x'", "True, 'x'", "{'amount': 1, 'to': 'x'}", "1, 'x', sanitize_inputs_outputs=True")
     with SafeExecutor("standard") as executor:
         executor.send_tools({"transfer": Transfer()})
         for arguments in refused:
@@ -205,8 +132,7 @@ def test_smolagents_tools_get_what_they_declare() -> None:
         assert str(executor("10**5000").output) == "<int of about 5001 digits>"
 
 
-def test_functions_that_smolagents_decorates() -> None:
-    smolagents = pytest.importorskip("smolagents", reason="smolagents is not installed")
+def test_functions_that_smolagents_decorates(smolagents: Any) -> None:
     from safeexec.adapters.smolagents import SafeExecutor
 
     @smolagents.tool  # type: ignore[misc]
@@ -294,14 +220,3 @@ def test_tools_over_either_session_give_pictures() -> None:
     tried += asyncio.run(main())
     if not tried:
         pytest.skip("none of langchain-core, pydantic-ai, openai-agents is installed")
-
-
-def test_a_long_text_is_handed_over_in_parts(session: Session) -> None:
-    from safeexec.adapters.sessions import hand_over
-
-    text = "aé😀" * 2_000_000
-    hand_over(session, "document", text)
-    assert session.run("(len(document), document[-2:], document.count('é'))").value == (6_000_000, "é😀", 2_000_000)
-    assert [variable.name for variable in session.variables()] == ["document"]
-    with pytest.raises(TypeError):
-        hand_over(session, "thing", object())

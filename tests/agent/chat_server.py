@@ -107,12 +107,8 @@ class ChatServer:
 
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                self.send(
-                    owner.next_answer(
-                        request, self.headers.get("authorization") or self.headers.get("x-api-key"), self.path
-                    ),
-                    bool(request.get("stream")),
-                )
+                key = self.headers.get("authorization") or self.headers.get("x-api-key")
+                self.send(owner.next_answer(request, key, self.path), bool(request.get("stream")))
 
             def drip(self, answer: Drip) -> None:
                 self.close_connection = True
@@ -129,18 +125,16 @@ class ChatServer:
                 if isinstance(answer, Say):
                     body = stream(answer) if streaming else whole(answer)
                     answer = Raw(body, "text/event-stream" if streaming else "application/json")
-                self.send_response(answer.code if isinstance(answer, Status) else 200)
-                self.send_header(
-                    "content-type", "application/json" if isinstance(answer, Status) else answer.content_type
-                )
-                for name, value in answer.headers:
+                code = 200
+                if isinstance(answer, Status):
+                    code, answer = answer.code, Raw(answer.body.encode(), "application/json", headers=answer.headers)
+                self.send_response(code)
+                length = str(len(answer.body) + answer.hang)
+                for name, value in (("content-type", answer.content_type), ("content-length", length), *answer.headers):
                     self.send_header(name, value)
-                body = answer.body.encode() if isinstance(answer, Status) else answer.body
-                hang = isinstance(answer, Raw) and answer.hang
-                self.send_header("content-length", str(len(body) + hang))
                 self.end_headers()
-                self.wfile.write(body)
-                if hang:
+                self.wfile.write(answer.body)
+                if answer.hang:
                     self.wfile.flush()
                     owner.stopped.wait(60)
                     self.close_connection = True

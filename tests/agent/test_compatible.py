@@ -61,21 +61,13 @@ def spoken(kind: str, say: Say) -> Raw | Say:
     if kind == "openai":
         return Raw(stream(say))
     start = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "m", "stop_reason": None}
-    body = event(
-        "message_start", message={**start, "stop_sequence": None, "usage": {"input_tokens": 11, "output_tokens": 1}}
-    )
-    blocks = [
-        ({"type": "text", "text": ""}, {"type": "text_delta", "text": part})
-        for part in (say.text[:5], say.text[5:])
-        if part
-    ]
-    blocks += [
-        (
-            {"type": "tool_use", "id": f"call{n}", "name": name, "input": {}},
-            {"type": "input_json_delta", "partial_json": told},
-        )
-        for n, (name, told) in enumerate(say.calls)
-    ]
+    usage = {"input_tokens": 11, "output_tokens": 1}
+    body = event("message_start", message={**start, "stop_sequence": None, "usage": usage})
+    parts = [part for part in (say.text[:5], say.text[5:]) if part]
+    blocks = [({"type": "text", "text": ""}, {"type": "text_delta", "text": part}) for part in parts]
+    for n, (name, told) in enumerate(say.calls):
+        block = {"type": "tool_use", "id": f"call{n}", "name": name, "input": {}}
+        blocks.append((block, {"type": "input_json_delta", "partial_json": told}))
     for index, (block, delta) in enumerate(blocks):
         body += event("content_block_start", index=index, content_block=block)
         body += event("content_block_delta", index=index, delta=delta) + event("content_block_stop", index=index)
@@ -142,7 +134,7 @@ def test_a_run_of_the_loop(kind: str) -> None:
 CUT = {"mistral": 60, "openai": 60, "anthropic": 200}
 FAILURES = {
     "429": Status(429, headers=(("retry-after", "0.01"),)),
-    **{str(status): Status(status) for status in (500, 502, 503, 504, 529)},
+    **{str(status): Status(status) for status in (500, 529)},
     "no JSON": Raw(b"data: {nonsense\n\n"),
     "an empty stream": Raw(b""),
 }
@@ -173,7 +165,7 @@ def test_attempts_end(kind: str) -> None:
     assert "secret-key" not in str(raised.value)
 
 
-@pytest.mark.parametrize("code", [400, 401, 403, 404, 422])
+@pytest.mark.parametrize("code", [400, 401, 403])
 def test_what_cannot_succeed_is_not_tried_again(kind: str, code: int) -> None:
     said = "the API key was refused" if code in (401, 403) else "the request was refused"
     with chat_server(Status(code, '{"message": "no such model"}')) as server:
@@ -182,7 +174,7 @@ def test_what_cannot_succeed_is_not_tried_again(kind: str, code: int) -> None:
         assert (raised.value.status, len(server.requests)) == (code, 1)
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("status", [302, 307])
 def test_a_redirect_is_not_followed(kind: str, status: int) -> None:
     with chat_server(Say("mine now")) as other:
         moved = Status(status, headers=(("location", f"{other.url}/v1/chat/completions"),))

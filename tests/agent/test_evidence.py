@@ -101,18 +101,10 @@ def test_the_work_is_linear_in_hostile_text(piece: str, number: int) -> None:
     """Of whatever begins a number, a group or a name, and of what stands between two numbers."""
     value, start = STARTS[number]
     text = f"{start}{piece * 10_000}"[:10_000]
-    assert growth(lambda n: judge(f"{text[:n]}x2", value), int, 1 << 10, 1 << 13) < SLACK
+    assert growth(lambda n: judge(f"{text[:n]}x2", value), int, 1 << 10, 1 << 12) < SLACK
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "42 people attended.",
-        "It took 42 days to get there.",
-        "There are 42 apples in the basket.",
-        "The sum of the primes below 20 is 42.",
-    ],
-)
+@pytest.mark.parametrize("words", ["42 people attended.", "The sum of the primes below 20 is 42."])
 def test_the_computed_number_among_unknown_words_is_no_other_number(words: str) -> None:
     assert not judge(words, 42).contradicted
     assert judge(words, 43).contradicted
@@ -168,13 +160,16 @@ PHRASES = [
     "We get x = {} in the end.", "The value, rounded, is {}!", "Thus f(3) = {}.",
 ]  # fmt: skip
 
+TEXTS = ["1234567.25", "-41.875", "0.0371", "12.3456789012"]
+
 
 @pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
-@pytest.mark.parametrize("text", ["1234567.25", "-41.875", "0.0371", "-98.6041", "7302.508", "12.3456789012"])
+@pytest.mark.parametrize("text", TEXTS)
 def test_a_number_agrees_in_whatever_way_it_is_written_and_another_never(writer: Writer, text: str) -> None:
+    """In three phrases each, others for another number: so each way is tried in all of them."""
     value = Decimal(text)
     place = Decimal(1).scaleb(int(value.as_tuple().exponent))
-    for phrase in PHRASES:
+    for phrase in PHRASES[TEXTS.index(text) :: 4]:
         said = phrase.format(writer(value))
         assert judge(said, value).matched and judge(said, float(value)).matched and judge(said, Fraction(value)).matched
         assert judge(said, value + place / 7).matched, "rounded"
@@ -188,22 +183,6 @@ def test_a_number_agrees_in_whatever_way_it_is_written_and_another_never(writer:
 def test_a_number_that_is_longer_than_prose_is_not_made_a_fraction(value: Any) -> None:
     assert leaves(value) is None
     assert not judge("It is 5.", [value]).matched
-
-
-SAID_OF_IT = """\
-half of {}|half {}|twice {}|double {}|double that of {}|a third of {}|the inverse of {}|
-the negative of {}|ten to the {}|two {}|{} doubled|{} halved|{} times itself|{} in base 8|
-{} (base 7)|{} hundredths|{} hundreds|{} basis points|{} bp|{} per thousand|{} degrees below zero|
-{}-fold|{} fold less|{} or so more|{}¢|arctan {}|\\log_{10} {}|log_2 {}|!= {}|#{}|= – {}|except {}|
-instead of {}|far from {}|different from {}|no longer {}|nicht {}|mindestens {}|höchstens {}|
-weniger als {}|mehr als {}|über {}|unter {}|{} Prozent|{} Tausend|{} Mio.|{} Dutzend|pas {}|
-moins de {}|plus de {}|au moins {}|{} pour cent|{} et demi|{} milliards"""
-
-
-@pytest.mark.parametrize("phrase", SAID_OF_IT.replace("\n", "").split("|"))
-def test_a_number_of_which_more_is_said_is_no_statement_of_it(phrase: str) -> None:
-    for value, written in ((59796, "59796"), (7.25, "7.25"), (Fraction(31, 10), "3.1")):
-        assert not judge(f"The answer is {phrase.replace('{}', written)}.", value).matched
 
 
 def test_a_vector_has_an_order_also_with_its_numbers_twice() -> None:

@@ -70,7 +70,6 @@ RUNS = {
     "final_answer gives its value": Run(
         [code("x = 20"), code("final_answer({'n': x + 2})")], "final_answer", answer={"n": 22}
     ),
-    "a final answer before a failure": Run([code("final_answer(1)\n1 / 0"), code("x = 3"), "three"], answer="three"),
     "a typo, mended": Run(
         [code("import math\nmath.squrt(2)"), code("math.sqrt(2)"), "1.414"],
         outcomes="error ok", told={1: "`math.sqrt`", -1: "1.4142135623730951"},
@@ -113,7 +112,7 @@ RUNS = {
         f"a reply of no use: {reply[:12]!r}": Run(
             [reply] * 5, "no_code", calls=3, outcomes="", told={-1: "Expected: one <execute_python>"}
         )
-        for reply in ("", "   \n", "```rust\nfn main() {}\n```", '{"name": "x", "arguments": {}}', "<think>hm")
+        for reply in ("", "```rust\nfn main() {}\n```", '{"name": "x", "arguments": {}}', "<think>hm")
     },
     "a useful reply forgives empty ones": Run(["", "", code("x = 1"), "", "", "done"], answer="done"),
     "code cut off at the token limit": Run(
@@ -195,7 +194,7 @@ def test_a_fence_of_sql_is_words_where_there_are_no_tables_or_no_steps(sandbox: 
     assert CodeAgent(scripted("```python\n1\n```", said), "data-analysis", max_steps=1).run("How?").answer == said
 
 
-@pytest.mark.parametrize("value", ["5", "{0: 1}", "[]", "[1, 2]", "None", "'x'", "array([1, 2])", "Frame()"])
+@pytest.mark.parametrize("value", ["5", "[1, 2]", "None", "array([1, 2])", "Frame()"])
 def test_the_name_behind_final_answer_may_hold_anything(sandbox: Sandbox, value: str) -> None:
     own = "from array import array\nclass Frame:\n    def __len__(self): raise ValueError\n"
     model = scripted(code(f"{own}_final_answer = {value}  # not final_answer()"), "the end")
@@ -294,9 +293,7 @@ class DownAsync(Down):
 @pytest.mark.parametrize("seconds", [None, 60.0])
 @pytest.mark.parametrize("kind", [Down, DownAsync])
 @pytest.mark.parametrize("awaited", [False, True])
-def test_whatever_a_model_raises_the_run_keeps_its_steps(
-    sandbox: Sandbox, kind: type[Down], seconds: float | None, awaited: bool
-) -> None:
+def test_a_model_that_raises_is_told(sandbox: Sandbox, kind: type[Down], seconds: float | None, awaited: bool) -> None:
     agent = CodeAgent(kind(), sandbox, max_seconds=seconds)
     result = asyncio.run(agent.run_async("t")) if awaited else agent.run("t")
     assert (result.stop, [step.source for step in result.steps]) == ("model_error", ["x = 1"])
@@ -304,34 +301,24 @@ def test_whatever_a_model_raises_the_run_keeps_its_steps(
     assert result.error is not None and isinstance(result.error.__cause__, ConnectionError)
 
 
+def a_model(**names: Any) -> Any:
+    """A model of these names alone."""
+    return type("Model", (), names)()
+
+
 def test_a_model_that_returns_no_reply_is_named(sandbox: Sandbox) -> None:
-    class Wrong:
-        name = "wrong"
-
-        def complete(self, messages: Sequence[Message], **_: object) -> str:
-            return "text"
-
     with pytest.raises(AgentError, match="'wrong' must return a Reply, not str"):
-        CodeAgent(Wrong(), sandbox).run("t")  # type: ignore[arg-type]
+        CodeAgent(a_model(name="wrong", complete=lambda *_, **__: "text"), sandbox).run("t")
 
 
 def test_a_model_whose_reply_has_no_text_ends_the_run(sandbox: Sandbox) -> None:
-    class Null:
-        name = "null"
-
-        def complete(self, messages: Sequence[Message], **_: object) -> Reply:
-            return Reply(None)  # type: ignore[arg-type]
-
-    result = CodeAgent(Null(), sandbox).run("t")
+    result = CodeAgent(a_model(name="null", complete=lambda *_, **__: Reply(None)), sandbox).run("t")  # type: ignore[arg-type]
     assert result.stop == "model_error" and "the text of a Reply is a str" in result.reason
 
 
 def test_a_model_without_a_name_is_refused_before_it_runs(sandbox: Sandbox) -> None:
-    class Nameless:
-        complete = scripted("1").complete
-
     with pytest.raises(AgentError, match="a model has a name"):
-        CodeAgent(Nameless(), sandbox)  # type: ignore[arg-type]
+        CodeAgent(a_model(complete=scripted("1").complete), sandbox)
 
 
 # Native calls
@@ -353,7 +340,7 @@ def test_arguments_are_understood_in_the_forms_models_send(sandbox: Sandbox, arg
     assert CodeAgent(model, sandbox, native=True).run("t").steps[0].result.value == 42
 
 
-@pytest.mark.parametrize("arguments", ["", "{}", "[1]", '{"code": 3}', '{"code": " "}', "null"])
+@pytest.mark.parametrize("arguments", ["", "{}", "[1]", '{"code": 3}', '{"code": " "}'])
 def test_arguments_without_code_are_answered_with_the_form(sandbox: Sandbox, arguments: str) -> None:
     model = scripted(*[Reply("", (ToolCall("id", "run_python", arguments),))] * 3)
     assert CodeAgent(model, sandbox, native=True).run("t").stop == "no_code"
@@ -448,7 +435,7 @@ def test_events_tell_the_run_in_order(sandbox: Sandbox) -> None:
     assert any(isinstance(event, NoticeEvent) for event in events)
 
 
-@pytest.mark.parametrize("kind", ["TextEvent", "StepEvent", "OutputEvent", "ObservationEvent", "EndEvent"])
+@pytest.mark.parametrize("kind", ["TextEvent", "OutputEvent", "EndEvent"])
 def test_a_callback_that_raises_ends_the_run_and_nothing_else(sandbox: Sandbox, kind: str) -> None:
     def fail(event: Event) -> None:
         if type(event).__name__ == kind:
@@ -585,7 +572,7 @@ def test_a_step_may_be_allowed_changed_or_refused(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("native_calls", [False, True])
 def test_a_long_reply_is_read_beside_the_event_loop(sandbox: Sandbox, native_calls: bool) -> None:
     """The thread of the loop has less to do than the others."""
-    hostile = "```\n" * 60_000
+    hostile = "```\n" * 20_000
     model = scripted(native(hostile) if native_calls else hostile, "4")
     every, own = time.process_time(), time.thread_time()
     result = asyncio.run(CodeAgent(model, sandbox, native=native_calls).run_async("t"))
@@ -613,7 +600,7 @@ def test_a_confirmation_is_awaited_where_the_loop_is(sandbox: Sandbox) -> None:
 
 # Answers that look like Python, and calls by name
 
-SAID = ["x = 7", "3 / 4", "[1, 2, 3]", "{'slope': 0.6}", '{"slope": 0.6}', "It is 42.", "x = 2 or x = 3", "f(2) = 7"]
+SAID = ["x = 7", "3 / 4", "{'slope': 0.6}", '{"slope": 0.6}', "It is 42.", "f(2) = 7"]
 
 
 @pytest.mark.parametrize("calls", [False, True], ids=["markup", "native"])
@@ -652,21 +639,17 @@ def test_a_host_tool_that_is_called_by_name_runs() -> None:
 
 
 def test_tools_of_an_agent_have_an_approval() -> None:
-    def order(fruit: str) -> str:
-        """Order fruit."""
-        return f"{fruit} ordered"
-
-    policy = Policy.load("standard").replace(tools={"approval": ["order"]})
-    asked: list[object] = []
+    shop, asked = Shop(), list[object]()
 
     def approval(tool: str, arguments: dict[str, object]) -> Allow | Deny:
         asked.append(arguments)
         return Allow() if arguments["fruit"] == "pear" else Deny("only pears")
 
     replies = [code("order('pear')"), code("order('plum')"), "Done."]
-    result = CodeAgent(ScriptedModel(replies), policy, tools=[order], approval=approval).run("Order.")
-    assert result.steps[0].result.value == "pear ordered" and len(asked) == 2
-    assert result.steps[1].result.error is not None and "only pears" in result.steps[1].result.error.message
+    agent = CodeAgent(ScriptedModel(replies), SHOP, tools=[shop.order], approval=approval)
+    pear, plum = (step.result for step in agent.run("Order.").steps)
+    assert pear.value == "1 pear ordered" and len(asked) == 2
+    assert plum.error is not None and "only pears" in plum.error.message
     with Sandbox("calculator") as given, pytest.raises(AgentError, match="approval= are for a policy"):
         CodeAgent(ScriptedModel([]), given, approval=approval)
 
@@ -703,13 +686,11 @@ class Shop:
 ORDERS = ["look('pear')", "there = look('plum')\ngot = order('plum', there)\ngot"]
 
 
-@pytest.mark.parametrize("kind", ["policy", "sandbox", "session"])
-@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "asynchronous"), [("policy", False), ("policy", True), ("sandbox", True), ("session", False)]
+)
 def test_a_run_waits_and_goes_on(kind: str, asynchronous: bool) -> None:
     shop, model = Shop(), scripted(code(ORDERS[0]), code(ORDERS[1]), "Ordered.")
-
-    def begin(agent: CodeAgent) -> AgentResult:
-        return asyncio.run(agent.run_async("Order.")) if asynchronous else agent.run("Order.")
 
     def go_on(agent: CodeAgent, first: AgentResult, answer: object) -> AgentResult:
         if asynchronous:
@@ -723,7 +704,7 @@ def test_a_run_waits_and_goes_on(kind: str, asynchronous: bool) -> None:
         if kind == "session":
             given = opened.enter_context(given.session())
         agent = CodeAgent(model, given, **(shop.opening if kind == "policy" else {}))
-        first = begin(agent)
+        first = asyncio.run(agent.run_async("Order.")) if asynchronous else agent.run("Order.")
         assert (first.ok, first.stop, len(first.steps)) == (False, "waiting", 2)
         assert first.waiting_for is not None
         assert first.waiting_for.arguments == {"fruit": "plum", "count": 12}

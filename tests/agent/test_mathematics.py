@@ -21,15 +21,16 @@ def answered(given: Any, *replies: str) -> MathAnswer:
     return MathAssistant(ScriptedModel(replies), given).ask("?")
 
 
-def test_a_value_that_needs_earlier_steps_is_proven_by_all_of_them() -> None:
-    answer = MathAssistant(ScriptedModel([code("x = 40"), code("1 / 0"), code("final_answer(x + 2)")])).ask("?")
+def test_a_value_that_needs_earlier_steps_is_proven_by_all_of_them(sandbox: Sandbox) -> None:
+    answer = answered(sandbox, code("x = 40"), code("1 / 0"), code("y = 1\n1 / 0"), code("final_answer(x + y + 1)"))
     assert (answer.value, answer.verified) == (42, True)
-    assert answer.code == "x = 40\n\nanswer = x + 2\nanswer"
+    assert answer.code.startswith("x = 40\n") and answer.code.endswith("\nanswer = x + y + 1\nanswer")
+    assert sandbox.run(answer.code).value == 42
 
 
-def test_an_answer_from_the_head_is_asked_for_its_proof_once() -> None:
+def test_an_answer_from_the_head_is_asked_for_its_proof_once(sandbox: Sandbox) -> None:
     model = ScriptedModel(["It is four.", code("final_answer(2 + 2)")], keep_requests=True)
-    answer = MathAssistant(model).ask("2 + 2?")
+    answer = MathAssistant(model, sandbox).ask("2 + 2?")
     assert (answer.value, answer.verified) == (4, True)
     assert "The answer is not proven yet" in model.requests[1][-1].content
 
@@ -38,35 +39,28 @@ STATED = {
     "a number": ["final_answer(5)"],
     "what an earlier step contradicts": ["x = 2 + 2\nx", "final_answer(5)"],
     "a variable": ["x = 5\ny = x", "final_answer(y)"],
-    "a constructor": ["from fractions import Fraction\nfinal_answer([Fraction(1, 3), -2.5])"],
     "a text": ["final_answer(f'It is {5}')"],
 }
 
 
 @pytest.mark.parametrize("sources", STATED.values(), ids=STATED)
-def test_a_value_that_is_only_written_down_proves_nothing(sources: list[str]) -> None:
+def test_a_value_that_is_only_written_down_proves_nothing(sandbox: Sandbox, sources: list[str]) -> None:
     """The model is told so once, and an answer that it insists on is not verified."""
     model = ScriptedModel([*map(code, sources), code(sources[-1])], keep_requests=True)
-    answer = MathAssistant(model).ask("2 + 2?")
+    answer = MathAssistant(model, sandbox).ask("2 + 2?")
     assert "written in the code, not computed" in model.requests[-1][-1].content
     assert answer.ok and not answer.verified
 
 
 COMPUTED = {
     "final_answer(2 + 2)": 4,
-    "import math\nfinal_answer(math.pi)": math.pi,
     "total = 0\nfor n in range(5):\n    total += n\nfinal_answer(answer=total)": 10,
     "from fractions import Fraction\nfinal_answer(Fraction(1, 3) ** 2)": Fraction(1, 9),
-    "x = 5\nx = x * 2\nfinal_answer(round(x, 2))": 10,
-    "final_answer([n for n in (1, 2)])": [1, 2],
     "n = [1, 1]\nn.append(n[-1] + n[-2])\nfinal_answer(n)": [1, 1, 2],
-    "text = 'level'\nfinal_answer(text == text[::-1])": True,
     "def solve():\n    final_answer(6 * 7)\nsolve()": 42,
     "for n in range(9):\n    if n * n == 49:\n        final_answer(6 * n)": 42,
     "final_answer(\n    6 *\n    7\n)  # the end": 42,
-    "x = 6; final_answer(x * 7)": 42,
     "ä = 'é'; final_answer(6 * 7)": 42,
-    "answer = 6 * 7\nfinal_answer(answer)": 42,
 }
 
 
@@ -77,12 +71,10 @@ def test_what_is_computed_counts_and_the_code_of_the_answer_gives_it(sandbox: Sa
     assert sandbox.run(answer.code).check().value == answer.value
 
 
-def test_numbers_of_any_length_are_compared_and_written_out() -> None:
-    answer = MathAssistant(ScriptedModel([code("final_answer(10 ** 5000 + 1)")])).ask("?")
-    assert answer.verified
-    assert answer.text == f"1{'0' * 4999}1"
-    many = MathAssistant(ScriptedModel([code("final_answer((10 ** 5000, float('nan') * 1))")])).ask("?")
-    assert many.value[0] == 10**5000
+def test_numbers_of_any_length_are_compared_and_written_out(sandbox: Sandbox) -> None:
+    answer = answered(sandbox, code("final_answer(10 ** 5000 + 1)"))
+    assert (answer.verified, answer.text) == (True, f"1{'0' * 4999}1")
+    assert answered(sandbox, code("final_answer((10 ** 5000, float('nan') * 1))")).value[0] == 10**5000
 
 
 def test_the_proof_has_the_time_that_the_steps_had() -> None:
@@ -106,10 +98,8 @@ def test_an_expression_of_sympy_is_the_answer_as_it_is_written() -> None:
     assert (answer.text, answer.verified) == ("x**3/3", True)
 
 
-def test_a_question_without_a_computation_may_be_answered_in_words() -> None:
-    answer = MathAssistant(ScriptedModel(["A prime has two divisors.", "A prime has two divisors."])).ask(
-        "What is a prime?"
-    )
+def test_a_question_without_a_computation_may_be_answered_in_words(sandbox: Sandbox) -> None:
+    answer = answered(sandbox, *["A prime has two divisors."] * 2)
     assert (answer.text, answer.code, answer.verified) == ("A prime has two divisors.", "", False)
 
 
@@ -121,9 +111,7 @@ ROOT = "import math\nmath.sqrt(2)"
 WORDS = {
     "rounded": ([code(ROOT), "It is about 1.4142."], 2**0.5),
     "printed": ([code("x = 2 ** 0.5\nprint('the root:', x)"), "It is about 1.4142."], 2**0.5),
-    "formatted": ([code("x = 2 ** 0.5\nprint(f'{x:.4f}')"), "The answer is 1.4142."], 2**0.5),
     "assigned": ([code("root = 2 ** 0.5"), "$\\boxed{1.4142}$"], 2**0.5),
-    "of an earlier step": ([code(ROOT), code("assert 1.9 < 1.4142 ** 2 < 2.1"), "It is 1.4142."], 2**0.5),
     "beside the question's numbers": ([code("1000 * 1.05 ** 10"), "$1,000 at 5% is $1,628.89."], 1000 * 1.05**10),
     "a percentage": ([code("1 / 3"), "33.3 %"], 1 / 3),
     "complex": ([code("(1 + 2j) ** 2"), "It is -3 + 4i."], (1 + 2j) ** 2),
@@ -156,13 +144,6 @@ def test_prose_behind_code_that_was_written_too_early_is_no_answer(sandbox: Sand
     model = ScriptedModel([f"{code(ROOT)}\n{prose}", "It is 1.41421."])
     answer = MathAssistant(model, sandbox).ask("?")
     assert (answer.text, answer.run.usage.model_calls) == ("It is 1.41421.", 2)
-
-
-def test_what_a_failed_step_did_before_it_failed_is_part_of_the_program(sandbox: Sandbox) -> None:
-    model = ScriptedModel([code("x = 40\ny = 1\n1 / 0"), code("final_answer(x + y + 1)")])
-    answer = MathAssistant(model, sandbox).ask("?")
-    assert (answer.value, answer.verified) == (42, True)
-    assert sandbox.run(answer.code).value == 42
 
 
 # Where it runs
@@ -220,9 +201,7 @@ REASONS: list[tuple[list[str], bool, str]] = [
 
 
 @pytest.mark.parametrize(("replies", "ok", "reason"), REASONS)
-def test_the_reason_says_why_an_answer_is_not_verified(
-    sandbox: Sandbox, replies: list[str], ok: bool, reason: str
-) -> None:
+def test_the_reason_says_why_it_is_not_verified(sandbox: Sandbox, replies: list[str], ok: bool, reason: str) -> None:
     answer = answered(sandbox, *replies * 2)
     assert (answer.ok, answer.verified) == (ok, False) and reason in answer.reason
     assert answer.contradicted == ("the code says" in reason)

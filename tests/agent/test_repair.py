@@ -66,6 +66,9 @@ MENDED = (
 LEAN = "[pytest]\naddopts = -p no:anyio -p no:hypothesispytest -p no:timeout"
 """Without plugins that may be installed beside it pytest starts in a fifth of the time."""
 
+SCRIPT = ["python", "-c", "import shop.pricing as p; assert p.buggy_discount(100, 0.8) == 80"]
+"""A verification that begins at once, for tests of something else."""
+
 HARMFUL = """print(replace_text('src/shop/pricing.py', '    return 2 * amount', '    return 3 * amount'))
 print(verify('Harm'))"""
 
@@ -111,40 +114,30 @@ def test_a_harmful_patch_is_rolled_back_and_a_good_one_committed_through_the_rea
     assert (result.before.passed, len(result.before.failing)) == (1, 2)
     assert len(result.rolled_back) == 1
     assert [commit.message for commit in result.commits] == ["Multiply the price by the rate"]
-    assert result.commits[0].diff == result.diff
-    assert "+    return price * rate" in result.diff and "3 * amount" not in result.diff
+    assert result.commits[0].diff == result.diff == MENDED
     assert result.warnings == ()
 
-    assert (shop / "src/shop/pricing.py").read_text() == PRICING, "the original is untouched"
-    assert git(shop, "status", "--porcelain=v2", "--branch") == before
-    assert result.apply() == ["src/shop/pricing.py"]
-    assert "price * rate" in (shop / "src/shop/pricing.py").read_text()
-    assert git(shop, "status", "--porcelain").strip() == "M src/shop/pricing.py"
-
-
-def test_an_honest_repair_has_no_warnings_and_is_applied_where_nobody_has_written(shop: Path) -> None:
-    result = repair(shop, GOOD)
-    assert result.ok and result.warnings == () and result.diff == MENDED
-    assert [(commit.id, commit.files) for commit in result.commits] == [("1", ("src/shop/pricing.py",))]
     pricing = shop / "src/shop/pricing.py"
+    assert pricing.read_text() == PRICING, "the original is untouched"
+    assert git(shop, "status", "--porcelain=v2", "--branch") == before
     pricing.write_text("# edited by a person\n")
     with pytest.raises(RepairError, match="was changed in"):
         result.apply()
     assert pricing.read_text() == "# edited by a person\n"
     pricing.write_text(PRICING)
-    assert repr(result).startswith("<RepairResult ok: 1 file changed, 0 warnings; passes, ")
     assert result.apply() == ["src/shop/pricing.py"]
     assert pricing.read_text() == PRICING.replace("price - rate", "price * rate")
+    assert git(shop, "status", "--porcelain").strip() == "M src/shop/pricing.py"
 
 
 def test_a_diff_that_stands_in_the_answer_is_asked_for_as_a_step(shop: Path) -> None:
     model = ScriptedModel([f"The patch:\n\n```diff\n{MENDED}```\n", code(GOOD), "Done."], keep_requests=True)
-    assert RepairAgent(model, shop).run().ok
+    assert RepairAgent(model, shop, verify=SCRIPT).run().ok
     assert "with replace_text()" in str(model.requests[1][-1].content)
 
 
 def test_a_change_that_was_never_verified_is_verified_at_the_end(shop: Path) -> None:
-    result = repair(shop, "replace_text('src/shop/pricing.py', 'price - rate', 'price * rate')")
+    result = repair(shop, "replace_text('src/shop/pricing.py', 'price - rate', 'price * rate')", verify=SCRIPT)
     assert result.ok and len(result.commits) == 1
 
 
@@ -188,7 +181,7 @@ def test_boundaries_are_named(shop: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret.py"
     secret.write_text("password = 1")
     (shop / "src/link.py").symlink_to(secret)
-    result = repair(shop, *[attempt for attempt, _ in CHEATS.values()])
+    result = repair(shop, *[attempt for attempt, _ in CHEATS.values()], verify=SCRIPT)
     for (name, (_, refusal)), step in zip(CHEATS.items(), result.run.steps, strict=False):
         assert refusal in step.observation, name
         assert "password" not in step.observation
@@ -242,13 +235,11 @@ FORGERIES = {
     [
         (["pytest", "-q"], list(FORGERIES)[:3]),
         (["pytest", "-q"], list(FORGERIES)[3:]),
-        (["python", "-m", "unittest", "discover", "tests"], list(FORGERIES)),
+        (["python", "-m", "unittest", "discover", "tests"], ["skip the file", "print and exit", "skip of unittest"]),
     ],
     ids=["pytest, skipped", "pytest, ended", "unittest"],
 )
-def test_tests_that_do_not_run_to_their_end_do_not_pass_for_a_repair(
-    shop: Path, verify: list[str], names: list[str]
-) -> None:
+def test_tests_that_are_not_run_to_their_end_are_no_repair(shop: Path, verify: list[str], names: list[str]) -> None:
     (shop / "tests/test_unit.py").write_text(UNIT)
     attempts = [f"write_file('src/shop/pricing.py', {FORGERIES[name]!r})\nprint(verify({name!r}))" for name in names]
     result = repair(shop, *attempts, verify=verify)
@@ -283,7 +274,7 @@ def test_only_a_clear_yes_approves(shop: Path) -> None:
         f"for number in range({len(answers)}):\n    try:\n        delete_file('src/shop/pricing.py')\n"
         "    except Exception as error:\n        print(f'{type(error).__name__}: {error}')"
     )
-    result = repair(shop, source, approval=approval)
+    result = repair(shop, source, approval=approval, verify=SCRIPT)
     assert result.diff == ""
     assert len(asked) == len(answers) and {action for action, _ in asked} == {"delete src/shop/pricing.py"}
     assert "-    return price - rate\n" in asked[0][1], "the diff that it would make"
@@ -301,6 +292,8 @@ def test_only_a_clear_yes_approves(shop: Path) -> None:
         ({"verify": ["no-such-program"]}, "no program 'no-such-program'"),
         ({"verify": ["./run_tests"]}, "name the program that runs it"),
         ({"verify": "pytest -q"}, "must be a list"),
+        ({"verify": [[]]}, "verify must be"),
+        ({"verify": [["pytest"], "python check.py"]}, "verify must be"),
         ({"editable": "src/"}, "must be a list"),
         ({"editable": ()}, "editable is empty"),
     ],
@@ -313,25 +306,12 @@ def test_what_cannot_be_worked_with_is_said_at_once(shop: Path, options: dict[st
 def test_a_commit_is_the_patch_alone(shop: Path) -> None:
     (shop / "src/shop/extra.py").write_text("# untracked\n")
     delete = "delete_file('src/shop/extra.py')\nwrite_file('src/[a-z]*.py', '')\n"
-    result = repair(shop, delete + GOOD, approval=lambda action, diff: True)
+    result = repair(shop, delete + GOOD, approval=lambda action, diff: True, verify=SCRIPT)
     (commit,) = result.commits
     assert commit.files == ("src/[a-z]*.py", "src/shop/extra.py", "src/shop/pricing.py")
     assert [line for line in commit.diff.split("\n") if line[:1] in ("+", "-") and line[:3] not in ("+++", "---")] == [
         "-# untracked", "-    return price - rate", "+    return price * rate",
     ]  # fmt: skip
-
-
-def test_the_verification_has_no_network(shop: Path) -> None:
-    (shop / "tests/test_reach.py").write_text(
-        "import pathlib, socket, pytest\n\n"
-        "def test_network():\n"
-        "    with pytest.raises(OSError):\n        socket.create_connection(('127.0.0.1', 9), 1)\n\n"
-        # Without a mount namespace a path can be seen, and what it leads to cannot.
-        "def test_original():\n"
-        f"    with pytest.raises(OSError):\n        pathlib.Path({str(shop / 'src/shop/pricing.py')!r}).read_text()\n"
-    )
-    reached = verify(WorkingCopy(shop, ["src"]), "pytest", "-q", "tests/test_reach.py")
-    assert reached.ok, reached.log
 
 
 @pytest.mark.parametrize(
@@ -439,8 +419,12 @@ def test_tests_may_fork(shop: Path) -> None:
 
 
 def test_what_the_sandbox_refuses_is_said_in_words(shop: Path) -> None:
-    tests = "import socket, subprocess\n\ndef test_a():\n    subprocess.run(['true'])\n\n"
-    found = verified(shop, tests + "def test_b():\n    socket.create_connection(('127.0.0.1', 9), 1)\n")
+    tests = "import pathlib, pytest, socket, subprocess\n\ndef test_a():\n    subprocess.run(['true'])\n\n"
+    tests += "def test_b():\n    socket.create_connection(('127.0.0.1', 9), 1)\n\n"
+    # Without a mount namespace a path can be seen, and what it leads to cannot.
+    tests += "def test_original():\n    with pytest.raises(OSError):\n"
+    found = verified(shop, f"{tests}        pathlib.Path({str(shop / 'src/shop/pricing.py')!r}).read_text()\n")
+    assert (found.passed, len(found.failing)) == (1, 2)
     assert "is what the sandbox answers to network and signals" in found.log
     assert PROGRAMS in found.log
 
@@ -471,7 +455,7 @@ async def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> N
 
 def test_code_that_looks_for_files_is_told_the_tools(shop: Path) -> None:
     replies = [code("from pathlib import Path\nPath('shop.py').read_text()"), "I give up."]
-    result = RepairAgent(ScriptedModel(replies), shop, verify=["pytest", "-q"]).run()
+    result = RepairAgent(ScriptedModel(replies), shop, verify=SCRIPT).run()
     error = result.steps[0].result.error
     assert error is not None and error.hint is not None and "read_file(path)" in error.hint
     assert (result.ok, result.stop) == (False, result.run.stop) and result.reason == result.run.reason

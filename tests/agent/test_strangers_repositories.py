@@ -4,8 +4,11 @@ read or written through it.
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,10 +18,13 @@ from safeexec.agent import RepairError, ScriptedModel
 from safeexec.agent.repair import RepairAgent
 from safeexec.agent.repair import tree as trees
 from safeexec.agent.repair.copies import WorkingCopy
+from tests.agent.chat_server import Say, chat_server
 from tests.agent.scripted import code
 from tests.agent.test_repair import git
+from tests.conftest import Called
 
 REPAIR = code("replace_text('src/m.py', 'return 1', 'return 2')\nprint(verify('mend'))")
+BROKEN, MENDED = "def f():\n    return 1\n", "def f():\n    return 2\n"
 CHECK = "import sys; sys.path.insert(0, 'src')\nimport m\nassert m.f() == 2\nprint('1 passed')\n"
 
 
@@ -26,7 +32,7 @@ CHECK = "import sys; sys.path.insert(0, 'src')\nimport m\nassert m.f() == 2\npri
 def repository(tmp_path: Path) -> Path:
     root = tmp_path / "repository"
     (root / "src").mkdir(parents=True)
-    (root / "src/m.py").write_text("def f():\n    return 1\n")
+    (root / "src/m.py").write_text(BROKEN)
     (root / "check.py").write_text(CHECK)
     return root
 
@@ -134,9 +140,7 @@ def test_names_that_are_no_text_are_kept(repository: Path) -> None:
     assert "caf" in result.run.steps[0].observation and "\x1b" not in result.run.steps[0].observation
 
 
-@pytest.mark.parametrize(
-    "name", ["src/a\nb.py", "src/\x1b[2J.py", "src/a\x00b.py", "src/\ud800.py", "src/\u202ea.py", "src/" + "a/" * 3000]
-)
+@pytest.mark.parametrize("name", ["src/a\nb.py", "src/\x1b[2J.py", "src/a\x00b.py", "src/\ud800.py", "src/\u202ea.py"])
 def test_a_model_gives_no_name_that_a_terminal_would_obey(repository: Path, name: str) -> None:
     copy = WorkingCopy(repository, ["src"])
     with pytest.raises(RepairError):
@@ -149,32 +153,26 @@ def test_a_model_gives_no_name_that_a_terminal_would_obey(repository: Path, name
 
 def mended(repository: Path) -> WorkingCopy:
     copy = WorkingCopy(repository, ["src"])
-    copy.write("src/m.py", "def f():\n    return 2\n")
+    copy.write("src/m.py", MENDED)
     copy.write("src/new/x.py", "x = 1\n")
     copy.accept()
     return copy
 
 
 def test_a_link_that_was_planted_meanwhile_is_not_written_through(repository: Path, tmp_path: Path) -> None:
-    copy = mended(repository)
-    mine = tmp_path / "mine"
-    mine.write_text("def f():\n    return 1\n")
-    (repository / "src/m.py").unlink()
-    (repository / "src/m.py").symlink_to(mine)
-    with pytest.raises(RepairError, match="nothing was applied"):
-        copy.apply()
-    assert mine.read_text() == "def f():\n    return 1\n"
-    assert not (repository / "src/new").exists()
-
-
-def test_a_directory_that_became_a_link_is_not_written_through(repository: Path, tmp_path: Path) -> None:
-    copy = mended(repository)
-    (tmp_path / "mine").mkdir()
-    (repository / "src/new").symlink_to(tmp_path / "mine")
-    with pytest.raises(RepairError, match="nothing was applied"):
-        copy.apply()
-    assert list((tmp_path / "mine").iterdir()) == []
-    assert (repository / "src/m.py").read_text() == "def f():\n    return 1\n"
+    """In the place of a file, and in that of a directory."""
+    copy, mine, there = mended(repository), tmp_path / "mine", tmp_path / "there"
+    mine.write_text(BROKEN)
+    there.mkdir()
+    for place, target in (("src/m.py", mine), ("src/new", there)):
+        (repository / "src/m.py").unlink()
+        (repository / "src/m.py").write_text(BROKEN)
+        (repository / place).unlink(missing_ok=True)
+        (repository / place).symlink_to(target)
+        with pytest.raises(RepairError, match="nothing was applied"):
+            copy.apply()
+        assert (mine.read_text(), list(there.iterdir())) == (BROKEN, [])
+        assert (repository / "src/m.py").read_text() == BROKEN
 
 
 def test_another_name_of_the_same_file_keeps_its_text(repository: Path, tmp_path: Path) -> None:
@@ -182,8 +180,8 @@ def test_another_name_of_the_same_file_keeps_its_text(repository: Path, tmp_path
     os.link(repository / "src/m.py", tmp_path / "mine")
     copy.apply()
     assert (repository / "src/new/x.py").exists()
-    assert (tmp_path / "mine").read_text() == "def f():\n    return 1\n"
-    assert (repository / "src/m.py").read_text() == "def f():\n    return 2\n"
+    assert (tmp_path / "mine").read_text() == BROKEN
+    assert (repository / "src/m.py").read_text() == MENDED
 
 
 def test_what_is_applied_runs_as_nobody_else(repository: Path) -> None:
@@ -208,3 +206,41 @@ def test_what_a_person_is_shown_is_printable(repository: Path) -> None:
     assert result.ok and shown and result.warnings
     assert not {"\x1b", "\x07", "\u202e"} & set("".join((*shown, *map(str, result.warnings))))
     assert "\u202e" in result.diff, "a diff is as it is, for programs"
+
+
+def test_what_was_applied_is_not_applied_again(repository: Path) -> None:
+    result = RepairAgent(ScriptedModel([REPAIR, "Done."]), repository, verify=["python", "check.py"]).run()
+    assert result.apply() == ["src/m.py"] and (repository / "src/m.py").read_text() == MENDED
+    with pytest.raises(RepairError, match="applied already"):
+        result.apply()
+    assert json.loads(json.dumps(result.to_dict()))["files"] == ["src/m.py"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_command_shows_asks_and_writes(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, called: Called, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", "k")
+    monkeypatch.chdir(tmp_path)
+    with chat_server(*[Say(REPAIR), Say("Done.")] * 3) as server:
+        words = ["repair", repository, "--check", f"{sys.executable} check.py", "--apply", "--server-url", server.url]
+        for said, why in (("", "nobody is there to ask (--yes)"), ("maybe\n", "")):
+            monkeypatch.setattr(sys, "stdin", Terminal(said) if said else io.StringIO("y\n"))
+            told = called(*words)
+            assert told.status == 0 and "+    return 2" in told.out and "editable: src" in told.out
+            assert "nothing was written" in told.err and why in told.err
+        assert (repository / "src/m.py").read_text() == BROKEN
+        monkeypatch.setattr(sys, "stdin", Terminal("YES\n"))
+        # What is wrong may stand anywhere among the options.
+        assert called(*words, "mend m", "--json").status == 0
+        assert "mend m" in str(server.requests[-1])
+    assert (repository / "src/m.py").read_text() == MENDED
+
+
+def test_a_command_with_an_open_quotation_is_refused(called: Called) -> None:
+    told = called("repair", ".", "--check", "pytest -k 'two")
+    assert told.status == 2 and "pytest -k 'two\": No closing quotation" in told.err

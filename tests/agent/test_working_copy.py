@@ -34,11 +34,9 @@ FORMS = {
     "crlf": b"a = 1\r\nb = 2\r\n",
     "byte order mark": b"\xef\xbb\xbfa = 1\nb = 2\n",
     "latin-1": "# -*- coding: latin-1 -*-\na = 'ü'\nb = 2\n".encode("latin-1"),
-    "cyrillic": "# -*- coding: koi8-r -*-\na = 'ж'\nb = 2\n".encode("koi8-r"),
     "undeclared": b"# \xfc\x81\na = 1\nb = 2\n",
     "mixed line ends": b"a = 1\r\n\nb = 2\n",
     "no end": b"a = 1\nb = 2",
-    "carriage returns": b"a = 1\rb = 2\n",
     "other line separators": "a = 1\x0c\x85\u2028\nb = 2\n".encode(),
 }
 
@@ -112,9 +110,7 @@ def test_a_directory_is_none_any_more_when_its_files_are_gone(project: Path) -> 
     copy.write("src/new", "x\n")
 
 
-@pytest.mark.parametrize(
-    "place", ["src2/x.py", "src", "src/", "SRC/x.py", "src/../x.py", "/src/x.py", ".git/x", "src/.GIT/x"]
-)
+@pytest.mark.parametrize("place", ["src2/x.py", "src/", "SRC/x.py", "src/../x.py", "/src/x.py", ".git/x", "src/.GIT/x"])
 def test_what_is_not_below_the_editable_path_is_refused(project: Path, place: str) -> None:
     (project / "src2").mkdir()
     with pytest.raises(RepairError):

@@ -210,19 +210,16 @@ async def test_nothing_is_left_of_what_is_given_up_as_it_is_opened(tmp_path: Pat
             "template": lambda: core.new_session(template="t", **given),
             "branch": lambda: session._core.branch(2),
         }[what]
-        waits = 0
-        while True:
+        waits, opened = 0, False
+        while not opened:
             operation = begin()
             opening = Driver[Any](operation)
             for _ in range(waits):
-                if not await opening.go_on():
-                    break
-            else:
+                opened = opened or not await opening.go_on()
+            if not opened:
                 operation.close()
                 assert [one for one in core.sessions.of_callers() if one is not session._core] == [], f"wait {waits}"
                 waits += 1
-                continue
-            break
         assert waits > 2
         coroutine = sandbox.session()
         coroutine.send(None)

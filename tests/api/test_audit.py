@@ -58,9 +58,7 @@ def test_log_records_carry_fields(caplog: pytest.LogCaptureFixture) -> None:
     assert SECRET not in record.getMessage() + str(record.safeexec)  # type: ignore[attr-defined]
 
 
-def test_where_nobody_listens_there_is_no_observer(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_where_nobody_listens_is_no_observer(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.delitem(sys.modules, "opentelemetry.trace", raising=False)
     for level in (logging.WARNING, logging.INFO):
         with caplog.at_level(level, "safeexec"):

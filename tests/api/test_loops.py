@@ -14,7 +14,6 @@ import pytest
 
 from safeexec import AsyncSandbox
 from safeexec.api.loops import drive
-from safeexec.engine.host.files import state_file
 from safeexec.engine.host.files.workspace import Workspace
 from safeexec.engine.host.waiting import Core, Wait, Work
 from safeexec.engine.host.waiting import drive as drive_blocking
@@ -45,11 +44,6 @@ def work(call: Callable[[], Any]) -> Core[Any]:
     return (yield Work(call))
 
 
-def ready_for_ever(fd: int) -> Core[None]:
-    while True:
-        yield Wait((fd,), float("inf"))
-
-
 def test_blocking_work_is_done_in_a_thread_of_an_event_loop_alone() -> None:
     assert drive_blocking(work(threading.get_ident)) == threading.get_ident()
     assert asyncio.run(drive(work(threading.get_ident))) != threading.get_ident()
@@ -58,7 +52,7 @@ def test_blocking_work_is_done_in_a_thread_of_an_event_loop_alone() -> None:
 
 
 @pytest.mark.parametrize("undo", [True, False])
-async def test_a_cancelled_caller_waits_for_blocking_work_which_is_done_once_and_its_answer_is_not_lost(
+async def test_a_cancelled_caller_waits_for_blocking_work_whose_answer_is_not_lost(
     undo: bool,
 ) -> None:
     begun, go = threading.Event(), threading.Event()
@@ -129,22 +123,21 @@ def test_the_same_on_trio() -> None:
 
 
 async def test_a_descriptor_that_is_always_ready_does_not_keep_the_loop() -> None:
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(drive(_readable()), 0.2)
-
-
-def _readable() -> Core[None]:
     ours, theirs = os.pipe()
-    try:
-        os.write(theirs, b"x")
-        yield from ready_for_ever(ours)
-    finally:
-        os.close(ours)
-        os.close(theirs)
+
+    def ready_for_ever() -> Core[None]:
+        while True:
+            yield Wait((ours,), float("inf"))
+
+    os.write(theirs, b"x")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(drive(ready_for_ever()), 0.2)
+    os.close(ours)
+    os.close(theirs)
 
 
 @pytest.mark.parametrize("source", [PROGRESS, TRICKLE], ids=["progress", "trickle"])
-async def test_a_guest_that_keeps_its_socket_readable_is_stopped_in_time_and_leaves_the_loop_to_others(
+async def test_a_guest_that_keeps_its_socket_readable_is_stopped_and_leaves_others_the_loop(
     source: str,
 ) -> None:
     async with AsyncSandbox("confined-python") as sandbox, sandbox.session() as hostile, sandbox.session() as other:
@@ -172,17 +165,6 @@ def threads_in(owner: Any, names: tuple[str, ...], monkeypatch: pytest.MonkeyPat
 
         monkeypatch.setattr(owner, name, noted)
     return threads
-
-
-async def test_files_are_saved_and_restored_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    threads = threads_in(state_file, ("write", "read", "put_back"), monkeypatch)
-    async with AsyncSandbox("standard") as sandbox:
-        async with sandbox.session() as session:
-            await session.run("x = 41")
-            await session.save(tmp_path / "state")
-        async with await sandbox.restore(tmp_path / "state") as session:
-            assert (await session.run("x + 1")).value == 42
-    assert {*threads} >= {"write", "read"} and threading.get_ident() not in set.union(*threads.values())
 
 
 async def test_the_files_of_a_session_are_made_and_removed_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,14 +40,20 @@ class Given(NamedTuple):
 Drive = Callable[[Given], Awaitable[Any]]
 
 
-def at_once(call: Callable[[Given], object]) -> Drive:
-    """For what is no coroutine: it is the loop's all the same."""
+def at_once(owner: str, names: str) -> dict[str, Drive]:
+    """What is no coroutine and takes nothing: it is the loop's all the same."""
 
-    async def drive(given: Given) -> None:
+    async def drive(given: Given, name: str) -> None:
         with suppress(SandboxError):
-            call(given)
+            found = getattr(getattr(given, owner), name)
+            found() if callable(found) else None
 
-    return drive
+    return {name: partial(drive, name=name) for name in names.split()}
+
+
+async def done(call: Callable[..., object], *args: object) -> None:
+    with suppress(SandboxError):
+        call(*args)
 
 
 async def closed(opening: Any) -> None:
@@ -91,7 +98,7 @@ PROGRAMS: list[Any] = [{"source": "import sys; len(sys.stdin.read())", "stdin": 
 
 DRIVEN: dict[type, dict[str, Drive]] = {
     AsyncSandbox: {
-        "card": at_once(lambda given: given.sandbox.card()),
+        **at_once("sandbox", "card max_sessions policy protection stats templates"),
         "check": lambda given: given.sandbox.check(SOURCE),
         "close": lambda given: spare(given, lambda sandbox: sandbox.close()),
         "command": lambda given: refused(given.sandbox.command(WORDS)),
@@ -99,41 +106,31 @@ DRIVEN: dict[type, dict[str, Drive]] = {
         "forget": lambda given: refused(given.sandbox.forget("one")),
         "map": lambda given: mapped(given.sandbox.map(PROGRAMS)),
         "map_as_completed": lambda given: mapped(given.sandbox.map_as_completed(PROGRAMS)),
-        "max_sessions": at_once(lambda given: given.sandbox.max_sessions),
         "open": lambda given: spare(given, lambda sandbox: sandbox.open()),
         "plugin": lambda given: closed(given.sandbox.plugin(LONG_MODULE)),
-        "policy": at_once(lambda given: given.sandbox.policy),
-        "protection": at_once(lambda given: given.sandbox.protection),
         "reopen": lambda given: spare(given, lambda sandbox: sandbox.reopen()),
         "restore": lambda given: restored(given, given.sandbox.restore),
         "run": lambda given: given.sandbox.run(PRINTS, stdin=FILE_TEXT, namespace={"v": TEXT}),
         "session": lambda given: closed(given.sandbox.session()),
         "session_for": lambda given: restored(given, lambda path: given.sandbox.session_for("one", restore=path)),
-        "stats": at_once(lambda given: given.sandbox.stats()),
         "stored": lambda given: refused(given.sandbox.stored()),
         "template": lambda given: given.sandbox.template("large", prepare=SOURCE, files={"a": FILE_BYTES}),
-        "templates": at_once(lambda given: given.sandbox.templates()),
         "waiting": lambda given: given.sandbox.waiting(),
     },
     AsyncSession: {
+        **at_once("session", "cancel card checkpoints history pending policy untold_cpu workspace"),
         "adopt": lambda given: refused(given.session.adopt()),
         "answer": lambda given: refused(given.session.answer(True)),
         "branch": branched,
-        "cancel": at_once(lambda given: given.session.cancel()),
         "cancel_waiting": lambda given: refused(given.session.cancel_waiting()),
-        "card": at_once(lambda given: given.session.card()),
         "checkpoint": lambda given: given.session.checkpoint("here"),
-        "checkpoints": at_once(lambda given: given.session.checkpoints()),
         "close": lambda given: closed(given.sandbox.session()),
         "command": lambda given: refused(given.session.command(WORDS)),
-        "drop": at_once(lambda given: given.session.drop("here")),
+        "drop": lambda given: done(given.session.drop, "here"),
         "get": lambda given: given.session.get("many"),
-        "history": at_once(lambda given: given.session.history()),
         "list_files": lambda given: given.session.list_files(),
         "names": lambda given: given.session.names(),
-        "note": at_once(lambda given: given.session.note(NOTE)),
-        "pending": at_once(lambda given: given.session.pending()),
-        "policy": at_once(lambda given: given.session.policy),
+        "note": lambda given: done(given.session.note, NOTE),
         "protection": lambda given: given.session.protection,
         "read_file": lambda given: given.session.read_file("large"),
         "remove": lambda given: given.session.remove("n7"),
@@ -143,21 +140,17 @@ DRIVEN: dict[type, dict[str, Drive]] = {
         "set": lambda given: given.session.set("v", TEXT),
         "sql": lambda given: refused(given.session.sql(QUERY)),
         "stream": streamed,
-        "untold_cpu": at_once(lambda given: given.session.untold_cpu),
         "variables": lambda given: given.session.variables(),
         "waiting_for": lambda given: given.session.waiting_for,
-        "workspace": at_once(lambda given: given.session.workspace),
         "write_file": lambda given: given.session.write_file("w", FILE_TEXT),
     },
     AsyncStream: {"result": streamed},
     AsyncPlugin: {
+        **at_once("plugin", "exports manifest name"),
         "call": lambda given: given.plugin.call("f", TEXT),
         "close": lambda given: closed(given.sandbox.plugin(MODULE)),
-        "exports": at_once(lambda given: given.plugin.exports),
         "invoke": lambda given: given.plugin.invoke("f", (LISTS,)),
         "iterate": iterated,
-        "manifest": at_once(lambda given: given.plugin.manifest),
-        "name": at_once(lambda given: given.plugin.name),
         "reload": lambda given: given.plugin.reload(MODULE),
     },
 }

@@ -98,14 +98,6 @@ def test_a_stream_gives_lines_while_they_come_and_its_result_at_the_end(session:
         iter(stream)
 
 
-def test_to_leave_a_stream_undoes_the_step(session: Session) -> None:
-    session.run("n = 1").check()
-    for text in session.stream("n = 2\nprint('on', flush=True)\nwhile True: pass"):
-        assert text == "on\n"
-        break
-    assert session.run("n").check().value == 1
-
-
 def test_a_session_begins_with_values(sandbox: Sandbox) -> None:
     with sandbox.session(namespace={"a": 1, "b": [2]}) as session:
         assert session.run("a + b[0]").check().value == 3

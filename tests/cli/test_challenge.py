@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from safeexec import Sandbox
-from safeexec.cli import main
 from safeexec.cli.challenge import flags, texts
+from tests.conftest import Called
 
 ATTEMPTS = """
 import os, socket, sys
@@ -30,30 +30,27 @@ attempt(lambda: os.listdir(os.path.dirname(path)))
 """
 
 
-def test_plain_attempts_fail_in_the_loosest_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plain_attempts_fail_in_the_loosest_profile(tmp_path: Path, called: Called) -> None:
     path = tmp_path / "attack.py"
     path.write_text(ATTEMPTS)
-    assert main(["challenge", str(path), "--policy", "confined-python"]) == 0
-    told = capsys.readouterr().out
-    assert "No flag came out of confined-python" in told
-    assert "read: " not in told
+    told = called("challenge", path, "--policy", "confined-python")
+    assert told.status == 0 and "No flag came out of confined-python" in told.out
+    assert "read: " not in told.out
 
 
-def test_a_program_that_the_policy_refuses_has_tried_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_program_that_the_policy_refuses_has_tried_nothing(tmp_path: Path, called: Called) -> None:
     path = tmp_path / "attack.py"
     path.write_text("open('/etc/passwd')")
-    assert main(["challenge", str(path)]) == 0
-    assert "No flag came out of standard: no line of the program ran." in capsys.readouterr().out
+    told = called("challenge", path)
+    assert told.status == 0 and "No flag came out of standard: no line of the program ran." in told.out
 
 
 @pytest.mark.parametrize(
     "form", ["print(flag)", "flag", "raise ValueError(flag)", "import sys; sys.stderr.write(flag)"]
 )
-def test_a_flag_that_comes_out_is_seen(form: str) -> None:
-    with Sandbox("standard") as sandbox, flags(sandbox) as (places, found), sandbox.session() as session:
+def test_a_flag_that_comes_out_is_seen(sandbox: Sandbox, form: str) -> None:
+    with flags(sandbox) as (places, found), sandbox.session() as session:
         assert places.keys() == found.keys()
         session.set("flag", found["file"])
-        assert any(found["file"] in text for text in texts(session.run(form)))
-        assert not any(found["memory"] in text for text in texts(session.run(form)))
+        told = texts(session.run(form))
+        assert any(found["file"] in text for text in told) and not any(found["memory"] in text for text in told)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from safeexec.cli import main
 from tests.alone import alone
+from tests.conftest import Called
 
 ERRAND = str(Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl")
 
@@ -18,18 +18,20 @@ ERRAND = str(Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl")
     [
         (["history"], "     6  timeout    while True:\\n    pass   (undone)\n"),
         (["at", "2"], "read: rate, total\nwrote: total\n"),
-        (["at", "3.8"], "total = int 11"),
         (["when", "total"], "     1  ok         basket = "),
         (["when", "nothing"], "no step of it has changed nothing"),
         (["vars", "2.8"], "total = int 11"),
         (["vars"], "total = float 10.0"),
         (["effects"], "of every effect it is known what came of it\n"),
         (["help"], "history          the steps"),
+        (["try", "1", "rate = 0.5; total * rate"], "5.0\n"),
+        (["error", "4"], "<step 4>, line 2, in share\n    of = 10.8\n    among = 0\n"),
+        (["error", "2"], "no function of it was running"),
     ],
 )
-def test_a_command_is_answered(command: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["debug", ERRAND, *command]) == 0
-    assert told in capsys.readouterr().out
+def test_a_command_is_answered(command: list[str], told: str, called: Called) -> None:
+    answer = called("debug", ERRAND, *command)
+    assert answer.status == 0 and told in answer.out
 
 
 @pytest.mark.parametrize(
@@ -40,30 +42,15 @@ def test_a_command_is_answered(command: list[str], told: str, capsys: pytest.Cap
         (["at", "2.1"], "there is no step 1 of session 2"),
     ],
 )
-def test_a_command_that_is_none_is_an_error(command: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["debug", ERRAND, *command]) == 2
-    assert told in capsys.readouterr().err
+def test_a_command_that_is_none_is_an_error(command: list[str], told: str, called: Called) -> None:
+    answer = called("debug", ERRAND, *command)
+    assert answer.status == 2 and told in answer.err
 
 
-def test_it_goes_on_from_any_step(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["debug", ERRAND, "try", "1", "rate = 0.5; total * rate"]) == 0
-    assert capsys.readouterr().out == "5.0\n"
-
-
-def test_the_state_at_an_error_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["debug", ERRAND, "error", "4"]) == 0
-    assert capsys.readouterr().out == "<step 4>, line 2, in share\n    of = 10.8\n    among = 0\n"
-    assert main(["debug", ERRAND, "error", "2"]) == 0
-    assert "no function of it was running" in capsys.readouterr().out
-
-
-def test_commands_are_read_and_a_mistake_ends_nothing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_are_read_and_a_mistake_ends_nothing(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("at 99\n\nat x\nwhen rate\nquit\nhistory\n"))
-    assert main(["debug", ERRAND]) == 0
-    out, err = capsys.readouterr()
-    assert "the host set rate" in out and "while True" not in out
+    status, out, err = called("debug", ERRAND)
+    assert status == 0 and "the host set rate" in out and "while True" not in out
     assert "no step 99" in err and "'x' is no step" in err
 
 
@@ -98,20 +85,16 @@ with Sandbox("standard", tools=[pay, book, ask], spare=0) as sandbox:
         pytest.param("rollback", "     1  undo of book(1), key ", marks=pytest.mark.slow),
     ],
 )
-def test_effects_that_a_killed_host_began_are_listed(
-    last: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_effects_that_a_killed_host_began_are_listed(last: str, told: str, tmp_path: Path, called: Called) -> None:
     path = str(tmp_path / "r.jsonl")
     assert alone(KILLED, path, last).returncode == -9
-    assert main(["debug", path, "effects"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith(told) and out.count("\n") == 1, "every other one has its end"
+    status, out, _ = called("debug", path, "effects")
+    assert status == 0 and out.startswith(told) and out.count("\n") == 1, "every other one has its end"
 
 
-def test_the_repl_shows_its_past(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_repl_shows_its_past(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = "x = 2\ny = x * 3\n:history\n:at 2\n:when y\n:at z\n:quit\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(lines))
-    assert main(["repl", "-p", "calculator"]) == 0
-    out, err = capsys.readouterr()
-    assert "     2  ok         y = x * 3" in out and "read: x\nwrote: y" in out and "y = int 6" in out
-    assert "'z' is no step" in err
+    status, out, err = called("repl", "-p", "calculator")
+    assert status == 0 and "     2  ok         y = x * 3" in out
+    assert "read: x\nwrote: y" in out and "y = int 6" in out and "'z' is no step" in err

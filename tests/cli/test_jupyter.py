@@ -8,33 +8,29 @@ from pathlib import Path
 
 import pytest
 
-from safeexec.cli import main
+from tests.conftest import Called
 
 pytestmark = pytest.mark.modules("ipykernel", "jupyter_client")
 
 
-def test_the_kernel_is_where_jupyter_looks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    where = ["--prefix", str(tmp_path)]
-    assert main(["jupyter", "install", *where]) == 0
+def test_the_kernel_is_where_jupyter_looks(tmp_path: Path, called: Called) -> None:
+    told = called("jupyter", "install", "--prefix", tmp_path)
+    assert told.status == 0 and f"the policy data-analysis in {tmp_path}" in told.out
     spec = json.loads((tmp_path / "share/jupyter/kernels/safeexec/kernel.json").read_text())
     assert spec["interrupt_mode"] == "message"
     assert os.path.isabs(spec["argv"][0]) and spec["argv"][1] == "-P"
-    assert f"the policy data-analysis in {tmp_path}" in capsys.readouterr().out
 
 
-def test_a_policy_of_ones_own_is_named_by_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ones_own_policy_has_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: Called) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text("extends: calculator\n")
-    assert main(["jupyter", "install", "-p", "mine.yaml", "--name", "mine", "--prefix", str(tmp_path)]) == 0
+    assert called("jupyter", "install", "-p", "mine.yaml", "--name", "mine", "--prefix", tmp_path).status == 0
     spec = json.loads((tmp_path / "share/jupyter/kernels/mine/kernel.json").read_text())
     assert spec["argv"][5] == str(tmp_path / "mine.yaml")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["install", "--policy", "no-such"], ["install", "--name", "../x"]],
-)
-def test_mistakes_are_one_line(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["jupyter", *arguments, "--prefix", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith("safeexec: ")
+@pytest.mark.parametrize("arguments", [["--policy", "no-such"], ["--name", "../x"]])
+def test_mistakes_are_one_line(arguments: list[str], tmp_path: Path, called: Called) -> None:
+    told = called("jupyter", "install", *arguments, "--prefix", tmp_path)
+    assert told.status == 2 and told.err.startswith("safeexec: ")
     assert not list(tmp_path.iterdir())

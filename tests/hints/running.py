@@ -23,24 +23,20 @@ MODULES = """
 BUILTINS = "print len sum max min sorted range list dict str int float zip map isinstance round open abs set tuple"
 PLAN = LanguagePlan(imports={name: ImportPlan() for name in MODULES.split()}, builtins=frozenset(BUILTINS.split()))
 WORKSPACE = LanguagePlan(imports=PLAN.imports, builtins=PLAN.builtins, workspace="read-write")
+PLAIN = "math json re random asyncio itertools statistics collections datetime enum"
 PRELUDE = {
     "np": "import numpy as np",
     "pd": "import pandas as pd",
     "plt": "import matplotlib\nmatplotlib.use('agg')\nimport matplotlib.pyplot as plt",
     "sp": "import sympy as sp",
-    "math": "import math",
-    "json": "import json",
-    "re": "import re",
-    "random": "import random",
-    "asyncio": "import asyncio",
-    "itertools": "import itertools",
-    "statistics": "import statistics",
-    "collections": "import collections",
-    "datetime": "import datetime",
+    **{
+        name: f"import {name}"
+        for name in ["math", "json", "re", "random", "asyncio", "itertools", "statistics", "collections"]
+    },
+    **{name: f"import {name}" for name in ("datetime", "enum")},
     "Decimal": "from decimal import Decimal",
     "Fraction": "from fractions import Fraction",
     "dataclass": "from dataclasses import dataclass",
-    "enum": "import enum",
     "LinearRegression": "from sklearn.linear_model import LinearRegression",
     "LogisticRegression": "from sklearn.linear_model import LogisticRegression",
     "df": "import pandas as pd\ndf = pd.DataFrame({'region': ['N', 'S'], 'Amount': [1.5, 2], 'n': [1, 2]})",

@@ -101,7 +101,7 @@ def test_a_character_that_is_cut_is_no_other_encoding() -> None:
     [("Report of May\nSource: X\n", 2), ("# Report\n# Source: X\n\n", 3), ("Report\n\n\nby us\n", 4)],
 )
 @pytest.mark.parametrize("separator", [",", ";"])
-def test_lines_above_the_header_are_skipped_and_no_row_is(
+def test_lines_above_the_header_are_skipped_alone(
     folder: pathlib.Path, above: str, skipped: int, separator: str
 ) -> None:
     (folder / "d.csv").write_text(above + "id,name,n\n1,a,2\n2,b,3\n".replace(",", separator))

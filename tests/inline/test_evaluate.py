@@ -50,68 +50,38 @@ ITEMS = st.sampled_from(
 )
 
 
+FORMS = (
+    *("(E BINARY E)", "(E BINARY E)", "(E ** SMALL)", "(E << DIGIT >> 1)", "(E < E <= E != E)", "(E if E else E)"),
+    *("(-E)", "(~E)", "(not E)", "ONE(E)", "TWO(E, E)", "[E, E]", "(E in ITEMS)", "ALL(ITEMS)", "ITEMS[E:E]"),
+    *("[E for i in ITEMS if E]", "{i: E for i in ITEMS}", "[a + b for a, b in zip(ITEMS, ITEMS)]", "ITEMS[E]"),
+    *("any(i > E for i in ITEMS)", "f'{PLAIN}|{PLAIN:>12}'", "ITEMS[::E]", "(E is None or E is not True)"),
+    *("(E not in ITEMS in [ITEMS])", "(E or E and missing)", "(E and E or missing)", "[*ITEMS, E]", "max(*ITEMS, E)"),
+    *("sorted(ITEMS, reverse=E)", "{E: E, **DICT}", "{E for i in ITEMS}", "[x * j for x in ITEMS for j in ITEMS if E]"),
+    *("sum(i * E for i in ITEMS)", "format(E, 'x')", "format(E, 'e')", "(E or E or missing)", "(E and E and missing)"),
+    *("[[i, x] for i in [x for x in ITEMS]]", "[(i, a, b) for i, (a) in enumerate(ITEMS) for b in [E]]"),
+    *("format(E, '>9')", "format(E, '07.2f')", "format(E, ',')", "format(E, '%')", "f'{PLAIN!r:>{DIGIT}}'"),
+)
+"""What is larger than a number or a text, with a hole for each of its parts."""
+HOLES: dict[str, st.SearchStrategy[str]] = {
+    "BINARY": st.sampled_from([*"+-*/%&|^<>", "//", "<=", ">=", "==", "!=", "and", "or"]),
+    "SMALL": st.integers(-3, 6).map(str),
+    "DIGIT": st.integers(0, 9).map(str),
+    "ONE": st.sampled_from(["abs", "int", "float", "round", "str", "bool", "math.sqrt", "math.floor"]),
+    "TWO": st.sampled_from(["min", "max", "math.atan2", "math.gcd", "divmod", "pow"]),
+    "ALL": st.sampled_from(["sum", "len", "sorted", "max", "list", "set", "any", "all", "math.prod"]),
+    "DICT": st.sampled_from(["d", "{}", "{1: 2}"]),
+    "ITEMS": ITEMS,
+}
+
+
 def _grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.one_of(
-        st.builds(
-            "({} {} {})".format,
-            inner,
-            st.sampled_from(
-                ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=", "and", "or"]
-            ),
-            inner,
-        ),
-        st.builds("({} ** {})".format, inner, st.integers(-3, 6)),
-        st.builds("({} << {} >> 1)".format, inner, st.integers(0, 9)),
-        st.builds("({} < {} <= {} != {})".format, inner, inner, inner, inner),
-        st.builds("({} if {} else {})".format, inner, inner, inner),
-        st.builds("({}{})".format, st.sampled_from(["-", "+", "~", "not "]), inner),
-        st.builds(
-            "{}({})".format,
-            st.sampled_from(["abs", "int", "float", "round", "str", "bool", "math.sqrt", "math.floor"]),
-            inner,
-        ),
-        st.builds(
-            "{}({}, {})".format,
-            st.sampled_from(["min", "max", "math.atan2", "math.gcd", "divmod", "pow"]),
-            inner,
-            inner,
-        ),
-        st.builds("[{}, {}]".format, inner, inner),
-        st.builds("({} in {})".format, inner, ITEMS),
-        st.builds(
-            "{}({})".format,
-            st.sampled_from(["sum", "len", "sorted", "max", "list", "set", "any", "all", "math.prod"]),
-            ITEMS,
-        ),
-        st.builds("[{} for i in {} if {}]".format, inner, ITEMS, inner),
-        st.builds("sum(i * {} for i in {})".format, inner, ITEMS),
-        st.builds("{{i: {} for i in {}}}".format, inner, ITEMS),
-        st.builds("[a + b for a, b in zip({}, {})]".format, ITEMS, ITEMS),
-        st.builds("any(i > {} for i in {})".format, inner, ITEMS),
-        st.builds("f'{{{}}}|{{{}:>12}}'".format, inner.filter(_plain), inner.filter(_plain)),
-        st.builds("{}[{}]".format, ITEMS, inner),
-        st.builds("{}[{}:{}]".format, ITEMS, inner, inner),
-        st.builds("{}[::{}]".format, ITEMS, inner),
-        st.builds("({} is None or {} is not True)".format, inner, inner),
-        st.builds("({} not in {} in [{}])".format, inner, ITEMS, ITEMS),
-        st.builds(
-            "({} {} {} {} missing)".format, inner, st.sampled_from(["or", "and"]), inner, st.sampled_from(["or", "and"])
-        ),
-        st.builds("[*{}, {}]".format, ITEMS, inner),
-        st.builds("max(*{}, {})".format, ITEMS, inner),
-        st.builds("sorted({}, reverse={})".format, ITEMS, inner),
-        st.builds("{{{}: {}, **{}}}".format, inner, inner, st.sampled_from(["d", "{}", "{1: 2}"])),
-        st.builds("{{{} for i in {}}}".format, inner, ITEMS),
-        st.builds("[x * j for x in {} for j in {} if {}]".format, ITEMS, ITEMS, inner),
-        st.builds("[[i, x] for i in [x for x in {}]]".format, ITEMS),
-        st.builds("[(i, a, b) for i, (a) in enumerate({}) for b in [{}]]".format, ITEMS, inner),
-        st.builds("format({}, '{}')".format, inner, st.sampled_from([">9", "07.2f", ",", "x", "%", "e"])),
-        st.builds("f'{{{}!r:>{{{}}}}}'".format, inner.filter(_plain), st.integers(0, 20)),
-    )
+    holes = HOLES | {"E": inner, "PLAIN": inner.filter(lambda text: not set(text) & set("'\"{}:!="))}
 
+    def filled(form: str) -> st.SearchStrategy[str]:
+        parts = re.split(rf"\b({'|'.join(holes)})\b", form)
+        return st.tuples(*(holes.get(part, st.just(part)) for part in parts)).map("".join)
 
-def _plain(text: str) -> bool:
-    return not set(text) & set("'\"{}:!=")
+    return st.sampled_from(FORMS).flatmap(filled)
 
 
 ANY = st.one_of(NUMBER, TEXT, st.sampled_from(["none", "xs", "d"]))
@@ -198,14 +168,7 @@ def test_one_expression_over_numbers_of_all_sizes(expression: str, a: Any, b: An
 
 @pytest.mark.parametrize(
     "expression",
-    [
-        "1 if x else nothing()",
-        "1 if x else x.y",
-        "1 or (lambda: 2)",
-        "1 if 1 else math.nope",
-        "0 > x > nothing(1)",
-        "0 and b''",
-    ],
+    ["1 if x else nothing()", "1 or (lambda: 2)", "1 if 1 else math.nope", "0 > x > nothing(1)", "0 and b''"],
 )
 def test_what_is_not_evaluated_is_refused_too(expression: str) -> None:
     """What is not in the language is refused wherever it stands. (A name is missed only where it is read.)"""
@@ -216,11 +179,9 @@ def test_what_is_not_evaluated_is_refused_too(expression: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "names", "value"),
     [
-        ("  1 + 1", {}, 2),
         ("(1 +\n 2)", {}, 3),
         ("{**d, 'z': 1}", {"d": {"a": 1}}, {"a": 1, "z": 1}),
         ("join(', ', [str(x) for x in xs])", {"xs": [1, 2]}, "1, 2"),
-        ("abs", {"abs": 3}, 3),
         ("list(zip([1], [2])) + list(reversed([1, 2]))", {}, [(1, 2), 2, 1]),
         ("any([0, 1]) and not all([0, 1])", {}, True),
         ("x == y", {"x": "x" * 500, "y": "x" * 500}, True),
@@ -228,8 +189,6 @@ def test_what_is_not_evaluated_is_refused_too(expression: str) -> None:
         ("\u00b5 * 2 + x", {"\u00b5": 3, "x": 1}, 7),
         ("\u03bc * 2", {"\u00b5": 3}, 6),
         ("7 in x", {"x": dict.fromkeys((number,) for number in range(100))}, False),
-        ("7 in x", {"x": dict.fromkeys(map(str, range(100)))}, False),
-        ("2 ** 90 in x", {"x": dict.fromkeys(range(100))}, False),
     ],
 )  # fmt: skip
 def test_values(expression: str, names: dict[str, Any], value: object) -> None:
@@ -240,17 +199,13 @@ def test_values(expression: str, names: dict[str, Any], value: object) -> None:
     ("expression", "column", "text"),
     [
         ("1 + nope(2)", 5, "no function nope"),
-        ("sqr + 2", 1, "the name sqr is not given"),
         ("é + ü", 5, "the name ü is not given"),
-        ("1 + x.real", 5, "attributes are not available"),
         ("1 + 'a'.upper()", 5, "methods are not available"),
         ("math.sqroot(2)", 1, "did you mean sqrt?"),
-        ("x + 1 / zero", 5, "ZeroDivisionError: division by zero"),
         ("[1, 2][x + 7]", 1, "IndexError"),
         ("2 + 9 ** 9 ** 9", 5, "bits"),
         ("1 +", 4, "not an expression"),
         ("(1 +\r  nope())", 3, "no function nope"),
-        ("(1 +\r\n  zero.real)", 3, "attributes are not available"),
         ("[i for i in range(10 ** 9)]", 13, "max_steps"),
     ],
 )
@@ -289,24 +244,20 @@ LONG = "9" * 20_001
         ),
         ("round(1, 10 ** 6)", {}, "round() takes at most 5000 places"),
         ("round(1.5, 'x')", {}, "'str' object cannot be interpreted as an integer"),
-        ("round('x')", {}, "must be a real number, not str"),
         ("statistics.quantiles([1, 2], n=1001)", {}, "quantiles() takes at most n=1000"),
         ("statistics.mean([[1]])", {}, "a sample may hold numbers, not 'list'"),
         ("statistics.mean(s)", {"s": [10**9000] * 40}, "the numbers of this sample have 1195920 bits together"),
-        ("list(enumerate([1], 'x'))", {}, "'str' object cannot be interpreted as an integer"),
         ("{**x}", {"x": [1]}, "'list' object is not a mapping"),
         ("join(1, [])", {}, "join() takes a text and a container of texts"),
-        ("1 in x", {"x": 5}, "argument of type 'int' is not iterable"),
         ("x[0]", {"x": 5}, "'int' object is not subscriptable"),
         ("f'{1:1000000d}'", {}, "a width or precision in a format may be at most 1000"),
         ("'%d' % 1", {}, "% does not format texts here: write an f-string, f'{x:.2f}'"),
         ("'%(a' % x", {"x": {"a": 1}}, "% does not format texts here"),
-        ("'a' % x", {"x": [1]}, "% does not format texts here"),
         ("1\0", {}, "not an expression: "),
         ("1 " * 3000, {}, "the expression has 6000 characters; the limit is 4096"),
     ],
 )
-def test_a_bound_is_told_with_its_number_and_a_wrong_type_as_python_tells_it(
+def test_a_bound_is_told_by_its_number_and_a_type_as_in_python(
     expression: str, names: dict[str, Any], text: str
 ) -> None:
     with pytest.raises(ExpressionError, match=re.escape(text)):
@@ -505,11 +456,9 @@ def test_a_call_that_fits_no_parameters_is_told_without_words_of_ours(source: st
     [
         ("", "it is empty"),
         ("2x", "a product is written with *"),
-        ("2 × 3", "a product is written with *"),
         ("x = 3", "equality is =="),
         ("√2", "a root is sqrt(x)"),
         ("Decimal('1')", 'Sandbox("calculator")'),
-        ("|x|", "an absolute value is abs(x)"),
         ("$5 + 3", "without its currency"),
         ("e * x", "math.e"),
         ("import os", "runs in a Sandbox"),

@@ -14,15 +14,11 @@ from safeexec.inline import MAX_STEPS, compile_expression
 
 RIGHT = {
     "sqrt(2)": math.sqrt(2),
-    "sin(pi / 6)": math.sin(math.pi / 6),
     "log(e) + exp(0)": 2.0,
     "factorial(20) // comb(20, 10)": math.factorial(20) // math.comb(20, 10),
-    "gcd(12, 18)": 6,
     "degrees(pi) == 180 and radians(180) == pi": True,
-    "tau / pi": 2.0,
     "sqrt(-1 + 0j)": 1j,
     "exp(1j * pi)": cmath.exp(1j * math.pi),
-    "math.sqrt(4) + sqrt(4)": 4.0,
     "2 ** 10": 1024,
     "pow(2, 10, 7)": 2,
     "{1, 2} ^ {2, 3}": {1, 3},
@@ -46,15 +42,12 @@ def test_a_name_of_the_caller_comes_before_a_constant() -> None:
 
 REFUSED = {
     "2 ^ 10": "use **",
-    "x ^ 2": "use **",
     "sqroot(2)": "did you mean sqrt",
     "factorial(10 ** 6)": "at most 5000",
-    "comb(10 ** 6, 5 * 10 ** 5)": "bits",
     "9 ** 9 ** 9": "bits",
     "sqrt": "sqrt",
     "sqrt(-1)": "; a complex result wants a complex argument, sqrt(x + 0j)",
     "ln(5)": "it is log\n",
-    "binom(5, 2)": "it is comb\n",
     "5!": "n! is factorial(n)",
     "2 * π": "write pi\n",
     "2 * i": "the imaginary unit is 1j",
@@ -88,13 +81,6 @@ def test_functions_of_math_and_statistics_have_their_bare_names_by_default() -> 
 @pytest.mark.parametrize("functions", [None, "mathematics"])
 def test_functions_of_statistics_in_both_forms(functions: Literal["mathematics"] | None) -> None:
     assert evaluate("statistics.mean([1, 2, 3]) + mean([2])", functions=functions) == 4
-
-
-def test_what_a_policy_leaves_out_is_refused_by_its_bare_name_too() -> None:
-    policy = Policy.load("expression").replace(imports={"math": {"remove": ["factorial"]}})
-    assert evaluate("sqrt(4)", policy=policy, functions="mathematics") == 2.0
-    with pytest.raises(ExpressionError, match="factorial is not allowed by the policy"):
-        evaluate("factorial(3)", policy=policy, functions="mathematics")
 
 
 def test_a_policy_may_say_that_expressions_are_mathematics() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from safeexec import Session
-from tests.conftest import OpenSandbox, OpenSession
+from tests.conftest import OpenSession
 
 HELPERS = """
 import os
@@ -128,21 +128,3 @@ def test_a_library_keeps_its_name(helped: Session) -> None:
     assert helped.run("import json\njson.dumps([1])").check().value == "[1]"
     missing = helped.run("json.x").error
     assert missing is not None and missing.type == "AttributeError"
-
-
-def test_modules_of_a_plugin_are_siblings(sandbox_for: OpenSandbox) -> None:
-    imports = "from . import other\nfrom .other import f\nimport pack.part as p\n"
-    modules = {
-        "main": imports + "def g(x): return f(x) + other.f(x) + p.x",
-        "other": "import math\ndef f(x): return math.floor(x)",
-        "pack": "from . import part\n",
-        "pack.part": "x = 1\n",
-    }
-    with sandbox_for("plugin").plugin(modules) as plugin:
-        assert plugin.g(2.5) == 5
-
-
-def test_a_rollback_takes_a_module_away(helped: Session) -> None:
-    helped.run("import helper").check()
-    helped.rollback()
-    assert helped.run("import sys\n'helper' in sys.modules").value is False

@@ -29,23 +29,17 @@ def value_of(step: CompiledStep) -> object:
     ("source", "value"),
     [
         ("1 + 1", 2),
-        ("x = 2\nx * 3", 6),
         ("x = 2\nx * 3  # six", 6),
         ("x = 2\n(x *\n 3)\n\n# done\n", 6),
         ("x = [\n1,\n2\n]\nx", [1, 2]),
-        ("max(\n1,\n2\n)", 2),
         ("'''a\nb'''", "a\nb"),
-        ("'only a docstring'", "only a docstring"),
         ("'''doc'''\n5", 5),
         ("x = '''\ny = 1\n'''\nx", "\ny = 1\n"),
-        ("if True:\n    x = 1\nx", 1),
         ("x = 1; x + 1", 2),
         ("x = 1\r\nx + 1\r\n", 2),
         ("x = 1\n\x0cx + 1", 2),
         ("from __future__ import annotations\nx: Later = 1\nx", 1),
-        ("x = 1\\\n + 1\nx", 2),
         ("int('7'\\\n)", 7),
-        ("[i for i in range(3)]", [0, 1, 2]),
         ("lambda: 1", None),
     ],
 )
@@ -54,52 +48,26 @@ def test_the_last_expression_is_the_value(source: str, value: object, plan: Lang
     assert got == value if value is not None else callable(got)
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "",
-        "\n\n",
-        "# only a comment",
-        "x = 1",
-        "x: int = 1",
-        "x = 1\nx;",
-        "x = 1\n(x\n);  # quiet",
-        "x = 1\nx += 1",
-        "x = y = 3",
-        "def f():\n    return 1\n",
-        "for i in range(3):\n    i\n",
-        "if 1:\n    2\nelse:\n    3\n",
-        "import math",
-        "x = [0]\nx[0] = 5",
-        "class A:\n    'doc'\n    x = 1\n",
-        "pass",
-        "assert True",
-    ],
-)
+QUIET = [
+    "", "# only a comment", "x = 1\nx;", "x = 1\n(x\n);  # quiet", "x: int = 1", "x = 1\nx += 1", "import math", "pass",
+    "for i in range(3):\n    i\n", "if 1:\n    2\nelse:\n    3\n", "class A:\n    'doc'\n    x = 1\n", "assert True",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", QUIET)
 def test_other_statements_have_no_value(source: str, plan: LanguagePlan) -> None:
     assert compile_step(source, plan, filename="<step>").tail is None
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "f(\nx = 1\n )",
-        'print("""\nx = 1 # """)',
-        "print('a\\\nx = 1 # ')",
-        "x = (\n1\n)",
-        "print(1) if 1 else 2",
-        "x = 1\nif x:\n    pass\nelse:\n    x",
-        "@property\ndef f(): pass",
-        "try:\n    1\nexcept ValueError:\n    2",
-        "x = 5\n\n\n\nx.real\n\n",
-        "x = {\n}\nx",
-        "'''\n''' + '''\n1\n'''",
-        "not 1",
-        "type = 1\ntype",
-        "print",
-        "match = 3\nmatch",
-    ],
-)
+DECEPTIVE = [
+    "f(\nx = 1\n )", 'print("""\nx = 1 # """)', "print('a\\\nx = 1 # ')", "x = (\n1\n)", "print(1) if 1 else 2",
+    "x = 1\nif x:\n    pass\nelse:\n    x", "@property\ndef f(): pass", "x = 5\n\n\n\nx.real\n\n",
+    "'''\n''' + '''\n1\n'''", "not 1", "type = 1\ntype", "match = 3\nmatch",
+]  # fmt: skip
+"""Whose last statement is not where its text seems to begin."""
+
+
+@pytest.mark.parametrize("source", DECEPTIVE)
 def test_compiling_by_text_is_compiling_by_tree(source: str, plan: LanguagePlan) -> None:
     """The short way without a syntax tree gives the code that the parser's tree gives, lines and columns included."""
     step = compile_step(source, plan, filename="<step>")
@@ -145,16 +113,11 @@ def test_a_syntax_error_is_cpythons_own(source: str, message: str, line: int, pl
     "source",
     [
         "(" * 100_000 + ")" * 100_000,
-        "[" * 100_000,
         "-" * 100_000 + "1",
-        "not " * 100_000 + "1",
         "a" + ".b" * 100_000,
         "lambda: " * 100_000 + "1",
-        "+".join(["1"] * 100_000),
-        "f" + "()" * 100_000,
         "1 if 1 else " * 100_000 + "2",
         "if 1: pass\n" + "elif 1: pass\n" * 100_000,
-        "x.__dict__" + "[0]" * 100_000,
         "".join(" " * i + "if 1:\n" for i in range(200)) + " " * 200 + "pass",
     ],
     ids=lambda source: source[:12],

@@ -26,18 +26,6 @@ def test_there_is_no_shell(session: Session) -> None:
     assert session.run("from IPython import get_ipython\nget_ipython()").check().value is None
 
 
-@pytest.mark.modules("matplotlib")
-def test_plots_are_shown_beside_it(session: Session) -> None:
-    session.run("from IPython.display import display\nimport matplotlib.pyplot as plt").check()
-    assert session.run("figure = plt.figure()\nplt.plot([1, 2])").check().displays[0].png
-
-
-@pytest.mark.profile("calculator")
-def test_it_is_an_import_like_any(session: Session) -> None:
-    result = session.run("import IPython_is_not_here")
-    assert result.outcome == "rejected"
-
-
 SHOWN = {
     "Latex('$x$')": {"text/latex": "$x$"},
     "Math('$x$')": {"text/latex": "$\\displaystyle x$"},

@@ -8,6 +8,7 @@ import importlib
 import re
 import sys
 from functools import cache
+from keyword import iskeyword
 from random import Random
 from typing import Any
 
@@ -22,7 +23,7 @@ from safeexec.reports.why import Judge
 from tests.shipped import PROFILES
 
 RESTRICTED = [name for name in PROFILES if name not in ("confined-python", "expression")]
-SAMPLED = 12
+SAMPLED = 5
 """Names of each module of the standard library."""
 NOT_IMPORTED = {"antigravity", "this", "idlelib", "__main__", "turtledemo"}
 """Modules that do something when they are imported."""
@@ -92,15 +93,16 @@ def test_why_agrees_with_what_is_enforced_for_names_of_the_standard_library(prof
         if not allowed:
             continue
         try:
-            names = [name for name in dir(importlib.import_module(module)) if name.isidentifier() and name[:1] != "_"]
+            found = dir(importlib.import_module(module))
         except ImportError:  # of another system
             continue
-        for name in random.sample(sorted(names), min(SAMPLED, len(names))):
+        names = sorted(name for name in found if name.isidentifier() and name[:1] != "_" and not iskeyword(name))
+        for name in random.sample(names, min(SAMPLED, len(names))):
             answer = loaded.why(f"{module}.{name}")
             assert answer.allowed == (refusal(plan, f"import {module}\n{module}.{name}") == ""), f"{module}.{name}"
             assert answer.allowed or answer.reason, answer
             seen += 1
-    assert seen > (300 if profile in ("calculator", "mathematics") else 1000)
+    assert seen > (100 if profile in ("calculator", "mathematics") else 400)
 
 
 @pytest.mark.modules("numpy", "pandas")

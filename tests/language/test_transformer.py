@@ -16,39 +16,27 @@ from tests.language.constructs import SAMPLES
 REFUSED = [
     # frames, code, globals, wherever an expression can stand
     ("f.__globals__", "attribute", "__globals__"),
-    ("f.__code__", "attribute", "__code__"),
-    ("print.__self__.x.__builtins__", "attribute", "__builtins__"),
-    ("g.gi_frame", "attribute", "gi_frame"),
-    ("e.__traceback__.tb_frame", "attribute", "tb_frame"),
-    ("f.__closure__[0].cell_contents", "attribute", "cell_contents"),
     ("().__class__.__base__.__subclasses__()", "attribute", "__subclasses__"),
-    ("m.__spec__", "attribute", "__spec__"),
-    ("def f(a=x.__globals__): pass", "attribute", "__globals__"),
     ("@x.__globals__\ndef f(): pass", "attribute", "__globals__"),
-    ("class A(x.__globals__): pass", "attribute", "__globals__"),
-    ("lambda: x.__globals__", "attribute", "__globals__"),
-    ("f'{x.__globals__}'", "attribute", "__globals__"),
+    ("def f(a=x.__globals__): pass", "attribute", "__globals__"),
     # every way to write
     ("x.__code__ = 1", "attribute", "__code__"),
-    ("x.__code__ += 1", "attribute", "__code__"),
     ("x.__code__: int = 1", "attribute", "__code__"),
-    ("for x.__code__ in y: pass", "attribute", "__code__"),
     ("with a as x.__code__: pass", "attribute", "__code__"),
     ("[1 for x.__code__ in y]", "attribute", "__code__"),
+    ("x.__code__ += 1", "attribute", "__code__"),
+    ("for x.__code__ in y: pass", "attribute", "__code__"),
     ("a, (b, *x.__code__) = y", "attribute", "__code__"),
     ("del x.__code__", "attribute", "__code__"),
     # class patterns read attributes
     ("match f:\n    case object(__globals__=g): pass", "attribute", "__globals__"),
-    ("match f:\n    case [object(__builtins__={'x': y})]: pass", "attribute", "__builtins__"),
     # templates
     ("'{0.__globals__}'.format(f)", "attribute", "__globals__"),
     ("'{0:{1.__globals__}}'.format(f, g)", "attribute", "__globals__"),
-    ("'{0.gi_frame}'.format", "attribute", "gi_frame"),
     # identifiers of the interpreter, in every binding form
     ("__builtins__", "builtin", "__builtins__"),
     ("__import__('os')", "module", "os"),
     ("__build_class__", "builtin", "__build_class__"),
-    ("__loader__", "builtin", "__loader__"),
     ("import math as __builtins__", "builtin", "__builtins__"),
     ("def f():\n    global __builtins__\n    __builtins__ = 1", "builtin", "__builtins__"),
     # builtins that the policy leaves out
@@ -56,15 +44,11 @@ REFUSED = [
     ("@exec\nclass A: pass", "builtin", "exec"),
     ("class X:\n    __class_getitem__ = eval", "builtin", "eval"),
     ("open('x')", "builtin", "open"),
-    ("list(map(compile, x))", "builtin", "compile"),
     # imports
     ("import os", "module", "os"),
-    ("import os.path as p", "module", "os.path"),
     ("from os import *", "module", "os"),
-    ("def f():\n    import subprocess", "module", "subprocess"),
     ("import math, posix", "module", "posix"),
     # NFKC: the parser normalises, so do the checks
-    ("f.__ｇｌｏｂａｌｓ__", "attribute", "__globals__"),
     ("f._＿𝘨𝘭𝘰𝘣𝘢𝘭𝘴＿_", "attribute", "__globals__"),
 ]
 if sys.version_info >= (3, 12):
@@ -84,23 +68,16 @@ def test_refused(source: str, kind: str, name: str, plan: LanguagePlan) -> None:
 
 ACCEPTED = [
     "class A:\n    def __init__(self): self._x = 1\n    def __len__(self): return self._x\nassert len(A()) == 1",
-    "class A:\n    def name(self): return self.__class__.__name__\nassert A().name() == 'A'",
     "class A:\n    __slots__ = ('x',)\n    def __setattr__(self, k, v): super().__setattr__(k, v)\n"
     "a = A()\na.x = 2\nassert a.x == 2",
-    "class A:\n    def __getattr__(self, k): return k\nassert A().z == 'z'",
     "class A:\n    def __getattribute__(self, k): return object.__getattribute__(self, k)\n"
     "    y = 1\nassert A().y == 1",
     "class A:\n    def __init__(self, **kw): self.__dict__.update(kw)\nassert A(a=1).__dict__ == {'a': 1}",
-    "class A: x = 1\nassert 'x' in A.__dict__ and vars(A)['x'] == 1",
     "class M(type):\n    def __new__(m, n, b, d): return super().__new__(m, n, b, d)\n"
     "class A(metaclass=M): pass\nassert type(A) is M",
     "class A:\n    def __init_subclass__(cls, tag=None): cls.tag = tag\nclass B(A, tag=1): pass\nassert B.tag == 1",
     "class A: pass\nclass B(A): pass\nassert B.__mro__[1] is A and B.__bases__ == (A,)",
-    "class A:\n    def __reduce__(self): return (list, ())\nassert A()",
     "X = type('X', (), {'y': 3})\nassert X().y == 3 and X.mro()[0] is X",
-    "def f():\n    n = 0\n    def g():\n        nonlocal n\n        n += 1\n        return n\n"
-    "    return g()\nassert f() == 1",
-    "def f(x: 'int' = 1) -> 'str': return str(x)\nassert f.__annotations__ == {'x': 'int', 'return': 'str'}",
     "def f(a=[1]): return a\nassert f.__defaults__ == ([1],) and f.__name__ == 'f' and f.__doc__ is None",
     "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    return [i async for i in g()]\n"
     "async def g():\n    yield 1\n",
@@ -108,8 +85,6 @@ ACCEPTED = [
     "with C() as c, C():\n    raise ValueError",
     "try:\n    raise ValueError('x') from KeyError(1)\nexcept ValueError as e:\n"
     "    assert type(e.__cause__) is KeyError and e.args == ('x',)",
-    "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n"
-    "    assert str(e) == 'division by zero' and e.__context__ is None",
     "out = []\ntry:\n    raise ExceptionGroup('g', [ValueError(1), TypeError(2)])\n"
     "except* ValueError as e:\n    out.append('v')\n"
     "except* TypeError as e:\n    out.append('t')\nassert out == ['v', 't']",
@@ -118,22 +93,17 @@ ACCEPTED = [
     "match {'a': [1, 2]}:\n    case {'a': [int(x), *rest], **more}: pass\nassert (x, rest, more) == (1, [2], {})",
     "match 5:\n    case str() | None: r = 1\n    case int(n) if n > 3: r = n\nassert r == 5",
     "assert '{0.real:>{1}} {x!r}'.format(5, 4, x='a') == \"   5 'a'\"",
-    "assert '{0.__class__.__name__}'.format(5) == 'int'",
     "t = '{}-{:>3}'\nassert t.format(1, 2) == '1-  2' and list(map(t.format, [1], [2])) == ['1-  2']",
     "assert '{a}'.format_map({'a': 1}) == '1' and '%s %r' % ('a', 'b') == \"a 'b'\"",
     "sum = 0\nlist = [1]\nfor max in list: sum += max\nassert sum == 1",
-    "def input(x): return x\nassert input(3) == 3",
     "def f(eval): return eval\nassert f(2) == 2",
-    "_private = 1\ndef _f(_x): return _x\nassert _f(_private) == 1",
     "from math import *\nassert sqrt(4) == 2 and floor(pi) == 3",
-    "from math import sqrt as root, pi\nimport collections.abc\nassert root(9) == 3 and collections.abc.Sized",
     "from __future__ import annotations\ndef f(x: Later): pass\nassert f.__annotations__ == {'x': 'Later'}",
     *(
         ["x: int\ny: list[int] = []\nassert __annotations__ == {'x': int, 'y': list[int]}"]
         if sys.version_info < (3, 14)  # then annotations are evaluated when they are asked for, and have no such name
         else []
     ),
-    "try:\n    import orjson_is_not_here\nexcept ImportError:\n    fallback = True\nassert fallback",
     "assert getattr(5, 're' + 'al') == 5 and getattr(5, 'none', 7) == 7 and hasattr('', 'upper')",
     "import functools\n@functools.lru_cache\ndef f(x): return x\nassert f(1) == 1 and f.__wrapped__(2) == 2",
     "class A:\n    y = [].__class__.__name__\n    z = ('{}' + '').format(1)\nassert (A.y, A.z) == ('list', '1')",
@@ -211,21 +181,15 @@ def test_an_import_with_a_fallback_is_left_to_run(plan: LanguagePlan) -> None:
         compile_step("try:\n    import os\nexcept ValueError:\n    os = None", plan, filename="<step>")
 
 
-@pytest.mark.parametrize(
-    "test",
-    [
-        "TYPE_CHECKING",
-        "typing.TYPE_CHECKING",
-        "'__pypy__' in sys.builtin_module_names",
-        "sys.platform == 'win32'",
-        "sys.platform.startswith('win')",
-        "os.name == 'nt'",
-        "sys.version_info < (3, 8)",
-        "sys.version_info[0] < 3",
-        "'PyPy' in sys.version",
-        "platform.python_implementation() == 'PyPy'",
-    ],
-)
+ELSEWHERE = [
+    "TYPE_CHECKING", "typing.TYPE_CHECKING", "'__pypy__' in sys.builtin_module_names", "sys.platform == 'win32'",
+    "sys.platform.startswith('win')", "os.name == 'nt'", "sys.version_info < (3, 8)", "sys.version_info[0] < 3",
+    "'PyPy' in sys.version", "platform.python_implementation() == 'PyPy'",
+]  # fmt: skip
+"""What asks whether the program runs somewhere else."""
+
+
+@pytest.mark.parametrize("test", ELSEWHERE)
 def test_an_import_for_another_environment_is_left_to_run(plan: LanguagePlan, test: str) -> None:
     compile_step(f"if {test}:\n    import msvcrt\n    from os import nothing", plan, filename="<step>")
     for source in (f"if {test}:\n    pass\nelse:\n    import msvcrt", f"if x or {test}:\n    import msvcrt"):

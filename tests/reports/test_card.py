@@ -43,9 +43,8 @@ def test_a_card_names_what_is_enforced(profile):
     content = json.loads(policy.card("json"))
     for entry in content["imports"]:
         named = entry.partition(" ")[0]
-        assert module_access(named, plan).allowed or named in ("the", "every"), (
-            entry
-        )  # the standard library, every module
+        # "the standard library", "every module"
+        assert module_access(named, plan).allowed or named in ("the", "every"), entry
     for name in [*content["refused"], *content["instead"]]:
         assert not policy.why(name).allowed
     text = policy.card()
@@ -112,6 +111,7 @@ def test_an_unknown_format():
 
 
 FEW = {"language": {"constructs": ["assignment", "for", "function", "f-string"]}}
+NO_RANDOM = {"imports": {"random": "none"}, "hints": {"random": "Use 4."}}
 CHOSEN = {"imports": {"statistics": ["NormalDist"], "json": {"except": ["dump"]}}}
 
 
@@ -122,23 +122,13 @@ CHOSEN = {"imports": {"statistics": ["NormalDist"], "json": {"except": ["dump"]}
         pytest.param("data-analysis", {}, ["SQL: sql("], [], marks=pytest.mark.modules("pandas")),
         ("data-analysis", {}, ["by relative name, at most 512 MB"], ["two runs print the same"]),
         ("data-analysis", {"filesystem": {"workspace": "read-only"}}, ["directory, read only, by relative name"], []),
-        (
-            "deterministic",
-            {},
-            ["print the same: random numbers are seeded with 0, and the clock stands at 2025-01-01"],
-            [],
-        ),
+        ("deterministic", {}, ["random numbers are seeded with 0, and the clock stands at 2025-01-01"], []),
         ("calculator", {"determinism": {"seed": 7}}, ["random numbers are seeded with 7."], ["clock"]),
         ("expression", {}, ["Modules: math, statistics (", "without an import, which is refused"], ["Imports:"]),
         ("expression", {}, ["expressions only"], []),
         ("calculator", FEW, ["of the language only assignment, f-string, for, function."], []),
         ("calculator", CHOSEN, ["statistics (NormalDist)", "json (not dump)"], []),
-        (
-            "calculator",
-            {"imports": {"random": "none"}, "hints": {"random": "Use 4."}},
-            ["Instead of random: Use 4."],
-            [],
-        ),
+        ("calculator", NO_RANDOM, ["Instead of random: Use 4."], []),
         ("plugin", {}, ["a step that fails is undone"], []),
     ],
 )

@@ -72,6 +72,7 @@ HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"na
 """What a client of an earlier revision begins with."""
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 DEADLINE = 180.0
+OWN = "a-token-of-my-own"
 Call = Callable[..., Awaitable[CallToolResult]]
 
 
@@ -81,6 +82,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("home")
     (directory / "server.yaml").write_text(POLICY)
     (directory / "shop.py").write_text(TOOLS)
+    (directory / "token").write_text(f"{OWN}\n")
     return directory
 
 
@@ -89,15 +91,16 @@ COMMAND = [sys.executable, "-m", "safeexec", "mcp", *SERVED]
 
 
 @contextmanager
-def started(home: Path, *more: str) -> Iterator[Server]:
+def started(home: Path) -> Iterator[Server]:
     """A server on a port of its own. What it writes on stderr must be nothing."""
     with (home / "stderr").open("w+") as errors:
-        server = start("--http", *more, *SERVED, command="mcp", stderr=errors, cwd=home)
+        server = start("--http", "--token-file", "token", *SERVED, command="mcp", stderr=errors, cwd=home)
         try:
             yield server
         finally:
             server.process.kill()
             server.process.communicate()
+    assert "Traceback" not in (home / "stderr").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -441,22 +444,17 @@ async def test_a_person_is_asked_before_a_tool_is_called(server: Server, mode: s
     questions, callback = person(["accept", "decline", "cancel", "accept", "decline", "accept"])
 
     async with connected(server, mode, elicitation_callback=callback) as client:
-        code = "print('before')\nprice('pear'), order('pear')"
-        answer = await step(client, code)
-        assert answer["value"] == [4, "bought pear"]
-        assert "before" in answer["observation"]
+        answer = await step(client, "print('before')\nprice('pear'), order('pear')")
+        assert answer["value"] == [4, "bought pear"] and "before" in answer["observation"]
         answer = await step(client, "x = order('fig')", answer["session_id"])
         assert answer["error"]["type"] == "PermissionError"
         answer = await step(client, "try: order('nut')\nexcept PermissionError as e: print(e)", answer["session_id"])
         assert "did not allow it" in answer["observation"]
-        code = (
-            "got = []\nfor item in 'abc':\n    try: got.append(order(item))\n"
-            "    except PermissionError: got.append(0)\ngot"
-        )
+        code = "got = []\nfor item in 'abc':\n    try: got.append(order(item))\n"
+        code += "    except PermissionError: got.append(0)\ngot"
         assert (await step(client, code))["value"] == ["bought a", 0, "bought c"]
-    assert ["'pear'" in questions[0], "'fig'" in questions[1], "'nut'" in questions[2]] == [True] * 3 and len(
-        questions
-    ) == 6
+    assert len(questions) == 6
+    assert all(item in question for item, question in zip(("'pear'", "'fig'", "'nut'"), questions, strict=False))
 
 
 @both
@@ -577,7 +575,6 @@ async def test_a_tool_puts_itself_off(server: Server, mode: str) -> None:
     ("tool", "arguments", "told"),
     [
         ("run_python", {"source": "1"}, "run_python has no argument 'source'; its arguments are code, session_id"),
-        ("run_python", {"code": "1", "session": "x"}, "run_python has no argument 'session'; its arguments are"),
         ("run_python", {"code": "1", "y" * 10_000: 1}, "run_python has no argument 'yyy"),
         ("run_python", {}, "run_python: code: Field required"),
         ("run_python", {"code": "1", "timeout": "soon"}, "run_python: timeout: Input should be a valid number"),
@@ -586,9 +583,7 @@ async def test_a_tool_puts_itself_off(server: Server, mode: str) -> None:
         ("files", {"session_id": "x", "op": "write", "content": {"a": 1}}, "files: content: Input should be a valid"),
     ],
 )
-async def test_wrong_arguments_are_told_in_a_line(
-    server: Server, tool: str, arguments: dict[str, Any], told: str
-) -> None:
+async def test_wrong_arguments_are_one_line(server: Server, tool: str, arguments: dict[str, Any], told: str) -> None:
     async with connected(server) as client:
         message = await refused(client, tool, **arguments)
         assert message.startswith(told) and len(message) < 200 and "pydantic" not in message
@@ -667,28 +662,17 @@ BODY = {
     body=st.fixed_dictionaries({}, optional=BODY) | JSON,
     version=st.sampled_from([None, "2026-07-28", "2025-06-18", "1"]),
 )
-def test_any_message_has_an_answer_without_a_traceback(
-    server: Server, http: httpx.Client, body: Any, version: str | None
-) -> None:
-    headers = {
-        "Authorization": f"Bearer {server.token}",
-        "Accept": "application/json, text/event-stream",
-        "Content-Type": "application/json",
-    } | ({} if version is None else {"MCP-Protocol-Version": version})
-    if isinstance(body, dict) and isinstance(body.get("method"), str) and body["method"].isascii():
-        headers["Mcp-Method"] = body["method"].replace("\n", "").replace("\r", "").replace("\0", "").strip()
+def test_any_message_is_answered_in_words(server: Server, http: httpx.Client, body: Any, version: str | None) -> None:
+    headers = {"X-API-Key": server.token, "Accept": "application/json, text/event-stream"}
+    headers |= {"Content-Type": "application/json"} | ({} if version is None else {"MCP-Protocol-Version": version})
+    if isinstance(body, dict) and isinstance(body.get("method"), str) and body["method"].isprintable():
+        headers["Mcp-Method"] = body["method"].strip()
     try:
-        content = json.dumps(body)
-        answer = http.post(f"{server.url}/mcp", content=content, headers=headers)
+        answer = http.post(f"{server.url}/mcp", content=json.dumps(body), headers=headers)
     except (httpx.LocalProtocolError, UnicodeEncodeError):
         return
     assert answer.status_code in (200, 202, 400, 404, 406)
     assert "Traceback" not in answer.text and "safeexec/" not in answer.text
-
-
-def test_what_was_said_over_http_left_no_traceback(server: Server, home: Path) -> None:
-    assert httpx.get(f"{server.url}/mcp", headers={"X-API-Key": server.token}).status_code in (400, 406)
-    assert "Traceback" not in (home / "stderr").read_text()
 
 
 # HTTP
@@ -699,33 +683,23 @@ def basic(password: str) -> str:
 
 
 def test_only_the_token_lets_in(server: Server) -> None:
+    """What else is none: `http/test_app.py`, of the same code."""
+
     def status(path: str = "/mcp", **headers: str) -> int:
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         accept = {"Accept": "application/json, text/event-stream"}
         return httpx.post(f"{server.url}{path}", json=message("ping", {}), headers=accept | given).status_code
 
-    good = server.token
-    wrong = [{}, {"X_API_Key": "x"}, {"X_API_Key": good[:-1]}, {"Authorization": good}, {"Authorization": "Bearer"}]
-    wrong += [{"Authorization": basic("x")}, {"Authorization": "Basic ?"}, {"Authorization": f"Basic {good}"}]
-    for headers in wrong:
-        assert status(**headers) == 401
-        assert status("/", **headers) == 401
-    assert status(f"/mcp?token={good}") == 401
-    for headers in ({"X_API_Key": good}, {"Authorization": f"bearer {good}"}, {"Authorization": basic(good)}):
+    assert server.token == OWN
+    for headers in ({}, {"X_API_Key": OWN[:-1]}, {"Authorization": OWN}, {"Authorization": basic("x")}):
+        assert status(**headers) == status("/", **headers) == 401
+    assert status(f"/mcp?token={OWN}") == 401
+    for headers in ({"X_API_Key": OWN}, {"Authorization": f"bearer {OWN}"}, {"Authorization": basic(OWN)}):
         assert status(**headers) == 400  # let in: no session of the earlier protocol
         assert status("/other", **headers) == 404
         assert status(**headers, Host="evil.example") == 421
-        assert status(**headers, Host="127.0.0.1.evil.example:80") == 421
         assert status(**headers, Origin="http://evil.example") == 403
-        assert status(**headers, Origin="null") == 403
     assert psutil.Process(server.process.pid).net_connections()[0].laddr.ip == "127.0.0.1"
-
-
-def test_a_token_of_ones_own(home: Path, tmp_path: Path) -> None:
-    token = tmp_path / "token"
-    token.write_text("a-token-of-my-own\n")
-    with started(home, "--token-file", str(token)) as server:
-        assert server.token == "a-token-of-my-own"
 
 
 @pytest.mark.parametrize(
@@ -822,7 +796,6 @@ def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how
     [
         ('{"jsonrpc": "2.0", "id": %s, "method": "ping"}' % ("1" * 8_000_000), None, "`$.id`"),
         ('{"jsonrpc": "2.0", "id": "%s", "method": "ping"}' % ("x" * 2_000), None, "`$.id`"),
-        ('{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', None, "`$.id`"),
         ('{"jsonrpc": "2.0", "id": null, "method": "ping"}', None, "`$.id`"),
         ('{"jsonrpc": "2.0", "id": 5}', 5, "neither a method"),
         ('{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": [1]}', None, "`$.params`"),
@@ -861,7 +834,6 @@ def test_standard_output_carries_the_protocol_alone(home: Path) -> None:
     [
         (["--policy", "none such"], "none such"),
         (["--tools", "shop"], "a function of a module, as shop:FUNCTION"),
-        (["--tools", "shop:nothing"], "nothing"),
         (["--tools", "no_module_of_this_name:f"], "no_module_of_this_name"),
         (["--policy", "server.yaml", "--tools", "shop:sell"], "does not allow the tool 'sell'"),
         (["--http", "--port", "99999"], "port"),

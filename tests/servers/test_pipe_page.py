@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sys
@@ -14,7 +13,7 @@ import pytest
 import safeexec
 from safeexec import Result
 from safeexec.remote.methods import METHODS, TIGHTENED
-from tests.alone import ran
+from tests.alone import ran, with_command
 
 PAGE = (Path(safeexec.__file__).parent / "servers" / "README.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## A pipe: for any language\n")[2].partition("\n## ")[0]
@@ -28,12 +27,7 @@ def block(language: str) -> str:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `safeexec` is this one."""
-    command = tmp_path / "safeexec"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m safeexec "$@"\n')
-    command.chmod(0o755)
-    path = os.pathsep.join([str(Path(safeexec.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    return {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": path}
+    return with_command(tmp_path)
 
 
 def printed(argv: list[str], environment: dict[str, str]) -> str:

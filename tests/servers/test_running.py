@@ -95,10 +95,8 @@ class Served:
 
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("headers", [(), ("Connection: close",)])
-async def test_who_takes_nothing_is_left(
-    monkeypatch: pytest.MonkeyPatch, headers: tuple[str, ...], whole: bool
-) -> None:
-    """However the server ends the connection: it waited for ever for what it had written."""
+async def test_who_takes_none_is_left(monkeypatch: pytest.MonkeyPatch, headers: tuple[str, ...], whole: bool) -> None:
+    """However the server ends the connection."""
     monkeypatch.setattr(running, "TAKE_SECONDS", 0.05)
 
     async with Served(answering(whole=whole)) as served:

@@ -82,7 +82,6 @@ async def test_ids_of_sessions_name_their_server() -> None:
 async def test_a_session_that_another_replica_holds_is_waited_for_as_long_as_the_call_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was waited for 45 s, whatever the call said."""
     monkeypatch.setattr(labels, "MOVE_SECONDS", float("inf"))
     with Sandbox("calculator", spare=0, store=tmp_path) as elsewhere, elsewhere.session_for("ada"):
         async with opened("calculator", replica="a", store=StoreOptions(at=tmp_path)) as service:

@@ -1,7 +1,5 @@
-import re
-
 import bs4
-from bs4 import BeautifulSoup, Comment, NavigableString, SoupStrainer, Tag
+from bs4 import BeautifulSoup, Comment, NavigableString, Tag
 
 PAGE = """<!DOCTYPE html><html><head><title>Shop &amp; more</title></head><body>
 <h1 class="big title" id="top">Books</h1>
@@ -15,16 +13,6 @@ PAGE = """<!DOCTYPE html><html><head><title>Shop &amp; more</title></head><body>
 # 1: what is on the page
 soup = BeautifulSoup(PAGE, "html.parser")
 print(soup.title.string, soup.h1["class"], soup.h1.get("id"), soup.find("li").a.text, soup.nothing)
-# 2: all of a kind
-print([(li.a.get_text(), float(li["data-price"])) for li in soup.find_all("li", class_="book")])
-print([a["href"] for a in soup.find_all("a", href=re.compile("^/b"))], len(soup.find_all(["li", "td"], limit=4)))
-print([tag.name for tag in soup.find_all(lambda tag: tag.has_attr("hidden") or tag.name == "b")])
-# 3: selectors
-print([li.text for li in soup.select("ul#list > li.book:not(.old)")], soup.select_one("li:nth-of-type(3) a")["href"])
-print([td.text for td in soup.css.select("tr:has(td) td:last-child")], soup.css.escape("1a"))
-# 4: a table as records
-head, *rows = [[cell.text for cell in row.find_all(["td", "th"])] for row in soup.table.find_all("tr")]
-print([dict(zip(head, row)) for row in rows])
 # 5: moving about
 second = soup.find("a", string="Emma")
 print(second.parent.name, [p.name for p in second.parents], second.find_previous("li").a.text)
@@ -51,11 +39,6 @@ for parser in ("lxml", "html5lib", "xml"):
         print(parser, BeautifulSoup("<r xmlns:x='u'><x:a k='1'>t</x:a><p>one<p>two</p></p></r>", parser))
     except bs4.FeatureNotFound as error:
         print(error)
-# 8: only a part
-print(BeautifulSoup(PAGE, "html.parser", parse_only=SoupStrainer("a")).find_all("a")[-1])
-# 9: bytes and encodings
-latin = BeautifulSoup("<p>café</p>".encode("latin-1"), "html.parser", from_encoding="latin-1")
-print(latin.p.text, latin.original_encoding, bs4.UnicodeDammit(b"\xe9t\xe9", ["latin-1"]).unicode_markup)
 # 10: a page of the workspace
 with open("page.html", "w") as page:
     page.write(PAGE)

@@ -6,8 +6,8 @@ import pandas as pd
 from openpyxl import Workbook, load_workbook
 from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
-from openpyxl.formatting.rule import CellIsRule, ColorScaleRule
-from openpyxl.styles import Alignment, Border, Font, NamedStyle, PatternFill, Side
+from openpyxl.formatting.rule import CellIsRule
+from openpyxl.styles import Font, NamedStyle, PatternFill
 from openpyxl.utils import column_index_from_string, get_column_letter
 from openpyxl.utils.dataframe import dataframe_to_rows
 from openpyxl.worksheet.datavalidation import DataValidation
@@ -24,19 +24,11 @@ sheet["B5"].number_format = "0.00"
 for cell in sheet[1]:
     cell.font = Font(bold=True, color="FFFFFF")
     cell.fill = PatternFill("solid", fgColor="4472C4")
-    cell.alignment = Alignment(horizontal="center")
-    cell.border = Border(bottom=Side(style="thin"))
 bigger = copy.copy(sheet["A1"].font)
 sheet["A2"].style = NamedStyle(name="note", font=Font(italic=True))
 sheet["A1"].comment = Comment("the region", "me")
-sheet.column_dimensions["A"].width = 20
-sheet.row_dimensions[1].height = 30
 sheet.merge_cells("A7:C7")
-sheet.freeze_panes = "A2"
-sheet.auto_filter.ref = "A1:C3"
-sheet.print_area = "A1:C3"
 sheet.conditional_formatting.add("B2:B3", CellIsRule(operator="greaterThan", formula=["15"], font=Font(bold=True)))
-sheet.conditional_formatting.add("B2:B3", ColorScaleRule(start_type="min", start_color="FF0000", end_type="max"))
 rule = DataValidation(type="list", formula1='"north,south"')
 rule.add("A2:A3")
 sheet.add_data_validation(rule)
@@ -57,7 +49,7 @@ print(bigger.size, bigger.b, buffer.getvalue()[:2], get_column_letter(28), colum
 read = load_workbook("book.xlsx")
 print(read.sheetnames, read["Sales"].max_row, read["Sales"]["B5"].value, read["Sales"]["A1"].font.b)
 print([[cell.value for cell in row] for row in read["Sales"]["A1:C3"]])
-print(read["Sales"]["A1"].comment.text, read["Sales"].merged_cells.ranges, read["Sales"].column_dimensions["A"].width)
+print(read["Sales"]["A1"].comment.text, read["Sales"].merged_cells.ranges)
 print(list(load_workbook("book.xlsx", read_only=True)["Frame"].values))
 print(list(load_workbook("book.xlsx", data_only=True)["Frame"].iter_rows(min_row=2, values_only=True)))
 print(pd.read_excel("book.xlsx", sheet_name="Frame"))

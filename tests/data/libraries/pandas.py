@@ -16,17 +16,6 @@ print(
     frame.groupby("city").agg(total=("sales", "sum"), most=("units", "max")),
     frame.pivot_table(index="city", columns="month", values="sales", aggfunc="sum", fill_value=0),
 )
-print(
-    frame.query("sales > 5 and city == 'Oslo'"),
-    frame.loc[frame.units > 1, ["city", "units"]],
-    frame.sort_values("sales", ascending=False).head(2),
-)
-other = pd.DataFrame({"city": ["Oslo", "Rome"], "country": ["NO", "IT"]})
-print(
-    frame.merge(other, on="city", how="left")[["city", "country"]],
-    pd.concat([other, other], ignore_index=True),
-    other.set_index("city").T,
-)
 series = pd.Series(range(6), index=pd.date_range("2024-01-01", periods=6, freq="D"))
 print(
     series.resample("2D").sum(),
@@ -40,11 +29,6 @@ print(
     frame["city"].value_counts(),
     pd.cut(frame.sales, [0, 5, 15, 30], labels=list("abc")),
 )
-print(
-    frame.apply(lambda row: f"{row.city}:{row.units}", axis=1).tolist(),
-    frame.melt("city", ["sales", "units"]).shape,
-    frame["sales"].quantile([0.1, 0.9]),
-)
 frame.to_csv("out.csv", index=False)
 frame.to_json("out.json", orient="records", date_format="iso")
 print(
@@ -52,12 +36,6 @@ print(
     len(pd.read_json("out.json")),
     frame.to_dict("records")[0]["city"],
     frame.to_string(max_rows=2),
-)
-print(
-    pd.to_datetime(["01/02/2024"], dayfirst=True),
-    pd.Timestamp("2024-03-31") + pd.DateOffset(months=1),
-    pd.Timedelta("2h30m"),
-    pd.Categorical(["b", "a"]).codes,
 )
 with sqlite3.connect(":memory:") as connection:
     frame.drop(columns="day").to_sql("sales", connection, index=False)

@@ -42,13 +42,6 @@ figure.add_hline(y=2, line_dash="dash")
 figure.add_vrect(x0=1, x1=2, fillcolor="green", opacity=0.1, annotation_text="early")
 figure.add_annotation(x=3, y=4, text="top", showarrow=True)
 told("objects", figure)
-# 3: reading and changing parts
-print(figure.layout.title.text, figure.data[1].marker.color, figure["layout"]["yaxis2"]["side"], len(figure.layout.shapes))
-figure.layout.title.text = "Changed"
-figure.data[0].line.width = 3
-print(figure.layout.title, [trace.name for trace in figure.select_traces()], "marker" in figure.data[1])
-figure.for_each_trace(lambda trace: trace.update(name=trace.name.upper()))
-print([trace.name for trace in figure.data])
 # 4: subplots
 grid = make_subplots(rows=2, cols=2, subplot_titles=list("ABCD"), specs=[[{}, {"type": "domain"}], [{"colspan": 2}, None]])
 grid.add_trace(go.Scatter(y=[1, 3, 2]), row=1, col=1)
@@ -72,14 +65,6 @@ figure.write_json("chart.json")
 again = pio.read_json("chart.json")
 print(again == figure, pio.from_json(figure.to_json()).layout.title.text, type(figure.to_dict()["data"][0]).__name__)
 print(sorted(name for name in os.listdir(".") if name.startswith(("chart", "grid"))))
-# 8: themes
-pio.templates["own"] = go.layout.Template(layout={"font": {"size": 20}})
-pio.templates.default = "plotly_white+own"
-print(pio.templates.default, px.line(df, x="x", y="y").layout.template.layout.font.size, "ggplot2" in pio.templates)
-pio.templates.default = "plotly"
-# 9: its own data and colours
-iris = px.data.iris()
-print(iris.shape, px.colors.sequential.Viridis[0], px.colors.sample_colorscale("Viridis", [0.5]), px.colors.hex_to_rgb("#010203"))
 # 10: mistakes
 try:
     go.Scatter(mode="nothing")

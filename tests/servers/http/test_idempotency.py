@@ -42,7 +42,7 @@ async def asking() -> AsyncIterator[tuple[Ask, list[str]]]:
     assert not answers.tasks()
 
 
-async def test_the_oldest_answers_are_given_up_and_their_programs_run_no_second_time(
+async def test_programs_whose_answer_was_given_up_run_no_second_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(idempotency, "MAX_KEPT", 100)

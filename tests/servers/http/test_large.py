@@ -24,21 +24,19 @@ from tests.servers.serving import Server, needs_server, serving
 requests = pytest.importorskip("safeexec.servers.http.requests")
 MAX_UNDER_WAY = requests.MAX_UNDER_WAY
 pytestmark = needs_server
+
+
+def named(text: str) -> bytes:
+    """The members of an object of very many names."""
+    return b",".join(text.encode() % number for number in range(1_500_000))
+
+
 MANY = {
     "arguments of a program": ("/run_code", b'{"code":"1","args":[' + b'"a",' * 5_000_000 + b'"a"]}'),
-    "files of a program": (
-        "/run_code",
-        b'{"code":"1","files":{' + b",".join(b'"%d":null' % number for number in range(1_500_000)) + b"}}",
-    ),
-    "files of a session": (
-        "/v1/sessions",
-        b'{"files":{' + b",".join(b'"%d":""' % number for number in range(1_500_000)) + b"}}",
-    ),
+    "files of a program": ("/run_code", b'{"code":"1","files":{' + named('"%d":null') + b"}}"),
+    "files of a session": ("/v1/sessions", b'{"files":{' + named('"%d":""') + b"}}"),
     "values": ("/v1/run", b'{"source":"1","namespace":{"x":[' + b"[]," * 5_000_000 + b"[]]}}"),
-    "names of values": (
-        "/v1/run",
-        b'{"source":"1","namespace":{' + b",".join(b'"n%d":1' % number for number in range(1_500_000)) + b"}}",
-    ),
+    "names of values": ("/v1/run", b'{"source":"1","namespace":{' + named('"n%d":1') + b"}}"),
     "what nobody asked for": ("/v1/run", b'{"source":"1","other":[' + b"1," * 9_000_000 + b"1]}"),
 }
 CPU_SECONDS, GROWN_MB = 0.7, 150

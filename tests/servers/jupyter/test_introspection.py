@@ -33,10 +33,9 @@ def prepared(session: Session) -> Session:
 @pytest.mark.parametrize(
     ("code", "matches"),
     [
-        ("al", ["all", "alpha"]), ("math.sqr", ["sqrt"]), ("x = alpha.app", ["append"]), ("import hea", ["heapq"]),
-        ("from math import fl", ["floor"]), ("from math import cos, sq", ["sqrt"]), ("%roll", ["rollback"]),
-        ("a\nfunct", ["function"]), ("'text'.up", []), ("f(1).re", []), ("1.re", []), ("nothing.x", []),
-        ("import so", []), ("hostile.o", ["one"]), ("whi", ["while"]),
+        ("al", ["all", "alpha"]), ("x = alpha.app", ["append"]), ("import hea", ["heapq"]), ("%roll", ["rollback"]),
+        ("from math import cos, sq", ["sqrt"]), ("a\nfunct", ["function"]), ("'text'.up", []), ("f(1).re", []),
+        ("nothing.x", []), ("import so", []), ("hostile.o", ["one"]), ("whi", ["while"]),
     ],
 )  # fmt: skip
 def test_what_may_follow(prepared: Session, code: str, matches: list[str]) -> None:

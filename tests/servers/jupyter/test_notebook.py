@@ -115,11 +115,9 @@ def test_a_name_with_a_question_mark_is_explained(notebook: Notebook) -> None:
 @pytest.mark.parametrize(
     ("cell", "hint"),
     [
-        ("!ls -l", "no shell"), ("!pip install x", "Nothing can be installed"),
-        ("%pip install numpy", "Nothing can be installed"), ("%%html\n<b>", "IPython.display"),
-        ("%nothing", "%checkpoint"), ("%run x.py", "import it"), ("%%bash\nls", "no shell"),
-        ("%%capture kept\n1", "redirect_stdout"), ("x = 1\n%time x", "Magics begin a cell"),
-        ("x = 1\n!ls", "no shell"), ("x = 1\n%pip install y", "Nothing can be installed"),
+        ("!pip install x", "Nothing can be installed"), ("%%html\n<b>", "IPython.display"), ("%run x.py", "import it"),
+        ("%nothing", "%checkpoint"), ("%%bash\nls", "no shell"), ("x = 1\n%time x", "Magics begin a cell"),
+        ("%%capture kept\n1", "redirect_stdout"), ("x = 1\n!ls", "no shell"),
     ],
 )  # fmt: skip
 def test_what_is_no_python_is_refused_with_a_hint(notebook: Notebook, cell: str, hint: str) -> None:
@@ -228,9 +226,7 @@ def test_a_policy_that_is_none_is_told_by_each_cell() -> None:
     notebook.close()
 
 
-@pytest.mark.parametrize(
-    "cell", ["a\0b", "'\ud800'", "%\ud800", "%checkpoint \ud800", "%why \ud800\0", "\ud800 = 1", "(" * 5000]
-)
+@pytest.mark.parametrize("cell", ["a\0b", "'\ud800'", "%checkpoint \ud800", "%why \ud800\0", "(" * 5000])
 def test_strange_cells_have_defined_answers(notebook: Notebook, cell: str) -> None:
     page, failed = run(notebook, cell)
     for text in (*page.values, *page.streams.values(), *failed):

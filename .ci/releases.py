@@ -1,4 +1,4 @@
-"""How a new Python or a new library is met: `python -m tests.releases` tries every interpreter that it finds on PATH
+"""How a new Python or a new library is met: `python .ci/releases.py` tries every interpreter that it finds on PATH
 with the newest libraries, and the first of them with the oldest that setup.cfg takes.
 
 Each gets an environment of its own and runs the library tests and a step of every profile. A line says what came of it;
@@ -84,7 +84,7 @@ def tried(python: str, libraries: list[str]) -> tuple[str, dict[str, str]]:
 
 def main() -> int:
     """0 if all that was tried works."""
-    parser = argparse.ArgumentParser(prog="python -m tests.releases", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python .ci/releases.py", description=__doc__)
     parser.add_argument("--only", default="", help="interpreters whose version begins so: 3.15")
     only = parser.parse_args().only
     before = json.loads(REMEMBERED.read_text()) if REMEMBERED.exists() else {}
