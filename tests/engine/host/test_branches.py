@@ -179,28 +179,6 @@ def test_a_chain_of_branches_ends_with_what_to_do(session: Session) -> None:
         branch.close()
 
 
-def test_branches_of_a_state_that_has_a_copy_share_it(session: Session) -> None:
-    session.run("x = 1")
-    (first,) = session.branch()
-    (second,) = first.branch()
-    (third,) = second.branch()
-    session.run("x = 2")
-    third.run("x += 10")
-    assert [one.get("x") for one in (session, first, second, third)] == [2, 1, 1, 11]
-    assert len({copy.parent for one in (first, second, third) for copy in one._core.processes.history.copies()}) <= 2
-    for branch in (second, first, third):
-        branch.close()
-
-
-def test_random_is_the_same_in_every_branch(session: Session) -> None:
-    session.run("import random\nrandom.seed(2)").check()
-    branches = session.branch(3)
-    values = {str(s.run("random.random()").value) for s in (session, *branches)}
-    for branch in branches:
-        branch.close()
-    assert len(values) == 1
-
-
 def test_a_fresh_plugin_is_heard_after_a_call_that_was_stopped(sandbox: Sandbox) -> None:
     source = "def f(x):\n    print('called with', x)\n    while x == 0: pass\n    return x"
     with sandbox.plugin(source, exports=["f"], state="fresh", timeout=0.2) as plugin:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -63,17 +62,16 @@ def gone(process: psutil.Process) -> bool:
         return True
 
 
-@pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize(
     ("profile", "extra"), [("standard", ""), ("confined-python", ""), (FORKING, f"session.run({ORPHANS!r})")]
 )
-def test_nothing_outlives_the_host(profile: str, death: signal.Signals, extra: str) -> None:
+def test_nothing_outlives_the_host(profile: str, extra: str) -> None:
     command = [sys.executable, "-c", HOST.format(profile=profile, extra=extra)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=importing()) as host:
         root = host.stdout.readline().strip()
         until(lambda: len(descendants(host.pid)) >= 4)
         left = descendants(host.pid)
-        host.send_signal(death)
+        host.kill()
         host.wait()
     until(lambda: all(gone(process) for process in left))
     if root:

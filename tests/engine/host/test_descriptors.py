@@ -35,6 +35,12 @@ async def test_of_many_at_once_those_that_open_work_and_the_others_are_refused(f
             assert all(result.ok and not result.notes for result in results)
         assert [result.value for result in results] == [2] * len(sessions)
         assert len(sessions) > 5
+        for session in sessions:  # none has taken what another one needs to go back
+            assert (await session.run("while True: pass", timeout=0.05)).state == "restored"
+            await session.rollback(steps=2)
+            assert (await session.run("x")).value == 1
+        await sessions[0].close()
+        assert (await (await sandbox.session()).run("1")).ok
 
 
 def test_stats_say_how_many_more_there_is_room_for(few: None) -> None:

@@ -97,7 +97,7 @@ def test_what_a_child_says_ends_the_step(session: Session, frames: str) -> None:
         assert session.run("kept").value == 1
 
 
-MESSAGES = {"text": "text=b'x' * (60 << 20)", "notes": "notes=['x'] * 60_000_000", "a value": "pending=1 << 40"}
+MESSAGES = {"text": "text=b'x' * (60 << 20)", "a value": "pending=1 << 40"}
 
 
 @pytest.mark.parametrize("fields", MESSAGES.values(), ids=MESSAGES.keys())
@@ -113,9 +113,7 @@ SPIN = "\nwhile True: pass"
 ENDINGS = {
     "stops itself": ("os.kill(os.getpid(), 19)", "timeout"),
     "kills itself": ("os.kill(os.getpid(), 9)", "crashed"),
-    "aborts": ("os.abort()", "crashed"),
     "shuts its socket": ("server.link.socket.shutdown(2)" + SPIN, "crashed"),
-    "closes its socket": ("os.close(server.link.socket.fileno())" + SPIN, "crashed"),
     "closes everything": ("os.closerange(0, 100)" + SPIN, "crashed"),
     "sends noise": ("server.link.socket.sendall(b'\\xff' * 8 + os.urandom(1 << 20))" + SPIN, "crashed"),
     "progress without end": ("while True: say(pack(['progress', 'x' * 200, float('nan'), None]))", "timeout"),
@@ -148,10 +146,9 @@ HOSTILE_VALUES = {
     "no numbers": "[float('nan'), float('inf'), complex('nan')]",
     "lone surrogates": "{'\\ud800': 1, (1, 2): '\\udfff', None: 4}",
     "nested": "(f := lambda n: [f(n - 1)] if n else [])(60)",
-    "a large exponent": "__import__('decimal').Decimal('1e999999999')",
-    "a signalling number": "__import__('decimal').Decimal('sNaN')",
-    "a large fraction": "__import__('fractions').Fraction(10**5000, 3)",
-    "a long time": "__import__('datetime').timedelta.max",
+    "in itself": "(f := []).append(f) or f",
+    "20 MB of text": "'x' * (20 << 20)",
+    "an object whose repr raises": "type('Bad', (), {'__repr__': lambda self: 1 / 0})()",
     "9 MB of text": "'a' * 9_000_000",
     "control characters": "'\\x1b[2J\\x07'",
     "names": "globals().update({'\\ud800x': 1, 'a\\nb': 2, 'x' * 100_000: 3})",
@@ -172,6 +169,7 @@ def test_whatever_a_step_gives_is_told_within_bounds(session: Session, source: s
         told = result.observation()
         assert len(told.encode()) < 100_000 and "\x1b" not in told
         assert "\x1b" not in repr(session.variables())
+        session.get("value")
         assert session.run("1 + 1").value == 2
 
 
@@ -229,15 +227,10 @@ server._freeze = hold
 FREEZE = "say(pack(['frozen', 1]), to=socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=control))"
 
 
-@pytest.mark.parametrize(
-    "does",
-    # As after a forged end, below: here each of two steps waits for the checkpoint of the one before.
-    [pytest.param("pass", id="does not freeze", marks=pytest.mark.slow), pytest.param(FREEZE, id="does not resume")],
-)
-def test_an_orphan_on_the_lane_of_a_checkpoint(session: Session, does: str) -> None:
+def test_an_orphan_on_the_lane_of_a_checkpoint(session: Session) -> None:
     """The one fork that the host has announced is no checkpoint: it keeps the host waiting, and only for so long."""
     for _ in range(2):
-        session.run(OWN + HOLD_LANE.format(does=does)).check()
+        session.run(OWN + HOLD_LANE.format(does=FREEZE)).check()
     with soon():
         assert session.run("while True: pass", timeout=0.5).outcome == "timeout"
     assert session.run("1 + 1").value == 2
@@ -294,17 +287,6 @@ def test_a_source_that_is_slow_to_search(session: Session) -> None:
     with soon():
         result = session.run('text = """\nimport' + "a" * 49_000 + '!\n"""\nwhile True: pass', timeout=0.5)
     assert result.outcome == "timeout"
-
-
-ORPHANS = """
-import os
-for _ in range(3):
-    if os.fork() == 0:
-        if os.fork() == 0:
-            {does}
-        os._exit(0)
-"""
-EATS = "held = b'x' * (100 << 20)\n            while True: pass"
 
 
 FILLS_AT_SAVE = """
@@ -370,20 +352,24 @@ def test_output_that_is_a_hole_with_a_mark_for_each_part_of_it(session: Session)
     assert session.run("1 + 1").value == 2
 
 
-SPINS = "while True: pass"
 LEFT_BEHIND = {
-    "a fork that computes": f"import os\nif os.fork() == 0:\n    {SPINS}",
-    "orphans that eat": ORPHANS.format(does=EATS.replace(SPINS, "import signal\n            signal.pause()")),
-    "a thread that computes": f"import threading\ndef spin():\n    {SPINS}\nthreading.Thread(target=spin).start()",
-    "a handler of a signal": f"""
-import signal
-def spin(*_):
-    {SPINS}
-signal.signal(signal.SIGALRM, spin)
-signal.setitimer(signal.ITIMER_REAL, 0.3)
+    "orphans that eat": """
+import os, signal
+for _ in range(3):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            held = b'x' * (100 << 20)
+            signal.pause()
+        os._exit(0)
+""",
+    "a thread that computes": """
+import threading
+def spin():
+    while True: pass
+threading.Thread(target=spin).start()
 """,
 }
-COPY_THAT_SPINS = OWN + HOLD_LANE.format(does=f"{FREEZE}\n        {SPINS}")
+COPY_THAT_SPINS = OWN + HOLD_LANE.format(does=f"{FREEZE}\n        while True: pass")
 
 
 @pytest.mark.profile(FORKING)
@@ -450,7 +436,6 @@ for number in range(4):
 """
 MAPPED = "import mmap\nmaps = [(mmap.mmap(fd, 0, prot=1), os.close(fd)) for fd in held]\n"
 WITHOUT_NAMES = {
-    "removed files": ("'f', os.O_CREAT | os.O_WRONLY", "os.unlink('f')", ""),
     "files that never had a name": ("'.', os.O_TMPFILE | os.O_WRONLY", "pass", ""),
     "removed files that are mapped": ("'f', os.O_CREAT | os.O_RDWR", "os.unlink('f')", MAPPED),
 }

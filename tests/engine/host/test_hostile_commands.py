@@ -122,12 +122,11 @@ async def test_what_a_command_has_used_is_told_once_also_where_its_caller_leaves
         assert session.untold_cpu >= 0.5, "as of the last look at it, a moment before"
 
 
-@pytest.mark.parametrize("words", [250, 900])
-def test_a_long_command_line_is_sent_whole(commanding: Sandbox, session: Session, words: int) -> None:
+def test_a_long_command_line_is_sent_whole(commanding: Sandbox, session: Session) -> None:
     """Longer than the socket's buffer: what follows it must not be read as its rest."""
     program = "import sys; print(len(sys.argv), len(''.join(sys.argv[1:])))"
-    result = session.command([PYTHON, "-c", program, *["a" * 1000] * words])
-    assert result.stdout == f"{words + 1} {words * 1000}\n", result
+    result = session.command([PYTHON, "-c", program, *["a" * 1000] * 900])
+    assert result.stdout == "901 900000\n", result
     with commanding.session() as other:
         assert other.run("1 + 1").value == 2
 
@@ -255,10 +254,9 @@ print("told")
 """
 
 
-def test_a_program_that_sets_its_output_to_append_still_prints() -> None:
+def test_a_program_that_sets_its_output_to_append_still_prints(session: Session) -> None:
     """As make does, which does without where that is refused."""
-    with allowing(PYTHON) as sandbox:
-        result = sandbox.command([PYTHON, "-c", APPENDS])
+    result = session.command([PYTHON, "-c", APPENDS])
     assert (result.outcome, result.stdout) == ("ok", "told\n")
 
 
@@ -300,16 +298,14 @@ for ids in [(0, -1, -1), (-1, 0, -1), (-1, -1, 0)]:
 """
 
 
-def test_a_program_may_start_others_as_the_user_that_it_is() -> None:
+def test_a_program_may_start_others_as_the_user_that_it_is(session: Session) -> None:
     """As make does."""
-    with allowing(PYTHON) as sandbox:
-        assert sandbox.command([PYTHON, "-c", SPAWN]).stdout.split() == ["1", *["refused"] * 6]
+    assert session.command([PYTHON, "-c", SPAWN]).stdout.split() == ["1", *["refused"] * 6]
 
 
-def test_a_flood_is_told_as_one_however_it_ends() -> None:
+def test_a_flood_is_told_as_one_however_it_ends(session: Session) -> None:
     """Between two looks of the host the program comes to the end of its output, and fails by itself."""
-    with allowing(PYTHON) as sandbox:
-        result = sandbox.command([PYTHON, "-c", "import os\nwhile True: os.write(1, b'x' * (1 << 20))"])
+    result = session.command([PYTHON, "-c", "import os\nwhile True: os.write(1, b'x' * (1 << 20))"])
     assert (result.outcome, result.truncated) == ("output", True) and "limits.output_kb" in result.message
 
 
@@ -353,7 +349,6 @@ def test_the_end_of_what_makes_the_commands_is_told() -> None:
 
 @pytest.mark.parametrize("how", ["cancel", "session", "sandbox"])
 def test_a_command_ends_with_what_it_runs_in(how: str) -> None:
-    """Closing waited five seconds for each, and the command went on to its own end."""
     with allowing("sleep") as sandbox, ThreadPoolExecutor(1) as callers:
         session = sandbox.session()
         before = members(sandbox)
@@ -366,7 +361,7 @@ def test_a_command_ends_with_what_it_runs_in(how: str) -> None:
 
 
 def test_each_command_has_limits_of_its_own() -> None:
-    """What makes them is held to none: after 1,700 commands it had used the CPU time of one, and ended."""
+    """What makes them is held to none: the CPU time of all would be its own."""
     limit = "import resource; print(resource.getrlimit(resource.RLIMIT_CPU)[1])"
 
     def cpu_limit(pid: int) -> list[str]:
@@ -391,6 +386,5 @@ def test_each_command_has_limits_of_its_own() -> None:
 def test_the_limits_of_a_session_hold_its_commands(
     commanding: Sandbox, limits: dict[str, float], program: str, outcome: str
 ) -> None:
-    """They were those of the sandbox."""
     with commanding.session(**limits) as session:
         assert session.command([PYTHON, "-c", program]).outcome == outcome

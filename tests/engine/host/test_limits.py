@@ -30,7 +30,7 @@ def killed(session: Session, source: str, **options: Any) -> Result:
     return result
 
 
-@pytest.mark.parametrize("profile", ["calculator", "standard", "plugin", "data-analysis", "confined-python"])
+@pytest.mark.parametrize("profile", ["calculator", "plugin", "confined-python"])
 def test_a_timeout_restores_the_session(open_session: OpenSession, profile: str) -> None:
     result = killed(open_session(profile=profile), FOREVER, timeout=0.2)
     assert result.outcome == "timeout" and "0.2 s" in result.error.message
@@ -66,15 +66,7 @@ outer()
 """
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "sum(range(10**12))",
-        "[i for i in iter(int, 1)]",
-        "__import__('re').match('(a+)+$', 'a' * 60 + 'b')",
-        "pow(7, 10**9)",
-    ],
-)
+@pytest.mark.parametrize("call", ["sum(range(10**12))", "[i for i in iter(int, 1)]"])
 @pytest.mark.profile("confined-python")
 def test_a_timeout_says_where_also_inside_a_c_call(session: Session, call: str) -> None:
     error = session.run(WHERE.format(call=call), timeout=0.3).error
@@ -82,14 +74,6 @@ def test_a_timeout_says_where_also_inside_a_c_call(session: Session, call: str) 
     for shown in ("line 8, in <module>", "outer()", "line 5, in outer", "value = inner(3)", "line 2, in inner"):
         assert shown in error.traceback, error.traceback
     assert "at line 2" in error.message
-
-
-@pytest.mark.modules("numpy")
-@pytest.mark.profile("data-analysis")
-def test_a_timeout_says_where_inside_a_numpy_loop(session: Session) -> None:
-    session.run("import numpy as np\na = np.ones((2000, 2000))").check()
-    error = session.run("def work():\n    while True:\n        b = a @ a\nwork()", timeout=0.5).error
-    assert error.line in (2, 3) and "in work" in error.traceback
 
 
 def test_where_names_functions_as_they_are_called_and_those_of_earlier_steps(session: Session) -> None:
@@ -111,7 +95,7 @@ def test_cpu_is_counted_over_all_threads(open_session: OpenSession) -> None:
     assert result.error is not None and "limits.cpu_seconds is 0.3" in result.error.message
 
 
-@pytest.mark.parametrize("profile", ["calculator", "standard", "confined-python"])
+@pytest.mark.parametrize("profile", ["calculator", "confined-python"])
 def test_too_much_memory_is_a_memory_error_of_the_guest(open_session: OpenSession, profile: str) -> None:
     session = open_session(profile=profile, memory_mb=64)
     result = session.run("kept = 1\nx = bytearray(1 << 30)")
@@ -173,12 +157,6 @@ def test_a_restored_state_counts_as_what_it_holds(open_session: OpenSession, how
     later.close()
 
 
-def test_output_past_the_ceiling_ends_the_step(open_session: OpenSession) -> None:
-    session = open_session(output_kb=4)
-    result = killed(session, "while True: print('x' * 1000)", timeout=PATIENCE)
-    assert result.outcome == "output" and result.truncated and len(result.stdout) < 5000
-
-
 def test_recursion_is_an_ordinary_error_at_any_limit_and_as_deep_as_a_program_asks(session: Session) -> None:
     result = session.run("def f(n): return f(n + 1)\nf(0)")
     assert (result.outcome, result.state, result.error.type) == ("error", "kept", "RecursionError")
@@ -205,7 +183,6 @@ depth_of({python}) + (Node({both}) is not None)
 
 STARTS = {
     "threading": "import threading\ndef start(): threading.Thread(target=gate.wait).start()",
-    "a timer": "import threading\ndef start(): threading.Timer(0, gate.wait).start()",
     "a pool": "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(400)\n"
     "def start(): pool.submit(gate.wait)",
     "pools": "from concurrent.futures import ThreadPoolExecutor\ndef start(): ThreadPoolExecutor(1).submit(gate.wait)",
@@ -254,13 +231,6 @@ def test_asyncio_makes_do_with_the_threads_there_are(open_session: OpenSession, 
         return
     assert result.value == [*range(8)]
     assert session.run("max(seen)").value <= threads
-
-
-def test_a_session_may_be_left_no_threads(open_session: OpenSession) -> None:
-    session = open_session(threads=0)
-    result = session.run("import threading\nthreading.Thread(target=print).start()")
-    assert result.error is not None and result.error.hint is not None
-    assert result.error.hint.startswith("limits.threads is 0 here")
 
 
 @pytest.mark.needs("user")

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from safeexec import Opaque, Session
+from safeexec import Session
 from tests.conftest import OpenSession
 
 
@@ -50,32 +50,6 @@ def test_a_name_that_no_program_can_write_is_no_variable(session: Session, name:
     assert list(session.namespace) == []
 
 
-OPAQUE = """
-class Thing:
-    def __repr__(self): return 'a thing'
-class Bad:
-    def __repr__(self): raise ValueError('no')
-thing, bad = Thing(), Bad()
-things = [thing, 1]
-big, deep, own = 'x' * (20 << 20), [], []
-for _ in range(100_000): deep = [deep]
-own.append(own)
-"""
-
-
-def test_what_is_no_value_arrives_as_type_and_repr_and_never_as_an_exception(session: Session) -> None:
-    session.run(OPAQUE).check()
-    assert isinstance(session.get("thing"), Opaque) and "a thing" in repr(session.get("thing"))
-    assert session.get("things")[1] == 1
-    assert isinstance(session.run("lambda: 1").value, Opaque)
-    assert isinstance(session.get("bad"), Opaque)
-    assert session.run("bad").outcome in ("ok", "error")
-    for name in ("big", "deep", "own"):
-        session.get(name)
-        assert session.run(name).truncated, name
-    assert session.run("len(big)").value == 20 << 20
-
-
 def test_it_is_a_mapping(session: Session) -> None:
     names = session.namespace
     assert len(names) == 0
@@ -112,13 +86,6 @@ def test_the_hosts_writes_cannot_take_the_language_away(session: Session, name: 
     assert session.run("import math\nmath.floor(1.5)").value == 1
 
 
-def test_variables_are_described(session: Session) -> None:
-    session.run("rows = [1, 2, 3]\nname = 'x' * 10_000")
-    rows, name = session.variables()
-    assert (rows.name, rows.type, rows.text) == ("rows", "list", "[1, 2, 3]")
-    assert name.name == "name" and len(name.text) < 1000
-
-
 @pytest.mark.modules("numpy", "pandas")
 @pytest.mark.profile("data-analysis")
 def test_arrays_and_frames_come_as_such_to_who_has_the_library(session: Session) -> None:
@@ -127,40 +94,10 @@ def test_arrays_and_frames_come_as_such_to_who_has_the_library(session: Session)
 
     session.run("import numpy as np, pandas as pd\na, s = np.arange(6).reshape(2, 3), np.float64(2.5)").check()
     session.run("f = pd.DataFrame({'x': [1, 2]})").check()
+    session.set("g", session.get("f"))
     numpy.testing.assert_array_equal(session.get("a"), numpy.arange(6).reshape(2, 3))
     pandas.testing.assert_frame_equal(session.get("f"), pandas.DataFrame({"x": [1, 2]}))
-    assert session.run("s").value == 2.5
-
-
-@pytest.mark.profile("data-analysis")
-@pytest.mark.modules("numpy", "pandas")
-def test_values_of_every_kind_go_in_and_come_out(session: Session) -> None:
-    import numpy as np
-    import pandas as pd
-
-    times = pd.date_range("2024-01-01", periods=3, tz="Europe/Rome")
-    frame = pd.DataFrame(
-        {"t": times, "c": pd.Categorical(["u", None, "u"]), "i": pd.array([1, None, 3], dtype="Int16")},
-        index=pd.MultiIndex.from_product([["a"], [1, 2, 3]], names=["k", None]),
-    )
-    records = np.array([(1, "x"), (2, "y")], dtype=[("n", ">i4"), ("s", "U2")])
-    values = {
-        "frame": frame, "series": frame["i"], "index": times, "records": records, "strided": np.arange(12.0)[::-3],
-        "point": np.array(1.5), "nothing": np.zeros((0, 2)), "spans": np.array([1, "NaT"], dtype="m8[s]"),
-        "nested": {"arrays": [np.eye(2), (pd.NA, pd.NaT, -0.0, 10**400, "\ud800")]},
-    }  # fmt: skip
-    for name, value in values.items():
-        session.set(name, value)
-    names = ", ".join(values)
-    assert session.run(f"kept = [{names}]\n{names} = kept[:]").ok
-    pd.testing.assert_frame_equal(session.get("frame"), frame)
-    pd.testing.assert_series_equal(session.namespace["series"], frame["i"])
-    pd.testing.assert_index_equal(session.get("index"), times)
-    for name in ("records", "strided", "point", "nothing", "spans"):
-        back, value = session.get(name), values[name]
-        assert (back.dtype, back.shape, back.tobytes()) == (value.dtype, value.shape, value.tobytes())
-    nested = session.get("nested")["arrays"]
-    assert (nested[0] == np.eye(2)).all() and repr(nested[1]) == repr((pd.NA, pd.NaT, -0.0, 10**400, "\ud800"))
+    assert session.run("s").value == 2.5 and session.run("g.equals(f)").value is True
 
 
 @pytest.mark.profile("data-analysis")
@@ -182,7 +119,7 @@ def test_a_query_tells_which_name_it_bound_and_binds_no_other(session: Session) 
 @pytest.mark.profile("data-analysis")
 @pytest.mark.modules("pandas", "duckdb")
 def test_tables_are_undone_as_variables_are(session: Session) -> None:
-    """No engine is open between two steps: rollback, a kill, a branch and a saved state have nothing to forget."""
+    """No engine is open between two steps: a rollback has nothing to forget."""
     session.run("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})").check()
     made = session.sql("create table t as select a * 10 as b from df").check()
     assert (made.stdout, made.changes.created) == ("t has 2 rows and 1 columns\n", ("t",))
@@ -190,12 +127,6 @@ def test_tables_are_undone_as_variables_are(session: Session) -> None:
     changed = session.run("sql('update t set b = 0')\nsql('select sum(b) as s from t')").check()
     assert changed.changes.changed == ("t",) and changed.stdout.startswith("2 rows changed")
     session.rollback("made")
-    stopped = session.run("sql('delete from t')\nwhile True: pass", timeout=1)
-    assert (stopped.outcome, stopped.state) == ("timeout", "restored")
-    (branch,) = session.branch(1)
-    with branch:
-        branch.sql("drop table t").check()
-        assert branch.run("t").error.type == "NameError"
     assert session.run("int(sql('select sum(b) as s from t').s[0])").value == 30
     session.run("for i in range(100): globals()[f'name{i}'] = i").check()  # more names than are all watched in a step
     assert session.sql("update t set b = 1").changes.changed == ("t",)

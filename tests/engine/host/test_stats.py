@@ -138,14 +138,8 @@ def test_gauges_count_the_sessions_by_policy_and_label() -> None:
         """The application's module of metrics, with a provider of this test alone."""
 
         Observation = metrics.Observation
-
-        @staticmethod
-        def get_meter(name: str) -> object:
-            return provider.get_meter(name)
-
-        @staticmethod
-        def get_meter_provider() -> object:
-            return provider
+        get_meter = provider.get_meter
+        get_meter_provider = staticmethod(lambda: provider)
 
     telemetry = Telemetry(trace, Metrics)
     with Sandbox("calculator") as sandbox, sandbox.session(label="gauged"), sandbox.session(label="gauged"):

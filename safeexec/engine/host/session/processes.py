@@ -277,16 +277,22 @@ class SessionProcesses:
         they are. If this is interrupted, or the workspace is over its limit, with those of the state before: then the
         next step ends for that limit.
         """
-        if self._change is None and self.runner is not None:
-            self.copies.announce(self.runner)
         files = self.history.current.files
         try:
+            self._announce_change()
             if self.workspace is not None:
                 files = yield from self.on_files(self.workspace.snapshot)
         except WorkspaceError:
             pass
+        except BaseException:
+            self._announce_change()  # it may have been interrupted
+            raise
         finally:
             self.commit(files, tool_calls, self._change, 1 if refused else 0)
+
+    def _announce_change(self) -> None:
+        if self._change is None and self.runner is not None:
+            self.copies.announce(self.runner)
 
     def undo(self) -> None:
         """Undo what was begun. To be done first of all: an orphan may hold the other end of a control socket."""

@@ -60,15 +60,6 @@ def workspace() -> Iterator[Workspace]:
     root.close()
 
 
-def test_written_files_are_read_and_listed(top: str) -> None:
-    write_file(top, "a.csv", b"x,y\n")
-    write_file(top, "deep/er/b.bin", bytes(1000))
-    write_file(top, "a.csv", b"new")
-    assert read_file(top, "a.csv") == b"new"
-    assert read_file(top, "./deep//er/b.bin") == bytes(1000)
-    assert list_files(top) == ["a.csv", "deep/er/b.bin"]
-
-
 def test_what_is_listed_can_be_read(top: str) -> None:
     for depth in (32, 33):
         directory = os.path.join(top, *["d"] * depth)

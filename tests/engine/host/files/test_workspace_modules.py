@@ -14,18 +14,21 @@ TESTS = (
     "        self.assertEqual(half(4), 2)\n\n\ndef test_six():\n    assert half(6) == 3\n"
 )
 RUNNERS = {
-    "unittest": "import unittest\nunittest.main(module='test_helper', argv=['tests'], exit=False)",
-    "unittest discovers": "import unittest\nunittest.main(module=None, argv=['tests', 'discover'], exit=False)",
-    "doctest": "import doctest, helper\ndoctest.testmod(helper).failed",
+    "unittest": (
+        "import unittest\nunittest.main(module='test_helper', argv=['tests'], exit=False)",
+        "AssertionError: 4 != 2",
+    ),
+    "unittest discovers": (
+        "import unittest\nunittest.main(module=None, argv=['tests', 'discover'], exit=False)",
+        "AssertionError: 4 != 2",
+    ),
+    "doctest": ("import doctest, helper\ndoctest.testmod(helper).failed", "Expected:\n    2\nGot:\n    4"),
     # Without plugins that may be installed beside it, it starts in a fifth of the time.
-    "pytest": "import pytest\nothers = 'cacheprovider', 'xdist', 'anyio', 'hypothesispytest', 'timeout'\n"
-    "pytest.main(['-q', *(f'-pno:{name}' for name in others), '--doctest-modules'])",
-}
-VALUES = {
-    "unittest": "AssertionError: 4 != 2",
-    "unittest discovers": "AssertionError: 4 != 2",
-    "doctest": "Expected:\n    2\nGot:\n    4",
-    "pytest": "assert 6 == 3",
+    "pytest": (
+        "import pytest\nothers = 'cacheprovider', 'xdist', 'anyio', 'hypothesispytest', 'timeout'\n"
+        "pytest.main(['-q', *(f'-pno:{name}' for name in others), '--doctest-modules'])",
+        "assert 6 == 3",
+    ),
 }
 
 
@@ -45,12 +48,12 @@ def test_a_module_of_the_workspace_is_imported(prepared: Session) -> None:
         assert not result.files, "no byte code is left beside it"
 
 
-@pytest.mark.parametrize("runner", RUNNERS)
-def test_tests_run_on_files_of_the_workspace_and_show_the_values(prepared: Session, runner: str) -> None:
+@pytest.mark.parametrize(("source", "shown"), RUNNERS.values(), ids=RUNNERS.keys())
+def test_tests_run_on_files_of_the_workspace_and_show_the_values(prepared: Session, source: str, shown: str) -> None:
     (session,) = prepared.branch()
     with session:
-        result = session.run(RUNNERS[runner]).check()
-        assert VALUES[runner] in result.stdout + result.stderr
+        result = session.run(source).check()
+        assert shown in result.stdout + result.stderr
 
 
 def test_a_branch_from_before_the_import_reads_the_edited_file(prepared: Session) -> None:

@@ -58,53 +58,42 @@ def test_what_a_look_finds_as_a_step_is_ended_is_not_told_of_the_time_after_it(
 
 # What survives
 
-SURVIVORS = {
-    "containers and their identity": ("a = [1]\nb = {'a': a}\nc = a", "b['a'] is a is c and a == [1]"),
-    "an open generator": (
-        "def count():\n    n = 0\n    while True:\n        n += 1\n        yield n\ng = count()\nnext(g)\nnext(g)",
-        "next(g) == 3",
-    ),
-    "a closure": (
-        "def make():\n    n = 0\n    def f():\n        nonlocal n\n        n += 1\n        return n\n    return f\n"
-        "f = make()\nf()",
-        "f() == 2",
-    ),
-    "instances and their class": (
-        "class A:\n    made = 0\n    def __init__(self):\n        A.made += 1\na = A()",
-        "type(a) is A and A.made == 1",
-    ),
-    "an iterator": ("i = iter(range(5))\nnext(i)", "next(i) == 1"),
-    "a lambda with a cycle": ("d = {}\nd['self'] = d\nf = lambda: d['self']", "f() is d"),
-    "a StringIO": ("import io\nb = io.StringIO()\nb.write('ab')", "b.write('c') and b.getvalue() == 'abc'"),
-}
+LIVE = """
+def count():
+    n = 0
+    while True:
+        n += 1
+        yield n
+def make():
+    n = 0
+    def f():
+        nonlocal n
+        n += 1
+        return n
+    return f
+class A:
+    made = 0
+    def __init__(self): A.made += 1
+a = [1]
+b, g, f, one, i = {'a': a}, count(), make(), A(), iter(range(5))
+next(g), f(), next(i)
+"""
 
 
-@pytest.mark.parametrize("what", SURVIVORS)
 @pytest.mark.parametrize("checkpoints", ["idle", "before-step"])
-def test_live_objects_survive_a_kill(open_session: OpenSession, what: str, checkpoints: str) -> None:
-    make, check = SURVIVORS[what]
+def test_live_objects_survive_a_kill(open_session: OpenSession, checkpoints: str) -> None:
     session = open_session(checkpoints=checkpoints)
-    session.run(make).check()
+    session.run(LIVE).check()
     kill(session)
-    assert session.run(check).check().value is True
+    check = "b['a'] is a and type(one) is A, next(g), f(), A.made, next(i)"
+    assert session.run(check).check().value == (True, 2, 2, 1, 1)
     assert "lost" not in session.namespace
 
 
-RANDOM = "import random\nrandom.seed(1)\nrandom.random()", "[random.random() for _ in range(3)]"
-OF_NUMPY = (
-    "import numpy as np\nrng = np.random.default_rng(3)\nrng.random()\nnp.random.seed(4)\nnp.random.random()",
-    "[float(rng.random()), float(np.random.random())]",
-)
-
-
-@pytest.mark.parametrize(
-    ("profile", "begin", "draw"),
-    [("standard", *RANDOM), pytest.param("data-analysis", *OF_NUMPY, marks=pytest.mark.modules("numpy"))],
-)
-def test_random_numbers_go_on_where_they_were(open_session: OpenSession, profile: str, begin: str, draw: str) -> None:
+def test_random_numbers_go_on_where_they_were(session: Session) -> None:
     """A plain fork reseeds `random` in the copy."""
-    session = open_session(profile=profile)
-    session.run(begin).check()
+    session.run("import random\nrandom.seed(1)\nrandom.random()").check()
+    draw = "[random.random() for _ in range(3)]"
     session.checkpoint("here")
     expected = session.run(draw).value
     session.rollback("here")
@@ -227,7 +216,7 @@ def test_only_a_pipe_through_which_something_went_is_named(session: Session) -> 
 # When
 
 
-@pytest.mark.parametrize("change", ["x = 2\n1 / 0", "x = 2\nraise SystemExit(1)", "x = 2\nundefined"])
+@pytest.mark.parametrize("change", ["x = 2\n1 / 0", "x = 2\nraise SystemExit(1)"])
 def test_atomic_undoes_a_step_that_raises(session: Session, change: str) -> None:
     session.run("x = 1").check()
     result = session.run(change, atomic=True)
@@ -345,11 +334,9 @@ def test_deep_chains_of_named_restores_end_in_a_clear_error_or_stay_fast(session
 # Files
 
 
-@pytest.mark.parametrize("how", ["kill", "atomic"])
-def test_a_restored_result_names_what_there_is(session: Session, how: str) -> None:
+def test_a_restored_result_names_what_there_is(session: Session) -> None:
     session.run("import math\nrows = [1]\ndef f(): pass").check()
-    bad = "rows, g = None, 1\n" + (FOREVER if how == "kill" else "1 / 0")
-    result = session.run(bad, timeout=0.2, atomic=True)
+    result = session.run("rows, g = None, 1\n1 / 0", atomic=True)
     assert result.state == "restored" and result.remaining == ("math", "rows", "f")
     told = result.observation()
     assert isinstance(told, str) and "earlier variables are as they were: math, rows, f.\n" in f"{told}\n"

@@ -3,42 +3,15 @@
 from __future__ import annotations
 
 import gc
-import json
 import threading
 import weakref
 from pathlib import Path
 
 import pytest
 
-from safeexec import Result, Sandbox, Session, SessionBusy, SessionClosed, StepFailed
+from safeexec import Result, Sandbox, Session, SessionBusy, SessionClosed
 from tests.conftest import Run
 from tests.footprint import until
-
-
-def test_the_last_expression_is_the_value(run: Run) -> None:
-    result = run("a = 3\na + 1")
-    assert (result.value, result.text, result.stdout) == (4, "4", "")
-    assert run("a = 4").value is None
-    assert run("").ok
-
-
-def test_an_error_keeps_what_the_step_did_before_it(run: Run) -> None:
-    result = run("a = 1\nb = 1 / 0\nc = 3")
-    assert (result.outcome, result.state) == ("error", "kept")
-    assert run("a").value == 1
-    assert run("c").error.type == "NameError"  # type: ignore[union-attr]
-
-
-def test_the_traceback_shows_the_guests_frames_only(run: Run) -> None:
-    run("def inner(n):\n    return 1 / n")
-    result = run("def outer():\n    return inner(0)\nouter()")
-    error = result.error
-    assert (error.type, error.message, error.line) == ("ZeroDivisionError", "division by zero", 2)
-    for shown in ('File "<step 2>", line 3', "outer()", 'File "<step 1>", line 2, in inner', "return 1 / n"):
-        assert shown in error.traceback
-    assert "safeexec" not in error.traceback and result.stderr == ""
-    error = run("x = 1\ny = (2 +").error
-    assert (error.type, error.line) == ("SyntaxError", 2)
 
 
 def test_a_refusal_names_rule_and_way_out_and_runs_nothing(run: Run) -> None:
@@ -46,25 +19,6 @@ def test_a_refusal_names_rule_and_way_out_and_runs_nothing(run: Run) -> None:
     assert (result.outcome, result.stdout, result.state) == ("rejected", "", "kept")
     assert result.error.line == 2
     assert ".yaml" in (result.error.rule or "") and result.error.hint
-
-
-def test_usage_is_the_hosts_own_measure(run: Run) -> None:
-    usage = run("for _ in range(200_000): pass").usage
-    assert usage.wall_ms > 0 and usage.cpu_ms >= 0 and usage.peak_memory_mb > 1
-
-
-def test_check_returns_the_result_or_raises(run: Run) -> None:
-    assert run("1").check().value == 1
-    with pytest.raises(StepFailed, match="division") as caught:
-        run("1 / 0").check()
-    assert caught.value.result.outcome == "error"
-
-
-@pytest.mark.parametrize(
-    "source", ["1 / 0", "float('nan')", "{(1, 2): {3j}}", "object()", "b'\\xff'", "'\\udcff'", "import os"]
-)
-def test_every_result_is_json(run: Run, source: str) -> None:
-    assert json.loads(json.dumps(run(source).to_dict()))["outcome"]
 
 
 def test_closing_twice_is_harmless_and_using_it_after_is_not(session: Session) -> None:
@@ -111,7 +65,7 @@ def test_a_second_thread_is_refused_at_once_and_the_first_goes_on(session: Sessi
     assert session.run("1 + 1", wait=30).value == 2
 
 
-@pytest.mark.parametrize("source", ["'ab' * 50_000", "b'x' * 100_000", "list(range(100_000))", "(0,) * 100_000"])
+@pytest.mark.parametrize("source", ["'ab' * 50_000", "list(range(100_000))"])
 def test_the_text_of_a_long_value_is_both_ends_of_its_repr(session: Session, source: str) -> None:
     result = session.run(source)
     whole = repr(eval(source))

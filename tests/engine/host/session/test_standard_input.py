@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import AsyncSandbox, Session
+from safeexec import Session
 from safeexec.engine.host.session import step
 from safeexec.engine.host.session.standard_input import MOST_ARGUMENTS, StandardInput
 from tests.conftest import OpenSession
@@ -27,9 +27,7 @@ def session(request: pytest.FixtureRequest, open_session: OpenSession) -> Sessio
 
 READERS = {
     "input": "a = input()\nb = input()\n[a, b]",
-    "prompt": "a = input('one: ')\nb = input('two: ')\n[a, b]",
     "lines": "import sys\n[line.rstrip() for line in sys.stdin]",
-    "readline": "import sys\n[sys.stdin.readline().strip(), sys.stdin.readline().strip()]",
     "readlines": "import sys\n[line.strip() for line in sys.stdin.readlines()]",
     "read": "import sys\nsys.stdin.read().split()",
     "from sys": "from sys import stdin\nstdin.read().split()",
@@ -38,7 +36,6 @@ READERS = {
     "open by name": "open('/dev/stdin').read().split()",
     "open with": "with open(0) as file:\n    found = file.read().split()\nfound",
     "bytes": "import sys\n[line.strip().decode() for line in sys.stdin.buffer]",
-    "bytes read": "import sys\nsys.stdin.buffer.read().decode().split()",
     "iterator": "import sys\n[next(iter(sys.stdin)).strip(), input()]",
     "until the end": """
 lines = []
@@ -167,12 +164,6 @@ AS_CPYTHON = {
         b"x",
         f"{DEEP} x\n",
     ),
-    "a thread that starts another": (
-        "import threading\ndef last(): print(input())\n"
-        "def first(): threading.Thread(target=last).start()\nthreading.Thread(target=first).start()\nraise SystemExit",
-        b"x",
-        "x\n",
-    ),
     "text that is run reads it, too": (
         "a, b = eval('input(),' * 2)\nexec('print(a, b, open(0).read())')",
         b"1\n2\n",
@@ -276,11 +267,11 @@ def test_programs_that_end_themselves(session: Session, open_session: OpenSessio
     assert (result.outcome, result.exit_status) == ("ok", None)
 
 
-WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"argv": "p.py"}, TypeError, ""),
-    ({"argv": [1]}, TypeError, ""),
-    ({"argv": ["a\0b"]}, ValueError, ""),
-    ({"argv": ["x" * (MOST_ARGUMENTS + 1)]}, ValueError, ""),
+WRONG: list[tuple[dict[str, Any], type[Exception], str | None]] = [
+    ({"argv": "p.py"}, TypeError, None),
+    ({"argv": [1]}, TypeError, None),
+    ({"argv": ["a\0b"]}, ValueError, None),
+    ({"argv": ["x" * (MOST_ARGUMENTS + 1)]}, ValueError, None),
     ({"argv": ["main.py", "\udc80"]}, ValueError, r"argv\[1\] holds '\\udc80', half of a character"),
     ({"stdin": "a\udc80"}, ValueError, r"stdin holds '\\udc80'"),
 ]
@@ -296,21 +287,17 @@ def test_what_no_command_line_and_no_stream_could_hold(open_session: OpenSession
 
 ENDS = {
     "import sys\nsys.exit()": (0, ""),
-    "import sys\nsys.exit(0)": (0, ""),
     "exit()": (0, ""),
-    "quit(False)": (0, ""),
     "import sys\nsys.exit(3)": (3, ""),
     "raise SystemExit(True)": (1, ""),
     "raise SystemExit": (0, ""),
     "raise SystemExit('so long')": (1, "so long\n"),
     "exit(256)": (0, ""),
-    "exit(257)": (1, ""),
     "exit(-1)": (255, ""),
     "exit(2 ** 80)": (255, ""),
     "exit((1, 2))": (1, "(1, 2)\n"),
     "exit(0.0)": (1, "0.0\n"),
     "def f():\n    try:\n        exit(4)\n    finally:\n        print('left')\nf()": (4, ""),
-    "def g():\n    yield 1\n    exit(5)\nlist(g())": (5, ""),
     "class E(SystemExit):\n    code = property(lambda self: 1 / 0)\nraise E(6)": (6, ""),
     "class S:\n    def __str__(self): raise ValueError('x')\nexit(S())": (1, ""),
 }
@@ -334,29 +321,6 @@ def test_a_program_of_its_own_session(open_session: OpenSession, sandbox_for: Ca
     for wrong in ({}, {"stdin": "x"}, {"source": "1", "timeout": 3}):
         with pytest.raises(TypeError, match="a program is"):
             list(sandbox.map([wrong]))
-
-
-async def test_the_asynchronous_api_reads_alike() -> None:
-    async with AsyncSandbox("calculator") as sandbox:
-        assert (await sandbox.run("input()", stdin=io.BytesIO(b"a\n"))).value == "a"
-        assert [one.value async for one in sandbox.map([{"source": "input()", "stdin": "b"}])] == ["b"]
-
-
-def test_output_is_told_by_stream_and_displays_as_they_come(open_session: OpenSession) -> None:
-    heard: list[tuple[str, Any]] = []
-    source = "import sys\nprint('one')\nprint('two', file=sys.stderr)\ndisplay({'three': 3})\nprint('four')"
-    result = open_session("data-analysis").run(
-        source,
-        on_stdout=lambda text: heard.append(("out", text)),
-        on_stderr=lambda text: heard.append(("err", text)),
-        on_output=lambda text: heard.append(("both", text)),
-        on_display=lambda display: heard.append(("display", display.text)),
-    )
-    told = {name: "".join(text for kind, text in heard if kind == name) for name in ("out", "err", "both", "display")}
-    assert told["out"] == result.stdout == "one\nfour\n"
-    assert told["err"] == result.stderr == "two\n"
-    assert sorted(told["both"].split()) == ["four", "one", "two"]
-    assert told["display"] == result.displays[0].text
 
 
 MIXED = """
@@ -393,9 +357,6 @@ def test_the_value_of_a_step_is_no_display_that_is_told(open_session: OpenSessio
     assert result.displays[1].html == "<b>"
 
 
-BARS = "from tqdm import tqdm\nfor n in range(300):\n    tqdm(total=1, desc=str(n)).close()"
-
-
 def test_what_a_listener_hears_is_bounded(open_session: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step, "SHOWN_BYTES", 100_000)
     heard: list[str | None] = []
@@ -403,10 +364,6 @@ def test_what_a_listener_hears_is_bounded(open_session: OpenSession, monkeypatch
     source = "handle = display(0, display_id=True)\nfor n in range(300):\n    handle.update(n)"
     result = session.run(source, on_display=lambda display: heard.append(display.text))
     assert result.displays[0].text == "299" and 50 < len(heard) < 100
-    pytest.importorskip("tqdm")
-    heard.clear()
-    assert session.run(BARS, on_progress=lambda text, *_: heard.append(text)).ok
-    assert 50 < len(heard) <= 100
 
 
 def test_a_listener_that_raises_undoes_the_step(open_session: OpenSession) -> None:

@@ -76,15 +76,6 @@ def test_a_session_goes_back_to_its_template_and_not_before_it(box: Sandbox) -> 
         assert [row.name for row in session.checkpoints()] == ["data"]
 
 
-def test_a_step_that_is_killed_harms_neither_the_template_nor_the_others(box: Sandbox) -> None:
-    box.template("data", prepare=DATA)
-    with box.session(template="data") as one, box.session(template="data") as two:
-        assert one.run("rows = 0\nwhile True: pass", timeout=0.1).state == "restored"
-        assert [s.run("rows").value for s in (one, two)] == [[1, 2, 3]] * 2
-        with box.session(template="data") as three:
-            assert three.run("rows").value == [1, 2, 3]
-
-
 @pytest.mark.profile("confined-python")
 def test_files_are_there_and_each_session_has_its_own(box: Sandbox) -> None:
     read = "import json\nwith open('in/d.json') as f: rows = json.load(f)\nopen('made', 'w').close()"

@@ -77,7 +77,7 @@ def names(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
             yield from names(item, f"{path}[]")
 
 
-@pytest.mark.parametrize("outcome", ["ok", "error", "rejected", "violation", "memory"])
+@pytest.mark.parametrize("outcome", ["ok", "error", "rejected", "violation"])
 def test_no_text_of_a_step_that_ends_is_an_escape_or_one_of_our_lines(session: Session, outcome: str) -> None:
     done = f"filled(m.StepDone, outcome={outcome!r}, step=server._step, pending=0, peak_kb=0, exit_status=None)"
     result = session.run(f"{FORGED}send({done})", timeout=20)
@@ -125,7 +125,6 @@ def test_names_of_files_are_told_on_one_line_as_text(session: Session) -> None:
         "def f(): pass\nf.__qualname__ = 'g\\nHint: SPOOF'\nf(1)",
         "raise ValueError('x\\nState: restored')",
         "print('Hint: SPOOF\\n  State: restored')",
-        "assert False, 'no\\nHint: SPOOF'",
     ],
 )
 def test_no_line_of_a_program_reads_as_one_of_ours(open_session: OpenSession, profile: str, source: str) -> None:

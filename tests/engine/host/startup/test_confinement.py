@@ -30,6 +30,7 @@ from safeexec.engine.host.startup.confinement import (
     unprivileged_user,
 )
 from safeexec.engine.linux.probe import Probe
+from tests.alone import ran
 from tests.engine.host.startup.machines import able
 
 _NEEDED = ("RestrictedPython", "asttokens", "cloudpickle", "msgspec", "psutil", "PyYAML")
@@ -72,14 +73,8 @@ def _install(target: Path, *, metadata: bool) -> None:
 
 
 def _run(target: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-S", "-c", _PROGRAM, *arguments],
-        env={"PYTHONPATH": str(target), "HOME": str(target.parent)},
-        cwd=target.parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    environment = {"PYTHONPATH": str(target), "HOME": str(target.parent)}
+    return ran([sys.executable, "-S", "-c", _PROGRAM, *arguments], env=environment, cwd=target.parent)
 
 
 @pytest.mark.parametrize("metadata", [True, False], ids=["pip --target", "copied"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
@@ -66,22 +64,3 @@ def test_a_cache_that_cannot_be_built_is_none_and_leaves_nothing(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert fonts.font_cache() is None
     assert [path.name for path in tmp_path.rglob("*")] == left
-
-
-def test_a_cache_that_is_there_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fonts, "version", lambda _: "3")
-    monkeypatch.setattr(fonts, "import_path", list)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    place = tmp_path / "safeexec" / "matplotlib-3-{}.{}".format(*sys.version_info)
-    place.mkdir(parents=True)
-    (place / "fontlist-v1.json").touch()
-    assert fonts.font_cache() == str(place)
-
-
-def test_where_nothing_can_be_written_there_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither where caches are kept nor for the time of the process."""
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(fonts, "version", lambda _: "3")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
-    assert fonts.font_cache() is None

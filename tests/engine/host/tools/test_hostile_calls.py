@@ -62,13 +62,14 @@ TOOLS: dict[str, Callable[..., Any]] = {
     **{f"awaits_{number}": awaited(error) for number, error in enumerate(ERRORS) if number not in (4, 5)},
     "stock": stock,
     "parse": parse,
+    "echo": lambda value: value,
 }
 CALLS = [f"{name}()" for name in TOOLS if "_" in name] + ["stock(10**5000)", "stock((10**5000,))", "parse('--no')"]
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Any:
-    with Sandbox("calculator", tools=TOOLS) as sandbox:
+    with Sandbox("standard", tools=TOOLS, spare=0) as sandbox:
         yield sandbox
 
 
@@ -88,15 +89,11 @@ async def test_the_same_on_an_event_loop() -> None:
         assert (await session.run("x + 1")).value == 42
 
 
-@pytest.mark.parametrize("value", ["print", "[print]", "{'a': [(1, print)]}", "[[object()]]"])
-def test_an_object_of_the_child_reaches_no_tool(value: str) -> None:
-    def echo(value: Any) -> Any:
-        return value
-
-    with Sandbox("standard", tools=[echo]) as sandbox:
-        result = sandbox.run(f"echo({value})")
-        assert result.error is not None and result.error.type == "TypeError"
-        assert "argument" in result.error.message and [call.outcome for call in result.tool_calls] == ["error"]
+@pytest.mark.parametrize("value", ["print", "{'a': [(1, print)]}", "[[object()]]"])
+def test_an_object_of_the_child_reaches_no_tool(sandbox: Sandbox, value: str) -> None:
+    result = sandbox.run(f"echo({value})")
+    assert result.error is not None and result.error.type == "TypeError"
+    assert "argument" in result.error.message and [call.outcome for call in result.tool_calls] == ["error"]
 
 
 def test_a_default_that_may_be_a_secret_is_not_shown() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -19,6 +18,7 @@ from msgspec import Meta
 
 from safeexec import Allow, Deny, Policy, Sandbox, Session, SessionClosed, ToolError
 from safeexec.engine.host.tools.tool import contained
+from tests.footprint import until
 
 
 def price(item: str, *, quantity: int = 1, currency: Literal["EUR", "USD"] = "EUR") -> float:
@@ -44,11 +44,8 @@ def told(session: Session, call: str) -> str:
 @pytest.mark.parametrize(
     ("call", "value"),
     [
-        ("price('abc')", 3.0),
-        ("price('abc', quantity=2)", 6.0),
         ("price(item='ab', currency='USD')", 2.2),
-        ("price(*['abcd'], **{'quantity': 2})", 8.0),
-        ("[price(name) for name in ['a', 'bb']]", [1.0, 2.0]),
+        ("[price(*['abcd'], **{'quantity': number}) for number in (1, 2)]", [4.0, 8.0]),
         ("echo(2 ** 70, 'x' * 3, None, True)", (2**70, "xxx", None, True)),
         ("echo({'a': [1, (2, 3)], 'b': {4}}, key=b'5')", ({"a": [1, (2, 3)], "b": {4}}, {"key": b"5"})),
         ("import decimal\necho(decimal.Decimal('1.5'))", (Decimal("1.5"),)),
@@ -86,10 +83,10 @@ def session() -> Any:
     def huge() -> str:
         return "x" * (17 << 20)
 
-    def machine() -> object:
-        return threading.Lock()
+    def rows() -> list[Any]:
+        return [1, object()]
 
-    tools = [price, echo, later, order, fail, huge, machine]
+    tools = [price, echo, later, order, fail, huge, rows]
     with Sandbox("standard", tools=tools, spare=0) as sandbox, sandbox.session(checkpoints="off") as session:
         yield session
 
@@ -110,19 +107,11 @@ class HostTrouble(Exception):
             "TypeError: price() missing a required argument: 'item'; it is price(item: str, *, quantity: int = 1, ",
         ),
         ("price('a', 2)", "TypeError: price() too many positional arguments; it is price("),
-        ("price('a', size=2)", "TypeError: price() got an unexpected keyword argument 'size'; it is price("),
         ("price(7)", "TypeError: price() argument 'item': expected str, got int 7"),
-        ("price('a', quantity='2')", "TypeError: price() argument 'quantity': expected int, got str '2'"),
-        (
-            "price('a', currency='GBP')",
-            "TypeError: price() argument 'currency': expected Literal['EUR', 'USD'], got str 'GBP'",
-        ),
         (
             "echo(1, len)",
             "TypeError: echo() argument 'values': a tool cannot call back into the sandbox; pass data, not a function",
         ),
-        ("later(11)", "TypeError: later() argument 'number': expected int, got int 11: number must be int <= 10"),
-        ("echo(key=lambda: 1)", "TypeError: echo() argument 'key': a tool cannot call back into the sandbox"),
         (
             "echo(object())",
             "TypeError: echo() argument 'values': a value of type object cannot cross to the host; pass ",
@@ -132,7 +121,7 @@ class HostTrouble(Exception):
             "ValueError: an argument of echo() is too large or nests too deeply to cross to the host",
         ),
         ("huge()", "ValueError: huge() returned a value that is too large or nests too deeply to cross"),
-        ("machine()", "TypeError: machine() returned an object of type lock that cannot cross into the sandbox"),
+        ("rows()", "TypeError: rows() returned an object of type list that cannot cross"),
         ("fail('key')", "KeyError: \"fail(): 'missing'\""),
         ("fail('own')", "LookupError: fail(): nothing found"),
         ("fail('unicode')", "ValueError: fail(): 'utf-8' codec can't decode byte 0xff"),
@@ -227,7 +216,6 @@ def maybe(function: Callable[[int], int] | None = None) -> None: ...
     ("given", "error", "message"),
     [
         ({"tools": {"not a name": price}}, ToolError, "cannot be the name of a tool"),
-        ({"tools": {"for": price}}, ToolError, "cannot be the name of a tool"),
         ({"tools": {"price": 7}}, ToolError, "is not callable"),
         ({"tools": price}, ToolError, "a list of functions, or a mapping of names to them; found a function"),
         ({"tools": [price, price]}, ToolError, "two tools are called 'price'"),
@@ -236,7 +224,6 @@ def maybe(function: Callable[[int], int] | None = None) -> None: ...
         ({"tools": [maybe]}, ToolError, "cannot take a function of the guest"),
         ({"approval": "x"}, TypeError, r"approval\(tool, arguments\).*found str"),
         ({"files": ["data/s.csv"]}, TypeError, r"files=\{'s.csv': 'data/s.csv'\}; found"),
-        ({"files": "data/s.csv"}, TypeError, r"files=\{'s.csv': 'data/s.csv'\}; found"),
     ],
 )
 def test_what_cannot_be_a_tool_an_approval_or_files_is_refused_at_once(
@@ -338,19 +325,9 @@ def test_calls_from_two_guest_threads_take_turns() -> None:
         inside -= 1
         return number
 
-    source = """
-import threading
-seen = []
-def work(start):
-    for number in range(start, start + 50):
-        seen.append(alone(number))
-threads = [threading.Thread(target=work, args=(start,)) for start in (0, 50, 100)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-sorted(seen) == list(range(150))
-"""
+    source = "from concurrent.futures import ThreadPoolExecutor\n[*ThreadPoolExecutor(3).map(alone, range(150))]"
     with Sandbox(policy, tools=[alone], spare=0) as sandbox:
-        assert sandbox.run(source).check().value is True
+        assert sandbox.run(source).check().value == [*range(150)]
     assert most == 1
 
 
@@ -404,26 +381,26 @@ def forging() -> Any:
         yield session
 
 
-def test_a_call_after_the_step_is_refused() -> None:
-    source = """
-import threading
-go, told = threading.Event(), []
+LATE = """
+import os, threading, time
+told = []
 def late():
-    go.wait()
+    while not os.path.exists("go"): time.sleep(0.01)
     try:
-        note()
+        told.append(note())
     except RuntimeError as error:
         told.append(str(error))
-thread = threading.Thread(target=late); thread.start()
+threading.Thread(target=late).start()
 """
+
+
+def test_a_call_after_the_step_is_refused() -> None:
     policy = Policy.load("confined-python").replace(limits={"threads": 2})
     with Sandbox(policy, tools=[note], spare=0) as sandbox, sandbox.session(checkpoints="off") as session:
-        session.run(source).check()
-        # Between the steps the thread is woken by a timer of the guest's own, started before the first one ended.
-        session.run("timer = threading.Timer(0.01, go.set); timer.start()").check()
-        session.get("told")
-        result = session.run("thread.join(20); told").check()
-        assert result.value in (["note() can be called only while a step runs"], [])
+        session.run(LATE).check()
+        session.write_file("go", b"")
+        until(lambda: session.get("told"))
+        assert session.get("told") == ["note() can be called only while a step runs"]
 
 
 def test_a_tool_that_calls_back_into_its_own_session_is_told_so() -> None:
@@ -446,16 +423,6 @@ def test_a_tool_that_calls_back_into_its_own_session_is_told_so() -> None:
         assert sessions[0].run("other(1)").value == 2
         with pytest.raises(SessionClosed, match="the session was closed while this ran"):
             sessions[0].run("close()")
-
-
-def test_a_container_with_an_object_of_the_host_does_not_cross() -> None:
-    """Not even as a repr, which tells of the host's memory."""
-
-    def rows() -> list[Any]:
-        return [1, object()]
-
-    with Sandbox("standard", tools=[rows]) as sandbox, sandbox.session() as session:
-        assert told(session, "rows()").startswith("TypeError: rows() returned an object of type list that cannot cross")
 
 
 def test_a_tool_that_a_variable_hides_comes_back(session: Session) -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import datetime
 import enum
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Optional, TypedDict, Union
 
 import pytest
 from msgspec import Meta, to_builtins
 
 from safeexec import ToolError
-from safeexec.common.signatures import shown
 from safeexec.engine.host.tools.tool import Tool
-from safeexec.engine.host.tools.type_hints import convert, legend, made, names_class
+from safeexec.engine.host.tools.type_hints import convert, made, names_class
 from safeexec.protocol.arguments import decode_call, encode_arguments
 
 
@@ -49,22 +46,16 @@ POINT = "Point, a dict with x: int, y: int = 0, tags: list[str] (optional)"
     [
         (int, 2**70, 2**70),
         (float, 1, 1.0),
-        (bytes, b"x", b"x"),
         (Optional[int], None, None),  # noqa: UP045  (both spellings)
         (Union[int, str], "x", "x"),  # noqa: UP007
         (list[list[int]], [(1,), [2]], [[1], [2]]),
         (tuple[int, ...], [1, 2], (1, 2)),
-        (set[int], [1, 1], {1}),
         (Color, "red", Color.RED),
         (Point, {"x": 1}, Point(1)),
-        (list[Point], [{"x": 1, "y": 2}], [Point(1, 2)]),
         (Movie, {"name": "M"}, {"name": "M"}),
         (Pair, [1, "red"], Pair(1, Color.RED)),
         (datetime.date, "2025-01-31", datetime.date(2025, 1, 31)),
-        (datetime.datetime, datetime.datetime(2025, 1, 31), datetime.datetime(2025, 1, 31)),
         (datetime.timedelta, "PT1H", datetime.timedelta(hours=1)),
-        (Decimal, "1.5", Decimal("1.5")),
-        (Literal["r", "w"], "r", "r"),
         (Annotated[int, Meta(ge=1)], 1, 1),
     ],
 )
@@ -76,23 +67,18 @@ def test_conversion(hint: Any, given: Any, value: Any) -> None:
 @pytest.mark.parametrize(
     ("hint", "given", "message"),
     [
-        (int, "2", "expected int, got str '2'"),
         (int, True, "expected int, got bool True"),
         (str, [10**5000], "expected str, got list [<int of about 5001 digits>]"),
-        (bytes, "eA==", "expected bytes, got str 'eA=='"),
         (int | None, "x", "expected int | None, got str 'x'"),
         (
             list[list[int]],
             [[1], [2, "x"]],
             "expected list[list[int]], got list [[1], [2, 'x']]: x[1][1] is str, not int",
         ),
-        (dict[str, int], {"a": None}, "expected dict[str, int], got dict {'a': None}: x[...] is None, not int"),
         (dict[str, int], {1: 1}, "expected dict[str, int], got dict {1: 1}: a key of x is int, not str"),
-        (tuple[int, str], [1], "expected tuple[int, str], got list [1]: x must be list of length 2, got 1"),
         (Annotated[int, Meta(ge=3)], 2, "expected int, got int 2: x must be int >= 3"),
         (Literal["r", "w"], "x", "expected Literal['r', 'w'], got str 'x'"),
         (Color, "green", "expected one of 'red', 'blue', got str 'green'"),
-        (list[Color], ["green"], "expected list[Color], got list ['green']: x[0] is not one of them"),
         (Point, {"y": 1}, f"expected {POINT}, got dict {{'y': 1}}: x lacks 'x'"),
         (
             Point,
@@ -219,14 +205,6 @@ def test_classes_of_the_host_are_described_to_guest_code() -> None:
     ]
 
 
-def test_hints_as_text() -> None:
-    assert shown(Annotated[int, "metres"]) == "int"
-    assert shown("collections.abc.Mapping[str, float]") == "Mapping[str, float]"
-    assert shown(datetime.date) == "datetime.date"
-    assert shown(Literal["a.b", 1]) == "Literal['a.b', 1]"
-    assert legend([int, list[str], Any]) == ""
-
-
 @dataclass
 class Fussy:
     """A class of the host whose maker raises what no reader of values does."""
@@ -275,18 +253,10 @@ class TestNumpyInTheHost:
         [
             (int, "np.int64(3)", 3),
             (float, "np.float32(0.5)", 0.5),
-            (float, "np.int8(2)", 2.0),
-            (bool, "np.bool_(True)", True),
             (list[float], "np.array([1.5, 2.0])", [1.5, 2.0]),
             (list[list[int]], "np.eye(2, dtype=int)", [[1, 0], [0, 1]]),
-            (list[int], "[np.int64(1), 2]", [1, 2]),
-            (dict[str, list[float]], "{'a': np.array([1.0])}", {"a": [1.0]}),
             (dict[int, int], "{np.int64(1): np.int64(2)}", {1: 2}),
-            (tuple[int, float], "(np.int64(1), np.float64(2))", (1, 2.0)),
-            (Optional[int], "np.uint8(7)", 7),  # noqa: UP045
             (Point, "{'x': np.int64(1), 'tags': np.array(['a'])}", Point(1, tags=["a"])),
-            (dict, "pd.Series([1, 2])", {0: 1, 1: 2}),
-            (Mapping[str, int], "pd.Series({'a': 1})", {"a": 1}),
             *LABELLED,
         ],
     )
@@ -305,7 +275,5 @@ class TestNumpyInTheHost:
             convert("f()", "x", set[bytes], given)
 
     def test_a_wrong_one_is_told_as_it_came(self) -> None:
-        with pytest.raises(TypeError, match=r"expected int, got numpy\.float64"):
-            convert("f()", "x", int, self.np.float64(1.5))
         with pytest.raises(TypeError, match=r"expected list\[int\], got numpy\.ndarray"):
             convert("f()", "x", list[int], self.np.array([1.5]))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hypothesis import strategies as st
+
 from safeexec.engine.host.watch.census import Birth
 
 FIRST = 300
+ACTIONS = st.sampled_from(["fork", "fork-exit", "double-fork", "thread", "end", "run", "stranger", "look"])
 
 
 class ScriptedProcess:
@@ -97,3 +100,25 @@ class ScriptedMachine:
 
     def shares(self, pid: int) -> int | None:
         return self.resident(pid) // 2 if self.readable else None
+
+
+def act(machine: ScriptedMachine, leader: int, action: str, choice: int) -> None:
+    """One thing that happens in a lineage whose leader lives on; `choice` picks the member."""
+    members = sorted(machine.members(leader))
+    pid = members[choice % len(members)]
+    if action == "fork":
+        machine.fork(pid)
+    elif action == "fork-exit" and pid != leader:
+        machine.fork(pid)
+        machine.end(pid)
+    elif action == "double-fork":
+        machine.fork(child := machine.fork(pid))
+        machine.end(child)
+    elif action == "thread":
+        machine.thread(pid)
+    elif action == "end" and pid != leader:
+        machine.end(pid)
+    elif action == "run":
+        machine.run(pid, 0.25)
+    elif action == "stranger":
+        machine.run(machine.leader(), 0.25)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from time import thread_time
 
 import pytest
 from hypothesis import given, settings
@@ -17,12 +16,11 @@ from safeexec.engine.host.watch.account import (
     OrderedProcesses,
     Period,
 )
-from safeexec.engine.host.watch.accountant import LONGEST_SECONDS, LOOK_SECONDS, SHARE, Accountant
+from safeexec.engine.host.watch.accountant import Accountant
 from safeexec.engine.host.watch.rotation import IDLE_LOOK_SECONDS
 from safeexec.engine.host.watch.verdict import Verdict
 from safeexec.engine.policy.model import Limits
-from tests.engine.host.watch.scripted import ScriptedMachine
-from tests.engine.host.watch.test_census import ACTIONS, act
+from tests.engine.host.watch.scripted import ACTIONS, ScriptedMachine, act
 
 MIB = 1 << 20
 
@@ -74,8 +72,8 @@ class ScriptedSubject:
 class Scene:
     """One session on a machine of its own, looked at by hand."""
 
-    def __init__(self, *, grouped: bool = False, held: int = 100 * MIB, **limits: float) -> None:
-        self.machine = ScriptedMachine()
+    def __init__(self, *, grouped: bool = False, held: int = 100 * MIB, last: int = 32768, **limits: float) -> None:
+        self.machine = ScriptedMachine(last)
         self.runner = self.machine.leader(held)
         chosen = Limits(**{"memory_mb": 64, "cpu_seconds": 2.0, **limits})  # type: ignore[arg-type]
         self.session = ScriptedSubject(self.machine, self.runner, self.runner, chosen, grouped=grouped)
@@ -126,15 +124,6 @@ def test_another_runner_begins_at_nothing(scene: Scene) -> None:
     assert not scene.look() and scene.session.account.cpu_seconds == pytest.approx(1.9)
 
 
-def test_memory_counts_beyond_what_the_first_process_was_born_with(scene: Scene) -> None:
-    scene.machine.living[scene.runner].held += 60 * MIB
-    scene.machine.run(scene.runner, 0.01)
-    assert not scene.look()
-    scene.machine.living[scene.runner].held += 10 * MIB
-    scene.machine.run(scene.runner, 0.01)
-    assert scene.outcome() == "memory"
-
-
 def test_pages_that_are_shared_count_once_where_the_host_may_ask(scene: Scene) -> None:
     """Each holds 100 MiB, and half of it is its share."""
     for _ in range(2):
@@ -175,14 +164,6 @@ def test_a_copy_that_waits_holds_nothing_and_one_that_grows_does(scene: Scene) -
     assert 70 * MIB > GROWTH_BYTES
 
 
-def test_a_copy_that_works_ends_with_the_runner_and_one_that_waits_does_not(scene: Scene) -> None:
-    copies = [scene.machine.fork(scene.runner) for _ in range(2)]
-    scene.session.copies.update(copies)
-    scene.look()
-    scene.machine.run(copies[0], 2.1)
-    assert scene.outcome() == "cpu" and scene.session.ended == {copies[0]}
-
-
 def test_a_process_in_the_making_is_no_guest(scene: Scene) -> None:
     """A copy that is about to freeze holds what the runner holds. Only as many as the host has asked for."""
     scene.machine.living[scene.runner].held += 50 * MIB
@@ -205,14 +186,6 @@ def test_forks_that_nobody_asked_for_are_counted(scene: Scene) -> None:
     assert scene.outcome() == "violation"
 
 
-def test_forks_that_the_policy_allows_are_not() -> None:
-    scene = Scene(processes=4)
-    for _ in range(MOST_UNORDERED_FORKS + 1):
-        child = scene.machine.fork(scene.runner)
-        assert not scene.look()
-        scene.machine.end(child)
-
-
 def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(scene: Scene) -> None:
     scene.machine.run(scene.runner, 1.9)
     scene.look()
@@ -224,24 +197,6 @@ def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(
     scene.machine.run(child, 0.2)
     assert not scene.look(0.05)
     assert scene.outcome(0.25) == "cpu" and scene.session.ended == {child}
-
-
-def test_who_is_gone_or_removed_is_looked_at_no_more(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_at: set[int] = set()
-    monkeypatch.setattr(scene.machine, "cpu_seconds", lambda pid: looked_at.add(pid) or 0.0)
-    leader = scene.machine.leader()
-    other = ScriptedSubject(scene.machine, leader, leader, Limits())
-    scene.accountant.enter(other)
-    scene.look()
-    assert looked_at == {scene.runner, leader}
-    del other
-    looked_at.clear()
-    scene.look()
-    assert looked_at == {scene.runner}
-    scene.accountant.remove(scene.session)
-    looked_at.clear()
-    scene.look()
-    assert not looked_at
 
 
 def test_a_session_that_cannot_be_looked_after_is_ended(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,22 +224,6 @@ def test_files_are_asked_for_while_anything_runs(scene: Scene) -> None:
     assert scene.outcome(0.25) == "output"
 
 
-def test_what_files_take_puts_off_no_look(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    def check_files() -> None:
-        """As a workspace of many files would."""
-        end = thread_time() + 0.05
-        while thread_time() < end:
-            pass
-
-    monkeypatch.setattr(scene.session, "check_files", check_files)
-    scene.machine.run(scene.runner, 0.1)
-    scene.look(10.0)
-    assert LOOK_SECONDS <= scene.accountant.pause() < LONGEST_SECONDS <= 0.05 * SHARE
-    scene.session.used = False
-    scene.look(0.25)
-    assert scene.accountant.pause() == IDLE_LOOK_SECONDS
-
-
 def test_branches_of_a_lineage_are_judged_each_by_its_own(scene: Scene) -> None:
     branch, other = scene.branched()
     scene.look()
@@ -305,25 +244,27 @@ def test_what_nobody_can_be_told_to_have_forked_counts_with_every_branch(scene: 
     assert scene.look() and other.verdicts
 
 
-@settings(max_examples=200, deadline=None)
-@given(script=st.lists(st.tuples(ACTIONS, st.integers(0, 50)), max_size=100))
-def test_the_figures_against_the_truth(script: list[tuple[str, int]]) -> None:
+@settings(max_examples=150, deadline=None)
+@given(script=st.lists(st.tuples(ACTIONS, st.integers(0, 50)), max_size=120), last=st.sampled_from([350, 400, 32768]))
+def test_the_figures_against_the_truth(script: list[tuple[str, int]], last: int) -> None:
     """With a control group the CPU time is exact at each look. Without one it is never too much, and lacks at most
-    what processes that have ended used after the last look that saw them.
+    what processes that have ended used after the last look that saw them. Numbers may run out and begin anew.
     """
-    scenes = [Scene(grouped=True, held=0, cpu_seconds=3000.0), Scene(held=0, cpu_seconds=3000.0)]
+    scenes = [Scene(grouped=grouped, held=0, last=last, cpu_seconds=3000.0) for grouped in (True, False)]
     for scene in scenes:
         scene.look()
-        unseen, last = 0.0, {}
+        unseen, seen, born = 0.0, dict[int, float](), 0
         for action, choice in script:
             before = dict(scene.machine.members(scene.runner))
             if len(before) < 30 or action in ("end", "look"):
                 act(scene.machine, scene.runner, action, choice)
+                born += action in ("fork", "fork-exit", "thread", "stranger") or 2 * (action == "double-fork")
             gone = before.keys() - scene.machine.members(scene.runner).keys()
-            unseen += sum(before[pid].cpu - last.get(pid, 0.0) for pid in gone)
-            if action == "look":
+            unseen += sum(before[pid].cpu - seen.get(pid, 0.0) for pid in gone)
+            if action == "look" or born > 40:  # not so many that all numbers were given out
                 scene.look()
-                last = {pid: process.cpu for pid, process in scene.machine.members(scene.runner).items()}
+                born = 0
+                seen = {pid: process.cpu for pid, process in scene.machine.members(scene.runner).items()}
                 truth, counted = scene.machine.used[scene.runner], scene.session.account.cpu_seconds
                 lacking = 0.0 if scene.session.grouped else unseen
                 assert truth - lacking == pytest.approx(counted) and not scene.session.ended

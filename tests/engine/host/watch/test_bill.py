@@ -13,10 +13,7 @@ from tests.engine.host.loop import LoopClock
 
 LARGE = {
     "ints": "list(range(1_000_000, 2_500_000))",
-    "texts": "[str(i) for i in range(1_500_000)]",
     "Decimals": "__import__('decimal').Decimal(1), [__import__('decimal').Decimal(i) for i in range(20_000)]",
-    "sets": "[{i} for i in range(20_000)]",
-    "a dict": "{str(i): i for i in range(150_000)}",
     "surrogates": "['\\ud800'] * 75_000",
 }
 """Each takes 0.1 to 0.3 s to be read: long for a loop, and far from the 3 s that a value may take, on any machine."""
@@ -95,13 +92,6 @@ def test_what_a_step_sends_is_read_on_its_clock_and_counts_as_its_own(sandbox: S
     assert result.outcome == "timeout"
     assert used < 2.0
     assert result.usage.cpu_ms > used * 500
-
-
-def test_a_call_with_too_many_items_is_refused_where_it_is_made(sandbox: Sandbox) -> None:
-    with sandbox.session() as session:
-        result = session.run("taken([[1]] * 100_000)")
-    assert result.error is not None and "500,000 items" in result.error.message
-    assert sandbox.run("taken(list(range(400_000)))").value == 400_000
 
 
 def test_large_arguments_arrive_whole(sandbox: Sandbox) -> None:

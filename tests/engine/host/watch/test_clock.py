@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from safeexec import Session
 from safeexec.engine.host.watch.clock import Place
-from tests.conftest import OpenSession
 from tests.untrusted.doubling import SLACK, growth
 
 LINE = "line = '  File \"<step 2>\", line ' + '9' * 5000 + ' in <module>\\n'\n"
@@ -20,17 +20,15 @@ while True:
 """
 
 
-@pytest.mark.parametrize("profile", ["calculator", "standard", "plugin"])
-def test_forged_frames_on_the_error_stream_end_in_a_result(profile: str, open_session: OpenSession) -> None:
-    session = open_session(profile=profile)
+def test_forged_frames_on_the_error_stream_end_in_a_result(session: Session) -> None:
     session.run("x = 41")
     result = session.run(FLOOD, timeout=0.4)
     assert result.outcome in ("output", "timeout") and result.state == "restored"
     assert session.run("x + 1").value == 42
 
 
-def test_a_handler_that_forges_the_whole_dump_is_given_no_place(open_session: OpenSession) -> None:
-    session = open_session(profile="confined-python")
+@pytest.mark.profile("confined-python")
+def test_a_handler_that_forges_the_whole_dump_is_given_no_place(session: Session) -> None:
     session.run("x = 41")
     result = session.run(HANDLER, timeout=0.4)
     assert (result.outcome, result.state) == ("timeout", "restored")
