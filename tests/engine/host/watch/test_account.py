@@ -186,6 +186,14 @@ def test_forks_that_nobody_asked_for_are_counted(scene: Scene) -> None:
     assert scene.outcome() == "violation"
 
 
+def test_forks_that_the_policy_allows_are_not() -> None:
+    scene = Scene(processes=4)
+    for _ in range(MOST_UNORDERED_FORKS + 1):
+        child = scene.machine.fork(scene.runner)
+        assert not scene.look()
+        scene.machine.end(child)
+
+
 def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(scene: Scene) -> None:
     scene.machine.run(scene.runner, 1.9)
     scene.look()
