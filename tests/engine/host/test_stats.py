@@ -129,7 +129,7 @@ def test_gauges_count_the_sessions_by_policy_and_label() -> None:
     from opentelemetry import metrics, trace
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-    from safeexec.api.audit import Telemetry
+    from safeexec.api.audit import Observer, Telemetry
 
     reader = InMemoryMetricReader()
     provider = sdk.MeterProvider([reader])
@@ -141,9 +141,8 @@ def test_gauges_count_the_sessions_by_policy_and_label() -> None:
         get_meter = provider.get_meter
         get_meter_provider = staticmethod(lambda: provider)
 
-    telemetry = Telemetry(trace, Metrics)
     with Sandbox("calculator") as sandbox, sandbox.session(label="gauged"), sandbox.session(label="gauged"):
-        telemetry.watch(sandbox._core)
+        Observer(sandbox.policy, None, Telemetry(trace, Metrics)).watch(sandbox._core)
         with sandbox.session() as session:
             session.run("x = 1").check()
             session.run("x = hash('a')").check()
