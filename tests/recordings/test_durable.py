@@ -627,10 +627,12 @@ def test_what_dies_while_it_rests_comes_back_from_the_store(tmp_path: Path) -> N
 
 
 def end_processes() -> None:
-    """End all processes of the sessions of this host: those below its zygotes."""
-    for pid in (one for level in below(os.getpid())[2:] for one in level):
+    """End all processes of the sessions of this host, those below its zygotes, and wait until they have."""
+    pids = [one for level in below(os.getpid())[2:] for one in level]
+    for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids))
 
 
 def test_a_deferred_call_of_a_step_that_was_not_stored_is_carried_out_once(tmp_path: Path) -> None:

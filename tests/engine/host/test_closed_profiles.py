@@ -1,10 +1,33 @@
-"""Profiles without files, at a new sandbox's first step: what comes late is there."""
+"""Profiles without files, from a new sandbox's first step on: what comes late is there, and nothing of the host."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import pytest
 
-from safeexec import Sandbox
+from safeexec import Policy, Sandbox
+from safeexec.engine.host.children import Children
+from safeexec.protocol import messages as m
+
+OPEN = """
+import os
+opened = []
+for path in ("/etc/passwd", "/root", "/home", "/proc/1/environ", "/proc/1/maps", "/proc/self/mem", "/sys/kernel"):
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+        opened.append((path, os.listdir(descriptor) if os.path.isdir(path) else os.read(descriptor, 9)))
+    except OSError:
+        pass
+for path in ("/", "/tmp", os.__file__, os.path.dirname(os.__file__), "/new"):
+    for flags in (os.O_RDWR, os.O_WRONLY | os.O_CREAT, os.O_TMPFILE | os.O_RDWR):
+        try:
+            opened.append((path, os.open(path, flags)))
+        except OSError:
+            pass
+[found for found in opened if found[1]]
+"""
 
 
 @pytest.mark.parametrize(
@@ -31,3 +54,24 @@ def test_the_first_step_of_a_new_sandbox(profile: str, source: str, told: str) -
         result = sandbox.run(source)
     assert told in f"{result.outcome} {result.text} {result.observation()}"
     assert not result.refusals
+
+
+@pytest.mark.parametrize("profile", ["calculator", "standard"])
+def test_the_kernel_opens_nothing_of_the_host_without_a_language_layer(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first child and a later one; told by the kernel's rule, with the line of the profile."""
+    decided = Children._configuration
+
+    def without_language(children: Children, *given: Any) -> m.Configure:
+        return msgspec.structs.replace(
+            decided(children, *given), language=Policy.load("confined-python").language_plan(())
+        )
+
+    monkeypatch.setattr(Children, "_configuration", without_language)
+    with Sandbox(profile, spare=0) as sandbox:
+        assert [sandbox.run(OPEN).value for _ in range(2)] == [[], []]
+        assert sandbox.run("import wave, sqlite3, email.message, zoneinfo\nzoneinfo.ZoneInfo('Asia/Tokyo').key").ok
+        result = sandbox.run("open('/new', 'w')")
+    assert result.outcome == "violation"
+    assert result.error.message.startswith("open() of '/new' is refused by calculator.yaml:")

@@ -157,6 +157,12 @@ def test_a_restored_state_counts_as_what_it_holds(open_session: OpenSession, how
     later.close()
 
 
+def test_output_past_the_ceiling_ends_the_step(open_session: OpenSession) -> None:
+    session = open_session(output_kb=4)
+    result = killed(session, "while True: print('x' * 1000)", timeout=PATIENCE)
+    assert result.outcome == "output" and result.truncated and len(result.stdout) < 5000
+
+
 def test_recursion_is_an_ordinary_error_at_any_limit_and_as_deep_as_a_program_asks(session: Session) -> None:
     result = session.run("def f(n): return f(n + 1)\nf(0)")
     assert (result.outcome, result.state, result.error.type) == ("error", "kept", "RecursionError")
