@@ -6,60 +6,23 @@ Pure. What is no chain of an unknown and of numbers is passed over. Time is line
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from math import inf, isfinite
 from operator import ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
 from safeexec.agent import formulas
+from safeexec.agent.tokens import WORDS, Token, tokens
 
 _MAX_TEXT = 2_000
 _MOST = 12
 _ROUNDED = 5e-3
-_INFINITE = r"\+?\s?(?:∞|oo\b|\\infty\b|inf(?:inity)?\b)"
-_ROOT = r"(?:\d{1,12}\s?\*?\s?)?(?:√\(?\d{1,9}\)?|sqrt\(\d{1,9}\)|\\sqrt\{\d{1,9}\})(?:/\d{1,9})?"
-_PLAIN = r"\d{1,12}(?:\.\d{1,12})?(?:/\d{1,9})?|\\[dt]?frac\{\d{1,9}\}\{\d{1,9}\}"
-_PI = r"(?:\d{1,9}\s?\*?\s?)?(?:π|\\pi\b|pi\b)(?:/\d{1,9})?"
-_TERM = rf"(?:[-−]\s?)?(?:{_INFINITE}|{_ROOT}|{_PI}|{_PLAIN})"
-_SIGN = "<=|>=|!=|[<>]"
-_HOLDS: dict[str, Callable[[float, float], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne}
-_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
-_ARE = r"\b(?:is|are|must be|has to be)"
-_BETWEEN = r"\b(?:is|are|lies) (?:strictly )?between (\S{1,20}) and ([^\s,.]{1,20}),? \(?"
-_MORE, _LESS = "(?:strictly )?(?:greater|more|larger|bigger) than", "(?:strictly )?(?:less|smaller|lower) than"
-_ALL = r"\b(?:all|any|every) real (?:numbers?|values?|[a-z]\b)(?: of)?(?: [a-z]\b)?|\bReals\b|ℝ|\\mathbb\{R\}"
-_WRITTEN = {
-    r"[≤⩽]|\\leq?(?![A-Za-z])": "<=",
-    r"[≥⩾]|\\geq?(?![A-Za-z])": ">=",
-    r"≠|\\neq?(?![A-Za-z])": "!=",
-    r"\\lt(?![A-Za-z])": "<",
-    r"\\gt(?![A-Za-z])": ">",
-    rf"{_BETWEEN}(?:exclusive|not inclu\w+|exclu\w+)\)?": r"∈ (\1, \2)",
-    r"\b(?:is|are|lies) strictly between (\S{1,20}) and ([^\s,.]{1,20})": r"∈ (\1, \2)",
-    rf"{_BETWEEN}inclu\w+\)?": r"∈ [\1, \2]",
-    rf"{_ARE} (?:at least|no(?:t)? less than|greater than or equal to|no smaller than)\b": ">=",
-    rf"{_ARE} (?:at most|no(?:t)? more than|less than or equal to|no greater than)\b": "<=",
-    rf"\b(or|and) (?:is )?{_MORE}\b": r"\1 x >",
-    rf"\b(or|and) (?:is )?{_LESS}\b": r"\1 x <",
-    r"\b(?:except|but|other than|apart from) (?:for )?(?:x = )?(?=[-−]?\d)": "and x != ",
-    rf"{_ARE} positive\b": "> 0",
-    rf"{_ARE} negative\b": "< 0",
-    rf"(?:{_ARE}|(?<=\b[a-z])) {_MORE}\b": " >",
-    rf"(?:{_ARE}|(?<=\b[a-z])) {_LESS}\b": " <",
-    _ALL: "(-oo, oo)",
-}
-_CHAIN = (
-    rf"(?:(?P<left>{_TERM})\s*(?P<first>{_SIGN})\s*)?(?<![A-Za-z\d\\])(?P<name>\|?[A-Za-z]\|?)(?![A-Za-z(])"
-    rf"(?:\s*(?P<second>{_SIGN})\s*(?P<right>{_TERM})(?![\w.]*\w))?"
-)
-_INTERVAL = (
-    rf"(?:Interval(?P<kind>\.[lL]?[rR]?open)?\(|(?P<opens>[\[(\]]))\s*(?P<low>{_TERM})\s*[,;]\s*(?P<high>{_TERM})"
-    r"\s*(?P<closes>[\])\[])"
-)
-_PIECE = re.compile(f"{_INTERVAL}|{_CHAIN}")
-_BOTH = re.compile(r"&|∧|\band\b|∩|\\(?:land|wedge|cap)\b", re.IGNORECASE)
-_EITHER = re.compile(r"[|∪∨]|\bor\b|\\(?:lor|vee|cup)\b", re.IGNORECASE)
+_HOLDS: dict[str, Callable[[float, float], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "≠": ne}
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "≠": "≠"}
+_BOTH = frozenset(("&", "∧", "and", "∩", r"\land", r"\wedge", r"\cap"))
+_EITHER = frozenset(("|", "∪", "∨", "or", r"\lor", r"\vee", r"\cup"))
+_INFINITE = frozenset(("∞", "oo", r"\infty", "inf", "infinity"))
 
 
 class _Bound(NamedTuple):
@@ -94,28 +57,26 @@ def region(text: str) -> Region | None:
     """Return the region that a text states; None where it states none, or one that cannot be read."""
     if len(text) > _MAX_TEXT:
         return None
-    text = re.sub(r"\\left|\\right|\*\*|[$`]", "", text)
-    for words, sign in _WRITTEN.items():
-        text = re.sub(words, sign, text, flags=re.IGNORECASE)
+    found = [one for one in tokens(text) if one.kind not in ("$", "BOLD", "`") and one.word not in WORDS["being"]]
     parts: list[list[_Bound]] = []
-    count, end, rounded = 0, 0, False
-    for piece in _PIECE.finditer(text):
-        if piece["name"] and not piece["first"] and not piece["second"]:
+    at, between, rounded = 0, set[str](), False
+    while at < len(found):
+        piece = _Piece(found, at)
+        bounds = piece.bounds()
+        if not bounds:
+            between.add(_kind(found, at))
+            at += 1
             continue
-        bounds = _of_chain(piece) if piece["name"] else _of_interval(piece)
-        count += 1
-        if count > _MOST or not all(bound.number == bound.number for bound in bounds):
-            return None
-        between = text[end : piece.start()]
         together = Region([[*parts[-1], *bounds]] if parts else [], False)
         # Without a word between them two chains are one, where a number satisfies both.
-        beside = piece["name"] and not _EITHER.search(between) and any(map(together.holds, _places(together.ends)))
-        if parts and (_BOTH.search(between) or beside):
+        is_beside = piece.is_chain and not between & _EITHER and any(map(together.holds, _places(together.ends)))
+        if parts and (between & _BOTH or is_beside or piece.is_exception):
             parts[-1] += bounds
         else:
             parts.append(bounds)
-        end, rounded = piece.end(), rounded or "." in piece.group().replace("Interval.", "")
-    return Region(parts, rounded) if parts else None
+        rounded = rounded or any(one.kind == "NUMBER" and "." in one.text for one in found[at : piece.at])
+        at, between = piece.at, set()
+    return Region(parts, rounded) if 0 < len(parts) <= _MOST else None
 
 
 def computed(value: Any) -> Region | None:
@@ -144,25 +105,115 @@ def _places(ends: set[float]) -> Iterator[float]:
     yield from (ordered[0] - 1, ordered[-1] + 1)
 
 
-def _of_chain(chain: re.Match[str]) -> list[_Bound]:
-    """Return what a chain says of its unknown: of 0 < |x| < 2 two bounds of its size."""
-    size = "|" in chain["name"]
-    bounds = [_Bound(_TURNED[chain["first"]], _number(chain["left"]), size)] if chain["first"] else []
-    return bounds + ([_Bound(chain["second"], _number(chain["right"]), size)] if chain["second"] else [])
+def _kind(found: Sequence[Token], at: int) -> str:
+    token = found[at] if 0 <= at < len(found) else None
+    return "" if token is None else token.word if token.kind in ("WORD", "COMMAND") else token.kind
 
 
-def _of_interval(interval: re.Match[str]) -> list[_Bound]:
-    kind = (interval["kind"] or "").lower()
-    is_open = kind in (".open", ".lopen"), kind in (".open", ".ropen")
-    if interval["opens"]:
-        is_open = interval["opens"] != "[", interval["closes"] != "]"
-    low = _Bound(">" if is_open[0] else ">=", _number(interval["low"]))
-    return [low, _Bound("<" if is_open[1] else "<=", _number(interval["high"]))]
+class _Piece:
+    """A chain or an interval that begins at a token; `at` is where the reader is."""
 
+    def __init__(self, found: Sequence[Token], at: int) -> None:
+        self._found = found
+        self.at = at
+        self.is_chain = self.is_exception = False
 
-def _number(term: str) -> float:
-    """Return a number, infinite perhaps; nan for what is none."""
-    if re.search(_INFINITE, term):
-        return -inf if term.strip()[0] in "-−" else inf
-    read = formulas.read(term)
-    return float("nan") if read is None else read.value({}).real
+    def bounds(self) -> list[_Bound]:
+        """Return the bounds of what is read here; none where nothing is."""
+        if self._skip(*WORDS["real"]):
+            return [_Bound(">", -inf)]
+        if self._skip(*WORDS["exception"]):
+            self.is_exception = True
+            while self._skip("for", "x", "="):
+                pass
+            number = self._number()
+            return [] if number is None else [_Bound("≠", number)]
+        return self._between() or self._interval() or self._chain()
+
+    def _next(self) -> str:
+        return _kind(self._found, self.at)
+
+    def _skip(self, *kinds: str) -> str:
+        """Return the kind of the next token, and go on behind it, if it is one of these; else empty."""
+        kind = self._next()
+        if not kind or kind not in kinds:
+            return ""
+        self.at += 1
+        return kind
+
+    def _between(self) -> list[_Bound]:
+        """Return the bounds of "between 2 and 3, inclusive"; strictly between them, too."""
+        begin = self.at
+        is_strict = bool(self._skip("strictly"))
+        if self._skip("between"):
+            low, _, high = self._number(), self._skip("and"), self._number()
+            while self._skip(",", "(", "not"):
+                is_strict = is_strict or _kind(self._found, self.at - 1) == "not"
+            word = self._next()
+            if low is not None and high is not None and (is_strict or word.startswith(("inclu", "exclu"))):
+                is_open = is_strict or word.startswith("exclu")
+                return [_Bound(">" if is_open else ">=", low), _Bound("<" if is_open else "<=", high)]
+        self.at = begin
+        return []
+
+    def _interval(self) -> list[_Bound]:
+        begin = self.at
+        kind = ""
+        if self._skip("interval") and self._skip("."):
+            kind = self._next()
+            self.at += 1
+        opens = self._skip("(", "[", "]")
+        low, separator = self._number() if opens else None, self._skip(",", ";")
+        high, closes = self._number() if separator else None, self._skip(")", "]", "[")
+        if low is None or high is None or not closes:
+            self.at = begin
+            return []
+        is_named = _kind(self._found, begin) == "interval"
+        is_open = kind in ("open", "lopen") if is_named else opens != "["
+        ends_open = kind in ("open", "ropen") if is_named else closes != "]"
+        return [_Bound(">" if is_open else ">=", low), _Bound("<" if ends_open else "<=", high)]
+
+    def _chain(self) -> list[_Bound]:
+        """Return what a chain says of its unknown: of 0 < |x| < 2 two bounds of its size."""
+        begin, found = self.at, list[_Bound]()
+        left, first = self._number(), self._skip(*_HOLDS)
+        if left is None or not first:
+            self.at, first = begin, ""
+        is_size = bool(self._skip("|"))
+        name = self._next()
+        is_name = len(name) == 1 and name.isalpha()
+        self.at += is_name
+        is_size = is_size and is_name and bool(self._skip("|"))
+        if first and is_name and left is not None:
+            found.append(_Bound(_TURNED[first], left, is_size))
+        if is_name and self._skip("positive"):
+            return [_Bound(">", 0)]
+        if is_name and self._found[self.at : self.at + 1] and self._found[self.at].word == "negative":
+            self.at += 1
+            return [_Bound("<", 0)]
+        is_implied = not is_name and not first and _kind(self._found, begin - 1) in ("or", "and")
+        at = self.at
+        second = self._skip(*_HOLDS) if is_name or is_implied else ""
+        right = self._number() if second else None
+        if right is not None and not (self.at < len(self._found) and self._is_joined()):
+            found.append(_Bound(second, right, is_size))
+            at = self.at
+        self.at = at if found else begin
+        self.is_chain = True
+        return found
+
+    def _is_joined(self) -> bool:
+        return self._found[self.at].kind == "WORD" and not self._found[self.at].gap
+
+    def _number(self) -> float | None:
+        """Return the number that is next, infinite perhaps, and go on behind it; None where there is none."""
+        sign = self.at + (self._next() in ("-", "+"))
+        if _kind(self._found, sign) in _INFINITE:
+            number = -inf if self._next() == "-" else inf
+            self.at = sign + 1
+            return number
+        form = formulas.closed(self._found, self.at)
+        if not form.values or form.values[0].imaginary:
+            return None
+        self.at = form.end
+        return float(form.values[0].real)

@@ -57,7 +57,9 @@ def _spaced(found: re.Match[str]) -> str:
 
 
 _SIMPLE: list[tuple[re.Pattern[str], _Written]] = [
+    (re.compile(r"\\mathbb\s?\{R\}"), "ℝ"),
     (re.compile("∛"), r"\\sqrt[3]"),
+    (re.compile(r"([-−])([€£¥₹]|\\?\$)(?=\.?\d)"), r"\2\1"),
     (re.compile(r"⟨|\\langle(?![A-Za-z])"), "("),
     (re.compile(r"⟩|\\rangle(?![A-Za-z])"), ")"),
     (re.compile(r"\\(?:text|mathrm|mathbf|operatorname)\s?\{([^{}]{0,60})\}"), r" \1 "),

@@ -78,6 +78,7 @@ BOUND = {
     "agent/repair/judges.py": "names of files, each in one pass; nothing is imported",
     "agent/repair/verification.py": "a log that the output limit has cut; numbers of nine digits; reports line by line",
     "agent/snippets.py": "the code of one reply, within a budget of parsed characters; what CPython refuses is caught",
+    "agent/tokens.py": "20,000 characters of an answer (`agent/numerals.py`), a token at a time; 2,000 digits",
     "agent/transcript.py": "a recording that the user names: a regular file of a set size, line by line",
     "agent/wording.py": "20,000 characters of an answer (`agent/evidence.py`), one pass for each form: 50 ms",
     "cli/common.py": "the program that the user names, to 16 MiB; functions that the user names as tools",
