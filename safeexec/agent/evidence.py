@@ -227,7 +227,7 @@ class _Judge:
     def _contains(self, answer: str, value: str) -> bool:
         """Return True if the answer states a computed text, a formula say, as it is, and no number besides."""
         wanted, vocabulary = tokens(value[:_MAX_PLACES]), self.vocabulary
-        if not 2 <= len(value) <= _MAX_PLACES:
+        if not wanted or not 2 <= len(value) <= _MAX_PLACES:
             return False
         has_unit = wanted[0].kind == "NUMBER" and all(token.kind == "WORD" for token in wanted[1:])
         words = _WORD.findall(value.lower()) if has_unit else ()
@@ -245,16 +245,7 @@ class _Judge:
             return False
         if re.search(r"[\w+\-/^(]\Z", before) or re.match(r"\s?[+\-/^(]|\w|\s\*", after):
             return False
-        asked = {*_WORD.findall(after.lower())} <= {
-            *(vocabulary or ()),
-            "is",
-            "are",
-            "was",
-            "were",
-            "at",
-            "with",
-            "than",
-        }
+        asked = {*_WORD.findall(after.lower())} <= _BESIDE.union(vocabulary or ())
         is_first = begin == 0 or (begin == 1 and sentences.kind(0) == "the")
         if vocabulary and is_first and asked and not _ANOTHER.search(after):
             return True  # the question, with the text in the place of its "who": Alice has the most points
@@ -262,10 +253,8 @@ class _Judge:
         lead, sure = sentences.standing(begin, end - (length - 1 if has_unit else 0))
         when = _WHEN.search(before)
         verb = (when["verb"] or "").lower() if when else ""
-        is_when = (
-            not verb or verb in _ALWAYS_WHEN or (vocabulary is not None and verb[-1] == "s" and verb not in vocabulary)
-        )
-        return sure and (lead in ("claim", "either") or (when is not None and is_when))
+        asked_verb = verb not in _ALWAYS_WHEN and (vocabulary is None or verb[-1:] != "s" or verb in vocabulary)
+        return sure and (lead in ("claim", "either") or (when is not None and not asked_verb))
 
     def _of_numbers(self, answer: str, value: Any) -> Comparison:
         """Compare the words with a value of numbers, as they stand.
@@ -304,7 +293,8 @@ class _Judge:
         has_value = False
         for numeral, after in zip(stated, (*stated, None)[1:], strict=True):
             fits = [agrees(numeral, leaf, percent=self.percent) for leaf in wanted]
-            if not any(fits) and (_is_followed(numeral, after) or numeral.step == "reason" or (numeral.step and after)):
+            is_followed = after is not None and self._is_followed(numeral, after)
+            if not any(fits) and (is_followed or numeral.step == "reason" or (numeral.step and after)):
                 continue
             lead = before if numeral.lead == "list" else numeral.lead
             is_mention = lead in ("mention", "either")
@@ -313,6 +303,11 @@ class _Judge:
             yield (one := _StatedNumber(numeral, fits, lead, supported))
             has_value = has_value or one.is_value
             before = "claim" if one.is_value else "mention" if is_mention else "other"
+
+    def _is_followed(self, numeral: Numeral, after: Numeral) -> bool:
+        """Return True if the number is exact and the next its value: √2 ≈ 1.4142."""
+        is_exact = numeral.followed and numeral.sure and numeral.value is not None
+        return is_exact and after.lead == "claim" and agrees(after, _of_numeral(numeral, ""))
 
 
 def _forms(value: Any, answer: str) -> list[Any]:
@@ -360,12 +355,12 @@ def _of_formula(answer: str, formula: formulas.ReadFormula) -> Comparison:
 def _all_stated(judged: list[_StatedNumber], wanted: int, *, unordered: bool) -> bool:
     """Return True if the answer states each of the computed numbers: in their order, the two of a ± in either."""
     rows = [one.fits if one.is_value else [False] * wanted for one in judged]
-    if unordered:
-        return all(any(row[leaf] for row in rows) for leaf in range(wanted))
+    if unordered or wanted == 1:
+        return all(map(any, zip(*rows, strict=True))) and bool(rows)
     swapped = list(rows)
     for place, one in enumerate(judged):
         if one.numeral.paired and place:
-            swapped[place - 1], swapped[place] = swapped[place], swapped[place - 1]
+            swapped[place - 1 : place + 1] = swapped[place], swapped[place - 1]
     return _is_in_order(rows, wanted) or _is_in_order(swapped, wanted)
 
 
@@ -374,81 +369,67 @@ def _is_in_order(rows: list[list[bool]], wanted: int) -> bool:
     for row in rows:
         if leaf < wanted and row[leaf]:
             leaf += 1
-        elif wanted > 1 and any(row) and not (leaf and row[leaf - 1]):
+        elif any(row) and not (leaf and row[leaf - 1]):
             return False  # the values are there, but not in their order
     return leaf == wanted
-
-
-def _is_followed(numeral: Numeral, after: Numeral | None) -> bool:
-    """Return True if the number is exact and the next its value, as in "√2 ≈ 1.4142": the text states the next one."""
-    if after is None or not numeral.followed or numeral.value is None or not (numeral.sure and after.lead == "claim"):
-        return False
-    return agrees(after, _of_numeral(numeral, ""))
 
 
 def agrees(numeral: Numeral, leaf: Computed, *, percent: bool = False) -> bool:
     """Return True if a stated number is a computed one, perhaps rounded."""
     if numeral.value is None or (leaf.name and numeral.label and numeral.label != leaf.name):
         return False
-    if not numeral.percent:
-        return _is_rounded(numeral, leaf, Fraction(1))
-    if _is_rounded(numeral, leaf, _PERCENT):
+    if numeral.percent and _is_rounded(numeral, leaf, _PERCENT):
         return True
-    return percent and abs(leaf.value.real) > 1 and _is_rounded(numeral, leaf, Fraction(1))
+    as_it_is = not numeral.percent or (percent and abs(leaf.value.real) > 1)
+    return as_it_is and _is_rounded(numeral, leaf, Fraction(1))
 
 
 def _is_rounded(numeral: Numeral, leaf: Computed, scale: Fraction) -> bool:
-    assert numeral.value is not None
-    size = max(map(abs, leaf.value.parts))
-    place = numeral.place * scale
-    if place and place < leaf.place:
-        return False
-    parts = zip(numeral.value.parts, leaf.value.parts, strict=True)
-    return all(_is_part(said * scale, computed, numeral, leaf, place, size) for said, computed in parts)
+    """Return True if a stated number is the computed one, rounded at its last digit.
 
-
-def _is_part(
-    said: Fraction, computed: Fraction, numeral: Numeral, leaf: Computed, place: Fraction, size: Fraction
-) -> bool:
-    """Return True if `said`, one part of a stated number, is that of the computed one, rounded at its last digit.
-
-    `place` is one unit of that digit, `size` the largest part of the computed number. It may be off by half a unit; a
-    cut one by less than a unit, downwards; one that the text calls about right by half a unit of its last digit that is
-    not 0 (of 8000: by 500); an exact one, which has no `place`, by `slack` alone. An int is rounded to no fewer than
-    three digits.
+    It may be off by half a unit of that digit; a cut one by less than a unit, downwards; one that the text calls about
+    right by half a unit of its last digit that is not 0 (of 8000: by 500); an exact one, which has no `place`, by
+    `slack` alone. An int is rounded to no fewer than three digits.
     """
-    error = abs(said - computed)
-    if not error or (not said and leaf.value.imaginary and abs(computed) <= _NOISE * size):
-        return True
-    if numeral.hedged and place:
-        digits = str(abs(said.numerator)) if said and said.denominator == 1 else ""
-        last = Fraction(10 ** (len(digits) - len(digits.rstrip("0"))) if digits else 0)  # of 8000, of about that: 1000
-        return error <= min(max(place, last) / 2, abs(computed) * _HEDGED)
-    if not place:
-        return error <= leaf.slack
-    if leaf.whole and numeral.digits < 3:
-        return False
-    if numeral.cut and numeral.digits >= 3 and abs(said) < abs(computed):
-        return error < place
-    if error > place / 2 + min(leaf.slack, place / 100):
-        return False
-    return error <= size * (_ONE_DIGIT if numeral.digits < 2 else _FEW_DIGITS)
+    assert numeral.value is not None
+    place, size = numeral.place * scale, max(map(abs, leaf.value.parts))
+    for part, computed in zip(numeral.value.parts, leaf.value.parts, strict=True):
+        said = part * scale
+        error = abs(said - computed)
+        if not error or (not said and leaf.value.imaginary and abs(computed) <= _NOISE * size):
+            continue
+        if numeral.hedged and place:
+            zeros = re.search(r"0*$", str(abs(said.numerator))) if said and said.denominator == 1 else None
+            last = 10 ** len(zeros[0]) if zeros else 0
+            allowed = min(max(place, last) / 2, abs(computed) * _HEDGED)
+        elif not place:
+            allowed = leaf.slack
+        elif leaf.whole and numeral.digits < 3:
+            return False
+        elif numeral.cut and numeral.digits >= 3 and abs(said) < abs(computed):
+            allowed = place * (1 - _FLOAT)
+        else:
+            few = size * (_ONE_DIGIT if numeral.digits < 2 else _FEW_DIGITS)
+            allowed = min(place / 2 + min(leaf.slack, place / 100), few)
+        if error > allowed:
+            return False
+    return not place or place >= leaf.place
 
 
 def _is_known(numeral: Numeral, leaf: Computed) -> bool:
-    if numeral.value is None:
-        return False
-    return agrees(numeral, leaf) or (numeral.percent and numeral.value.parts == leaf.value.parts)
+    return agrees(numeral, leaf) or (numeral.percent and numeral.value is not None and numeral.value == leaf.value)
 
 
 _MARKS = re.compile(r"[\\{}$`]|(?<![\w)\]}])\*\*(?=[^*\n]+\*\*)|(?<=\S)\*\*(?![\w(])")
 """Marks around text that is bold, a formula, or code."""
 _WHEN = re.compile(r"(?:(?P<verb>\w+)\s|\A)(?:at|in|on(?: an?)?)(?: about)?\s?\Z", re.IGNORECASE)
 """Before a day or a time that is said: it falls on a Friday, the train arrives at 11:45. At 11:45."""
-_ALWAYS_WHEN = frozenset({"falls", "fell", "is", "was", "be", "fall", "place"})
+_ALWAYS_WHEN = frozenset({"", "falls", "fell", "is", "was", "be", "fall", "place"})
 """Words that say it of what is asked for. Another verb does where the question lacks it: of a train that leaves at 9:20
 it may ask when it arrives.
 """
+_BESIDE = frozenset({"is", "are", "was", "were", "at", "with", "than"})
+"""Words beside those of the question, behind a name that the answer begins with."""
 _ANOTHER = re.compile(r"\b(?:or|nor|and)\b|(?<!than )\b[A-Z]")
 """Behind a name that the answer begins with: another name beside it."""
 _WORD = re.compile(r"[^\W\d_]+")
@@ -464,16 +445,8 @@ def _is_alike(wanted: Token, found: Token) -> bool:
 # What was computed
 
 
-def leaves(value: Any, *, strict: bool = True) -> list[Computed] | None:
-    """Return the numbers in a value of the sandbox; None where there are too many, or one that is no number (nan). Not
-    `strict`: those of a text that can be read.
-    """
-    if not strict:
-        stated = [_of_numeral(numeral, "") for numeral in numerals(value) or () if numeral.value is not None]
-        numbers = [written(token.text) for token in tokens(value[:MAX_TEXT]) if token.kind == "NUMBER"]
-        return stated + [
-            Computed(Exact(one.value), place=one.place) for one in numbers[:MAX_NUMBERS] if one.value is not None
-        ]
+def leaves(value: Any) -> list[Computed] | None:
+    """Return the numbers in a value of the sandbox; None where there are too many, or one that is no number (nan)."""
     try:
         found = list(islice(_leaves(value, "", 4), _MAX_LEAVES + 1))
     except (ValueError, OverflowError, ArithmeticError):
@@ -481,42 +454,40 @@ def leaves(value: Any, *, strict: bool = True) -> list[Computed] | None:
     return found if len(found) <= _MAX_LEAVES else None
 
 
+def known_numbers(text: str) -> list[Computed]:
+    """Return the numbers of which an answer may speak: those that a text states, and each that is written there."""
+    stated = [_of_numeral(numeral, "") for numeral in numerals(text) or () if numeral.value is not None]
+    numbers = [written(token.text) for token in tokens(text[:MAX_TEXT]) if token.kind == "NUMBER"][:MAX_NUMBERS]
+    return stated + [Computed(Exact(one.value), place=one.place) for one in numbers if one.value is not None]
+
+
 _WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
 """An object of a number, Decimal('1.5'); not a function of it, sqrt(2)."""
 
 
 def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
-    kind = type(value)
-    if kind in (bool, type(None)):
-        return
-    if kind in (int, Fraction, Decimal):
+    text = getattr(value, "repr", value)
+    if type(value) in (int, Fraction, Decimal):
         if _is_long(value):
             raise ValueError("too long to be written in prose")
-        yield Computed(Exact(Fraction(value)), whole=kind is int, name=name)
-    elif kind is float:
+        yield Computed(Exact(Fraction(value)), whole=type(value) is int, name=name)
+    elif type(value) in (float, complex):
         yield _of_float(complex(value), name)
-    elif kind is complex:
-        yield _of_float(value, name)
-    elif kind is str:
-        yield from _of_text(value, name)
-    elif isinstance(value, Mapping) and depth:
-        for key, item in value.items():
-            said = getattr(key, "repr", key)  # of a symbol, that it is
-            yield from _leaves(item, said if type(said) is str else "", depth - 1)
-    elif kind in (list, tuple, set, frozenset) and depth:
+    elif isinstance(value, (Mapping, list, tuple, set, frozenset)) and depth:
         if len(value) > _MAX_LEAVES:
             raise ValueError("too many")
-        for item in value:
-            yield from _leaves(item, name, depth - 1)
-    elif hasattr(value, "repr") and type(value.repr) is str:  # Opaque: an object that stayed in the sandbox
-        read = tokens(value.repr[:1000])
-        form = formulas.closed(read, 0)
-        inner = _WRAPPED.fullmatch(value.repr)
+        items = value.items() if isinstance(value, Mapping) else ((name, item) for item in value)
+        for key, item in items:
+            said = getattr(key, "repr", key)  # of a symbol, that it is
+            yield from _leaves(item, said if type(said) is str else "", depth - 1)
+    elif type(text) is str:  # also of an object that stayed in the sandbox
+        read = tokens(text[:_MAX_PLACES]) if value is not text else []
+        form, inner = formulas.closed(read, 0), _WRAPPED.fullmatch(text) if value is not text else None
         if form.values and form.end == len(read):
             yield _of_numeral(Numeral("", form.values[0]), name)
-        elif inner or not _FORMULA.search(value.repr):  # a formula is compared as it is written
-            yield from _of_text(inner[1] if inner else value.repr, name)
-    else:
+        elif inner or value is text or not _FORMULA.search(text):  # a formula is compared as it is written
+            yield from _of_text(inner[1] if inner else text, name)
+    elif type(value) not in (bool, type(None)):
         raise ValueError("not a number")
 
 
@@ -541,16 +512,12 @@ def _of_float(value: complex, name: str) -> Computed:
 
 def _of_text(text: str, name: str) -> Iterator[Computed]:
     stated = numerals(text)
-    if (
-        stated is None
-        or len(stated) > _MAX_LEAVES
-        or any(numeral.value is None or not numeral.sure for numeral in stated)
-    ):
+    is_read = stated is not None and len(stated) <= _MAX_LEAVES
+    if not is_read or any(numeral.value is None or not numeral.sure for numeral in stated or ()):
         if stated and re.search(r"[A-Za-z]", text):
             return  # a formula: it is compared as it is written
         raise ValueError("not read")
-    for numeral in stated:
-        yield _of_numeral(numeral, name)
+    yield from (_of_numeral(numeral, name) for numeral in stated or ())
 
 
 def _of_numeral(numeral: Numeral, name: str) -> Computed:

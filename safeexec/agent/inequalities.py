@@ -6,23 +6,36 @@ Pure. What is no chain of an unknown and of numbers is passed over. Time is line
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from math import inf, isfinite
 from operator import ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
 from safeexec.agent import formulas
-from safeexec.agent.tokens import WORDS, Token, tokens
+from safeexec.agent.tokens import WORDS, tokens
 
 _MAX_TEXT = 2_000
 _MOST = 12
 _ROUNDED = 5e-3
-_HOLDS: dict[str, Callable[[float, float], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "≠": ne}
-_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "≠": "≠"}
-_BOTH = frozenset(("&", "∧", "and", "∩", r"\land", r"\wedge", r"\cap"))
-_EITHER = frozenset(("|", "∪", "∨", "or", r"\lor", r"\vee", r"\cup"))
-_INFINITE = frozenset(("∞", "oo", r"\infty", "inf", "infinity"))
+_HOLDS: dict[str, Callable[[float, float], bool]] = {"<": lt, "≤": le, ">": gt, "≥": ge, "≠": ne}
+_TURNED = str.maketrans("<>≤≥", "><≥≤")
+_LETTERS = {
+    "<=": "≤", ">=": "≥", "and": "&", "∧": "&", "∩": "&", r"\land": "&", r"\wedge": "&", r"\cap": "&",
+    "or": "o", "∪": "o", "∨": "o", r"\lor": "o", r"\vee": "o", r"\cup": "o", "interval": "I", "open": "O",
+    "lopen": "L", "ropen": "R", "between": "b", "strictly": "s", "not": "n", "inclusive": "i", "included": "i", "exclusive": "e",
+    "excluded": "e", "positive": "p", "negative": "m", "$": "", "BOLD": "", "`": "", **dict.fromkeys(WORDS["real"], "r"),
+    **dict.fromkeys(WORDS["exception"], "E"), **dict.fromkeys(WORDS["being"], ""),
+}  # fmt: skip
+"""Word or sign → the letter that stands for it where chains and intervals are looked for. For a number that is 1, for a
+name x, for anything else that is longer than a letter "?".
+"""
+_PIECE = re.compile(
+    r"(?P<real>r)|E[f?]?(?:x=)?(?P<except>1)|(?:I(?:\.(?P<kind>[OLR]))?\(|(?P<opens>[(\[\]]))1[,;]1(?P<closes>[)\]\[])"
+    r"|(?:s(?P<strictly>b)|b)1&1,?\(?(?P<how>n?[ie])?"
+    r"|(?:1(?P<first>[<>≤≥≠]))?(?P<name>\|x\||x)(?:(?P<second>[<>≤≥≠])1(?!x)|(?P<sign>[pm]))?"
+    r"|(?<=[o&])(?P<implied>[<>≤≥])1"
+)
 
 
 class _Bound(NamedTuple):
@@ -57,26 +70,23 @@ def region(text: str) -> Region | None:
     """Return the region that a text states; None where it states none, or one that cannot be read."""
     if len(text) > _MAX_TEXT:
         return None
-    found = [one for one in tokens(text) if one.kind not in ("$", "BOLD", "`") and one.word not in WORDS["being"]]
+    letters, numbers, is_rounded = _letters(text)
     parts: list[list[_Bound]] = []
-    at, between, rounded = 0, set[str](), False
-    while at < len(found):
-        piece = _Piece(found, at)
-        bounds = piece.bounds()
+    end = 0
+    for piece in _PIECE.finditer(letters):
+        bounds = _bounds(piece, [numbers[at] for at in range(*piece.span()) if at in numbers])
         if not bounds:
-            between.add(_kind(found, at))
-            at += 1
             continue
+        between = letters[end : piece.start()]
         together = Region([[*parts[-1], *bounds]] if parts else [], False)
         # Without a word between them two chains are one, where a number satisfies both.
-        is_beside = piece.is_chain and not between & _EITHER and any(map(together.holds, _places(together.ends)))
-        if parts and (between & _BOTH or is_beside or piece.is_exception):
+        is_beside = piece["name"] and "o" not in between and any(map(together.holds, _places(together.ends)))
+        if parts and ("&" in between or is_beside or piece["except"]):
             parts[-1] += bounds
         else:
             parts.append(bounds)
-        rounded = rounded or any(one.kind == "NUMBER" and "." in one.text for one in found[at : piece.at])
-        at, between = piece.at, set()
-    return Region(parts, rounded) if 0 < len(parts) <= _MOST else None
+        end = piece.end()
+    return Region(parts, is_rounded) if 0 < len(parts) <= _MOST else None
 
 
 def computed(value: Any) -> Region | None:
@@ -105,115 +115,50 @@ def _places(ends: set[float]) -> Iterator[float]:
     yield from (ordered[0] - 1, ordered[-1] + 1)
 
 
-def _kind(found: Sequence[Token], at: int) -> str:
-    token = found[at] if 0 <= at < len(found) else None
-    return "" if token is None else token.word if token.kind in ("WORD", "COMMAND") else token.kind
+def _letters(text: str) -> tuple[str, dict[int, float], bool]:
+    """Return a letter for each number, sign and word of a text; place → number; and whether one of these is a
+    decimal.
+    """
+    found, at = tokens(text), 0
+    letters: list[str] = []
+    numbers: dict[int, float] = {}
+    while at < len(found):
+        is_negative = found[at].kind == "-" and at + 1 < len(found) and found[at + 1].word in WORDS["infinite"]
+        form = formulas.closed(found, at)
+        if is_negative or found[at].word in WORDS["infinite"]:
+            numbers[len(letters)], at = -inf if is_negative else inf, at + 1 + is_negative
+        elif form.values and not form.values[0].imaginary:
+            numbers[len(letters)], at = float(form.values[0].real), form.end
+        else:
+            token = found[at]
+            kind = token.word if token.kind in ("WORD", "COMMAND") or token.text.isalpha() else token.kind
+            letter = "x" if len(kind) == 1 and kind.isalpha() else kind if len(kind) == 1 else "?"
+            letters += _LETTERS.get(kind, letter)
+            at += 1
+            continue
+        letters.append("1")
+    return "".join(letters), numbers, any(one.kind == "NUMBER" and "." in one.text for one in found)
 
 
-class _Piece:
-    """A chain or an interval that begins at a token; `at` is where the reader is."""
-
-    def __init__(self, found: Sequence[Token], at: int) -> None:
-        self._found = found
-        self.at = at
-        self.is_chain = self.is_exception = False
-
-    def bounds(self) -> list[_Bound]:
-        """Return the bounds of what is read here; none where nothing is."""
-        if self._skip(*WORDS["real"]):
-            return [_Bound(">", -inf)]
-        if self._skip(*WORDS["exception"]):
-            self.is_exception = True
-            while self._skip("for", "x", "="):
-                pass
-            number = self._number()
-            return [] if number is None else [_Bound("≠", number)]
-        return self._between() or self._interval() or self._chain()
-
-    def _next(self) -> str:
-        return _kind(self._found, self.at)
-
-    def _skip(self, *kinds: str) -> str:
-        """Return the kind of the next token, and go on behind it, if it is one of these; else empty."""
-        kind = self._next()
-        if not kind or kind not in kinds:
-            return ""
-        self.at += 1
-        return kind
-
-    def _between(self) -> list[_Bound]:
-        """Return the bounds of "between 2 and 3, inclusive"; strictly between them, too."""
-        begin = self.at
-        is_strict = bool(self._skip("strictly"))
-        if self._skip("between"):
-            low, _, high = self._number(), self._skip("and"), self._number()
-            while self._skip(",", "(", "not"):
-                is_strict = is_strict or _kind(self._found, self.at - 1) == "not"
-            word = self._next()
-            if low is not None and high is not None and (is_strict or word.startswith(("inclu", "exclu"))):
-                is_open = is_strict or word.startswith("exclu")
-                return [_Bound(">" if is_open else ">=", low), _Bound("<" if is_open else "<=", high)]
-        self.at = begin
-        return []
-
-    def _interval(self) -> list[_Bound]:
-        begin = self.at
-        kind = ""
-        if self._skip("interval") and self._skip("."):
-            kind = self._next()
-            self.at += 1
-        opens = self._skip("(", "[", "]")
-        low, separator = self._number() if opens else None, self._skip(",", ";")
-        high, closes = self._number() if separator else None, self._skip(")", "]", "[")
-        if low is None or high is None or not closes:
-            self.at = begin
-            return []
-        is_named = _kind(self._found, begin) == "interval"
-        is_open = kind in ("open", "lopen") if is_named else opens != "["
-        ends_open = kind in ("open", "ropen") if is_named else closes != "]"
-        return [_Bound(">" if is_open else ">=", low), _Bound("<" if ends_open else "<=", high)]
-
-    def _chain(self) -> list[_Bound]:
-        """Return what a chain says of its unknown: of 0 < |x| < 2 two bounds of its size."""
-        begin, found = self.at, list[_Bound]()
-        left, first = self._number(), self._skip(*_HOLDS)
-        if left is None or not first:
-            self.at, first = begin, ""
-        is_size = bool(self._skip("|"))
-        name = self._next()
-        is_name = len(name) == 1 and name.isalpha()
-        self.at += is_name
-        is_size = is_size and is_name and bool(self._skip("|"))
-        if first and is_name and left is not None:
-            found.append(_Bound(_TURNED[first], left, is_size))
-        if is_name and self._skip("positive"):
-            return [_Bound(">", 0)]
-        if is_name and self._found[self.at : self.at + 1] and self._found[self.at].word == "negative":
-            self.at += 1
-            return [_Bound("<", 0)]
-        is_implied = not is_name and not first and _kind(self._found, begin - 1) in ("or", "and")
-        at = self.at
-        second = self._skip(*_HOLDS) if is_name or is_implied else ""
-        right = self._number() if second else None
-        if right is not None and not (self.at < len(self._found) and self._is_joined()):
-            found.append(_Bound(second, right, is_size))
-            at = self.at
-        self.at = at if found else begin
-        self.is_chain = True
-        return found
-
-    def _is_joined(self) -> bool:
-        return self._found[self.at].kind == "WORD" and not self._found[self.at].gap
-
-    def _number(self) -> float | None:
-        """Return the number that is next, infinite perhaps, and go on behind it; None where there is none."""
-        sign = self.at + (self._next() in ("-", "+"))
-        if _kind(self._found, sign) in _INFINITE:
-            number = -inf if self._next() == "-" else inf
-            self.at = sign + 1
-            return number
-        form = formulas.closed(self._found, self.at)
-        if not form.values or form.values[0].imaginary:
-            return None
-        self.at = form.end
-        return float(form.values[0].real)
+def _bounds(piece: re.Match[str], numbers: list[float]) -> list[_Bound]:
+    """Return what a piece says of its unknown: of 0 < |x| < 2 two bounds of its size."""
+    if piece["real"]:
+        return [_Bound(">", -inf)]
+    if piece["except"]:
+        return [_Bound("≠", numbers[0])]
+    if piece["implied"]:
+        return [_Bound(piece["implied"], numbers[0])]
+    if piece["sign"]:
+        return [_Bound(">" if piece["sign"] == "p" else "<", 0)]
+    if piece["name"]:
+        signs = (piece["first"] or "").translate(_TURNED), piece["second"] or ""
+        return [_Bound(sign, one, piece["name"] != "x") for sign, one in zip(filter(None, signs), numbers, strict=True)]
+    if piece["closes"]:
+        is_open = piece["kind"] in ("O", "L"), piece["kind"] in ("O", "R")
+        if piece["opens"]:
+            is_open = piece["opens"] != "[", piece["closes"] != "]"
+    elif piece["strictly"] or piece["how"]:
+        is_open = (piece["how"] != "i",) * 2
+    else:
+        return []  # between two numbers, with them or without
+    return [_Bound(">" if is_open[0] else "≥", numbers[0]), _Bound("<" if is_open[1] else "≤", numbers[1])]

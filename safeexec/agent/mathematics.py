@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
 from safeexec import Opaque
 from safeexec.agent import readings
 from safeexec.agent.drivers import RunCalls
-from safeexec.agent.evidence import Comparison, Computed, judge, leaves
-from safeexec.agent.formulas import Exact
+from safeexec.agent.evidence import Comparison, Computed, judge, known_numbers, leaves
 from safeexec.agent.loop import FINAL_ANSWER, CodeAgent
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, OfRun
@@ -240,11 +239,9 @@ class _Proof:
 
     def _known(self, sources: list[str], steps: tuple[AgentStep, ...]) -> list[Computed]:
         """Return the numbers that an answer may speak of besides what was computed."""
-        texts = [self._question[:20_000], *(step.result.stdout[:20_000] for step in steps)]
-        known = [leaf for text in texts for leaf in leaves(text, strict=False) or ()]
-        known += [leaf for step in steps for leaf in leaves(step.result.value) or ()]
-        constants = {value for source in sources for value in _constants(source)}
-        return known + [Computed(Exact(Fraction(value)), whole=type(value) is int) for value in constants]
+        texts = [self._question, *sources, *(step.result.stdout for step in steps)]
+        known = [number for text in texts for number in known_numbers(text[:20_000])]
+        return known + [leaf for step in steps for leaf in leaves(step.result.value) or ()]
 
 
 def _compare(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, question: str) -> _Found:
@@ -387,19 +384,6 @@ def _kept_part(step: AgentStep) -> str:
     module = Parser(len(step.source)).parse(step.source)
     done = [node for node in module.body if (node.end_lineno or node.lineno) < error.line] if module else []
     return "\n".join(step.source.split("\n")[: done[-1].end_lineno]) if done else ""
-
-
-def _constants(source: str) -> Iterator[int | float]:
-    module = Parser(len(source)).parse(source)
-    for node in ast.walk(module) if module is not None else ():
-        if not isinstance(node, ast.Constant):
-            continue
-        if isinstance(node.value, str) and node.value.isdecimal() and len(node.value) < 30:
-            yield int(node.value)
-        elif type(node.value) in (int, float):
-            value = cast("int | float", node.value)
-            if abs(value) < 1e300:
-                yield value
 
 
 # Stated or computed

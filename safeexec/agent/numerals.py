@@ -6,7 +6,6 @@ that is not sure. Time is linear in the text, whose length and numbers are bound
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -60,17 +59,6 @@ _MATH = formulas.SIGNS | {"COMMAND", "_", "!", "∫", "∑", "∏", "′"}
 _OPERATORS = frozenset("+-*/^=≈√<>") | {"RAISED", "mod"}
 _OPERANDS = frozenset(("NUMBER", ")", "}", "RAISED"))
 _CONSTANTS = frozenset(("e", "i", "j", "π", "pi", r"\pi"))
-_UNSOLVED = re.compile(
-    r"\A\s*+(?![A-Za-z]\w*['’′]*\s?[(\[])(?:[-−]\s*)?(?=.*(?:[-−+*/^·²³!%|√\d]|\bmod\b|\b(?:ln|log)\b|\\(?:[dt]?frac|sqrt|log|ln)))"
-    r".*(?<![A-Za-z_\\])[a-hk-zA-Z](?![A-Za-z_])",
-    re.DOTALL,
-)
-"""A side of an equation that is not the unknown itself: 2x, x², ln x."""
-_EVALUATED = re.compile(
-    r"[∫∑∏]|\\(?:int|sum|prod|lim|det)(?![A-Za-z])|\b(?:lim|det|gcd|lcm)(?![A-Za-z])|d/d[a-z]\b|\|(?:[^|a-hk-zA-Z]*|[A-Zuvwzab])\|"
-    r"|\A\s*\$?[A-Za-z]\s?(?:[·⋅×]|\\cdot|\\times)\s?[A-Za-z]\s*\Z"
-)
-"""Signs that a side of an equation is to be worked out: lim sin(x)/x, |3 + 4i|."""
 
 
 def numerals(text: str, vocabulary: Collection[str] | None = ()) -> list[Numeral] | None:
@@ -85,7 +73,7 @@ def numerals(text: str, vocabulary: Collection[str] | None = ()) -> list[Numeral
     return found if len(found) <= MAX_NUMBERS else None
 
 
-class _Run(NamedTuple):
+class _FormulaRun(NamedTuple):
     """Tokens that are one formula. `names` are the places of its variables."""
 
     begin: int
@@ -282,9 +270,9 @@ class _Numerals(Sentences):
 
     # Formulas
 
-    def _formulas(self) -> list[_Run]:
+    def _formulas(self) -> list[_FormulaRun]:
         """Return for each token the formula that it is in."""
-        runs: list[_Run] = []
+        runs: list[_FormulaRun] = []
         is_unsolved = False
         while (begin := len(runs)) < len(self.found):
             end = begin
@@ -292,17 +280,15 @@ class _Numerals(Sentences):
                 end += 1
             if end == begin:
                 is_unsolved = is_unsolved and self.kind(begin) == "="
-                runs.append(_Run(begin, [], is_dropped=False))
+                runs.append(_FormulaRun(begin, [], is_dropped=False))
                 continue
             names = [at for at in range(begin, end) if self._is_name(at)]
-            side = self.text[self.found[begin].begin : self.found[end - 1].end][-60:]
-            is_evaluated = _EVALUATED.search(side) is not None
+            is_evaluated = self._is_evaluated(begin, end)
             is_worked_out = is_evaluated or bool(names) or any(map(self._is_function, range(begin, end)))
             is_dropped = is_unsolved or (self.kind(end) in ("=", "≈") and is_worked_out)
-            runs += [_Run(begin, names, is_dropped)] * (end - begin)
-            is_chained = self.kind(begin - 1) in ("=", "≈", "→")
-            is_unsolved = self.kind(end) == "=" and not is_chained and not is_evaluated
-            is_unsolved = is_unsolved and _UNSOLVED.match(side) is not None
+            runs += [_FormulaRun(begin, names, is_dropped)] * (end - begin)
+            is_unsolved = self.kind(end) == "=" and self.kind(begin - 1) not in ("=", "≈", "→")
+            is_unsolved = is_unsolved and bool(names) and not is_evaluated and self._has_operator(begin, end)
         return runs
 
     def _is_math(self, at: int, begin: int) -> bool:
@@ -314,6 +300,17 @@ class _Numerals(Sentences):
 
     def _is_function(self, at: int) -> bool:
         return self.kind(at) in WORDS["function"] or self.found[at].kind in ("∫", "∑", "∏", "|", "COMMAND")
+
+    def _has_operator(self, begin: int, end: int) -> bool:
+        kinds = (self.kind(at) for at in range(begin, end))
+        return any(kind in _OPERATORS or kind in WORDS["function"] or kind in ("NUMBER", "FRAC", "|") for kind in kinds)
+
+    def _is_evaluated(self, begin: int, end: int) -> bool:
+        """Return True for the side of an equation to be worked out, not solved: f(3), lim sin(x)/x, |3 + 4i|, a·b."""
+        kinds = [self.kind(at) for at in range(begin, end)]
+        is_size = kinds[0] == "|" and (kinds[1:2] == ["v"] or not any(map(self._is_name, range(begin, end))))
+        is_product = len(kinds) == 3 and kinds[1] == "*" and "NUMBER" not in kinds
+        return self._is_call(begin) or is_size or is_product or not WORDS["evaluated"].isdisjoint(kinds)
 
     def _is_name(self, at: int) -> bool:
         """Return True for a letter that is a variable, rather than a unit or a word."""

@@ -146,7 +146,7 @@ def _is_power(text: str, begin: int, end: int, before: str) -> bool:
     return alike and before in ("NUMBER", "WORD", ")", "]", "}") and (after.isalnum() or after in tuple("(-−{√\\"))
 
 
-class Written(NamedTuple):
+class WrittenNumber(NamedTuple):
     """A number as it is written. `place` is the value of one unit of its last digit, 0 where it is exact; `digits`
     counts those that matter; `value` is None where it cannot be read.
     """
@@ -158,24 +158,24 @@ class Written(NamedTuple):
     """It is written with a power of ten, and with a point."""
 
 
-def written(text: str) -> Written:
+def written(text: str) -> WrittenNumber:
     """Return the number that a token of a number says."""
     match = _NUMBER.fullmatch(text)
     assert match is not None  # it is such a token
     if match["part"] is not None:
         part = match["part"].strip()
         over, under = VULGAR[part].as_integer_ratio() if part in VULGAR else map(int, re.findall(r"\d+", part))
-        return Written(int(match["whole"]) + Fraction(over, under) if 0 < over < under else None)
+        return WrittenNumber(int(match["whole"]) + Fraction(over, under) if 0 < over < under else None)
     if match["digits"] is None:
-        return Written(VULGAR[text])
+        return WrittenNumber(VULGAR[text])
     digits, rest = match["digits"], text[match.end("digits") :]
     plain = re.sub(r"[^\d.]", "", digits)
     if (len(digits) > 1 and digits[0] == "0" and digits[1] not in "0123456789.") or len(plain) > _MAX_DIGITS:
-        return Written(None)
+        return WrittenNumber(None)
     value = Fraction(plain if plain[0] != "." else f"0{plain}")
     exponent = int(_EXPONENT.findall(rest.translate(SUPERSCRIPTS))[0]) if rest else 0
     if abs(exponent) > _MAX_EXPONENT:
-        return Written(None)
+        return WrittenNumber(None)
     scale = Fraction(10) ** exponent
     places, significant = len(plain.partition(".")[2]), plain.replace(".", "").lstrip("0")
-    return Written(value * scale, scale / 10**places, len(significant), is_power=bool(exponent and "." in plain))
+    return WrittenNumber(value * scale, scale / 10**places, len(significant), is_power=bool(exponent and "." in plain))

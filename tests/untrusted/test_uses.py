@@ -68,7 +68,6 @@ BOUND = {
     "agent/mathematics.py": "the code of one reply, as `agent/snippets.py` parses it",
     "agent/models/attempts.py": "a header of a server's answer, cut first; what its parser raises is caught",
     "agent/models/compatible.py": "the arguments of recorded calls, by the bounded reader of JSON",
-    "agent/formulas.py": "a form of 300 characters at most, a token at a time; numbers of 30 digits",
     "agent/inequalities.py": "a text of 2,000 characters at most, a token at a time",
     "agent/readings.py": "12 readings of an answer at most, in one pass each; numbers as long as `int` takes",
     "agent/statements.py": "20,000 characters, each pattern in one pass; windows of 80 characters before a number",
