@@ -19,7 +19,7 @@ from itertools import islice, permutations
 from typing import Any, Literal, NamedTuple
 
 from safeexec.agent import formulas, inequalities, readings, wording
-from safeexec.agent.formulas import Exact
+from safeexec.agent.formulas import Number, parts
 from safeexec.agent.numerals import MAX_NUMBERS, MAX_TEXT, Numeral, numerals
 from safeexec.agent.statements import Lead, Sentences
 from safeexec.agent.tokens import Token, tokens, written
@@ -37,8 +37,6 @@ _HEDGED = Fraction(5, 100)
 """Part by which a number may be off of which the text says that it is about right."""
 _FLOAT = Fraction(1, 2**50)
 _PERCENT = Fraction(1, 100)
-_LAST_DIGITS = Fraction(1, 10**30)
-"""Part by which two ways of computing one root may be apart: they have 50 digits."""
 _NOISE = Fraction(1, 10**14)
 """A part of a complex number that is this small beside the other is what is left of 0 by rounding."""
 _FORMULA = re.compile(
@@ -66,7 +64,7 @@ class Computed:
     where it came in a dict.
     """
 
-    value: Exact
+    value: Number
     slack: Fraction = Fraction(0)
     place: Fraction = Fraction(0)
     whole: bool = False
@@ -380,7 +378,7 @@ def agrees(numeral: Numeral, leaf: Computed, *, percent: bool = False) -> bool:
         return False
     if numeral.percent and _is_rounded(numeral, leaf, _PERCENT):
         return True
-    as_it_is = not numeral.percent or (percent and abs(leaf.value.real) > 1)
+    as_it_is = not numeral.percent or (percent and abs(parts(leaf.value)[0]) > 1)
     return as_it_is and _is_rounded(numeral, leaf, Fraction(1))
 
 
@@ -392,25 +390,26 @@ def _is_rounded(numeral: Numeral, leaf: Computed, scale: Fraction) -> bool:
     `slack` alone. An int is rounded to no fewer than three digits.
     """
     assert numeral.value is not None
-    place, size = numeral.place * scale, max(map(abs, leaf.value.parts))
-    for part, computed in zip(numeral.value.parts, leaf.value.parts, strict=True):
+    place, size = numeral.place * scale, max(map(abs, parts(leaf.value)))
+    slack = leaf.slack if isinstance(numeral.value, Fraction) else max(leaf.slack, size * _FLOAT)
+    for part, computed in zip(parts(numeral.value), parts(leaf.value), strict=True):
         said = part * scale
         error = abs(said - computed)
-        if not error or (not said and leaf.value.imaginary and abs(computed) <= _NOISE * size):
+        if not error or (not said and abs(computed) <= _NOISE * size):
             continue
         if numeral.hedged and place:
             zeros = re.search(r"0*$", str(abs(said.numerator))) if said and said.denominator == 1 else None
             last = 10 ** len(zeros[0]) if zeros else 0
             allowed = min(max(place, last) / 2, abs(computed) * _HEDGED)
         elif not place:
-            allowed = leaf.slack
+            allowed = slack
         elif leaf.whole and numeral.digits < 3:
             return False
         elif numeral.cut and numeral.digits >= 3 and abs(said) < abs(computed):
             allowed = place * (1 - _FLOAT)
         else:
             few = size * (_ONE_DIGIT if numeral.digits < 2 else _FEW_DIGITS)
-            allowed = min(place / 2 + min(leaf.slack, place / 100), few)
+            allowed = min(place / 2 + min(slack, place / 100), few)
         if error > allowed:
             return False
     return not place or place >= leaf.place
@@ -458,7 +457,7 @@ def known_numbers(text: str) -> list[Computed]:
     """Return the numbers of which an answer may speak: those that a text states, and each that is written there."""
     stated = [_of_numeral(numeral, "") for numeral in numerals(text) or () if numeral.value is not None]
     numbers = [written(token.text) for token in tokens(text[:MAX_TEXT]) if token.kind == "NUMBER"][:MAX_NUMBERS]
-    return stated + [Computed(Exact(one.value), place=one.place) for one in numbers if one.value is not None]
+    return stated + [Computed(one.value, place=one.place) for one in numbers if one.value is not None]
 
 
 _WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
@@ -470,7 +469,7 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
     if type(value) in (int, Fraction, Decimal):
         if _is_long(value):
             raise ValueError("too long to be written in prose")
-        yield Computed(Exact(Fraction(value)), whole=type(value) is int, name=name)
+        yield Computed(Fraction(value), whole=type(value) is int, name=name)
     elif type(value) in (float, complex):
         yield _of_float(complex(value), name)
     elif isinstance(value, (Mapping, list, tuple, set, frozenset)) and depth:
@@ -506,8 +505,8 @@ def _of_float(value: complex, name: str) -> Computed:
     if not cmath.isfinite(value):
         raise ValueError("not a number")
     # Not its exact value: 2.675 is rounded to 2.68 by whoever reads it.
-    written = Exact(Fraction(repr(value.real)), Fraction(repr(value.imag)))
-    return Computed(written, slack=max(map(abs, written.parts)) * _FLOAT, name=name)
+    number = value if value.imag else Fraction(repr(value.real))
+    return Computed(number, slack=max(map(abs, parts(number))) * _FLOAT, name=name)
 
 
 def _of_text(text: str, name: str) -> Iterator[Computed]:
@@ -523,5 +522,6 @@ def _of_text(text: str, name: str) -> Iterator[Computed]:
 def _of_numeral(numeral: Numeral, name: str) -> Computed:
     assert numeral.value is not None
     scale = _PERCENT if numeral.percent else Fraction(1)
-    value = numeral.value * Exact(scale)
-    return Computed(value, max(map(abs, value.parts)) * _LAST_DIGITS, numeral.place * scale, name=name)
+    value = numeral.value * scale
+    slack = Fraction(0) if isinstance(value, Fraction) else max(map(abs, parts(value))) * _FLOAT
+    return Computed(value, slack, numeral.place * scale, name=name)

@@ -12,8 +12,6 @@ import cmath
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -24,9 +22,7 @@ from safeexec.agent.tokens import SUPERSCRIPTS, WORDS, Token, tokens, written
 _MAX_TOKENS = 150
 _MAX_DEPTH = 12
 _MAX_BITS = 8_000
-_MAX_POWER = 20
 _MAX_CANDIDATES = 60
-_DIGITS = Context(prec=50)
 _POINTS = (0.7310585786, 1.6180339887, 2.7951084972, 0.2876820724, -1.2020569032, 3.3598856662, -0.4636476090)
 _SAME = 1e-9
 _ROUNDED = 0.03
@@ -38,6 +34,11 @@ _FUNCTIONS: dict[str, Callable[[complex], complex]] = {
     "asinh": cmath.asinh, "acosh": cmath.acosh, "atanh": cmath.atanh, "abs": abs, "Abs": abs,
     "sec": lambda x: 1 / cmath.cos(x), "csc": lambda x: 1 / cmath.sin(x), "cot": lambda x: cmath.cos(x) / cmath.sin(x),
 }  # fmt: skip
+_EXACT = frozenset(("ln", "log", "exp", "sqrt"))
+"""Functions of a closed form."""
+_CONSTANTS = {"pi": math.pi, "π": math.pi, "e": math.e, "E": math.e, "I": 1j, "i": 1j, "j": 1j}
+_NAMED_CONSTANTS = frozenset(("pi", "π", "e", "E", "I"))
+_I = frozenset("iIj")
 TAKEN = frozenset(("pi", "E", "I", *_FUNCTIONS))
 """Names that stand for no variable in a formula that code wrote."""
 _CLOSER = {"(": ")", "{": "}", "[": "]", "|": "|"}
@@ -51,64 +52,30 @@ class _NoFormula(Exception):
     """The text is no formula that can be read for certain."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exact:
-    """A complex number of two fractions. `rooted`: a root, a logarithm or π is in it, to 50 digits."""
+Number = Fraction | complex
+"""A rational number, or one with a root, a logarithm, π, e or i in it."""
 
-    real: Fraction
-    imaginary: Fraction = Fraction(0)
-    rooted: bool = False
 
-    @property
-    def parts(self) -> tuple[Fraction, Fraction]:
-        return self.real, self.imaginary
-
-    def __neg__(self) -> Exact:
-        return Exact(-self.real, -self.imaginary, self.rooted)
-
-    def __add__(self, other: Exact) -> Exact:
-        return Exact(self.real + other.real, self.imaginary + other.imaginary, self.rooted or other.rooted)
-
-    def __mul__(self, other: Exact) -> Exact:
-        real = self.real * other.real - self.imaginary * other.imaginary
-        imaginary = self.real * other.imaginary + self.imaginary * other.real
-        return Exact(real, imaginary, self.rooted or other.rooted)
-
-    def __truediv__(self, other: Exact) -> Exact:
-        size = other.real**2 + other.imaginary**2
-        return self * Exact(other.real / size, -other.imaginary / size, other.rooted)
-
-    def __pow__(self, other: Exact) -> Exact:
-        """Raise to a power: a whole one, or of a real number a root; the square root of a negative one is imaginary.
-        Raises ArithmeticError for what is not a bounded number.
-        """
-        exponent = other.real
-        if exponent.denominator == 1 and not other.imaginary and not self.imaginary:
-            bits = max(self.real.numerator.bit_length(), self.real.denominator.bit_length())
-            if bits * abs(exponent) > _MAX_BITS:
-                raise ArithmeticError("too long")
-            return Exact(self.real**exponent.numerator, rooted=self.rooted)
-        if other.imaginary or abs(exponent) > _MAX_POWER:
-            raise ArithmeticError("no exponent that is read")
-        if exponent.denominator == 1:
-            made = Exact(Fraction(1))
-            for _ in range(abs(exponent.numerator)):
-                made = _bounded(operator.mul, made, self)
-            return made if exponent >= 0 else Exact(Fraction(1)) / made
-        is_square = exponent == Fraction(1, 2)
-        if self.imaginary or (self.real < 0 and not is_square):
-            raise ArithmeticError("no root that is read")
-        number = _decimal(abs(self.real))
-        root = Fraction(number.sqrt(_DIGITS) if is_square else _DIGITS.power(number, _decimal(exponent)))
-        return Exact(root, rooted=True) if self.real >= 0 else Exact(Fraction(0), root, rooted=True)
+def parts(value: Number) -> tuple[Fraction, Fraction]:
+    """Return the real and the imaginary part of a number."""
+    if isinstance(value, Fraction):
+        return value, Fraction(0)
+    return Fraction(value.real), Fraction(value.imag)
 
 
 class ClosedForm(NamedTuple):
     """`values`: one, two where there is a ±, none where nothing is read for certain. The tokens go on at `end`."""
 
-    values: tuple[Exact, ...]
+    values: tuple[Number, ...]
     terms: list[Token]
     end: int
+
+    @property
+    def is_rooted(self) -> bool:
+        """Return True where its value is no rational number, apart from i."""
+        return any(
+            term.kind in ("√", "function") or (term.kind == "constant" and term.text not in _I) for term in self.terms
+        )
 
     def has(self, *kinds: str) -> bool:
         """Return True if one of these kinds of tokens is in it."""
@@ -123,28 +90,31 @@ class ReadFormula(NamedTuple):
 
     def value(self, place: Mapping[str, float]) -> complex:
         """Return the value where its names have these values; nan where it has none."""
-        value: complex = _Reader(self.terms, _FLOATS, place).total()
-        return value
+        try:
+            return complex(_Reader(self.terms, place).total())
+        except OverflowError:
+            return complex(math.nan)
 
 
 def closed(found: Sequence[Token], at: int) -> ClosedForm:
     """Return the closed form that begins here: numbers, signs, roots, π, e, logarithms and `i`. `log` is natural."""
-    reader = _Reader(_exact_terms(found, at), _EXACTLY, {"±": Exact(Fraction(1))})
-    values: list[Exact] = []
+    reader = _Reader(_exact_terms(found, at), {"±": 1})
+    values: list[Number] = []
     try:
         values.append(reader.total())
         if any(term.kind == "±" for term in reader.taken):
-            values.append(_Reader(reader.taken, _EXACTLY, {"±": Exact(Fraction(-1))}).total())
-    except (_NoFormula, ArithmeticError):
+            values.append(_Reader(reader.taken, {"±": -1}).total())
+    except _NoFormula:
         values = []
-    return ClosedForm(tuple(values), reader.taken, at + len(reader.taken))
+    is_read = all(isinstance(value, Fraction) or cmath.isfinite(value) for value in values)
+    return ClosedForm(tuple(values) if is_read else (), reader.taken, at + len(reader.taken))
 
 
 def of_number(found: Sequence[Token], at: int, number: int) -> ClosedForm:
     """Return the number of one token as a closed form, with the sign before it, if there is one."""
     value = written(found[number].text).value
-    exact = () if value is None else (Exact(-value if number > at else value),)
-    return ClosedForm(exact, [*found[at : number + 1]], number + 1)
+    values = () if value is None else (-value if number > at else value,)
+    return ClosedForm(values, [*found[at : number + 1]], number + 1)
 
 
 def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
@@ -158,7 +128,7 @@ def _read(found: Sequence[Token], names: frozenset[str]) -> ReadFormula | None:
     try:
         terms = [*_named_terms(found[:_MAX_TOKENS], names)]
         variables = frozenset(term.text for term in terms if term.kind == "name")
-        reader = _Reader(terms, _FLOATS, dict.fromkeys(variables, 1.0))
+        reader = _Reader(terms, dict.fromkeys(variables, 1.0))
         reader.total()
     except _NoFormula:
         return None
@@ -207,9 +177,9 @@ def _exact_terms(found: Sequence[Token], at: int) -> Iterator[Token]:
         is_called = after == "(" or name == "ln" or (name == "log" and name != token.text)
         if token.kind in SIGNS:
             yield token
-        elif name in _EXACTLY.functions and is_called:
+        elif name in _EXACT and is_called:
             yield token._replace(kind="function", text=name)
-        elif name in _EXACTLY.constants and (name not in "eE" or token.gap or after == "^" or before != "NUMBER"):
+        elif name in _CONSTANTS and (name not in "eE" or token.gap or after == "^" or before != "NUMBER"):
             yield token._replace(kind="constant", text=name)
         else:
             return
@@ -223,37 +193,25 @@ def _named_terms(found: Sequence[Token], names: frozenset[str]) -> Iterator[Toke
         name = token.text.removeprefix("\\")
         if len(name) == 1 and not name.isascii() and name != "π" and name.isalpha():
             name = name_of(name).rsplit(maxsplit=1)[-1].lower()
-        is_whole = name in names or name in _FUNCTIONS or name in _FLOATS.constants
+        is_whole = name in names or name in _FUNCTIONS or name in _NAMED_CONSTANTS
         if token.kind in SIGNS:
             yield token
         elif is_whole or (token.kind == "WORD" and len(name) <= 4 and name.isalpha()):
             for one in [name] if is_whole else name:
-                is_known = one not in names and (one in _FUNCTIONS or one in _FLOATS.constants)
+                is_known = one not in names and (one in _FUNCTIONS or one in _NAMED_CONSTANTS)
                 kind = "name" if not is_known else "function" if one in _FUNCTIONS else "constant"
                 yield token._replace(kind=kind, text=one)
         else:
             raise _NoFormula
 
 
-class _Arithmetic(NamedTuple):
-    """The numbers of one kind: exact ones, or floats."""
-
-    number: Callable[[Fraction], Any]
-    constants: dict[str, Any]
-    functions: Mapping[str, Callable[[Any], Any]]
-    apply: Callable[..., Any]
-    """Returns what an operation or a function gives for its operands, if that is a number within bounds."""
-
-
 class _Reader:
     """Evaluates tokens by their grammar, looking two ahead. `taken` are those that it has read."""
 
-    def __init__(self, terms: Iterable[Token], numbers: _Arithmetic, place: Mapping[str, Any]) -> None:
+    def __init__(self, terms: Iterable[Token], place: Mapping[str, Any]) -> None:
         self.taken: list[Token] = []
         self._terms = iter(terms)
         self._ahead = [*islice(self._terms, 2)]
-        self._numbers = numbers
-        self._apply = numbers.apply
         self._place = place
 
     @property
@@ -261,8 +219,8 @@ class _Reader:
         """The kind of the next token; empty at the end, and before a bracket that is apart from a number."""
         if not self._ahead:
             return ""
-        kind, is_exact = self._ahead[0].kind, self._numbers is _EXACTLY
-        is_apart = is_exact and kind == "(" and self._ahead[0].gap and bool(self.taken)
+        kind = self._ahead[0].kind
+        is_apart = "±" in self._place and kind == "(" and self._ahead[0].gap and bool(self.taken)
         return "" if is_apart and self.taken[-1].kind in ("NUMBER", ")", "}", "RAISED") else kind
 
     def _is_operator(self, *kinds: str) -> bool:
@@ -289,8 +247,8 @@ class _Reader:
             elif sign == "±":
                 if sign not in self._place:
                     raise _NoFormula
-                term = self._apply(operator.mul, self._place[sign], term)
-            total = term if total is None else self._apply(operator.add, total, term)
+                term = _apply(operator.mul, self._place[sign], term)
+            total = term if total is None else _apply(operator.add, total, term)
         return total
 
     def _product(self, depth: int) -> Any:
@@ -299,7 +257,7 @@ class _Reader:
             operation = operator.truediv if self.kind == "/" else operator.mul
             if self.kind not in _FACTORS:
                 self._take()
-            value = self._apply(operation, value, self._power(depth))
+            value = _apply(operation, value, self._power(depth))
         return value
 
     def _power(self, depth: int) -> Any:
@@ -311,12 +269,12 @@ class _Reader:
         return self._raised(self._atom(depth), self._exponent(depth))
 
     def _raised(self, value: Any, exponent: Any) -> Any:
-        return value if exponent is None else self._apply(operator.pow, value, exponent)
+        return value if exponent is None else _apply(operator.pow, value, exponent)
 
     def _exponent(self, depth: int) -> Any:
         """Return the exponent that comes next; None where there is none."""
         if self.kind == "RAISED":
-            return self._numbers.number(Fraction(self._take().translate(SUPERSCRIPTS)))
+            return Fraction(self._take().translate(SUPERSCRIPTS))
         if not self._is_operator("^"):
             return None
         self._take()
@@ -329,12 +287,7 @@ class _Reader:
         self._take()
         value = self.total(depth + 1)
         self._take(closer)
-        return self._call("abs", value) if closer == "|" else value
-
-    def _call(self, name: str, value: Any) -> Any:
-        if name not in self._numbers.functions:
-            raise _NoFormula
-        return self._apply(self._numbers.functions[name], value)
+        return _apply(abs, value) if closer == "|" else value
 
     def _atom(self, depth: int) -> Any:
         kind = self.kind
@@ -342,22 +295,22 @@ class _Reader:
             return self._group(depth)
         text = self._take()
         if kind == "NUMBER" and (value := written(text).value) is not None:
-            return self._numbers.number(value)
+            return value
         if kind == "constant":
-            return self._numbers.constants[text]
+            return _CONSTANTS[text]
         if kind == "name":
             return complex(self._place[text])
         if kind == "FRAC":
-            return self._apply(operator.truediv, self._group(depth), self._group(depth))
+            return _apply(operator.truediv, self._group(depth), self._group(depth))
         if kind == "√":
-            degree = self._group(depth) if self.kind == "[" else self._numbers.number(Fraction(2))
+            degree = self._group(depth) if self.kind == "[" else Fraction(2)
             radicand = self._power(depth + 1) if self.kind in ("√", "-") else self._atom(depth)
-            exponent = self._apply(operator.truediv, self._numbers.number(Fraction(1)), degree)
-            return self._apply(operator.pow, radicand, exponent)
+            exponent = _apply(operator.truediv, Fraction(1), degree)
+            return _apply(operator.pow, radicand, exponent)
         if kind != "function":
             raise _NoFormula
         exponent = self._exponent(depth)  # sin^2 x
-        return self._raised(self._call(text, self._argument(depth)), exponent)
+        return self._raised(_apply(_FUNCTIONS[text], self._argument(depth)), exponent)
 
     def _argument(self, depth: int) -> Any:
         """Return the argument of a function, which may have no brackets: `2x` of `sin 2x`."""
@@ -365,59 +318,21 @@ class _Reader:
             return self._group(depth)
         value = self._power(depth + 1)
         while self.kind in ("name", "constant"):
-            value = self._apply(operator.mul, value, self._power(depth + 1))
+            value = _apply(operator.mul, value, self._power(depth + 1))
         return value
 
 
-# Their values
-
-
-def _decimal(value: Fraction) -> Decimal:
-    return _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
-
-
-def _logarithm(value: Exact) -> Exact:
-    if value.imaginary or not 0 < value.real <= _MAX_POWER**4:
-        raise _NoFormula
-    return Exact(Fraction(_DIGITS.ln(_decimal(value.real))), rooted=True)
-
-
-def _exponential(value: Exact) -> Exact:
-    if value.imaginary or abs(value.real) > 10 * _MAX_POWER:
-        raise _NoFormula
-    return Exact(Fraction(_DIGITS.exp(_decimal(value.real))), rooted=True)
-
-
-def _bounded(operation: Callable[..., Exact], *operands: Exact) -> Exact:
-    """Return an exact value. Raises _NoFormula for one that is too long."""
-    value = operation(*operands)
-    if any(max(part.numerator.bit_length(), part.denominator.bit_length()) > _MAX_BITS for part in value.parts):
-        raise _NoFormula
-    return value
-
-
-def _defined(operation: Callable[..., Any], *operands: Any) -> complex:
-    """Return a value of floats; nan where there is none."""
+def _apply(operation: Callable[..., Any], *operands: Any) -> Any:
+    """Return what an operation or a function gives; nan where that is no number, or one that is too long."""
+    if operation is operator.pow and type(operands[0]) is type(operands[1]) is Fraction:
+        number, exponent = operands
+        size = max(number.numerator.bit_length(), number.denominator.bit_length())
+        if size * abs(exponent) > _MAX_BITS:
+            return math.nan
     try:
-        return complex(operation(*operands))
+        return operation(*operands)
     except (ArithmeticError, ValueError):
-        return complex(math.nan)
-
-
-_PI = Exact(Fraction("3.14159265358979323846264338327950288419716939937510"), rooted=True)
-_E = Exact(Fraction(_DIGITS.exp(1)), rooted=True)
-_EXACTLY = _Arithmetic(
-    Exact,
-    {"pi": _PI, "π": _PI, **dict.fromkeys("eE", _E), **dict.fromkeys("iIj", Exact(Fraction(0), Fraction(1)))},
-    {"ln": _logarithm, "log": _logarithm, "exp": _exponential, "sqrt": lambda value: value ** Exact(Fraction(1, 2))},
-    _bounded,
-)
-_FLOATS = _Arithmetic(
-    lambda value: _defined(float, value),
-    {"pi": cmath.pi, "π": cmath.pi, "e": cmath.e, "E": cmath.e, "I": 1j},
-    _FUNCTIONS,
-    _defined,
-)
+        return math.nan
 
 
 # In the words of an answer

@@ -21,11 +21,11 @@ _ROUNDED = 5e-3
 _HOLDS: dict[str, Callable[[float, float], bool]] = {"<": lt, "≤": le, ">": gt, "≥": ge, "≠": ne}
 _TURNED = str.maketrans("<>≤≥", "><≥≤")
 _LETTERS = {
-    "<=": "≤", ">=": "≥", "and": "&", "∧": "&", "∩": "&", r"\land": "&", r"\wedge": "&", r"\cap": "&",
-    "or": "o", "∪": "o", "∨": "o", r"\lor": "o", r"\vee": "o", r"\cup": "o", "interval": "I", "open": "O",
-    "lopen": "L", "ropen": "R", "between": "b", "strictly": "s", "not": "n", "inclusive": "i", "included": "i", "exclusive": "e",
-    "excluded": "e", "positive": "p", "negative": "m", "$": "", "BOLD": "", "`": "", **dict.fromkeys(WORDS["real"], "r"),
-    **dict.fromkeys(WORDS["exception"], "E"), **dict.fromkeys(WORDS["being"], ""),
+    "<=": "≤", ">=": "≥", "and": "&", "∧": "&", "∩": "&", r"\land": "&", r"\wedge": "&", r"\cap": "&", "or": "o",
+    "∪": "o", "∨": "o", r"\lor": "o", r"\vee": "o", r"\cup": "o", "interval": "I", "open": "O", "lopen": "L",
+    "ropen": "R", "between": "b", "strictly": "s", "not": "n", "inclusive": "i", "included": "i", "exclusive": "e",
+    "excluded": "e", "positive": "p", "negative": "m", "$": "", "BOLD": "", "`": "",
+    **dict.fromkeys(WORDS["real"], "r"), **dict.fromkeys(WORDS["exception"], "E"), **dict.fromkeys(WORDS["being"], ""),
 }  # fmt: skip
 """Word or sign → the letter that stands for it where chains and intervals are looked for. For a number that is 1, for a
 name x, for anything else that is longer than a letter "?".
@@ -127,7 +127,7 @@ def _letters(text: str) -> tuple[str, dict[int, float], bool]:
         form = formulas.closed(found, at)
         if is_negative or found[at].word in WORDS["infinite"]:
             numbers[len(letters)], at = -inf if is_negative else inf, at + 1 + is_negative
-        elif form.values and not form.values[0].imaginary:
+        elif form.values and not form.values[0].imag:
             numbers[len(letters)], at = float(form.values[0].real), form.end
         else:
             token = found[at]

@@ -13,9 +13,9 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from safeexec.agent import formulas
-from safeexec.agent.formulas import ClosedForm, Exact
+from safeexec.agent.formulas import ClosedForm, Number, parts
 from safeexec.agent.statements import CURRENCIES, PLACES, Lead, Sentences
-from safeexec.agent.tokens import SECTIONS, WORDS, Token, written
+from safeexec.agent.tokens import WORDS, Token, numbers_of, written
 
 MAX_TEXT = 20_000
 MAX_NUMBERS = 150
@@ -29,7 +29,7 @@ class Numeral:
     """
 
     text: str
-    value: Exact | None
+    value: Number | None
     place: Fraction = Fraction(0)
     digits: int = 0
     percent: bool = False
@@ -52,7 +52,7 @@ class Numeral:
     """It is the second of two that a ± states, in either order."""
 
 
-_SCALES = {word: 10 ** int(power) for word, power in (pair.split("=") for pair in SECTIONS["scale"])}
+_SCALES = {word: 10**power for word, power in numbers_of("scale").items()}
 _SCALES |= dict.fromkeys(("dozen", "dutzend", "douzaine", "douzaines"), 12)
 _MONEY_SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "m": 10**6, "B": 10**9, "bn": 10**9}
 _MATH = formulas.SIGNS | {"COMMAND", "_", "!", "∫", "∑", "∏", "′"}
@@ -92,7 +92,7 @@ class _Numerals(Sentences):
         """End of the last look for a closed form, and for one in brackets: none is looked for again before it, so that
         time is linear.
         """
-        self._worth: dict[int, Exact] = {}
+        self._worth: dict[int, Number] = {}
         """Place behind a sum → its value."""
 
     def stated(self) -> Iterator[Numeral]:
@@ -155,7 +155,7 @@ class _Numerals(Sentences):
         while self.kind(end) in _SCALES and scale <= 10**40:
             scale, end = scale * _SCALES[self.kind(end)], end + 1
         if scale != 1 and numeral.value is not None:
-            numeral = replace(numeral, value=numeral.value * Exact(Fraction(scale)), place=numeral.place * scale)
+            numeral = replace(numeral, value=numeral.value * Fraction(scale), place=numeral.place * scale)
         if self.kind(end) in WORDS["percent"]:
             numeral, end = replace(numeral, percent=True), end + 1
         if self.kind(end) == "…":
@@ -264,7 +264,7 @@ class _Numerals(Sentences):
     def _step(self, before: int, numeral: Numeral) -> str:
         """Return what the number is, if a sum before it gives it: a "step", or a "reason"."""
         worth = self._worth.get(before)
-        if worth is None or numeral.value is None or abs((worth + -numeral.value).real) > numeral.place / 2:
+        if worth is None or numeral.value is None or abs(parts(worth)[0] - parts(numeral.value)[0]) > numeral.place / 2:
             return ""
         return "reason" if self.kind(self._runs[before - 1].begin - 1) in ("because", "since") else "step"
 
@@ -330,17 +330,15 @@ class _Numerals(Sentences):
 def _plain(token: Token) -> Numeral:
     """Return the number of one token."""
     number = written(token.text)
-    value = None if number.value is None else Exact(number.value)
-    return Numeral(token.text, value, number.place, number.digits, hedged=number.is_power)
+    return Numeral(token.text, number.value, number.place, number.digits, hedged=number.is_power)
 
 
 def _numeral(form: ClosedForm) -> Numeral:
     """Return the number that a form is: one with a last digit where it is a decimal, or a complex number of two."""
     value = form.values[0] if form.values else None
     numbers = [written(term.text) for term in form.terms if term.kind == "NUMBER"]
-    if value is None or value.rooted or not 1 <= len(numbers) <= 1 + bool(value.imaginary):
-        return Numeral("", value)
-    if form.has("/", "^", "RAISED", "FRAC", "(", "*"):
+    is_exact = form.is_rooted or form.has("/", "^", "RAISED", "FRAC", "(", "*")
+    if value is None or is_exact or not 1 <= len(numbers) <= 1 + isinstance(value, complex):
         return Numeral("", value)
     place, digits = max(one.place for one in numbers), max(one.digits for one in numbers)
     return Numeral("", value, place, digits, hedged=any(one.is_power for one in numbers))
@@ -348,7 +346,7 @@ def _numeral(form: ClosedForm) -> Numeral:
 
 def _is_sum(form: ClosedForm) -> bool:
     """Return True for a sum or a product of plain numbers, which may mean anything until its value follows."""
-    if len(form.values) != 1 or form.values[0].rooted or form.values[0].imaginary:
+    if len(form.values) != 1 or form.is_rooted or not isinstance(form.values[0], Fraction):
         return False
     pairs = pairwise(term.kind for term in form.terms)
     return form.has("*") or any(one in _OPERANDS and other in ("+", "-", "(", "FRAC") for one, other in pairs)

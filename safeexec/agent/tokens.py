@@ -32,6 +32,11 @@ WORDS = {name: frozenset(words) for name, words in SECTIONS.items()}
 _STEMS = {name: tuple(word[:-1] for word in words if word[-1] == "*") for name, words in WORDS.items()}
 
 
+def numbers_of(name: str) -> dict[str, int]:
+    """Return the words of a class of which each has a number: twelve=12."""
+    return {word: int(number) for word, number in (pair.split("=") for pair in SECTIONS[name])}
+
+
 def is_in(word: str, name: str) -> bool:
     """Return True for a word of a class, and for one that begins with a stem of it."""
     word = word.replace("’", "'")
