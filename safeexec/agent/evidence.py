@@ -206,11 +206,13 @@ class _Judge:
     def _without_number(self, answer: str, value: Any) -> Comparison | None:
         """Judge an empty or infinite value, or an answer that says that there is none, or that it is infinite."""
         none, infinity, wanted = readings.says_none(answer), readings.infinity(answer), _infinite(value)
-        stated = numerals(answer, self.vocabulary) or []
-        claims = any(one.sure and (one.lead == "claim" or (one.marked and bool(wanted))) for one in stated)
         is_empty = value in ([], (), set(), {}) or getattr(value, "repr", "") == "EmptySet"
+        if is_empty and none:
+            return _MATCHED
         if is_empty or (wanted and not infinity):
-            return _MATCHED if is_empty and none else _CONTRADICTED if claims else _UNDECIDED
+            stated = (one for one in numerals(answer, self.vocabulary) or () if one.sure)
+            claims = any(one.lead == "claim" or (one.marked and wanted) for one in stated)
+            return _CONTRADICTED if claims else _UNDECIDED
         if wanted:
             return _CONTRADICTED if infinity != wanted else _UNDECIDED if _DENIED.search(answer) else _MATCHED
         if (none or (infinity and leaves(value))) and not numerals(answer):

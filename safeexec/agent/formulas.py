@@ -303,10 +303,11 @@ class _Reader:
         if kind == "FRAC":
             return _apply(operator.truediv, self._group(depth), self._group(depth))
         if kind == "√":
-            degree = self._group(depth) if self.kind == "[" else Fraction(2)
+            degree = self._group(depth) if self.kind == "[" else None
             radicand = self._power(depth + 1) if self.kind in ("√", "-") else self._atom(depth)
-            exponent = _apply(operator.truediv, Fraction(1), degree)
-            return _apply(operator.pow, radicand, exponent)
+            if degree is None:
+                return _apply(cmath.sqrt, radicand)
+            return _apply(operator.pow, radicand, _apply(operator.truediv, Fraction(1), degree))
         if kind != "function":
             raise _NoFormula
         exponent = self._exponent(depth)  # sin^2 x

@@ -17,6 +17,7 @@ from safeexec.agent.tokens import WORDS, tokens
 
 _MAX_TEXT = 2_000
 _MOST = 12
+_LARGEST = 1e300
 _ROUNDED = 5e-3
 _HOLDS: dict[str, Callable[[float, float], bool]] = {"<": lt, "≤": le, ">": gt, "≥": ge, "≠": ne}
 _TURNED = str.maketrans("<>≤≥", "><≥≤")
@@ -127,7 +128,7 @@ def _letters(text: str) -> tuple[str, dict[int, float], bool]:
         form = formulas.closed(found, at)
         if is_negative or found[at].word in WORDS["infinite"]:
             numbers[len(letters)], at = -inf if is_negative else inf, at + 1 + is_negative
-        elif form.values and not form.values[0].imag:
+        elif form.values and not form.values[0].imag and abs(formulas.parts(form.values[0])[0]) < _LARGEST:
             numbers[len(letters)], at = float(form.values[0].real), form.end
         else:
             token = found[at]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 from unicodedata import numeric
@@ -163,6 +164,7 @@ class WrittenNumber(NamedTuple):
     """It is written with a power of ten, and with a point."""
 
 
+@lru_cache(256)
 def written(text: str) -> WrittenNumber:
     """Return the number that a token of a number says."""
     match = _NUMBER.fullmatch(text)
