@@ -114,6 +114,11 @@ class _StatedNumber(NamedTuple):
 _MATCHED, _CONTRADICTED, _UNDECIDED = Comparison("matched"), Comparison("contradicted"), Comparison("undecided")
 
 
+def _judgement(says: bool | None) -> Comparison:
+    """Return the judgement of an answer that says it, something else, or neither for certain."""
+    return _UNDECIDED if says is None else _MATCHED if says else _CONTRADICTED
+
+
 def judge(
     answer: str,
     value: Any,
@@ -173,9 +178,9 @@ class _Judge:
             answer = _BASE.sub("", answer)
         if isinstance(value, bool):
             truth = readings.truth(answer, self.predicates)
-            return _UNDECIDED if truth is None else _MATCHED if truth is value else _CONTRADICTED
+            return _judgement(truth if truth is None else truth is value)
         if type(value) is dict and value and _is_factors(value) and (product := readings.factors(answer)):
-            return _MATCHED if product == value else _CONTRADICTED
+            return _judgement(product == value)
         text = getattr(value, "repr", value)
         formula, region = _formula(text), inequalities.computed(value)
         if type(value) is str and formula is None and region is None and (_NAMES.search(value) or not leaves(value)):
@@ -187,13 +192,11 @@ class _Judge:
         if (without_number := self._without_number(answer, value)) is not None:
             return without_number
         if region is not None:
-            stated_region = inequalities.region(answer)
-            if stated_region is None or _DENIED.search(answer):
-                return _UNDECIDED
-            return _MATCHED if inequalities.same(stated_region, region) else _CONTRADICTED
+            said = None if _DENIED.search(answer) else inequalities.region(answer)
+            return _judgement(said and inequalities.same(said, region))
         if formula is not None:
             as_written = self._of_words(answer, text)
-            return as_written if as_written.matched else _of_formula(answer, formula)
+            return as_written if as_written.matched else _judgement(_says_formula(answer, formula))
         judged: list[Comparison] = []
         for reading in (answer, *readings.readings(answer), *readings.uncounted(answer, value)):
             for wanted in _forms(value, answer):
@@ -342,14 +345,12 @@ def _formula(text: Any) -> formulas.ReadFormula | None:
     return found if found is not None and found.names else None
 
 
-def _of_formula(answer: str, formula: formulas.ReadFormula) -> Comparison:
-    """Judge by the last formula that the answer claims, however it is written."""
+def _says_formula(answer: str, formula: formulas.ReadFormula) -> bool | None:
+    """Return whether the last formula that the answer claims is this one; None where nobody knows."""
     compared = [formulas.compare(one, formula) for one in formulas.stated(answer, formula.names)]
-    if not compared or _DENIED.search(answer):
-        return _UNDECIDED
-    if compared[-1] == "same":
-        return _MATCHED
-    return _CONTRADICTED if compared[-1] == "other" and "same" not in compared else _UNDECIDED
+    if not compared or compared[-1] == "unknown" or _DENIED.search(answer):
+        return None
+    return compared[-1] == "same" or (None if "same" in compared else False)
 
 
 def _all_stated(judged: list[_StatedNumber], wanted: int, *, unordered: bool) -> bool:

@@ -110,13 +110,6 @@ def closed(found: Sequence[Token], at: int) -> ClosedForm:
     return ClosedForm(tuple(values) if is_read else (), reader.taken, at + len(reader.taken))
 
 
-def of_number(found: Sequence[Token], at: int, number: int) -> ClosedForm:
-    """Return the number of one token as a closed form, with the sign before it, if there is one."""
-    value = written(found[number].text).value
-    values = () if value is None else (-value if number > at else value,)
-    return ClosedForm(values, [*found[at : number + 1]], number + 1)
-
-
 def read(text: str, names: frozenset[str] = frozenset()) -> ReadFormula | None:
     """Return the formula that all of `text` is; None where it is none. `names`: those that are one name and no
     product.

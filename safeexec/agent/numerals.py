@@ -54,7 +54,7 @@ class Numeral:
 
 _SCALES = {word: 10**power for word, power in numbers_of("scale").items()}
 _SCALES |= dict.fromkeys(("dozen", "dutzend", "douzaine", "douzaines"), 12)
-_MONEY_SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "m": 10**6, "B": 10**9, "bn": 10**9}
+_MONEY_SCALES = {word: 10**power for word, power in numbers_of("scale of money").items()}
 _MATH = formulas.SIGNS | {"COMMAND", "_", "!", "∫", "∑", "∏", "′"}
 _OPERATORS = frozenset("+-*/^=≈√<>") | {"RAISED", "mod"}
 _OPERANDS = frozenset(("NUMBER", ")", "}", "RAISED"))
@@ -125,7 +125,11 @@ class _Numerals(Sentences):
             return None if inner and inner.values and inner.end + 1 == form.end else form
         self._looked[is_bracket] = max(self._looked[is_bracket], form.end if form else 0)
         number = at + (kind == "-")
-        return formulas.of_number(self.found, at, number) if self.kind(number) == "NUMBER" else None
+        if self.kind(number) != "NUMBER":
+            return None
+        value = written(self.spelling(number)).value
+        values = () if value is None else (-value if kind == "-" else value,)
+        return ClosedForm(values, self.found[at : number + 1], number + 1)
 
     def _is_sign(self, at: int) -> bool:
         """Return True for a minus that is the sign of what follows, rather than a dash or a difference."""

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from safeexec.agent import formulas
-from safeexec.agent.tokens import FAMILIES, SECTIONS, SUPERSCRIPTS, WORDS, Token, Unit, is_in, tokens
+from safeexec.agent.tokens import FAMILIES, SECTIONS, SUPERSCRIPTS, WORDS, Token, Unit, is_in, numbers_of, tokens
 
 _MAX_READINGS = 16
 _MAX_TEXT = 1_000
@@ -112,7 +112,7 @@ def _all_readings(text: str) -> Iterator[str]:
                 yield _LEFT_OVER.sub("", _with(text, [one for one in stated if one is not kept], None))
 
 
-_FEW = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_FEW = numbers_of("cardinal")
 _COUNT = re.compile(
     rf"\b(?:there\s(?:are|is)|the)\s(?:(?:exactly|only|just)\s)?(?P<count>\d{{1,2}}|{'|'.join(_FEW)})"
     r"(?P<what>(?:\s(?!(?:and|or|is|are|as|to)\b)[a-z]{3,20}){0,3})(?P<end>:|,(?=\s?[-−\d√]))?",
