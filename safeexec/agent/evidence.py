@@ -214,7 +214,7 @@ class _Judge:
             return _MATCHED
         if is_empty or (wanted and not infinity):
             stated = (one for one in numerals(answer, self.vocabulary) or () if one.sure)
-            claims = any(one.lead == "claim" or (one.marked and wanted) for one in stated)
+            claims = any(one.lead == "claim" for one in stated)
             return _CONTRADICTED if claims else _UNDECIDED
         if wanted:
             return _CONTRADICTED if infinity != wanted else _UNDECIDED if _DENIED.search(answer) else _MATCHED
@@ -264,8 +264,8 @@ class _Judge:
 
         | the answer | where |
         | --- | --- |
-        | denies what was computed | a number that it marks is no value, or its last claim is none |
-        | says another | a number that it marks or claims was not computed |
+        | denies what was computed | what it calls the answer, or its last claim, is no value |
+        | says another | a number that it claims was not computed |
         | is contradicted | it denies and says another; or it states a number that can be read, and nothing supports |
         | is matched | it denies nothing, all its numbers are supported, and each computed one is stated, in order |
         """
@@ -276,10 +276,10 @@ class _Judge:
         if not wanted:
             return self._of_words(answer, getattr(value, "repr", value))
         judged = list(self._judged(stated, wanted))
-        marked = [one for one in judged if one.numeral.marked]
         claims = [one for one in judged if one.numeral.lead == "claim"]
-        denied = any(not one.is_value for one in (*marked, *claims[-1:]))
-        says_other = any(not one.is_computed for one in (*marked, *claims))
+        answers = [one for one in judged if one.numeral.label.lower() in ("answer", "result", "solution")]
+        denied = any(not one.is_value for one in (*answers, *claims[-1:]))
+        says_other = any(not one.is_computed for one in claims)
         unsupported = [one.numeral for one in judged if not one.supported]
         contradicted = (denied and says_other) or any(one.sure and one.value is not None for one in unsupported)
         labels = {re.sub(r"_?\d+$", "", one.numeral.label) for one in judged if one.is_value} - {""}
@@ -291,13 +291,12 @@ class _Judge:
         )
 
     def _judged(self, stated: list[Numeral], wanted: list[Computed]) -> Iterator[_StatedNumber]:
-        """Yield the numbers that an answer states, but those whose value follows them, as in "√2 ≈ 1.4142"."""
+        """Yield the numbers that an answer states, but those of a step on the way to it."""
         before: Lead = "other"
         has_value = False
-        for numeral, after in zip(stated, (*stated, None)[1:], strict=True):
+        for numeral in stated:
             fits = [agrees(numeral, leaf, percent=self.percent) for leaf in wanted]
-            is_followed = after is not None and self._is_followed(numeral, after)
-            if not any(fits) and (is_followed or numeral.step == "reason" or (numeral.step and after)):
+            if not any(fits) and (numeral.step == "reason" or (numeral.step and numeral is not stated[-1])):
                 continue
             lead = before if numeral.lead == "list" else numeral.lead
             is_mention = lead in ("mention", "either")
@@ -306,11 +305,6 @@ class _Judge:
             yield (one := _StatedNumber(numeral, fits, lead, supported))
             has_value = has_value or one.is_value
             before = "claim" if one.is_value else "mention" if is_mention else "other"
-
-    def _is_followed(self, numeral: Numeral, after: Numeral) -> bool:
-        """Return True if the number is exact and the next its value: √2 ≈ 1.4142."""
-        is_exact = numeral.followed and numeral.sure and numeral.value is not None
-        return is_exact and after.lead == "claim" and agrees(after, _of_numeral(numeral, ""))
 
 
 def _forms(value: Any, answer: str) -> list[Any]:

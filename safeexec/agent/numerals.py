@@ -37,12 +37,8 @@ class Numeral:
     """It ends in an ellipsis: its last digit may be cut off, not rounded."""
     hedged: bool = False
     """The text says that it is about right, or writes it as a power of ten."""
-    marked: bool = False
-    """The text marks it as the answer: boxed, bold, or behind "answer is"."""
     lead: Lead = "other"
     """Its place among the words before it."""
-    followed: bool = False
-    """Its own value follows it: of "√2 ≈ 1.41" it is the root."""
     step: str = ""
     """It is what a sum before it gives: "step", or as a "reason"."""
     sure: bool = True
@@ -180,28 +176,25 @@ class _Numerals(Sentences):
         if names and (names[0] != end or begin != run.begin):
             return
         behind = self.behind(end)
-        is_followed = self.kind(behind) in WORDS["equality"]
-        if is_followed and form.values:
+        if form.values and self.kind(behind) in WORDS["equality"]:
             self._worth[behind] = form.values[0]
-            if _is_sum(form) or form.terms[0].kind in ("function", "constant"):
+            is_exact = form.terms[0].kind in ("function", "constant") or self._is_worth(behind, numeral)
+            if is_exact or _is_sum(form):
                 return
         elif _is_sum(form):
             numbers = (token for token in self.found[begin:end] if token.kind == "NUMBER")
             yield from (replace(_plain(token), sure=False) for token in numbers)
             return
-        lead, sure = self.standing(begin, end)
-        is_subject = self._is_subject(begin, end)
-        if is_subject and not numeral.place and numeral.value is not None:
+        if not numeral.place and form.values and self.kind(behind) in ("has", "have"):
             return  # 2^100 has 31 digits
+        lead, sure = self.standing(begin, end)
         before = self.before(begin)
         numeral = replace(
             numeral,
             value=None if names else numeral.value,  # 5x
-            lead="mention" if is_subject else lead,
+            lead=lead,
             sure=sure,
             hedged=numeral.hedged or bool(numeral.place and self.kind(before) in WORDS["hedge"]),
-            marked=self._is_marked(begin),
-            followed=is_followed and not numeral.place,
             step=self._step(before, numeral),
             label=self._label(begin),
         )
@@ -229,35 +222,6 @@ class _Numerals(Sentences):
         is_count = PLACES.match(self.text, self.found[end - 1].end)
         return bool(is_count) and self.kind(begin - 1) not in ("has", "have", "had", "is", "are")
 
-    def _is_subject(self, begin: int, end: int) -> bool:
-        """Return True for the number that a sentence begins with, where it says how much it is: 98.6 °F is 37 °C."""
-        if self.kind(self.before(begin)) not in ("", ".", "!", ";", ":", "\n"):
-            return False
-        at = end
-        while (
-            at < end + 4 and (self.kind(at) in ("°", "/") or self.is_word(at)) and self.kind(at) not in WORDS["state"]
-        ):
-            at += 1
-        if self.kind(at) not in ("is", "are", "has", "have"):
-            return False
-        at += 1 + (self.kind(at + 1) in ("about", "exactly"))
-        while self.kind(at) in CURRENCIES or self.kind(at) == "-":
-            at += 1
-        return self.kind(at) == "NUMBER"
-
-    def _is_marked(self, begin: int) -> bool:
-        is_near = True
-        for at in range(begin - 1, begin - 10, -1):
-            kind = self.kind(at)
-            if kind in ("NUMBER", ""):
-                return False
-            is_near = is_near and kind not in (".", "\n")
-            if kind == r"\boxed" or (is_near and kind in ("answer", "result", "solution")):
-                return True
-            if kind == "BOLD":
-                return not self.is_apart(at + 1) and (self.is_apart(at) or not self.is_word(at - 1))
-        return False
-
     def _label(self, begin: int) -> str:
         at = self.before(begin, ("'", '"', "`", "BOLD", "$", "{"))
         if self.kind(at) not in ("=", "≈", ":", "is"):
@@ -265,10 +229,21 @@ class _Numerals(Sentences):
         at = self.before(at, ("'", '"', "`", "BOLD", "$"))
         return self.spelling(at) if self.is_word(at) and self.kind(at) not in ("and", "or") else ""
 
+    def _is_worth(self, at: int, numeral: Numeral) -> bool:
+        """Return True for an exact number whose value follows the sign of equality at this place: √2 ≈ 1.4142."""
+        begin = at + 1
+        while self.kind(begin) in CURRENCIES or self.kind(begin) in ("BOLD", "`", "{", r"\boxed"):
+            begin += 1
+        form = None if numeral.place or begin >= len(self.found) else self._form(begin)
+        return form is not None and bool(self._step(at, self._finished(begin, form)[0]))
+
     def _step(self, before: int, numeral: Numeral) -> str:
-        """Return what the number is, if a sum before it gives it: a "step", or a "reason"."""
+        """Return what the number is, if what is worked out before it gives it: a "step", or a "reason"."""
         worth = self._worth.get(before)
-        if worth is None or numeral.value is None or abs(parts(worth)[0] - parts(numeral.value)[0]) > numeral.place / 2:
+        if worth is None or numeral.value is None:
+            return ""
+        apart = max(abs(one - other) for one, other in zip(parts(worth), parts(numeral.value), strict=True))
+        if apart > max(numeral.place / 2, abs(parts(worth)[0]) * Fraction(1, 2**50)):
             return ""
         return "reason" if self.kind(self._runs[before - 1].begin - 1) in ("because", "since") else "step"
 

@@ -184,20 +184,10 @@ class Sentences:
             return self.is_apart(end + 1) or after in _CLOSERS
         if kind in WORDS["state"]:
             return kind in ("is", "are", "was") and self._is_answer(end + 1)
-        if (kind in CURRENCIES or kind == "°" or self.spelling(end) in WORDS["unit"]) and self._ends_unit(end):
+        if kind in CURRENCIES or kind == "°" or self.spelling(end) in WORDS["unit"]:
             return True
         is_noun = self.is_word(end) and self.is_apart(end) and len(kind) > 1
         return is_noun and (self.is_apart(end + 1) or after not in ("(", "^", "'", "NUMBER"))
-
-    def _ends_unit(self, at: int) -> bool:
-        """Return True if a unit ends behind this token, its exponent, or what it is divided by."""
-        after = self.kind(at + 1)
-        if (after == "/" and self.is_word(at)) or (after in ("c", "f") and self.kind(at) == "°"):
-            at += 2 if after == "/" else 1
-        at += 2 if self.kind(at + 1) == "^" and self.kind(at + 2) == "NUMBER" else 1
-        at += self.spelling(at) in ("²", "³")
-        is_joined = self.is_word(at) and not self.is_apart(at)
-        return not is_joined and self.kind(at) not in ("NUMBER", "'", "^", "°", "/", "RAISED")
 
     def _is_answer(self, at: int) -> bool:
         """Return True before "the answer", "our final result", and before the only word that the question has."""
