@@ -234,15 +234,14 @@ class _Judge:
             return False
         has_unit = wanted[0].kind == "NUMBER" and all(token.kind == "WORD" for token in wanted[1:])
         words = _WORD.findall(value.lower()) if has_unit else ()
-        text = _MARKS.sub("", answer)
-        sentences = Sentences(text, None if vocabulary is None else {*vocabulary, *words})
+        sentences = Sentences(answer, None if vocabulary is None else {*vocabulary, *words})
         found, length = sentences.found, len(wanted)
         places = range(len(found) - length + 1)
         begin = next((at for at in places if all(map(_is_alike, wanted, found[at : at + length]))), None)
         if begin is None:
             return False
         end = begin + length
-        before, after = text[: found[begin].begin], text[found[end - 1].end :]
+        before, after = answer[: found[begin].begin], answer[found[end - 1].end :]
         stated = numerals(f"{before} ; {after}")
         if stated is None or not all(any(_is_known(numeral, leaf) for leaf in self.known) for numeral in stated):
             return False
@@ -416,8 +415,6 @@ def _is_known(numeral: Numeral, leaf: Computed) -> bool:
     return agrees(numeral, leaf) or (numeral.percent and numeral.value is not None and numeral.value == leaf.value)
 
 
-_MARKS = re.compile(r"[\\{}$`]|(?<![\w)\]}])\*\*(?=[^*\n]+\*\*)|(?<=\S)\*\*(?![\w(])")
-"""Marks around text that is bold, a formula, or code."""
 _WHEN = re.compile(r"(?:(?P<verb>\w+)\s|\A)(?:at|in|on(?: an?)?)(?: about)?\s?\Z", re.IGNORECASE)
 """Before a day or a time that is said: it falls on a Friday, the train arrives at 11:45. At 11:45."""
 _ALWAYS_WHEN = frozenset({"", "falls", "fell", "is", "was", "be", "fall", "place"})

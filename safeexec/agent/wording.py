@@ -55,7 +55,6 @@ _SIMPLE: list[tuple[re.Pattern[str], _Written]] = [
     (re.compile(r"([-−])([€£¥₹]|\\?\$)(?=\.?\d)"), r"\2\1"),
     (re.compile(r"\\(?:text|mathrm|mathbf|operatorname)\s?\{([^{}]{0,60})\}"), r" \1 "),
     (re.compile(r"\\([dt]?)frac\s?(\d)\s?(\d)"), r"\\\1frac{\2}{\3}"),
-    (re.compile(r"(?<![^\s(=:\[{,$])[–—](?=[\d.√π$€£])"), "-"),
     (re.compile(r"(?:\A|(?<=[\s:=]))\+(?=\d[\d.]{0,12}\s?%)"), ""),
     (re.compile(r"(?<![\d.,])(\d{1,3}(?:\.\d{3}){2,})(?![.\d])"), lambda found: found[1].replace(".", "")),
     (re.compile(r"(?<![\d.,/])1 (?:in|out of) (\d{1,12}|\d{1,3}(?:,\d{3})+)(?!\.?\d|/)"), r"1/\1"),
