@@ -48,9 +48,7 @@ class Numeral:
     """It is the second of two that a ± states, in either order."""
 
 
-_SCALES = {word: 10**power for word, power in numbers_of("scale").items()}
-_SCALES |= dict.fromkeys(("dozen", "dutzend", "douzaine", "douzaines"), 12)
-_MONEY_SCALES = {word: 10**power for word, power in numbers_of("scale of money").items()}
+_SCALES, _MONEY_SCALES = numbers_of("scale"), numbers_of("scale of money")
 _MATH = formulas.SIGNS | {"COMMAND", "_", "!", "∫", "∑", "∏", "′"}
 _OPERATORS = frozenset("+-*/^=≈√<>") | {"RAISED", "mod"}
 _OPERANDS = frozenset(("NUMBER", ")", "}", "RAISED"))
@@ -170,7 +168,7 @@ class _Numerals(Sentences):
     def _judged(self, begin: int, end: int, numeral: Numeral, form: ClosedForm) -> Iterator[Numeral]:
         """Yield what a number states; nothing where it is part of a name or of a formula."""
         run = self._runs[begin]
-        names = [at for at in run.names if not begin <= at < end]
+        names = [at for at in (*run.names[:1], *run.names[-1:]) if not begin <= at < end]
         if self._is_part(begin) or self._is_mark(begin, end) or run.is_dropped:
             return
         if names and (names[0] != end or begin != run.begin):

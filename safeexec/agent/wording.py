@@ -12,7 +12,8 @@ from fractions import Fraction
 
 from safeexec.agent.tokens import numbers_of
 
-_CARDINALS, _SCALES, _PARTS = numbers_of("cardinal"), numbers_of("thousands"), numbers_of("part")
+_CARDINALS, _PARTS = numbers_of("cardinal"), numbers_of("part")
+_SCALES = {word: numbers_of("scale")[word] for word in ("hundred", "thousand", "million", "billion", "trillion")}
 _CARDINAL = rf"(?:{'|'.join(_CARDINALS)})(?!\w)"
 _SCALE = rf"(?:{'|'.join(_SCALES)})(?!\w)"
 _PART = rf"(?:{'|'.join(sorted(_PARTS, key=len, reverse=True))})s?(?!\w)"
