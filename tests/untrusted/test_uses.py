@@ -71,7 +71,6 @@ BOUND = {
     "agent/inequalities.py": "a text of 2,000 characters at most, a token at a time",
     "agent/readings.py": "16 readings of 1,000 characters at most, in one pass each; numbers of 12 digits",
     "agent/statements.py": "20,000 characters, token by token; a dozen tokens before and behind a number",
-    "agent/numerals.py": "20,000 characters, token by token; numbers of 2,000 digits and exponents of 2,000",
     "agent/repair/diffs.py": "two alternatives that share no character: one pass",
     "agent/repair/texts.py": "a hundred lines are compared, of a hundred characters each",
     "agent/repair/judges.py": "names of files, each in one pass; nothing is imported",
