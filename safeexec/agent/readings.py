@@ -221,11 +221,9 @@ def factors(text: str) -> dict[int, int]:
         form = formulas.closed(found, at)
         kinds = {term.kind for term in form.terms}
         if form.values and "*" in kinds and kinds <= {"NUMBER", "*", "^", "RAISED", "{", "}"}:
+            spelt = "".join("*" if term.kind == "*" else term.text for term in form.terms).replace("**", "^")
             product = {}
-            for power in re.split(
-                r"[*·×⋅]|\\cdot|\\times", "".join(term.text for term in form.terms).replace("**", "^")
-            ):
-                base, exponent = re.findall(r"(\d+)\^?\{?([\d⁰¹²³⁴⁵⁶⁷⁸⁹]*)", power)[0]
+            for base, exponent in re.findall(r"(\d+)\^?\{?([\d⁰¹²³⁴⁵⁶⁷⁸⁹]*)", spelt):
                 product[int(base)] = product.get(int(base), 0) + int(exponent.translate(SUPERSCRIPTS) or 1)
         at = max(at + 1, form.end)
     return product
@@ -274,7 +272,7 @@ def truth(text: str, predicates: Collection[str] = ()) -> bool | None:
     for asked in (("true", "correct"), predicates):
         for at, word in ((at, word) for at in range(len(found)) for word in asked):
             yes = _says([token.word for token in found[max(0, at - 2) : at + 1]], word)
-            if yes is not None and (stands := _stands(found, at)) is not None:
+            if yes is not None and (stands := _stands(found, at - word.count(" "), at)) is not None:
                 return stands is yes
     return None
 
@@ -292,19 +290,20 @@ def _is(said: str, word: str) -> bool:
     return bool(word) and (said.startswith(word[:-1]) if word[-1] == "*" else said == word)
 
 
-def _stands(found: list[Token], at: int) -> bool | None:
-    """Return whether a sentence says a word, or denies it; None where no verb is before it."""
+def _stands(found: list[Token], begin: int, at: int) -> bool | None:
+    """Return whether a sentence says the words from `begin` to `at`, or denies them; None where no verb is before them,
+    or a word that may mean anything.
+    """
     denies = False
-    has_verb = is_in(found[at].word, "verb") or (at > 0 and found[at - 1].kind == "NUMBER")
-    for before in range(at - 1, max(-1, at - 9), -1):
+    has_verb = is_in(found[at].word, "verb") or (begin > 0 and found[begin - 1].kind == "NUMBER")
+    for before in range(begin - 1, max(-1, begin - 9), -1):
         word = found[before].word
-        if found[before].kind in (".", ";", "\n"):
+        is_verb, is_negation = is_in(word, "verb"), is_in(word, "negation")
+        if not (is_verb or is_negation or word in WORDS["certainly"] or (word == "-" and before == begin - 1)):
             break
-        denies = denies or is_in(word, "negation")
-        if is_in(word, "verb"):
-            has_verb = True
-            if word != "be":
-                break
+        denies, has_verb = denies or is_negation, has_verb or is_verb
+        if is_verb and word != "be":
+            break
     return not denies if has_verb else None
 
 
