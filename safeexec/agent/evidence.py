@@ -179,7 +179,8 @@ class _Judge:
         if isinstance(value, bool):
             truth = readings.truth(answer, self.predicates)
             return _judgement(truth if truth is None else truth is value)
-        if type(value) is dict and value and _is_factors(value) and (product := readings.factors(answer)):
+        is_product = type(value) is dict and value and all(type(one) is int for one in (*value, *value.values()))
+        if is_product and min(*value, *value.values()) > 0 and 1 not in value and (product := readings.factors(answer)):
             return _judgement(product == value)
         text = getattr(value, "repr", value)
         formula, region = _formula(text), inequalities.computed(value)
@@ -224,13 +225,13 @@ class _Judge:
 
     def _of_words(self, answer: str, value: Any) -> Comparison:
         """Judge by whether the answer states a computed text: another one may say the same."""
-        said = isinstance(value, str) and self._contains(answer, wording.on_24_hours(value))
-        return _MATCHED if said else _UNDECIDED
+        is_text = isinstance(value, str) and 2 <= len(value) <= _MAX_PLACES
+        return _MATCHED if is_text and self._contains(answer, wording.on_24_hours(value)) else _UNDECIDED
 
     def _contains(self, answer: str, value: str) -> bool:
         """Return True if the answer states a computed text, a formula say, as it is, and no number besides."""
-        wanted, vocabulary = tokens(value[:_MAX_PLACES]), self.vocabulary
-        if not wanted or not 2 <= len(value) <= _MAX_PLACES:
+        wanted, vocabulary = tokens(value), self.vocabulary
+        if not wanted:
             return False
         has_unit = wanted[0].kind == "NUMBER" and all(token.kind == "WORD" for token in wanted[1:])
         words = _WORD.findall(value.lower()) if has_unit else ()
@@ -316,11 +317,6 @@ def _forms(value: Any, answer: str) -> list[Any]:
     if type(value) is list and len(value) <= _FEW_PAIRS and all(type(one) is tuple for one in value):
         return [list(order) for order in permutations(value)]  # solutions of a system
     return [value]
-
-
-def _is_factors(value: dict[Any, Any]) -> bool:
-    """Return True for a dict that may be the powers of a product, as sympy's `factorint` gives them."""
-    return all(type(one) is int and one > 0 for one in (*value, *value.values())) and 1 not in value
 
 
 def _infinite(value: Any) -> int:
