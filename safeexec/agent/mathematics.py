@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -49,6 +50,8 @@ _MAX_BITS = 1 << 16
 """The most bits of an int that is written out: 20,000 digits; the work grows with their square."""
 _MAX_PROGRAMS = 6
 """Programs that are run to find the one that computes an answer."""
+_WEIGHT = 8
+"""A character that is judged takes 4 to 16 us, as long as so many of a reply that is only read."""
 _WORDS = re.compile(r"[^\W\d_]+")
 _PERCENT = re.compile(r"\*\s?100(?:\.0)?\b|\b100(?:\.0)?\s?\*|percent|pct|%[\"'}\s]")
 
@@ -223,25 +226,30 @@ class _Proof:
         """Return the shortest program that computes the answer: its last step alone, or all its steps."""
         good = [*self._earlier, *(step.source for step in steps if step.result.ok)]
         kept = [*self._earlier, *filter(None, (_kept_part(step) for step in steps))]
-        known = self._known(good, steps)
+        texts = [text[:20_000] for text in (self._question, *good, *(step.result.stdout for step in steps))]
+        known = await calls.read(_WEIGHT * sum(map(len, texts)), partial(_known, texts, steps))
+        size = len(answer) if isinstance(answer, str) else 0
         percent = bool(_PERCENT.search("\n".join((self._question, *good))[:100_000]))
         best = _Found()
         for program in _programs(good, kept):
             ran = await calls.apart(program, "answer", self.timeout)
             if ran is None or not ran[0].ok:
                 continue
-            found = _compare(program, ran[1], answer, known, percent=percent, question=self._question)
+            compare = partial(_compare, program, ran[1], answer, known, percent=percent, question=self._question)
+            found = await calls.read(_WEIGHT * size, compare)
             if found.verified:
                 return found
             if not best.code or (best.verdict is not None and found.verdict is None):
                 best = found
         return best
 
-    def _known(self, sources: list[str], steps: tuple[AgentStep, ...]) -> list[Computed]:
-        """Return the numbers that an answer may speak of besides what was computed."""
-        texts = [self._question, *sources, *(step.result.stdout for step in steps)]
-        known = [number for text in texts for number in known_numbers(text[:20_000])]
-        return known + [leaf for step in steps for leaf in leaves(step.result.value) or ()]
+
+def _known(texts: list[str], steps: tuple[AgentStep, ...]) -> list[Computed]:
+    """Return the numbers that an answer may speak of besides what was computed: those of the question, of the code, and
+    of what was printed.
+    """
+    known = [number for text in texts for number in known_numbers(text)]
+    return known + [leaf for step in steps for leaf in leaves(step.result.value) or ()]
 
 
 def _compare(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, question: str) -> _Found:
