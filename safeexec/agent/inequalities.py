@@ -13,53 +13,30 @@ from operator import ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
 from safeexec.agent import formulas
+from safeexec.agent.tokens import WORDS, tokens
 
 _MAX_TEXT = 2_000
 _MOST = 12
+_LARGEST = 1e300
 _ROUNDED = 5e-3
-_INFINITE = r"\+?\s?(?:∞|oo\b|\\infty\b|inf(?:inity)?\b)"
-_ROOT = r"(?:\d{1,12}\s?\*?\s?)?(?:√\(?\d{1,9}\)?|sqrt\(\d{1,9}\)|\\sqrt\{\d{1,9}\})(?:/\d{1,9})?"
-_PLAIN = r"\d{1,12}(?:\.\d{1,12})?(?:/\d{1,9})?|\\[dt]?frac\{\d{1,9}\}\{\d{1,9}\}"
-_PI = r"(?:\d{1,9}\s?\*?\s?)?(?:π|\\pi\b|pi\b)(?:/\d{1,9})?"
-_TERM = rf"(?:[-−]\s?)?(?:{_INFINITE}|{_ROOT}|{_PI}|{_PLAIN})"
-_SIGN = "<=|>=|!=|[<>]"
-_HOLDS: dict[str, Callable[[float, float], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne}
-_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
-_ARE = r"\b(?:is|are|must be|has to be)"
-_BETWEEN = r"\b(?:is|are|lies) (?:strictly )?between (\S{1,20}) and ([^\s,.]{1,20}),? \(?"
-_MORE, _LESS = "(?:strictly )?(?:greater|more|larger|bigger) than", "(?:strictly )?(?:less|smaller|lower) than"
-_ALL = r"\b(?:all|any|every) real (?:numbers?|values?|[a-z]\b)(?: of)?(?: [a-z]\b)?|\bReals\b|ℝ|\\mathbb\{R\}"
-_WRITTEN = {
-    r"[≤⩽]|\\leq?(?![A-Za-z])": "<=",
-    r"[≥⩾]|\\geq?(?![A-Za-z])": ">=",
-    r"≠|\\neq?(?![A-Za-z])": "!=",
-    r"\\lt(?![A-Za-z])": "<",
-    r"\\gt(?![A-Za-z])": ">",
-    rf"{_BETWEEN}(?:exclusive|not inclu\w+|exclu\w+)\)?": r"∈ (\1, \2)",
-    r"\b(?:is|are|lies) strictly between (\S{1,20}) and ([^\s,.]{1,20})": r"∈ (\1, \2)",
-    rf"{_BETWEEN}inclu\w+\)?": r"∈ [\1, \2]",
-    rf"{_ARE} (?:at least|no(?:t)? less than|greater than or equal to|no smaller than)\b": ">=",
-    rf"{_ARE} (?:at most|no(?:t)? more than|less than or equal to|no greater than)\b": "<=",
-    rf"\b(or|and) (?:is )?{_MORE}\b": r"\1 x >",
-    rf"\b(or|and) (?:is )?{_LESS}\b": r"\1 x <",
-    r"\b(?:except|but|other than|apart from) (?:for )?(?:x = )?(?=[-−]?\d)": "and x != ",
-    rf"{_ARE} positive\b": "> 0",
-    rf"{_ARE} negative\b": "< 0",
-    rf"(?:{_ARE}|(?<=\b[a-z])) {_MORE}\b": " >",
-    rf"(?:{_ARE}|(?<=\b[a-z])) {_LESS}\b": " <",
-    _ALL: "(-oo, oo)",
-}
-_CHAIN = (
-    rf"(?:(?P<left>{_TERM})\s*(?P<first>{_SIGN})\s*)?(?<![A-Za-z\d\\])(?P<name>\|?[A-Za-z]\|?)(?![A-Za-z(])"
-    rf"(?:\s*(?P<second>{_SIGN})\s*(?P<right>{_TERM})(?![\w.]*\w))?"
+_HOLDS: dict[str, Callable[[float, float], bool]] = {"<": lt, "≤": le, ">": gt, "≥": ge, "≠": ne}
+_TURNED = str.maketrans("<>≤≥", "><≥≤")
+_LETTERS = {
+    "<=": "≤", ">=": "≥", "and": "&", "∧": "&", "∩": "&", r"\land": "&", r"\wedge": "&", r"\cap": "&", "or": "o",
+    "∪": "o", "∨": "o", r"\lor": "o", r"\vee": "o", r"\cup": "o", "interval": "I", "open": "O", "lopen": "L",
+    "ropen": "R", "between": "b", "strictly": "s", "not": "n", "inclusive": "i", "included": "i", "exclusive": "e",
+    "excluded": "e", "positive": "p", "negative": "m", "$": "", "BOLD": "", "`": "",
+    **dict.fromkeys(WORDS["real"], "r"), **dict.fromkeys(WORDS["exception"], "E"), **dict.fromkeys(WORDS["being"], ""),
+}  # fmt: skip
+"""Word or sign → the letter that stands for it where chains and intervals are looked for. For a number that is 1, for a
+name x, for anything else that is longer than a letter "?".
+"""
+_PIECE = re.compile(
+    r"(?P<real>r)|E[f?]?(?:x=)?(?P<except>1)|(?:I(?:\.(?P<kind>[OLR]))?\(|(?P<opens>[(\[\]]))1[,;]1(?P<closes>[)\]\[])"
+    r"|(?:s(?P<strictly>b)|b)1&1,?\(?(?P<how>n?[ie])?"
+    r"|(?:1(?P<first>[<>≤≥≠]))?(?P<name>\|x\||x)(?:(?P<second>[<>≤≥≠])1(?!x)|(?P<sign>[pm]))?"
+    r"|(?<=[o&])(?P<implied>[<>≤≥])1"
 )
-_INTERVAL = (
-    rf"(?:Interval(?P<kind>\.[lL]?[rR]?open)?\(|(?P<opens>[\[(\]]))\s*(?P<low>{_TERM})\s*[,;]\s*(?P<high>{_TERM})"
-    r"\s*(?P<closes>[\])\[])"
-)
-_PIECE = re.compile(f"{_INTERVAL}|{_CHAIN}")
-_BOTH = re.compile(r"&|∧|\band\b|∩|\\(?:land|wedge|cap)\b", re.IGNORECASE)
-_EITHER = re.compile(r"[|∪∨]|\bor\b|\\(?:lor|vee|cup)\b", re.IGNORECASE)
 
 
 class _Bound(NamedTuple):
@@ -94,28 +71,23 @@ def region(text: str) -> Region | None:
     """Return the region that a text states; None where it states none, or one that cannot be read."""
     if len(text) > _MAX_TEXT:
         return None
-    text = re.sub(r"\\left|\\right|\*\*|[$`]", "", text)
-    for words, sign in _WRITTEN.items():
-        text = re.sub(words, sign, text, flags=re.IGNORECASE)
+    letters, numbers, is_rounded = _letters(text)
     parts: list[list[_Bound]] = []
-    count, end, rounded = 0, 0, False
-    for piece in _PIECE.finditer(text):
-        if piece["name"] and not piece["first"] and not piece["second"]:
+    end = 0
+    for piece in _PIECE.finditer(letters):
+        bounds = _bounds(piece, [numbers[at] for at in range(*piece.span()) if at in numbers])
+        if not bounds:
             continue
-        bounds = _of_chain(piece) if piece["name"] else _of_interval(piece)
-        count += 1
-        if count > _MOST or not all(bound.number == bound.number for bound in bounds):
-            return None
-        between = text[end : piece.start()]
+        between = letters[end : piece.start()]
         together = Region([[*parts[-1], *bounds]] if parts else [], False)
         # Without a word between them two chains are one, where a number satisfies both.
-        beside = piece["name"] and not _EITHER.search(between) and any(map(together.holds, _places(together.ends)))
-        if parts and (_BOTH.search(between) or beside):
+        is_beside = piece["name"] and "o" not in between and any(map(together.holds, _places(together.ends)))
+        if parts and ("&" in between or is_beside or piece["except"]):
             parts[-1] += bounds
         else:
             parts.append(bounds)
-        end, rounded = piece.end(), rounded or "." in piece.group().replace("Interval.", "")
-    return Region(parts, rounded) if parts else None
+        end = piece.end()
+    return Region(parts, is_rounded) if 0 < len(parts) <= _MOST else None
 
 
 def computed(value: Any) -> Region | None:
@@ -144,25 +116,50 @@ def _places(ends: set[float]) -> Iterator[float]:
     yield from (ordered[0] - 1, ordered[-1] + 1)
 
 
-def _of_chain(chain: re.Match[str]) -> list[_Bound]:
-    """Return what a chain says of its unknown: of 0 < |x| < 2 two bounds of its size."""
-    size = "|" in chain["name"]
-    bounds = [_Bound(_TURNED[chain["first"]], _number(chain["left"]), size)] if chain["first"] else []
-    return bounds + ([_Bound(chain["second"], _number(chain["right"]), size)] if chain["second"] else [])
+def _letters(text: str) -> tuple[str, dict[int, float], bool]:
+    """Return a letter for each number, sign and word of a text; place → number; and whether one of these is a
+    decimal.
+    """
+    found, at = tokens(text), 0
+    letters: list[str] = []
+    numbers: dict[int, float] = {}
+    while at < len(found):
+        is_negative = found[at].kind == "-" and at + 1 < len(found) and found[at + 1].word in WORDS["infinite"]
+        form = formulas.closed(found, at)
+        if is_negative or found[at].word in WORDS["infinite"]:
+            numbers[len(letters)], at = -inf if is_negative else inf, at + 1 + is_negative
+        elif form.values and not form.values[0].imag and abs(formulas.parts(form.values[0])[0]) < _LARGEST:
+            numbers[len(letters)], at = float(form.values[0].real), form.end
+        else:
+            token = found[at]
+            kind = token.word if token.kind in ("WORD", "COMMAND") or token.text.isalpha() else token.kind
+            letter = "x" if len(kind) == 1 and kind.isalpha() else kind if len(kind) == 1 else "?"
+            letters += _LETTERS.get(kind, letter)
+            at += 1
+            continue
+        letters.append("1")
+    return "".join(letters), numbers, any(one.kind == "NUMBER" and "." in one.text for one in found)
 
 
-def _of_interval(interval: re.Match[str]) -> list[_Bound]:
-    kind = (interval["kind"] or "").lower()
-    is_open = kind in (".open", ".lopen"), kind in (".open", ".ropen")
-    if interval["opens"]:
-        is_open = interval["opens"] != "[", interval["closes"] != "]"
-    low = _Bound(">" if is_open[0] else ">=", _number(interval["low"]))
-    return [low, _Bound("<" if is_open[1] else "<=", _number(interval["high"]))]
-
-
-def _number(term: str) -> float:
-    """Return a number, infinite perhaps; nan for what is none."""
-    if re.search(_INFINITE, term):
-        return -inf if term.strip()[0] in "-−" else inf
-    read = formulas.read(term)
-    return float("nan") if read is None else read.value({}).real
+def _bounds(piece: re.Match[str], numbers: list[float]) -> list[_Bound]:
+    """Return what a piece says of its unknown: of 0 < |x| < 2 two bounds of its size."""
+    if piece["real"]:
+        return [_Bound(">", -inf)]
+    if piece["except"]:
+        return [_Bound("≠", numbers[0])]
+    if piece["implied"]:
+        return [_Bound(piece["implied"], numbers[0])]
+    if piece["sign"]:
+        return [_Bound(">" if piece["sign"] == "p" else "<", 0)]
+    if piece["name"]:
+        signs = (piece["first"] or "").translate(_TURNED), piece["second"] or ""
+        return [_Bound(sign, one, piece["name"] != "x") for sign, one in zip(filter(None, signs), numbers, strict=True)]
+    if piece["closes"]:
+        is_open = piece["kind"] in ("O", "L"), piece["kind"] in ("O", "R")
+        if piece["opens"]:
+            is_open = piece["opens"] != "[", piece["closes"] != "]"
+    elif piece["strictly"] or piece["how"]:
+        is_open = (piece["how"] != "i",) * 2
+    else:
+        return []  # between two numbers, with them or without
+    return [_Bound(">" if is_open[0] else "≥", numbers[0]), _Bound("<" if is_open[1] else "≤", numbers[1])]

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
 from safeexec import Opaque
 from safeexec.agent import readings
 from safeexec.agent.drivers import RunCalls
-from safeexec.agent.evidence import Comparison, Computed, judge, leaves
-from safeexec.agent.formulas import Exact
+from safeexec.agent.evidence import Comparison, Computed, judge, known_numbers, leaves
 from safeexec.agent.loop import FINAL_ANSWER, CodeAgent
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, OfRun
@@ -50,6 +50,8 @@ _MAX_BITS = 1 << 16
 """The most bits of an int that is written out: 20,000 digits; the work grows with their square."""
 _MAX_PROGRAMS = 6
 """Programs that are run to find the one that computes an answer."""
+_WEIGHT = 8
+"""A character that is judged takes 4 to 16 us, as long as so many of a reply that is only read."""
 _WORDS = re.compile(r"[^\W\d_]+")
 _PERCENT = re.compile(r"\*\s?100(?:\.0)?\b|\b100(?:\.0)?\s?\*|percent|pct|%[\"'}\s]")
 
@@ -224,27 +226,30 @@ class _Proof:
         """Return the shortest program that computes the answer: its last step alone, or all its steps."""
         good = [*self._earlier, *(step.source for step in steps if step.result.ok)]
         kept = [*self._earlier, *filter(None, (_kept_part(step) for step in steps))]
-        known = self._known(good, steps)
+        texts = [text[:20_000] for text in (self._question, *good, *(step.result.stdout for step in steps))]
+        known = await calls.read(_WEIGHT * sum(map(len, texts)), partial(_known, texts, steps))
+        size = len(answer) if isinstance(answer, str) else 0
         percent = bool(_PERCENT.search("\n".join((self._question, *good))[:100_000]))
         best = _Found()
         for program in _programs(good, kept):
             ran = await calls.apart(program, "answer", self.timeout)
             if ran is None or not ran[0].ok:
                 continue
-            found = _compare(program, ran[1], answer, known, percent=percent, question=self._question)
+            compare = partial(_compare, program, ran[1], answer, known, percent=percent, question=self._question)
+            found = await calls.read(_WEIGHT * size, compare)
             if found.verified:
                 return found
             if not best.code or (best.verdict is not None and found.verdict is None):
                 best = found
         return best
 
-    def _known(self, sources: list[str], steps: tuple[AgentStep, ...]) -> list[Computed]:
-        """Return the numbers that an answer may speak of besides what was computed."""
-        texts = [self._question[:20_000], *(step.result.stdout[:20_000] for step in steps)]
-        known = [leaf for text in texts for leaf in leaves(text, strict=False) or ()]
-        known += [leaf for step in steps for leaf in leaves(step.result.value) or ()]
-        constants = {value for source in sources for value in _constants(source)}
-        return known + [Computed(Exact(Fraction(value)), whole=type(value) is int) for value in constants]
+
+def _known(texts: list[str], steps: tuple[AgentStep, ...]) -> list[Computed]:
+    """Return the numbers that an answer may speak of besides what was computed: those of the question, of the code, and
+    of what was printed.
+    """
+    known = [number for text in texts for number in known_numbers(text)]
+    return known + [leaf for step in steps for leaf in leaves(step.result.value) or ()]
 
 
 def _compare(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, question: str) -> _Found:
@@ -387,19 +392,6 @@ def _kept_part(step: AgentStep) -> str:
     module = Parser(len(step.source)).parse(step.source)
     done = [node for node in module.body if (node.end_lineno or node.lineno) < error.line] if module else []
     return "\n".join(step.source.split("\n")[: done[-1].end_lineno]) if done else ""
-
-
-def _constants(source: str) -> Iterator[int | float]:
-    module = Parser(len(source)).parse(source)
-    for node in ast.walk(module) if module is not None else ():
-        if not isinstance(node, ast.Constant):
-            continue
-        if isinstance(node.value, str) and node.value.isdecimal() and len(node.value) < 30:
-            yield int(node.value)
-        elif type(node.value) in (int, float):
-            value = cast("int | float", node.value)
-            if abs(value) < 1e300:
-                yield value
 
 
 # Stated or computed

@@ -10,20 +10,13 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-_SMALL_TEXT = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-    seventeen eighteen nineteen"""
-_TENS_TEXT = "twenty thirty forty fifty sixty seventy eighty ninety"
-_CARDINALS = {word: number for number, word in enumerate(_SMALL_TEXT.split())}
-_CARDINALS |= {word: 20 + 10 * at for at, word in enumerate(_TENS_TEXT.split())}
-_SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_IRREGULAR = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12}
-_PARTS = {
-    f"{word.removesuffix('y')}{'ieth' if word[-1] == 'y' else 'th'}": n for word, n in _CARDINALS.items() if n > 3
-}
-_PARTS = {**_PARTS, **_IRREGULAR, "hundredth": 100, "thousandth": 1000, "millionth": 10**6}
+from safeexec.agent.tokens import numbers_of
+
+_CARDINALS, _PARTS = numbers_of("cardinal"), numbers_of("part")
+_SCALES = {word: numbers_of("scale")[word] for word in ("hundred", "thousand", "million", "billion", "trillion")}
 _CARDINAL = rf"(?:{'|'.join(_CARDINALS)})(?!\w)"
 _SCALE = rf"(?:{'|'.join(_SCALES)})(?!\w)"
-_PART = rf"(?:{'|'.join(sorted(_PARTS, key=len, reverse=True))}|halve)s?(?!\w)"
+_PART = rf"(?:{'|'.join(sorted(_PARTS, key=len, reverse=True))})s?(?!\w)"
 _AFTER_SCALE = r"(?:(?<=hundred)|(?<=thousand)|(?<=million))"
 _WHOLE = rf"(?:an?\s{_SCALE}|{_CARDINAL})(?:(?:[\s-]|{_AFTER_SCALE}\sand\s)(?:{_CARDINAL}|{_SCALE})){{0,20}}"
 _SPELT = re.compile(
@@ -57,13 +50,12 @@ def _spaced(found: re.Match[str]) -> str:
 
 
 _SIMPLE: list[tuple[re.Pattern[str], _Written]] = [
+    (re.compile(r"\\mathbb\s?\{R\}"), "ℝ"),
+    (re.compile(r"\bplus[/-]minus\b", re.IGNORECASE), "±"),
     (re.compile("∛"), r"\\sqrt[3]"),
-    (re.compile(r"⟨|\\langle(?![A-Za-z])"), "("),
-    (re.compile(r"⟩|\\rangle(?![A-Za-z])"), ")"),
+    (re.compile(r"([-−])([€£¥₹]|\\?\$)(?=\.?\d)"), r"\2\1"),
     (re.compile(r"\\(?:text|mathrm|mathbf|operatorname)\s?\{([^{}]{0,60})\}"), r" \1 "),
     (re.compile(r"\\([dt]?)frac\s?(\d)\s?(\d)"), r"\\\1frac{\2}{\3}"),
-    (re.compile(r"\b(?:plus or minus|plus/minus|plus-minus)\b", re.I), "±"),
-    (re.compile(r"(?<![^\s(=:\[{,$])[–—](?=[\d.√π$€£])"), "-"),
     (re.compile(r"(?:\A|(?<=[\s:=]))\+(?=\d[\d.]{0,12}\s?%)"), ""),
     (re.compile(r"(?<![\d.,])(\d{1,3}(?:\.\d{3}){2,})(?![.\d])"), lambda found: found[1].replace(".", "")),
     (re.compile(r"(?<![\d.,/])1 (?:in|out of) (\d{1,12}|\d{1,3}(?:,\d{3})+)(?!\.?\d|/)"), r"1/\1"),
@@ -72,7 +64,6 @@ _SIMPLE: list[tuple[re.Pattern[str], _Written]] = [
     (re.compile(r"[{(\[][-−]?\d[^{}()\[\]\s]{1,200}[\\})\]]"), _spaced),
     (re.compile(r"([})\]]),(?=[{(\[])"), r"\1, "),
     (re.compile(r"\b(is|are|lies) at (?=\(\s?[-−]?\d)"), r"\1 "),
-    (re.compile(r"λ"), "l"),
     (re.compile("[₀₁₂₃₄₅₆₇₈₉]+"), lambda found: "_" + found[0].translate(_LOWERED)),
 ]
 
@@ -128,48 +119,37 @@ def _value(found: re.Match[str]) -> Fraction | None:
     """Return the number that the words say; None where they say none: "hundred two million"."""
     if found["one"]:
         return Fraction(1, _denominator(found["one"]))
-    words = [word for word in re.split(r"[\s-]+", found["whole"].lower()) if word != "and"]
-    part = found["of"]
-    tens: list[str] = []
-    if part and len(words) > 1 and words[-1] in _CARDINALS and _CARDINALS[words[-1]] >= 20 and _denominator(part) < 10:
-        tens = [words.pop()]  # one thirty-sixth
-    whole = Fraction(int(words[0])) if words[0].isdigit() else _whole(words)
-    if whole is None:
-        return None
-    if part:
-        under = _denominator(part) + (_CARDINALS[tens[0]] if tens else 0)
-        return whole / under
+    words = [word for word in re.split(r"[\s-]+", found["whole"].lower()) if word not in ("and", "a", "an")]
+    under = _denominator(found["of"] or found["part"] or "")
+    if found["of"] and len(words) > 1 and _CARDINALS.get(words[-1], 0) >= 20 and under < 10:
+        under += _CARDINALS[words.pop()]  # one thirty-sixth
+    whole = Fraction(words[0]) if words[0].isdigit() else _whole(words)
+    if whole is None or found["of"]:
+        return whole and whole / under
     if found["part"]:
-        count = found["count"].lower()
-        return whole + Fraction(_CARDINALS.get(count, 1), _denominator(found["part"]))
-    if found["point"]:
-        digits = "".join(str(_CARDINALS[word.lower()]) for word in found["point"].split())
-        return whole + Fraction(f"0.{digits}")
-    return whole
+        return whole + Fraction(_CARDINALS.get(found["count"].lower(), 1), under)
+    digits = "".join(str(_CARDINALS[word.lower()]) for word in (found["point"] or "").split())
+    return whole + Fraction(f"0.{digits or 0}")
 
 
 def _whole(words: list[str]) -> Fraction | None:
     total = group = 0
     last = 10**18
     for word in words:
-        if word in ("a", "an"):
-            group = 1
-        elif word in _CARDINALS:
-            number = _CARDINALS[word]
-            if group % 10 or (number >= 10 and group % 100) or (group and group % 100 and number >= 10):
+        number = _CARDINALS.get(word)
+        scale = _SCALES.get(word, 0)
+        if number is not None:
+            if group % (10 if number < 10 else 100):
                 return None  # "two three": no one number
             group += number
-        elif word == "hundred":
+        elif scale == 100:
             group = max(group, 1) * 100
-        else:
-            scale = _SCALES[word]
-            if scale >= last:
-                return None
+        elif scale < last:
             total, group, last = total + max(group, 1) * scale, 0, scale
+        else:
+            return None
     return Fraction(total + group)
 
 
 def _denominator(part: str) -> int:
-    word = part.lower()
-    word = "half" if word in ("half", "halve", "halves") else word.removesuffix("s")
-    return _PARTS[word]
+    return _PARTS.get(part.lower().removesuffix("s"), 1)

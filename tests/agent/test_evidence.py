@@ -17,7 +17,7 @@ import pytest
 
 from safeexec import Formula, Opaque
 from safeexec.agent import readings
-from safeexec.agent.evidence import judge, leaves
+from safeexec.agent.evidence import judge, known_numbers, leaves
 from tests.untrusted.doubling import SLACK, growth
 
 ROOT = math.sqrt(2)
@@ -63,7 +63,7 @@ def blocks() -> Iterator[Block]:
 @pytest.mark.parametrize("block", list(blocks()), ids=lambda block: block.value)
 def test_an_answer_says_the_value_another_one_or_none_for_certain(block: Block) -> None:
     value = eval(block.value, {**vars(math), "date": date, **globals()})
-    known = leaves(block.question, strict=False) or ()
+    known = known_numbers(block.question)
     predicates = readings.predicates(block.program) | readings.asked(block.question)
     vocabulary = set(re.findall(r"\w+", block.question.lower()))
     judged = {}
@@ -83,7 +83,7 @@ def test_nothing_and_too_much_say_no_value(words: str) -> None:
 PIECES = [
     "2 · ", "2³·", "Friday ", "1 h, or ", "1 hour 2 ", "1:2:", "1 to 2 ", "3² + ", "1+1=2,", "2 or 3 ", "March ",
     "x^2 = ", "x^", "(x", "1 h ", "1,", "1,234", "(", "f(", "√", "\\frac{", "1/", "10^", "±", "**", "answer ", "1 234 ",
-    "=", "x1 ", "(√", "\\sqrt{", "√2+", "(-", "√2(", "2^(", "\n", "$", "[ ", " ",
+    "=", "x+1+", "x1 ", "(√", "\\sqrt{", "√2+", "(-", "√2(", "2^(", "\n", "$", "[ ", " ",
 ]  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def test_the_computed_number_among_unknown_words_is_no_other_number(words: str) 
 
 
 def test_numbers_of_the_question_may_be_repeated_but_answer_nothing() -> None:
-    known = leaves("What is the square root of 2?", strict=False) or ()
+    known = known_numbers("What is the square root of 2?")
     assert judge("The square root of 2 is 1.4142.", ROOT, known).matched
     assert judge("The square root of 2 is 2.", ROOT, known).contradicted
     assert judge("The answer is 2; 1.4142 is something else.", ROOT, known).contradicted
