@@ -37,6 +37,8 @@ LEAST_SECONDS = 5.0
 """An answer may take as long as a step of this session: between these bounds. Describing variables runs their code."""
 DELIVER_SECONDS = 5.0
 """How long a value that a step has announced may take to come: 64 MiB take 0.05 s."""
+FRAME_BYTES = 48
+"""A value of no more bytes holds no frame and no series."""
 
 
 class Runner(Struct, eq=False):
@@ -85,7 +87,7 @@ class Runner(Struct, eq=False):
         """Return a value that came in an answer. Raises `ProtocolError`."""
         depth = self._limits.value_depth
         size = len(payload)
-        if arrays and "pandas" not in sys.modules:
+        if arrays and size > FRAME_BYTES and "pandas" not in sys.modules:
             size += AT_ONCE_BYTES  # it may be imported to read the value, which takes 0.4 s
         if size <= SMALL_BYTES:
             self.bill.cpu += SMALL_SECONDS
