@@ -8,6 +8,7 @@ server that answers anything else is a `ProtocolError`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from inspect import Parameter, Signature
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from safeexec.engine.host.session.tool_calls import ToolLog
 from safeexec.engine.host.tools.answers import PutOff, RelayedAnswer
 from safeexec.engine.host.tools.tool import by_names
 from safeexec.engine.host.tools.toolbox import Toolbox
-from safeexec.engine.host.waiting import Core, Wait, apart, drive, given_up
+from safeexec.engine.host.waiting import Core, Wait, apart, drive, ending, given_up, weight
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtocolError, SandboxClosed
@@ -110,7 +111,8 @@ class PolicyCalls:
         `seconds` longer than any step, or as long as `within` says. When whoever waits is interrupted the server
         finishes: `stop` is done until it has, and `undo` with what it answered.
         """
-        pending = self._wire.begin(method, params)
+        # Large ones are written as JSON, and taken from the pipe, beside an event loop: a server may read slowly.
+        pending = yield from apart(weight(params), partial(self._wire.begin, method, params))
         if within is None:
             within = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
         try:
@@ -166,7 +168,8 @@ class PolicyCalls:
             answer = RelayedAnswer("broken", error=str(error))
         finally:
             fields = asdict(answer) | {"value": None if answer.value is None else marked(answer.value)}
-            replied = self._wire.begin("session.reply", {"session": told.session, "call": told.call, **fields})
+            params = {"session": told.session, "call": told.call, **fields}
+            replied = yield from ending(weight(params), partial(self._wire.begin, "session.reply", params))
         spent = monotonic() - started if caller.calls_of_step <= self.policy.tools.max_calls else 0.0
         try:
             yield from self._until_over(replied, monotonic() + PATIENCE_SECONDS)

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from math import inf
 from time import monotonic
@@ -26,8 +27,6 @@ from safeexec.remote.wire import LOOK_SECONDS, WAIT_SECONDS, RemoteCall, parsed,
 
 CONNECT_SECONDS = 30.0
 """How long a connection may take to be made, TLS included."""
-ANSWER_SECONDS = 600.0
-"""How long a server may say nothing at all; the core gives a call up earlier where it knows better."""
 TOO_MANY = 429
 SESSION = "x-session-id"
 """The header by which what stands before several servers sends a call to the one that has its session."""
@@ -145,9 +144,9 @@ class HttpWire:
             if not reached:
                 connection.timeout = connect_seconds
                 connection.connect()
-                connection.sock.settimeout(ANSWER_SECONDS)
+                connection.sock.settimeout(None)  # who waits for the call has a deadline, and hangs up
                 reached = True
-            with self._under_way(connection):
+            with self._under_way(connection, pending):
                 headers = {**self._headers, SESSION: request.about}
                 connection.request("POST", self._base + request.path, request.body, headers)
                 with closing(connection.getresponse()) as response:
@@ -162,21 +161,23 @@ class HttpWire:
         except (OSError, HTTPException) as error:
             connection.close()
             problem = SandboxClosed(f"{self._address} does not answer: {error or type(error).__name__}")
-            if reached and isinstance(error, TimeoutError):
-                return self._end(pending, problem)  # nothing broke: it says nothing
             raise _Broken(problem, reached) from None
 
     @contextmanager
-    def _under_way(self, connection: HTTPConnection) -> Iterator[None]:
-        """Have `lose` end a connection while a call uses it. Afterwards it is kept for the next call."""
+    def _under_way(self, connection: HTTPConnection, pending: RemoteCall) -> Iterator[None]:
+        """Have `lose`, and who waits for the call no more, end a connection while it uses it. Afterwards it is kept for
+        the next call.
+        """
         used = connection.sock  # the response may take it over
         with self._lock:
             if self._lost is not None:
                 raise self._lost
             self._busy.add(used)
         try:
+            pending.on_close(partial(_hang_up, used))
             yield
         finally:
+            pending.on_close(None)
             with self._lock:
                 self._busy.discard(used)
         self._keep(connection)
@@ -208,10 +209,15 @@ class HttpWire:
             self._lost = self._lost or error
             idle, self._idle = self._idle, []
             for used in self._busy:
-                with suppress(OSError):
-                    used.shutdown(socket.SHUT_RDWR)
+                _hang_up(used)
         for _, connection in idle:
             connection.close()
+
+
+def _hang_up(used: socket.socket) -> None:
+    """End a connection, also while a thread waits at it."""
+    with suppress(OSError):
+        used.shutdown(socket.SHUT_RDWR)
 
 
 def _request(method: str, params: dict[str, Any]) -> _Request:

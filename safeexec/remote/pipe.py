@@ -50,7 +50,8 @@ class PipeWire:
         self._numbers = count(1)
         self._writing = threading.Lock()
         self._calls = _Calls(self._command, f"{self._command} has ended; {then}")
-        wake, self._stop = os.pipe()
+        wake, stop = os.pipe()
+        self._stop = [stop]  # whoever takes it out closes it
         self._thread = threading.Thread(
             target=_serve, args=(self._process, self._writing, wake, self._calls), name="safeexec-wire", daemon=True
         )
@@ -102,6 +103,7 @@ class PipeWire:
 
     def lose(self, error: Exception) -> None:
         self._calls.lose(error)
+        self._tell_to_end()
 
     def close(self) -> None:
         """End the command, and wait until it has ended."""
@@ -116,15 +118,17 @@ class PipeWire:
 
     def _tell_to_end(self) -> None:
         """Send a byte: the end of the pipe would not be seen while a fork of this process has a copy of it."""
-        stop, self._stop = self._stop, -1
-        if stop >= 0 and sys.platform == "win32" and self._process.stdin is not None:
+        try:
+            stop = self._stop.pop()
+        except IndexError:
+            return
+        if sys.platform == "win32" and self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()  # the thread waits for the pipe alone, which the server now closes
-        if stop >= 0:
-            with suppress(BrokenPipeError):
-                if os.getpid() == self._owner:
-                    os.write(stop, b".")
-            os.close(stop)
+        with suppress(BrokenPipeError):
+            if os.getpid() == self._owner:
+                os.write(stop, b".")
+        os.close(stop)
 
     def __del__(self) -> None:
         """Take no lock and wait for nothing: this may run in any thread, amid anything, the wire's own thread too."""

@@ -14,7 +14,7 @@ from safeexec.common.text import as_bytes
 from safeexec.engine.approvals import Allow, Deny
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, listening
 from safeexec.engine.host.session.standard_input import Given, checked_arguments
-from safeexec.engine.host.waiting import Core, Work, drive
+from safeexec.engine.host.waiting import Core, Work, apart, drive, weight
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import RecordingError, SandboxClosed, SandboxError, SessionClosed
 from safeexec.protocol.confinement import Mechanism
@@ -130,7 +130,7 @@ class RemoteSessionCore:
         answer = yield from self._call(
             verb, params, listeners=listeners, caller=caller, seconds=wait or 0.0, stop=self._stop
         )
-        result = result_of(answer)
+        result = yield from apart(weight(answer), partial(result_of, answer))
         self._waits = result.waiting_for
         return result
 
@@ -195,7 +195,7 @@ class RemoteSessionCore:
 
     def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
         answer = yield from self._call("get", {"name": name, "exact": True})
-        return answer.found, value_of(answer.value)
+        return answer.found, (yield from apart(weight(answer.value), partial(value_of, answer.value)))
 
     def assign(self, name: str, value: Any) -> Core[None]:
         yield from self.call_for_field("set", name=name, value=self._calls.values({name: value})[name])

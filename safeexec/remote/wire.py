@@ -49,6 +49,7 @@ class RemoteCall:
         self.wanted = True
         """True as long as its caller waits for it to begin."""
         self._closed = False
+        self._hang_up: Callable[[], object] | None = None
         self._events: list[tuple[str, Any]] = []
         self._unread = 0
         self._answer: Any = None
@@ -107,10 +108,19 @@ class RemoteCall:
             raise self._error
         return self._answer
 
+    def on_close(self, hang_up: Callable[[], object] | None) -> None:
+        """Note what ends its connection when nobody waits for it any more, and it is not over."""
+        with self._lock:
+            self._hang_up = hang_up
+        if self._closed:
+            self.close()
+
     def close(self) -> None:
         """Note that nobody waits any more."""
         with self._lock:
             self._closed = True
+            if self._hang_up is not None and not self.over:
+                self._hang_up()
 
 
 class Wire(Protocol):

@@ -12,7 +12,7 @@ import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_urlsafe
@@ -65,6 +65,8 @@ MAX_WORDS = 1000
 """Characters of one progress message, and of a call in a question."""
 MAX_FILE = 4 << 20
 
+_CONTROLS = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
+
 Text = Annotated[str, BeforeValidator(lambda given: "" if given is None else given)]
 """Optional text: empty for none, and null is taken. (The SDK would parse a `str | None` as JSON.)"""
 
@@ -91,6 +93,17 @@ def _answer(structured: dict[str, Any], content: list[Any] | None = None) -> Cal
     return CallToolResult(
         content=content or [TextContent(type="text", text=text)], structured_content=json.loads(text), is_error=False
     )
+
+
+def _read(handle: str, data: bytes) -> CallToolResult:
+    """Return the answer with a file. One with many control characters, 13 characters of the answer each, is no text."""
+    content, encoding = "", "base64"
+    if 8 * (len(data) - len(data.translate(None, _CONTROLS))) <= len(data):
+        with suppress(UnicodeDecodeError):
+            content, encoding = data.decode(), "utf-8"
+    if encoding == "base64":
+        content = base64.b64encode(data).decode()
+    return _answer({"session_id": handle, "content": content, "encoding": encoding, "size": len(data)})
 
 
 def _of_step(handle: str, result: Result) -> CallToolResult:
@@ -433,7 +446,7 @@ class McpServer:
         content: Text = "",
         encoding: Literal["utf-8", "base64"] = "utf-8",
     ) -> CallToolResult:
-        """List, read or write files of a session's workspace. What is no UTF-8 text is base64 (encoding)."""
+        """List, read or write files of a session's workspace. What is no text in UTF-8 is base64 (encoding)."""
         async with self._session(session_id) as (handle, session):
             if op == "list":
                 return _answer({"session_id": handle, "files": await session.list_files()})
@@ -445,11 +458,7 @@ class McpServer:
                 await session.write_file(path, data)
                 return _answer({"session_id": handle, "size": len(data)})
             data = await session.read_file(path, max_bytes=MAX_FILE)
-            try:
-                content, encoding = data.decode(), "utf-8"
-            except UnicodeDecodeError:
-                content, encoding = base64.b64encode(data).decode(), "base64"
-            return _answer({"session_id": handle, "content": content, "encoding": encoding, "size": len(data)})
+            return await asyncio.to_thread(_read, handle, data)
 
     async def close_session(self, session_id: str) -> CallToolResult:
         """End a session; a step that runs in it is stopped. Its variables and files are gone."""

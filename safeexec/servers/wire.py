@@ -194,7 +194,7 @@ async def _values(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, 
     """Return names with the values that a client sent for them. Raises ValueError, and TypeError for one that the
     policy does not let in.
     """
-    return await apart(sum(memoryview(value).nbytes for value in sent.values()), _read, sent, policy)
+    return await apart(SMALL + 1 if sent else 0, _read, sent, policy)  # to read the first frame imports pandas: 0.4 s
 
 
 def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:

@@ -14,7 +14,8 @@ _MAX_PARTS = 4_000_000
 
 def _int(digits: str) -> int:
     if len(digits) > _MAX_DIGITS:
-        raise ValueError(f"a number has {len(digits)} digits, and {_MAX_DIGITS} are read")
+        form = '{"type": "int", "repr": "…"}'
+        raise ValueError(f"a number has {len(digits)} digits, and {_MAX_DIGITS} are read; a longer int is {form}")
     return int(digits)
 
 

@@ -19,6 +19,7 @@ from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
 from safeexec.remote import calls, http, pipe
 from safeexec.remote.wire import RemoteCall
+from tests.footprint import until
 from tests.limits import limited
 
 
@@ -37,6 +38,25 @@ def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(SandboxError, match="answered in time"):
             connect(url, "token")
+
+
+def test_a_call_that_nobody_waits_for_has_no_connection() -> None:
+    """Whatever the server still says: one that says a byte now and then was listened to for ever."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        closing(http.HttpWire(f"http://127.0.0.1:{listening.getsockname()[1]}", "t")) as wire,
+    ):
+        pending = wire.begin("sandbox.policy", {})
+        server, _ = listening.accept()
+        with server:
+            server.settimeout(60)
+            assert server.recv(1 << 16)
+            server.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+            pending.close()
+            while server.recv(1 << 16):
+                pass
+        until(lambda: pending.over)
+        assert wire.alive
 
 
 @pytest.mark.parametrize("wrong", [float("inf"), object()])
@@ -97,6 +117,15 @@ def test_an_answer_that_is_too_long_is_not_read_to_its_end(monkeypatch: pytest.M
     with pytest.raises(ProtocolError, match="more than 10 bytes at once"):
         http._taken(SimpleNamespace(read=body.read, status=200))  # type: ignore[arg-type]
     assert body.tell() == 11
+
+
+def test_a_command_that_is_given_up_ends() -> None:
+    """It was listened to until the sandbox was closed, whatever it said."""
+    with closing(pipe.PipeWire(["yes", '{"method": "session.output"}'])) as wire:
+        wire.lose(SandboxClosed("it has not answered in time"))
+        until(lambda: wire._process.returncode is not None)
+        with pytest.raises(SandboxClosed, match="in time"):
+            wire.begin("sandbox.policy", {})
 
 
 def test_a_command_that_reads_nothing_is_given_up_and_killed(monkeypatch: pytest.MonkeyPatch) -> None:

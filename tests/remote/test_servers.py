@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import os
@@ -16,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from safeexec import Policy, ProtocolError, SandboxClosed, SandboxError, connect
+from safeexec import Policy, ProtocolError, SandboxClosed, SandboxError, async_connect, connect
 from safeexec.remote import http
 from safeexec.remote.pipe import PipeWire
 from safeexec.remote.wire import raised
@@ -105,6 +106,19 @@ def test_events_that_are_none_are_errors_too() -> None:
                 continue
             with pytest.raises(SandboxError):
                 session.run("1", on_output=print)
+
+
+async def test_a_server_that_reads_slowly_holds_no_event_loop() -> None:
+    before = set(psutil.Process().children())
+    async with async_connect(command=liar(CALCULATOR, session_run=[{"result": RESULT}])) as sandbox:
+        (server,) = set(psutil.Process().children()) - before
+        session = await sandbox.session()
+        server.suspend()
+        step = asyncio.create_task(session.run("#" * 1_000_000))  # a pipe holds 65,536 bytes
+        await asyncio.sleep(0)
+        assert not step.done()
+        server.resume()
+        assert (await step).ok
 
 
 def test_a_server_that_dies_is_told_at_once_and_another_can_be_reached() -> None:

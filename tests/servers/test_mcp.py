@@ -326,6 +326,9 @@ async def test_files_and_the_resource(server: Server) -> None:
         assert (await files(op="read", path="some data.csv"))["content"] == "a,b\n1,é\n"
         assert (await files(op="read", path="raw"))["content"] == "AP8="
         assert (await files(op="read", path="raw"))["encoding"] == "base64"
+        for data, encoding in (("\x1b[1mbold\x1b[0m text", "utf-8"), ("\x01" * 100, "base64")):
+            await files(op="write", path="controls", content=data)
+            assert (await files(op="read", path="controls"))["encoding"] == encoding
         for path in ("../raw", "/etc/passwd", "nothing", "", "a\0b"):
             await refused(client, "files", session_id=session, op="read", path=path)
         await refused(client, "files", session_id=session, op="write", path="../x", content="")
@@ -765,18 +768,25 @@ def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how
         COMMAND, cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdin and process.stdout and process.stderr
-    call = {"name": "run_python", "arguments": {"code": "print('begun')\nwhile True: pass", "timeout": 60}}
-    for body in (
-        message("initialize", HELLO),
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        message("tools/call", call | {"_meta": {"progressToken": 1}}) | {"id": 2},
-    ):
+
+    def say(body: dict[str, Any], until: str) -> str:
         process.stdin.write(json.dumps(body) + "\n")
         process.stdin.flush()
-    while "begun" not in (line := process.stdout.readline()):
-        assert line
+        while until not in (line := process.stdout.readline()):
+            assert line
+        return line
+
+    def call(tool: str, until: str, **arguments: Any) -> str:
+        meta = {"progressToken": 1}
+        return say(message("tools/call", {"name": tool, "arguments": arguments, "_meta": meta}), until)
+
+    say(message("initialize", HELLO), "result")
+    session = json.loads(call("run_python", "session_id", code="1"))["result"]["structuredContent"]["session_id"]
+    branches = json.loads(call("branch", "session_ids", session_id=session, n=2))["result"]["structuredContent"]
+    for each in (session, *branches["session_ids"]):
+        call("run_python", "begun", session_id=each, code="print('begun')\nwhile True: pass", timeout=60)
     children = psutil.Process(process.pid).children(recursive=True)
-    assert len(children) > 2
+    assert len(children) > 4
     if how == "end of input":
         process.stdin.close()
     else:

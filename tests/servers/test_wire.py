@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from safeexec.remote.methods import PARAMETERS
 from safeexec.results.marked import exact
 from safeexec.servers import acts
 from safeexec.servers.wire import encode
+from tests.alone import alone
 from tests.servers.calling import call, opened, problem
 
 
@@ -70,10 +72,52 @@ async def test_nothing_is_built_of_values_that_are_too_large(monkeypatch: pytest
         assert (await call(service, "session.run", {**two, "source": "len(x + y)"}))["value"] == 1200
 
 
-@pytest.mark.parametrize("value", [b'"\xff"', b"9" * 30])
-async def test_a_value_that_cannot_be_read_is_named(value: bytes) -> None:
+FIRST_VALUES = """
+import asyncio, json, sys, threading
+from safeexec.servers import acts
+from safeexec.servers.service import Service
+
+class Seen:
+    def find_spec(self, name, *_):
+        where.append((name, threading.current_thread() is threading.main_thread()))
+
+async def main():
+    service = Service("data-analysis")
+    async def call(method, **given):
+        return await acts.call(service, method, json.dumps(given).encode())
+    at = await call("sandbox.session")
+    await call("session.run", **at, source="import pandas; x = {'y': pandas.DataFrame({'a': [1]})}")
+    where.clear()
+    steps = {
+        "get": lambda: call("session.get", **at, name="x", exact=True),
+        "set": lambda: call("session.set", **at, name="z", value=json.loads(sys.argv[2])),
+        "card": lambda: call("session.card", **at),
+    }
+    await steps[sys.argv[1]]()
+    await service.close()
+
+where = []
+sys.meta_path.insert(0, Seen())
+asyncio.run(main())
+print({name: main for name, main in where if name in ("pandas", "safeexec.reports.card")})
+"""
+
+
+@pytest.mark.modules("pandas")
+@pytest.mark.parametrize(("step", "module"), [("get", "pandas"), ("set", "pandas"), ("card", "safeexec.reports.card")])
+def test_what_the_first_value_or_card_imports_is_imported_beside_the_loop(step: str, module: str) -> None:
+    import pandas
+
+    frame = json.dumps(exact(pandas.DataFrame({"a": [1]}), 1000))
+    assert f"{module!r}: False" in alone(FIRST_VALUES, step, frame, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("value", "why"), [(b'"\xff"', ""), (b"9" * 30, '20 are read; a longer int is {"type": "int", "repr": "…"}')]
+)
+async def test_a_value_that_cannot_be_read_is_named(value: bytes, why: str) -> None:
     async with opened("calculator") as service:
-        with pytest.raises(ValueError, match="the value for 'x' cannot be read: "):
+        with pytest.raises(ValueError, match=f"the value for 'x' cannot be read: .*{re.escape(why)}"):
             await acts.call(service, "sandbox.run", b'{"source": "1", "namespace": {"a": 1, "x": ' + value + b"}}")
 
 

@@ -40,9 +40,9 @@ class Streamed(Response):  # type: ignore[misc]
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         tenancy: Tenancy = scope["tenancy"]
-        await tenancy.while_there(self._request, self._both(send))
+        await tenancy.while_there(self._request, self._both(scope, send))
 
-    async def _both(self, send: Any) -> None:
+    async def _both(self, scope: MutableMapping[str, Any], send: Any) -> None:
         pieces: asyncio.Queue[Piece | None] = asyncio.Queue()
         work = asyncio.ensure_future(self._work(pieces.put_nowait))
         work.add_done_callback(lambda _: pieces.put_nowait(None))
@@ -56,7 +56,7 @@ class Streamed(Response):  # type: ignore[misc]
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             while piece is not None:
                 data = piece if isinstance(piece, bytes) else await apart(SMALL + 1, piece)
-                await send_pieces(send, data)
+                await send_pieces(scope, send, data)
                 piece = await pieces.get()
             try:
                 await work

@@ -12,7 +12,8 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, TypeVar
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from ipykernel.kernelapp import IPKernelApp
@@ -22,7 +23,8 @@ from IPython.utils.tokenutil import token_at_cursor
 
 from safeexec import SandboxError, __version__
 from safeexec.servers.jupyter import introspection
-from safeexec.servers.jupyter.notebook import MAGICS, Notebook, Page, QuietPage, refused
+from safeexec.servers.jupyter.introspection import BEHIND
+from safeexec.servers.jupyter.notebook import MAGICS, Notebook, Page, QuietPage, refused, split
 
 T = TypeVar("T")
 POLL_MILLISECONDS = 50
@@ -30,8 +32,8 @@ POLL_MILLISECONDS = 50
 HISTORY = 1000
 """Cells that are remembered, of this kernel's life."""
 MAX_SOURCE = 10_000
-"""Characters that are asked whether they are complete. The tokens of one line take quadratic time at worst: these half
-a second.
+"""Characters that are asked whether they are complete, or what stands at the cursor: of more, its line is. The tokens
+of one line take quadratic time at worst: these half a second.
 """
 _LANGUAGE = {
     "name": "python",
@@ -44,12 +46,19 @@ _LANGUAGE = {
 }
 
 
-_CODE = msgspec.defstruct("CodeContent", [("code", str)])
-_PLACE = msgspec.defstruct("PlaceContent", [("code", str), ("cursor_pos", int)])
-_CONTENTS = dict.fromkeys(("execute_request", "is_complete_request"), _CODE) | dict.fromkeys(
-    ("complete_request", "inspect_request"), _PLACE
-)
-"""The parts of a request's content that it cannot be answered without."""
+_CODE, _CURSOR = ("code", str), ("cursor_pos", Annotated[int, msgspec.Meta(ge=0)])
+_CONTENTS: dict[str, list[tuple[Any, ...]]] = {
+    "execute_request": [_CODE, *((name, bool, False) for name in ("silent", "store_history", "allow_stdin"))],
+    "is_complete_request": [_CODE],
+    "complete_request": [_CODE, _CURSOR],
+    "inspect_request": [_CODE, _CURSOR],
+    "history_request": [("pattern", Annotated[str, msgspec.Meta(max_length=1000)] | None, None)],
+}
+"""What requests say: names, types, and defaults of what may be left out."""
+_REQUESTS = {
+    kind: msgspec.defstruct("Request", [("content", msgspec.defstruct("Content", fields)), ("metadata", dict)])
+    for kind, fields in _CONTENTS.items()
+}
 
 
 class SafeexecKernel(Page, Kernel):
@@ -70,6 +79,9 @@ class SafeexecKernel(Page, Kernel):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._cells: deque[tuple[int, str]] = deque(maxlen=HISTORY)
+        for handlers in (self.shell_handlers, self.control_handlers):
+            for kind in Kernel.control_msg_types:
+                handlers[kind] = partial(self._reply, kind, handlers.get(kind, _not_offered))
 
     @property
     def kernel_info(self) -> dict[str, Any]:
@@ -80,19 +92,17 @@ class SafeexecKernel(Page, Kernel):
 
     post_handler_hook = pre_handler_hook
 
-    def should_handle(self, stream: Any, msg: Any, idents: Any) -> bool:
-        """Answer a request about code that has none with an error, and say so. ipykernel would log it and send no
-        reply, for which its client waits for ever.
+    async def _reply(self, kind: str, handler: Callable[..., Any], stream: Any, ident: Any, parent: Any) -> None:
+        """Answer a request, be it by an error. ipykernel would log that and send no reply, for which its client waits
+        for ever.
         """
-        kind = msg["header"]["msg_type"]
         try:
-            msgspec.convert(msg["content"], _CONTENTS.get(kind, Any))
-        except msgspec.ValidationError as error:
-            wrong = {"status": "error", "ename": "ValidationError", "evalue": f"{kind}: {error}", "traceback": []}
+            msgspec.convert(parent, _REQUESTS.get(kind, Any))
+            await handler(stream, ident, parent)
+        except Exception as error:
+            wrong = {"status": "error", "ename": type(error).__name__, "evalue": f"{kind}: {error}", "traceback": []}
             reply = wrong | ({"execution_count": self.execution_count} if kind == "execute_request" else {})
-            self.session.send(stream, kind.replace("_request", "_reply"), reply, msg, idents)
-            return False
-        return super().should_handle(stream, msg, idents)  # type: ignore[no-any-return]
+            self.session.send(stream, kind.replace("_request", "_reply"), reply, parent, ident)
 
     async def do_execute(
         self,
@@ -132,6 +142,10 @@ class SafeexecKernel(Page, Kernel):
     async def do_inspect(
         self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: object = ()
     ) -> dict[str, Any]:
+        if len(code) > MAX_SOURCE:
+            before = code[:cursor_pos][-BEHIND:].rpartition("\n")[2]
+            code = before + code[cursor_pos:][:BEHIND].partition("\n")[0]
+            cursor_pos = len(before)
         text = _tried(lambda: introspection.inspect(self.notebook.session, token_at_cursor(code, cursor_pos)), None)
         data = {"text/plain": text} if text else {}
         return {"status": "ok", "found": text is not None, "data": data, "metadata": {}}
@@ -139,7 +153,9 @@ class SafeexecKernel(Page, Kernel):
     async def do_is_complete(self, code: str) -> dict[str, Any]:
         if len(code) > MAX_SOURCE:
             return {"status": "unknown"}
-        status, indent = TransformerManager().check_complete(code)
+        manager = TransformerManager()
+        manager.token_transformers = []  # of IPython's syntax: each place in a cell takes all its tokens once more
+        status, indent = manager.check_complete(split(code)[1])
         return {"status": status, "indent": " " * indent} if status == "incomplete" else {"status": status}
 
     async def do_history(
@@ -217,9 +233,13 @@ class SafeexecKernelApp(IPKernelApp):
         """Leave the notebook's directory out of the path."""
 
 
+async def _not_offered(*_: object) -> None:
+    raise NotImplementedError("this kernel does not offer it")
+
+
 def _tried(look: Callable[[], T], otherwise: T) -> T:
-    """Return what `look` finds; `otherwise` where the session cannot be asked."""
+    """Return what `look` finds; `otherwise` where the session cannot be asked, or the code is none."""
     try:
         return look()
-    except SandboxError:
+    except (SandboxError, SyntaxError):
         return otherwise

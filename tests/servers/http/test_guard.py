@@ -366,6 +366,8 @@ async def test_a_large_piece_of_a_stream_is_handed_on_in_smaller_ones() -> None:
     request = Request({"type": "http", "method": "POST", "headers": []}, asyncio.Event().wait)  # type: ignore[arg-type]
     server = Tenancy(Service("calculator", []), {"": Grant(token=TOKEN)})
     answer = Streamed(request, work, "text/plain", lambda _: b"")  # type: ignore[arg-type]
-    await answer({"type": "http", "tenancy": server}, None, send)
+    (tenant,) = server.tenants
+    await answer({"type": "http", "tenancy": server, "tenant": tenant}, None, send)
+    assert tenant.untaken_bytes == 0
     assert len(b"".join(sent)) == 3 * requests.ANSWER_PIECE + 1
     assert max(map(len, sent)) <= requests.ANSWER_PIECE

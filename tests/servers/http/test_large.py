@@ -10,6 +10,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 from time import thread_time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from safeexec.results.jsonable import BASE64_PIECE, TEXT_PART, pieces_of, size_o
 from safeexec.servers import acts
 from safeexec.servers.wire import encode, encode_apart, payer, strictly
 from tests.engine.host.loop import LoopClock
+from tests.footprint import until
 from tests.servers.calling import call, opened
 from tests.servers.serving import Server, needs_server, serving
 
@@ -103,6 +105,32 @@ def test_the_bodies_of_one_tenant_that_are_under_way_are_bounded_together(server
                 break
         assert answer.status_code == 200
     assert used(server)[1] - peak < MAX_UNDER_WAY // (1 << 20) * 2.5
+
+
+def test_who_takes_no_answers_gets_no_more_of_them(server: Server) -> None:
+    held: list[socket.socket] = []
+    with server.client() as client:
+        at = f"/v1/sessions/{client.post('/v1/sessions').json()['session']}"
+        client.post(f"{at}/run", json={"source": "x = 'y' * 16_000_000"})
+        try:
+            for _ in range(3 * requests.MAX_UNTAKEN // 16_000_000):
+                held.append(one := socket.create_connection(("127.0.0.1", server.port)))
+                one.settimeout(30)
+                one.sendall(
+                    f"POST {at}/get HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-API-Key: {server.token}\r\n"
+                    'Content-Type: application/json\r\nContent-Length: 12\r\n\r\n{"name":"x"}'.encode()
+                )
+                status = one.recv(12)  # so much of each, and no more
+                if status != b"HTTP/1.1 200":
+                    break
+            assert status == b"HTTP/1.1 429" and len(held) > requests.MAX_UNTAKEN // 16_000_000
+            refused = client.post(f"{at}/names")
+            assert refused.json()["type"] == "Full" and "not taken" in refused.json()["message"]
+        finally:
+            for one in held:
+                one.close()
+        until(lambda: client.post(f"{at}/names").status_code == 200)
+        client.post(f"{at}/close")
 
 
 ANSWERS = {
@@ -198,6 +226,8 @@ def test_a_large_answer_is_handed_on_in_pieces() -> None:
         sent.append(message)
 
     body = bytes(range(256)) * (requests.ANSWER_PIECE // 100)
-    asyncio.run(requests.Large(body)({"type": "http"}, None, send))
+    tenant = SimpleNamespace(untaken_bytes=0)
+    asyncio.run(requests.Large(body)({"type": "http", "tenant": tenant}, None, send))
+    assert tenant.untaken_bytes == 0
     assert b"".join(message.get("body", b"") for message in sent) == body and len(sent) > 3
     assert not sent[-1].get("more_body") and max(len(message.get("body", b"")) for message in sent) <= 1 << 18

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
@@ -16,7 +17,7 @@ from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.session.copy import Copy
 from safeexec.engine.host.session.decode import decode_file, decode_payload
 from safeexec.engine.host.waiting import Core
-from safeexec.engine.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
+from safeexec.engine.host.watch.bill import AT_ONCE_BYTES, SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.engine.host.watch.lineage import Lineage
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
@@ -36,6 +37,8 @@ LEAST_SECONDS = 5.0
 """An answer may take as long as a step of this session: between these bounds. Describing variables runs their code."""
 DELIVER_SECONDS = 5.0
 """How long a value that a step has announced may take to come: 64 MiB take 0.05 s."""
+FRAME_BYTES = 48
+"""A value of no more bytes holds no frame and no series."""
 
 
 class Runner(Struct, eq=False):
@@ -83,10 +86,13 @@ class Runner(Struct, eq=False):
     def value(self, payload: bytes, *, arrays: bool) -> Core[Any]:
         """Return a value that came in an answer. Raises `ProtocolError`."""
         depth = self._limits.value_depth
-        if len(payload) <= SMALL_BYTES:
+        size = len(payload)
+        if arrays and size > FRAME_BYTES and "pandas" not in sys.modules:
+            size += AT_ONCE_BYTES  # it may be imported to read the value, which takes 0.4 s
+        if size <= SMALL_BYTES:
             self.bill.cpu += SMALL_SECONDS
             return decode_payload(payload, depth, arrays=arrays)
-        return (yield from self.bill.reading(len(payload), lambda: decode_payload(payload, depth, arrays=arrays)))
+        return (yield from self.bill.reading(size, lambda: decode_payload(payload, depth, arrays=arrays)))
 
     def _delivered(self, size: int, seconds: float, read: Callable[[int], R]) -> Core[R]:
         """Return what `read` makes of `size` bytes that the child puts into a memfd that the host made."""
