@@ -1,9 +1,10 @@
 r"""Formulas of one notation: closed forms (`\frac{-1 \pm \sqrt{5}}{2}`, `2**(1/3)`, `ln 2`, `1 ± 2i`) and what they are
-worth, to 50 digits; formulas of variables (`3x²`, `\frac{x^3}{3} + C`, `2*x*exp(-x)`) and whether two of them are the
+worth; formulas of variables (`3x²`, `\frac{x^3}{3} + C`, `2*x*exp(-x)`) and whether two of them are the
 same function.
 
-Pure. Both are read within bounds, by one reader that evaluates the tokens as it reads them: a closed form once, as
-exact numbers; a formula with floats, at a few points. What cannot be read for certain is neither.
+Pure. Both are read within bounds, by one reader that evaluates the tokens as it reads them: a closed form once, as a
+fraction, or where a root, a logarithm, π, e or i is in it as a float, to 15 digits; a formula at a few points. What
+cannot be read for certain is neither.
 """
 
 from __future__ import annotations

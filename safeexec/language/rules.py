@@ -23,8 +23,6 @@ _LOOKED_AT: Final = names.FORMAT | names.UNGUARDED.keys() | {"open", "input", "i
 _LOOKUP: Final = re.compile(r"\{[^{}]*\.[^\W\d]")
 """What a replacement field that looks up an attribute begins with; ``{:.2f}`` looks up none."""
 _DEPTH: Final = 3  # CPython itself expands a specification of a format once
-
-
 _READ_INPUT: Final = frozenset({"input", "open"})
 """Builtins of a step that has a standard input. `open` opens that alone where the policy gives no files."""
 
@@ -97,7 +95,8 @@ class Rules:
         """
         builtins = self.plan.builtins | _READ_INPUT
         rules = rules_of(msgspec.structs.replace(self.plan, builtins=builtins, stdin=True))
-        rules.is_own, rules.is_closed_path = self.is_own, self.is_closed_path
+        rules.is_own = lambda module: self.is_own(module)  # as it is then: a plugin's modules come later
+        rules.is_closed_path = lambda path: self.is_closed_path(path)
         rules.input_only = "open" not in self.plan.builtins
         return rules
 

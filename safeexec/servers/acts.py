@@ -32,7 +32,7 @@ from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked
 from safeexec.servers.labels import StoredName, open_labelled, open_stored, reach
 from safeexec.servers.service import Notify, Service, Target, running
-from safeexec.servers.wire import MAX_VALUE, Answer, BadCall, answer_of, apart, decode, parse, plain
+from safeexec.servers.wire import LARGE, MAX_VALUE, Answer, BadCall, answer_of, apart, decode, parse, plain
 from safeexec.toolkit import RelayedAnswer
 
 
@@ -273,9 +273,9 @@ async def _get(service: Service, at: Target, *, name: str, exact: bool) -> Answe
     value = await at.session.get(name, _NONE)
     if value is _NONE:
         return {"found": False, "value": None}
-    # Always in a thread: 32 MiB of an array, or the text of a frame, are one object.
+    # In a thread, whatever it is: 32 MiB of an array, or the text of a frame, are one object.
     tell = partial(exactly, max_bytes=MAX_VALUE) if exact else jsonable
-    return {"found": True, "value": await asyncio.to_thread(tell, value)}
+    return {"found": True, "value": await apart(LARGE, tell, value)}
 
 
 async def _branch(service: Service, at: Target, *, n: int, **how: Any) -> Answer:

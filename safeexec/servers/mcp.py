@@ -49,6 +49,7 @@ from safeexec import (
 )
 from safeexec.common.text import head_and_tail, printable, short_repr, shorten
 from safeexec.results.jsonable import jsonable, size_of
+from safeexec.servers.wire import apart
 
 MAX_SESSIONS = 32
 """Open sessions. For one more, the one that was not used for longest is closed."""
@@ -458,7 +459,7 @@ class McpServer:
                 await session.write_file(path, data)
                 return _answer({"session_id": handle, "size": len(data)})
             data = await session.read_file(path, max_bytes=MAX_FILE)
-            return await asyncio.to_thread(_read, handle, data)
+            return await apart(len(data), _read, handle, data)
 
     async def close_session(self, session_id: str) -> CallToolResult:
         """End a session; a step that runs in it is stopped. Its variables and files are gone."""

@@ -28,6 +28,8 @@ MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
 SMALL = 32 << 10
 """Bytes of JSON that are read or written at once; more of it in a thread, for it may take long."""
+LARGE = SMALL + 1
+"""Stands for a size that nobody knows, or that does not tell how long it takes."""
 MAX_ITEMS = 100_000
 """Lists, dicts, items and keys in the JSON of one call, beside values of guests."""
 MAX_SPELLED = 8
@@ -194,7 +196,7 @@ async def _values(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, 
     """Return names with the values that a client sent for them. Raises ValueError, and TypeError for one that the
     policy does not let in.
     """
-    return await apart(SMALL + 1 if sent else 0, _read, sent, policy)  # to read the first frame imports pandas: 0.4 s
+    return await apart(LARGE if sent else 0, _read, sent, policy)  # to read the first frame imports pandas: 0.4 s
 
 
 def _read(sent: Mapping[str, msgspec.Raw], policy: Policy) -> dict[str, Any]:

@@ -70,9 +70,9 @@ GUARD_NAMES: Final = frozenset({GUARD_FORMAT, GUARD_REFUSED, GUARD_ATTRIBUTE, GU
 RESERVED: Final = GUARD_NAMES | {"__builtins__", "__import__", "__build_class__", "__loader__", "__spec__"}
 """Identifiers that no program binds: the interpreter's own, and the guards."""
 
-
 INPUT_FILE: Final = "/dev/stdin"
 """The standard input by its name as a file: `open` takes it also where there are no files."""
+
 SITE_BUILTINS: Final = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
 """What `site` adds to the builtins of an ordinary interpreter."""
 KNOWN_BUILTINS: Final = frozenset(dir(builtins)) | SITE_BUILTINS

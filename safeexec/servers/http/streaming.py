@@ -14,7 +14,7 @@ from starlette.responses import Response
 from safeexec.results.jsonable import pieces_of, size_of
 from safeexec.servers.http.requests import RefusedRequest, refused, send_pieces
 from safeexec.servers.http.tenancy import Tenancy
-from safeexec.servers.wire import SMALL, apart, strictly
+from safeexec.servers.wire import LARGE, SMALL, apart, strictly
 
 Piece = bytes | Callable[[], bytes]
 """A piece of an answer; what is large is made when it is sent, in a thread."""
@@ -55,7 +55,7 @@ class Streamed(Response):  # type: ignore[misc]
                 await work
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             while piece is not None:
-                data = piece if isinstance(piece, bytes) else await apart(SMALL + 1, piece)
+                data = piece if isinstance(piece, bytes) else await apart(LARGE, piece)
                 await send_pieces(scope, send, data)
                 piece = await pieces.get()
             try:

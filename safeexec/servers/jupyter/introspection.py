@@ -40,9 +40,14 @@ _FACTS = (
 """The facts of a name, each with the code that finds it out; one that is refused or fails is left out."""
 
 
+def line_before(code: str, cursor: int) -> str:
+    """Return what stands before the cursor in its line, `BEHIND` characters at most."""
+    return code[:cursor][-BEHIND:].rpartition("\n")[2]
+
+
 def complete(session: Session, code: str, cursor: int, magics: Iterable[str]) -> tuple[list[str], int]:
     """Return what could stand at the cursor, and where that begins."""
-    line = code[max(0, cursor - BEHIND) : cursor].rpartition("\n")[2]
+    line = line_before(code, cursor)
     if line.startswith("%"):
         prefix = line[1:]
         matches: Iterable[str] = magics

@@ -143,7 +143,7 @@ class SafeexecKernel(Page, Kernel):
         self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: object = ()
     ) -> dict[str, Any]:
         if len(code) > MAX_SOURCE:
-            before = code[:cursor_pos][-BEHIND:].rpartition("\n")[2]
+            before = introspection.line_before(code, cursor_pos)
             code = before + code[cursor_pos:][:BEHIND].partition("\n")[0]
             cursor_pos = len(before)
         text = _tried(lambda: introspection.inspect(self.notebook.session, token_at_cursor(code, cursor_pos)), None)

@@ -191,6 +191,16 @@ async def test_the_json_of_a_large_answer_is_paid_for() -> None:
     assert answered > 0 and encoded > 0
 
 
+async def test_the_value_of_a_variable_is_paid_for() -> None:
+    paid: list[float] = []
+    async with opened("confined-python", []) as service:
+        at = await call(service, "sandbox.session", {"namespace": {"a": list(range(20_000))}})
+        payer.set(paid.append)
+        await call(service, "session.get", {**at, "name": "a", "exact": True})
+        await asyncio.sleep(0)  # what a thread tells the loop comes in its next round
+    assert paid and min(paid) > 0
+
+
 NESTED: list[Any] = [
     None, [], {}, [1, "a", None], {"a": [1]}, list(range(20_000)), {str(i): i for i in range(12_000)},
     [[i, str(i)] for i in range(9000)], {"a": {"b": [{"c": i} for i in range(9000)]}, "d": []},

@@ -176,6 +176,7 @@ class Guest:
             self.exit_functions = [one for one in self.exit_functions if one[0] != function]
             to_unregister(function)
 
+        register.__qualname__, unregister.__qualname__ = "register", "unregister"  # as errors name them
         atexit.register, atexit.unregister = register, unregister
 
     def _end_program(self) -> None:

@@ -365,14 +365,14 @@ class Step(Struct, eq=False):
         channel, exited = self._runner.channel, None
         if not (yield from channel.wait_ended(monotonic() + 0.2)):
             reason = str(error) if isinstance(error, ProtocolError) else "it closed its connection to the host"
-        elif (status := processes.exit_status(channel.pidfd)) is not None and (
-            exited := _exited(status)
-        ) == m.OUT_OF_MEMORY:
-            limit = self._processes.policy.limits.memory_mb
-            return Verdict(
-                "memory", f"the process had no memory left to go on with what it holds; limits.memory_mb is {limit}"
-            )
         else:
+            status = processes.exit_status(channel.pidfd)
+            exited = None if status is None else _exited(status)
+            if exited == m.OUT_OF_MEMORY:
+                limit = self._processes.policy.limits.memory_mb
+                return Verdict(
+                    "memory", f"the process had no memory left to go on with what it holds; limits.memory_mb is {limit}"
+                )
             reason = death(status)
         if isinstance(error, TooMuch):
             return Verdict("output", f"the step sent the host more than it reads: {error}")

@@ -20,6 +20,8 @@ SMALL_BYTES, SMALL_SECONDS = 512, 20e-6
 """What is so small is charged at a flat rate: to ask for the CPU time is a system call."""
 AT_ONCE_BYTES = 16 << 10
 """So much is read where it arrives, on an event loop too: 6 ms at most. More is read in a thread."""
+LARGE_BYTES = AT_ONCE_BYTES + 1
+"""Stands for a size that nobody knows, or that does not tell how long it takes."""
 
 
 class Bill:
