@@ -293,17 +293,19 @@ class _Judge:
     def _judged(self, stated: list[Numeral], wanted: list[Computed]) -> Iterator[_StatedNumber]:
         """Yield the numbers that an answer states, but those of a step on the way to it."""
         before: Lead = "other"
-        has_value = False
+        has_value = claims_other = False
         for numeral in stated:
             fits = [agrees(numeral, leaf, percent=self.percent) for leaf in wanted]
-            if not any(fits) and (numeral.step == "reason" or (numeral.step and numeral is not stated[-1])):
-                continue
+            is_reason = numeral.step == "reason" and (claims_other or not any(fits))
+            if is_reason or (numeral.step and not any(fits) and numeral is not stated[-1]):
+                continue  # also of "10, because 2^10 = 1024", where 1024 was computed: the answer is 10
             lead = before if numeral.lead == "list" else numeral.lead
             is_mention = lead in ("mention", "either")
             may_be_known = is_mention or not has_value
             supported = any(fits) or (may_be_known and any(_is_known(numeral, leaf) for leaf in self.known))
             yield (one := _StatedNumber(numeral, fits, lead, supported))
             has_value = has_value or one.is_value
+            claims_other = claims_other or (lead == "claim" and not has_value)
             before = "claim" if one.is_value else "mention" if is_mention else "other"
 
 
