@@ -16,8 +16,13 @@ SAMPLE = frozenset({
 """Run with every run of the tests; the others where slow tests are asked for."""
 
 
+DIFFERENT = {"scripts_kinds_of_functions": "print and getattr are functions written in Python here, and say so"}
+
+
 def _marked(program: Program) -> object:
     marks = [] if program.path.stem in SAMPLE else [pytest.mark.slow]
+    if reason := DIFFERENT.get(program.path.stem):
+        marks.append(pytest.mark.xfail(reason=reason, strict=True))
     return pytest.param(program, id=program.path.stem, marks=marks)
 
 

@@ -67,10 +67,10 @@ class RecordedSandbox(SandboxCore):
         if self.store is not None:
             yield Work(self.store.close)
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         if self.store is not None and not self.closed:
             self.store.forget()
-        super().forget()
+        super().disown()
 
     # Recordings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from safeexec.engine.host.session import session
-from safeexec.engine.host.session.history import Journal
+from safeexec.engine.host.session.history import CopyDecision
 
 REST_SECONDS = session.REST_SECONDS
 
@@ -13,7 +13,7 @@ REST_SECONDS = session.REST_SECONDS
 @pytest.fixture
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have each state copied, whether its step could be repeated or not."""
-    monkeypatch.setattr(Journal, "repeats", False)
+    monkeypatch.setattr(CopyDecision, "repeats", False)
 
 
 @pytest.fixture(autouse=True)

@@ -47,7 +47,7 @@ TRIES = 3
 """strace 6.1 gives up where a process that it has just stopped is killed (PTRACE_LISTEN: EIO): once in some runs."""
 ZYGOTE = "zygote-ready"
 """What only the process says that forks the children of sessions."""
-_REFUSED = re.compile(r"\(errno [34]\d{3}\)")  # strace has no name for these
+_REFUSED = re.compile(r"= -1 EPERM")
 
 
 def traced(directory: Path, *arguments: str) -> dict[str, list[tuple[str, str]]]:

@@ -142,7 +142,7 @@ class Plan:
     def _steps_left(self) -> int:
         return PROPOSALS if self.budget.steps is None else self.budget.steps - self.tree.spent.steps
 
-    def proposed(self, node: SearchNode, sources: Iterable[str], problem: str = "") -> list[SearchNode]:
+    def proposed(self, node: SearchNode, sources: Iterable[str], problem: str = "") -> None:
         """Take programs to try in the state of `node`; `problem`: why there are no more. The proposer is asked again
         where the budget had no room for all, or where there are to be so many in one state, as long as it has new ones.
         """
@@ -152,7 +152,6 @@ class Plan:
         full = sampled and self.width is not None and len(node.children) >= self.width
         node.expanded = full or bool(problem) or not made or not (sampled or len(made) >= left)
         node.problem = node.problem or problem
-        return made
 
     def record(self, node: SearchNode, tried: TriedProgram) -> None:
         """Record the outcome of a program. To be called in the order of the nodes."""

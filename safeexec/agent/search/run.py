@@ -242,8 +242,8 @@ class Search:
         for node, job in zip(asked, await self._do(*proposing), strict=True):
             sources, tokens, problem = job.result()
             tree.spent.tokens += tokens
-            if not plan.proposed(node, sources, problem):
-                self._trim()
+            plan.proposed(node, sources, problem)
+        await self._close(self._trim())
 
     # Programs
 

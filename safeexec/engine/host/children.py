@@ -125,14 +125,14 @@ class Children:
         if self.root is not None:
             yield Work(self.root.close)
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         """Let go of them in a fork of the process that opened the sandbox, without ending anything."""
         self.why_closed = FORKED
-        self.spares.forget()
+        self.spares.disown()
         if self.root is not None:
-            self.root.forget()
+            self.root.disown()
         if self.zygote is not None:
-            self.zygote.forget()
+            self.zygote.disown()
 
     # Asking for one
 

@@ -178,10 +178,10 @@ class OpenSessions:
         for session in list(self._open):
             yield from session.close()
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         """Let go of them in a fork of the process that opened the sandbox, without ending anything."""
         for session in list(self._open):
-            session.forget()
+            session.disown()
 
 
 class Labels:

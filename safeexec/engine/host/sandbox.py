@@ -127,15 +127,15 @@ class SandboxCore:
         if not self.closed and not sys.is_finalizing():
             drive(self.close())
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         """Let go of a sandbox in a fork of the process that opened it, without ending anything. Two that
         speak to one zygote would take each other's answers. gunicorn, Celery and multiprocessing fork like this.
         """
         if self.closed:
             return
         self.closed = True
-        self.sessions.forget()
-        self.children.forget()
+        self.sessions.disown()
+        self.children.disown()
 
     # What others ask of it
 
@@ -367,13 +367,13 @@ class SandboxCore:
 _sandboxes: WeakSet[SandboxCore] = WeakSet()
 
 
-def _forget_all() -> None:
+def _disown_all() -> None:
     for sandbox in list(_sandboxes):
-        sandbox.forget()
+        sandbox.disown()
     _sandboxes.clear()
 
 
-os.register_at_fork(after_in_child=_forget_all)
+os.register_at_fork(after_in_child=_disown_all)
 
 
 def _check_files(files: Files | None, policy: Policy) -> None:

@@ -81,7 +81,7 @@ class Group:
         return True
 
 
-def delegated() -> str:
+def with_limits() -> str:
     """Return the directory below which this process may make groups with limits. Raises `Unavailable`.
 
     Leaves the process's own group only where it is alone in one that was delegated.
@@ -100,7 +100,7 @@ def delegated() -> str:
     return place
 
 
-def core() -> str:
+def without_limits() -> str:
     """Return the directory below which this process may make groups without limits: they count CPU time, and end all
     that is in them at once. That needs no controller. Raises `Unavailable`.
     """

@@ -207,7 +207,7 @@ def _act_landlock() -> None:
 
 
 def _act_seccomp() -> None:
-    """Refuse one call by its own errno, then make it."""
+    """Refuse one call, then make it."""
     if machine() not in MACHINES:
         raise OSError(errno.ENOSYS, f"no system call table for {machine()}")
     names = dict.fromkeys(numbers(), allow()) | {"getpriority": refuse()}

@@ -115,7 +115,7 @@ def _read(name: str) -> bytes | None:
     return data
 
 
-def private_memory(pid: int) -> int:
+def memory_without_files(pid: int) -> int:
     """Return resident bytes of process `pid` that no file backs; 0 if it is gone.
 
     Pages still shared with its parent are among them, and so is shared anonymous memory, which ``statm`` counts with

@@ -25,7 +25,7 @@ def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P |
 
     Raises `PolicyError` with the mistakes of all files. Its `draft` is the policy without the settings that are wrong.
     """
-    # A file whose parent cannot be read inherits nobody knows what.
+    # What a file inherits is unknown if its parent cannot be read.
     lost = "extends" in chain[0].content or "extends" in chain[0].dropped
     draft = _Draft(start, unknown=[*Document.__struct_fields__] if lost else ())
     mistakes: list[Mistake] = []
@@ -41,7 +41,7 @@ def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P |
     files = tuple(source.path or source.file for source in reversed(chain))
     files += start.files if start else ()
     policy = msgspec.convert({**draft.settings, "name": name, "origins": draft.origins, "files": files}, make)
-    told = {(one.file, one.path) for one in mistakes}  # what does not exist at all is not inherited either
+    told = {(one.file, one.path) for one in mistakes}  # a name that does not exist is reported once
     mistakes += [one for one in draft.mistakes if (one.file, one.path) not in told]
     wall, most = policy.limits.wall_seconds, policy.limits.max_wall_seconds
     if wall > most and not any(map(draft.is_unknown, ("limits.wall_seconds", "limits.max_wall_seconds"))):
@@ -68,13 +68,13 @@ def _without_effect(source: PolicyFile) -> list[Mistake]:
 
 
 def _spelt(names: Any) -> Any:
-    """Return names of tools, in a list or an edit, as Python reads them: so it names the functions."""
+    """Return names of tools, in a list or an edit, as Python spells identifiers (NFKC): as the functions are named."""
     if isinstance(names, dict):
         return {verb: _spelt(listed) for verb, listed in names.items()}
     return [*map(spelt, names)] if isinstance(names, list) else names
 
 
-def _open(value: Any) -> Any:
+def _mutable(value: Any) -> Any:
     """Return a setting as what can be changed: a section as a mapping."""
     if isinstance(value, msgspec.Struct) and not isinstance(value, Selection):
         return asdict(value)
@@ -88,7 +88,7 @@ class _Draft:
         start = start or PolicyData()
         self.unknown = {*unknown}
         """Dotted paths of what could not be read."""
-        self.settings: dict[str, Any] = {key: _open(getattr(start, key)) for key in SETTINGS}
+        self.settings: dict[str, Any] = {key: _mutable(getattr(start, key)) for key in SETTINGS}
         """By their names; sections as mappings."""
         self.imports: dict[str, Selection] = self.settings["imports"]
         self.origins: dict[str, str] = dict(start.origins)
@@ -103,21 +103,22 @@ class _Draft:
             if key == "imports":
                 self._modules(value, source)
             elif key == "danger_allow_modules":
-                self._opened(value, source)
+                self._allow_modules(value, source)
             elif key == "hints":
                 self.settings[key].update(value)
                 self.origins |= {f"{key}.{name}": source.rule(f"{key}.{name}") for name in value}
             elif key == "determinism":
                 self.settings[key] = None if value is None else {**(self.settings[key] or {}), **value}
             elif key in SETTINGS and isinstance(section := self.settings[key], dict):
-                if source.marks:  # a section stays where it is written when a program changes a setting of it
+                if source.marks:  # an edit by a program has none: the section's line stays that of the file
                     self.origins[key] = source.rule(key)
                 for inner, written in value.items():
-                    self._lay(section, inner, f"{key}.{inner}", _spelt(written) if key == "tools" else written, source)
+                    given = _spelt(written) if key == "tools" else written
+                    self._overlay(section, inner, f"{key}.{inner}", given, source)
             elif key in SETTINGS:
-                self._lay(self.settings, key, key, value, source)
+                self._overlay(self.settings, key, key, value, source)
 
-    def _lay(self, settings: dict[str, Any], key: str, path: str, value: Any, source: PolicyFile) -> None:
+    def _overlay(self, settings: dict[str, Any], key: str, path: str, value: Any, source: PolicyFile) -> None:
         """Lay what a file says of one setting over what is inherited. An edit has lines of its own for what it adds and
         removes; the list stays where it is written.
         """
@@ -152,7 +153,7 @@ class _Draft:
         if chosen.names is None:
             refused = [name for name in chosen.refused if name not in add]
             return Selection(refused=tuple(dict.fromkeys([*refused, *remove])))
-        self._removed(remove, chosen.names, path, source)
+        self._check_removed(remove, chosen.names, path, source)
         names = [name for name in chosen.names if name not in remove]
         return Selection(names=tuple(dict.fromkeys([*names, *add])))
 
@@ -171,7 +172,7 @@ class _Draft:
             self._module(module, entry, source)
         for module, entry in lines.items():  # after the line of its package, wherever that is written
             if entry == "none" and not self._take_from_package(module):
-                self._taken(module, inherited, source)
+                self._check_taken(module, inherited, source)
 
     def _module(self, module: str, entry: Any, source: PolicyFile) -> None:
         """Lay one line of `imports`."""
@@ -197,7 +198,7 @@ class _Draft:
             inherited = NOTHING if "add" in entry else ALL
         self.imports[module] = self._selection(inherited or ALL, entry, path, source)
 
-    def _opened(self, value: Any, source: PolicyFile) -> None:
+    def _allow_modules(self, value: Any, source: PolicyFile) -> None:
         """Lay `danger_allow_modules`, as files of before 0.10 spell lines of `imports`."""
         verb, written = ("add", value.get("add", ())) if isinstance(value, dict) else ("", value)
         at = f"danger_allow_modules{verb and f'.{verb}'}"
@@ -226,7 +227,7 @@ class _Draft:
                 self.imports[f"{above}.{name}"] = Selection(refused=(part[len(name) + 1 :],))
         return True
 
-    def _taken(self, module: str, inherited: Collection[str], source: PolicyFile) -> None:
+    def _check_taken(self, module: str, inherited: Collection[str], source: PolicyFile) -> None:
         """Note a slip in a name that is not inherited: `none` says nothing then, and another module stays open."""
         if any(known == module or known.startswith(f"{module}.") or known in WORDS for known in inherited):
             return
@@ -235,7 +236,7 @@ class _Draft:
             text = f"{module} is not inherited, so nothing is taken away; did you mean {meant[0]}?"
             self._note(source.mistake(f"imports.{module}", text))
 
-    def _removed(self, names: Iterable[str], inherited: Collection[str], path: str, source: PolicyFile) -> None:
+    def _check_removed(self, names: Iterable[str], inherited: Collection[str], path: str, source: PolicyFile) -> None:
         """Check that what is taken away is there."""
         for index, name in enumerate(names):
             if name not in inherited:

@@ -1,7 +1,7 @@
 """Which system calls a locked-down child may make, as a table; and for each one refused, the group that says why.
 
-What is not in the table is refused with the errno that names it (`linux.seccomp`). A real errno stands only where the C
-library or a library tolerates nothing else; the comment beside it says who.
+What is not in the table is refused with EPERM (`linux.seccomp`). Another errno stands only where the C library or a
+library tolerates nothing else; the comment beside it says who.
 """
 
 from __future__ import annotations

@@ -118,6 +118,20 @@ def test_with_few_branches_the_choice_is_the_same(method: Method, branches: int)
     assert not left_open(few, part)
 
 
+def test_a_state_for_which_nothing_is_proposed_is_closed_before_the_next_programs_run() -> None:
+    world = World(x=0)
+    (root,) = world.open
+    opened: dict[str, int] = {}
+    programs = {0: ["x = 1", "x = 2", "x = 3"], 3: ["x = 4"]}
+
+    def score(session: Any) -> int:
+        opened[session.programs[-1]] = len(world.open)
+        return int(session.names["x"])
+
+    search(root, lambda state: programs.get(state.session.names["x"], []), score, method="beam", width=3, depth=2)
+    assert opened["x = 4"] == len({"root", "x = 3", "x = 4"})
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_the_workers_change_nothing(method: Method) -> None:
     one, four = (told(found(World(x=1), method, workers=workers).tree) for workers in (1, 4))

@@ -78,7 +78,7 @@ def test_memory_of_another_process() -> None:
     shared = bytearray(os.urandom(1 << 20) * 32)
     pid = _sleeper(lambda: held.append(bytearray(os.urandom(1 << 20) * 16)))
     try:
-        whole = processes.private_memory(pid)
+        whole = processes.memory_without_files(pid)
         assert whole >= 48 << 20 and abs(processes.anonymous_memory(pid) - whole) < 8 << 20
         part = processes.proportional_memory(pid)
         assert part is not None and 32 << 20 <= part < whole
@@ -94,7 +94,7 @@ held: list[bytearray] = []
 
 def test_nothing_is_told_of_a_process_that_is_not_there() -> None:
     nobody = 2**22 - 1
-    sizes = (processes.private_memory, processes.anonymous_memory, processes.proportional_memory)
+    sizes = (processes.memory_without_files, processes.anonymous_memory, processes.proportional_memory)
     assert [told(nobody) for told in (*sizes, processes.shared_memory, own_bytes)] == [0] * 5
     facts = (processes.cpu_seconds, processes.session_of, processes.process_of, processes.process_stat)
     assert [told(nobody) for told in (*facts, processes.children_of)] == [None] * 5

@@ -17,7 +17,7 @@ arr = (mmsghdr * N)()
 for a in arr:
     a.h.iov = addressof(iov); a.h.iovlen = 1; a.h.ctl = addressof(c); a.h.ctllen = 24
 libc = CDLL(None)
-os.write(3, (60 << 20).to_bytes(4, 'little'))
+os.write(3, (8 << 20).to_bytes(4, 'little'))
 while True:
     if libc.sendmmsg(3, byref(arr), N, 0) < 0:
         os.write(3, b'x')

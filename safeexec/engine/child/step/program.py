@@ -75,7 +75,7 @@ class ProgramJudge(Protocol):
 
 
 Review = Callable[[Collection[CodeType]], "Callable[..., None] | None"]
-"""Looks at a source and its code. Returns what rewrites the trees of the program, in place, or None."""
+"""Looks at the code of a program. Returns what rewrites the trees of the program, in place, or None."""
 
 
 def compile_program(

@@ -208,7 +208,7 @@ def _outside(path: Any, code: tuple[str, ...]) -> str | None:
 
 
 def _opening(path: str, arguments: tuple[Any, ...]) -> OSError | None:
-    """Allow opening that makes no set-uid file. Before ABI 3 Landlock lets a reader truncate, by O_RDONLY | O_TRUNC."""
+    """Return the error that opening this path gives, tried without creating or emptying anything; None: it opens."""
     flags = _flags(arguments)
     try:
         os.close(os.open(path, flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC) | os.O_NONBLOCK | os.O_CLOEXEC))

@@ -46,7 +46,7 @@ _NO_LIBRARY = ("builtins", "__main__")
 _NO_MAPPING = "failed to map segment from shared object"  # glibc's dlopen keeps the errno to itself
 
 NO_NETWORK = "There is no network in this sandbox: use a tool of the host, or the data that is already there."
-_HINTS = {
+HINTS = {
     "network": NO_NETWORK,
     "files": "Keep the data in variables: this session has no files.",
     "metadata": "Modes, owners, times and attributes of files cannot be changed; write the content and leave them.",
@@ -60,6 +60,7 @@ _HINTS = {
     "kernel": "No ordinary program needs this call; solve it in plain Python.",
     "unknown": "The system refuses what this call asks for: do without it, with what the session has.",
 }
+"""For each group of refused calls (`syscalls.table.GROUPS`, and two of calls in none): what to do instead."""
 
 _FUNCTIONS = {
     name: group
@@ -178,7 +179,7 @@ def of_call(call: str, path: str | None = None) -> KernelRefusal:
 
 def _refused(subject: str, group: str, path: str | None = None) -> KernelRefusal:
     rule = rule_of(group)
-    return KernelRefusal(f"{subject}{f' of {path!r}' if path else ''} is refused by {rule}", rule, _HINTS[group])
+    return KernelRefusal(f"{subject}{f' of {path!r}' if path else ''} is refused by {rule}", rule, HINTS[group])
 
 
 def _explain_errno(error: BaseException) -> KernelRefusal | None:
@@ -355,7 +356,7 @@ def _explain_path(path: str | None) -> KernelRefusal | None:
     """Return a refusal by Landlock or the read-only root. Beneath the workspace it is the file's mode: an error."""
     if path is None or in_workspace(path):
         return None
-    hint = "Use relative paths: only the session's own directory is open." if known.workspace else _HINTS["files"]
+    hint = "Use relative paths: only the session's own directory is open." if known.workspace else HINTS["files"]
     rule = rule_of("files")
     return KernelRefusal(f"open() of {path!r} is refused by {rule}", rule, hint)
 

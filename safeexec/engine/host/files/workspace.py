@@ -348,6 +348,6 @@ class Workspace:
         self.tidy()
         self._region.release()
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         """Close this process's descriptor of it, in a fork of the process that has it."""
         os.close(self._region.fd)

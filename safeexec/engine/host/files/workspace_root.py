@@ -71,9 +71,9 @@ class WorkspaceRoot:
     def close(self) -> None:
         """Remove the directory."""
         self._ended()
-        self.forget()
+        self.disown()
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         """Let go of the lock, by which others see that its host lives: a fork of the host is another process."""
         self._ended.detach()
         lock, self._lock = self._lock, -1

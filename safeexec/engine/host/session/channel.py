@@ -51,7 +51,7 @@ def new_control() -> tuple[socket.socket, socket.socket]:
 
 
 class Channel:
-    """The host's end of one process. For the thread that has the session's turn, but for what says otherwise.
+    """The host's end of one process. Not thread-safe, but for methods that say "from any thread".
 
     A process that is killed goes in two moments, which the kernel tells apart. It is *exiting* once none of its threads
     runs guest code any more (`wait_exiting`): mostly at once. It has *ended* when what it held is free again, as its
@@ -104,12 +104,16 @@ class Channel:
         """Tell whether all that has arrived has been read, so that `at_work`, if asked after this, is true to it. From
         any thread.
         """
-        poller = select.poll()
         try:
-            poller.register(self.socket, READ)
+            return not (self._readable() or self._reading or self._inbox)
         except ValueError:  # closed meanwhile
             return False
-        return not (poller.poll(0) or self._reading or self._inbox)
+
+    def _readable(self) -> bool:
+        """Return whether something has arrived. Raises ValueError for a socket that is closed."""
+        poller = select.poll()
+        poller.register(self.socket, READ)
+        return bool(poller.poll(0))
 
     def cpu_seconds(self) -> float:
         """Return the CPU seconds of the process; 0 if it is gone, or has not spoken yet."""
@@ -197,15 +201,9 @@ class Channel:
 
     def read_if_ready(self) -> None:
         """Take in what has arrived, without waiting. Harmless when the process has gone, or the socket is closed."""
-        if self.socket.fileno() < 0:
-            return
-        poller = select.poll()
-        poller.register(self.socket, READ)
-        if poller.poll(0):
-            try:
+        with contextlib.suppress(Gone, ProtocolError):
+            if self.socket.fileno() >= 0 and self._readable():
                 self._read()
-            except (Gone, ProtocolError):
-                return
 
     def wake(self) -> None:
         """Wake the thread or task that waits for a message, as the process is about to be ended. From any thread."""
@@ -228,7 +226,7 @@ class Channel:
         self.give_up()
         return None
 
-    def pidfd_copy(self) -> list[int]:
+    def dup_pidfd(self) -> list[int]:
         """Return a duplicate of the pidfd, the caller's to close; none where it is not known, or descriptors have run
         out: it ends all the same, and nobody waits for it.
         """

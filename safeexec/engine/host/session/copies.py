@@ -147,12 +147,12 @@ class Copies:
         """
         limit = self._limits.checkpoint_memory_mb << 20
         # What is resident bounds what is their own, and costs 10 us to read; the exact figure costs 2 ms per 100 MB.
-        if self._held(processes.private_memory) <= limit:
+        if self._held(processes.memory_without_files) <= limit:
             return
         for copy in self.history.expendable():
             if self._held(share_bytes) <= limit:
                 return
-            ending = copy.pidfd_copy() if copy.users == 1 else []
+            ending = copy.dup_pidfd() if copy.users == 1 else []
             self.forget(copy)
             yield from wait_and_close(ending)  # until it has gone it counts as one more holder of what it shares
         if (total := self._held(share_bytes)) > limit:

@@ -40,7 +40,7 @@ class Copy(Struct, eq=False):
 
     Whether it is frozen (`seen`), which process it is (`pid`) and whether that lives (`alive`) may be asked from any
     thread: none of these waits, or takes what the copy has said from its socket. `has_frozen` does both, and `resume`
-    and `pidfd_copy` build on that: they are for whoever has the session's turn.
+    and `dup_pidfd` build on that: they are for whoever has the session's turn.
     """
 
     control: socket.socket
@@ -142,9 +142,9 @@ class Copy(Struct, eq=False):
             raise
         return channel
 
-    def pidfd_copy(self) -> list[int]:
+    def dup_pidfd(self) -> list[int]:
         """Return a pidfd of the copy if it is frozen, the caller's to close. Does not wait."""
-        return self._met().pidfd_copy() if self.seen() else []
+        return self._met().dup_pidfd() if self.seen() else []
 
     def kill(self) -> None:
         """End the copy, whoever uses it. From any thread."""
@@ -159,9 +159,9 @@ class Copy(Struct, eq=False):
         self.users -= 1
         if self.users == 0:
             self.kill()
-            self.forget()
+            self.disown()
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         """Close what this process holds of it, and nothing else."""
         if self.channel is not None:
             self.channel.close()
@@ -202,7 +202,7 @@ def own_bytes(pid: int) -> int:
     try:
         return int(psutil.Process(pid).memory_full_info().uss) + processes.shared_memory(pid)
     except psutil.AccessDenied:
-        return processes.private_memory(pid)
+        return processes.memory_without_files(pid)
     except psutil.NoSuchProcess:
         return 0
 
@@ -212,4 +212,4 @@ def share_bytes(pid: int) -> int:
     sum is exact. Where the host may not read that, the resident bytes that no file backs.
     """
     share = processes.proportional_memory(pid)
-    return processes.private_memory(pid) if share is None else share
+    return processes.memory_without_files(pid) if share is None else share

@@ -1,12 +1,12 @@
 """What a session can go back to: which states there were, which have a copy, which are a copy and the steps since,
 where a rollback and a kill lead, and which copies nothing needs (`History`); whether the next state is to be copied
-(`Journal`).
+(`CopyDecision`).
 
 Pure: no process, no clock, no descriptor. A copy is whatever object the caller keeps for a frozen process, an entry of
 the journal whatever it needs to do a step once more; this module compares copies by identity.
 
-Three words for three ends: a name is dropped, a copy is forgotten here when nothing leads to it, or to what it is a
-copy of, and whoever holds it releases it then, which ends its process. What forgets copies returns them for that.
+Three words for three ends: a name is *dropped*. A copy is *forgotten* here once nothing leads to it. Whoever holds it
+then *releases* it, which ends its process: what forgets copies returns them for that.
 """
 
 from __future__ import annotations
@@ -186,10 +186,10 @@ class History(Generic[C]):
         is_there = self.current is began_in
         self.see_files(files)
         if began_in is None or is_there or self.current.memory.entry is not None:
-            return
+            return  # a journal leads back to this state, which has the files
         held = {self.resumed_from, *self._names()}
         if any(copy not in held and state.memory is not began_in.memory for copy, state in self._copies.items()):
-            return
+            return  # there are automatic copies: a kill leads to one of them
         self._process_began_in = _with_files(began_in, files)
         if began_in.memory is FRESH:
             self.root = self._process_began_in
@@ -216,7 +216,7 @@ class History(Generic[C]):
             self.uncertain.remove(copy)
 
     def replace(self, old: C, new: C) -> list[C]:
-        """Put `new`, another copy of what `old` is of, in its place. Returns what nothing leads to any more."""
+        """Put `new` in the place of `old`: both are copies of one state. Returns what nothing leads to any more."""
         self._copies[new] = self._copies[old]
         return [*self.forget([old]), *self._prune()]
 
@@ -374,7 +374,7 @@ class History(Generic[C]):
             of.memory.depth = of.memory.size = 0
         return self._prune()
 
-    def begin_branch(self, branch: History[C], copy: C, template: str | None = None) -> None:
+    def give_branch(self, branch: History[C], copy: C, template: str | None = None) -> None:
         """Have `branch`, the history of a new session, begin in the state as it is now, with `copy` of it. It has no
         copies of earlier states. If the state is that of a `template`, there are no earlier ones, and it has that name.
         """
@@ -400,9 +400,10 @@ class History(Generic[C]):
     def _prune(self) -> list[C]:
         """Forget the copies that nothing leads to, and the states between the others.
 
-        What leads somewhere: the names; the state as it is now and the one before the last step; and, until one of
-        these is known to be frozen, the older ones down to the newest that is. A copy with a name does not count for
-        that, as its name may be dropped; the one that the process was resumed from does.
+        What is kept: 1. copies with a name; 2. what leads to the state as it is now; 3. what leads to the one before
+        the last step; 4. as long as none of these rests on a copy that is known to be frozen, older ones down to the
+        first that does. For 4 a copy with a name does not count, as its name may be dropped; the one that the process
+        was resumed from does.
         """
         staying, state = self._memories(without_names=True), self.current.kill_to
         kept = [self._nearest_copied(self.current.memory, staying)]
@@ -477,8 +478,8 @@ class History(Generic[C]):
         return copies
 
 
-class Journal:
-    """Decides whether the next state of one session is to have a copy, whatever leads to it."""
+class CopyDecision:
+    """Decides whether the next state of one session is copied, or kept as an entry of the journal."""
 
     repeats = True
     """Whether steps are repeated instead of copied: until one has come out otherwise."""

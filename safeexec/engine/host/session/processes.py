@@ -18,14 +18,14 @@ from safeexec.engine.host.session.channel import Channel, Gone
 from safeexec.engine.host.session.copies import Copies
 from safeexec.engine.host.session.copy import RESUME_SECONDS, Copy
 from safeexec.engine.host.session.decode import notes_of
-from safeexec.engine.host.session.history import FRESH, Journal, State
+from safeexec.engine.host.session.history import FRESH, CopyDecision, State
 from safeexec.engine.host.session.output import SessionOutput
 from safeexec.engine.host.session.runner import Runner
 from safeexec.engine.host.waiting import Core, worked
 from safeexec.engine.host.watch import control_groups
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.host.watch.lineage import Lineage, wait_and_close
-from safeexec.engine.linux import processes
+from safeexec.engine.linux.processes import has_ended, memory_without_files
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.protocol import messages as m
 from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
@@ -52,14 +52,14 @@ DIED_BRANCHING = "the checkpoint died while it was branched"
 
 
 class SessionProcesses:
-    """Holds what of a session are processes: a runner or none, and copies."""
+    """Holds the runner and the frozen copies of a session, and what goes with them: files, output, control group."""
 
     def __init__(self, children: Children, policy: Policy, spare: Spare | None = None) -> None:
         self.children = children
         self.policy = policy
         self.copies = Copies(policy, children.gate)
         self.history = self.copies.history
-        self.journal = Journal(self.history)
+        self.copying = CopyDecision(self.history)
         self.runner: Runner | None = None
         self.workspace: Workspace | None = spare.workspace if spare is not None else None
         self.output = SessionOutput(policy.limits, children.policy.limits) if spare is None else spare.output
@@ -123,7 +123,7 @@ class SessionProcesses:
         if self.policy.limits.processes:
             self.children.gate.allow(lineage.leader, lineage.room_for(self.policy.limits.processes))
         self.memory_base = None
-        self._run(channel, lineage, None)
+        self._take_over(channel, lineage, None)
         self._begin_group(channel, lineage)
 
     def can_rest(self) -> bool:
@@ -133,9 +133,9 @@ class SessionProcesses:
         runner = self.runner
         if runner is None or not runner.channel.at_rest:
             return False
-        if not self.journal.repeats or not self.history.needs_no_process():
+        if not self.copying.repeats or not self.history.needs_no_process():
             return False
-        if self.journal.may_have_changed():
+        if self.copying.may_have_changed():
             return False
         return runner.origin is not None or len(runner.lineage.sessions) == 1
 
@@ -148,24 +148,24 @@ class SessionProcesses:
             self.group = None
         self.output.close()
 
-    def _run(self, channel: Channel, lineage: Lineage, origin: Copy | None) -> None:
-        """Have that of `channel` as the session's process from now on."""
+    def _take_over(self, channel: Channel, lineage: Lineage, origin: Copy | None) -> None:
+        """Make the process behind `channel` the one that runs the session's steps."""
         if channel is not self._resumed:
             self._give_up_resumed()
         self._resumed = None
         self.copies.release_next()
         self.copies.undiscovered = True
-        self.journal.looked_at, self.journal.resumed = False, origin is not None
+        self.copying.looked_at, self.copying.resumed = False, origin is not None
         channel.bill = self.bill
         self.runner = Runner(channel, lineage, origin, self.policy.limits)
         if self.memory_base is None and channel.pid is not None:
-            self.memory_base = processes.private_memory(channel.pid)
+            self.memory_base = memory_without_files(channel.pid)
 
     def adopt(self, channel: Channel, origin: Copy, output: SessionOutput) -> None:
         """Go on in a process that was resumed from `origin` and writes to `output`."""
         self.output.close()
         self.output = output
-        self._run(channel, origin.lineage, origin)
+        self._take_over(channel, origin.lineage, origin)
 
     def _open_output(self) -> None:
         """Have files for what is printed again, after a rest."""
@@ -229,9 +229,9 @@ class SessionProcesses:
     # The state to come: by a copy, or by the journal
 
     def begin_state(self, step: int | None = None) -> socket.socket | None:
-        """Begin a step, or without a number a change of the host's. Returns the socket for one copy, where the process
-        has none: the copy's end of the control socket on which a state will freeze, the caller's to send and to close.
-        None if it has one, or the policy makes no copies. Raises `SandboxError`.
+        """Begin a step, or without a number a change of the host's. If its process has no socket for its next copy yet,
+        return the copy's end of one, which the caller sends and closes; else, and where the policy makes no copies,
+        None. Raises `SandboxError`.
         """
         theirs = None
         if self.copies.next is None and self.policy.checkpoints != "off":
@@ -247,7 +247,7 @@ class SessionProcesses:
 
     def begin_change(self, request: m.Assign | m.Remove | None) -> socket.socket | None:
         """Begin a change of the host's: one that can be repeated, or None. Returns as `begin_state`."""
-        self._change = request if self.policy.checkpoints == "idle" and not self.journal.must_copy() else None
+        self._change = request if self.policy.checkpoints == "idle" and not self.copying.must_copy() else None
         if self._change is None and request is not None:
             request.copied = True
         return self.begin_state()
@@ -260,12 +260,13 @@ class SessionProcesses:
         copies, history = self.copies, self.history
         if history.uncertain:
             copies.see()
-        entry, next_copy, size = None if request is None else _entry_of(request, did), None, 0
+        entry = None if request is None else _entry_of(request, did)
+        next_copy, size = None, 0
         if entry is None:
-            self.journal.looked_at = False  # what a look has changed is in the copy
+            self.copying.looked_at = False  # what a look has changed is in the copy
             next_copy = None if copies.next is None else copies.take_next()
         elif history.current.memory.depth >= MOST_ENTRIES:
-            entry = None  # no child of ours lets it come so far
+            entry = None  # a child that lies: its step is neither repeated nor copied
         else:
             size = _size_of(entry)
         if gone := history.commit(files, tool_calls, entry=entry, size=size, copy=next_copy):
@@ -395,7 +396,7 @@ class SessionProcesses:
         if (ready := (yield from channel.wait_ready(deadline))) is None or channel.has_ended():
             self._give_up_resumed()
             return None
-        self._run(channel, copy.lineage, copy)
+        self._take_over(channel, copy.lineage, copy)
         self._enter_group(channel)
         return ready
 
@@ -404,7 +405,7 @@ class SessionProcesses:
         if (yield from self._repeat(entries, entropy, state.memory.digest)):
             return True
         self.lost_steps = [entry.request.step for entry in entries if isinstance(entry.request, m.Execute)]
-        self.journal.repeats = False
+        self.copying.repeats = False
         self.children.steps_lost(len(self.lost_steps))
         yield from self.stop()
         return False
@@ -496,7 +497,7 @@ class SessionProcesses:
             raise CheckpointError(DIED_BRANCHING)
         yield from self._wake(channel, copy, directory, [])
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
-        parent.history.begin_branch(self.history, copy, template)
+        parent.history.give_branch(self.history, copy, template)
         copy.users += 1
         self.memory_base, self.entropy = parent.memory_base, parent.entropy
         self._join(copy.lineage)
@@ -507,7 +508,7 @@ class SessionProcesses:
         channel = self._resumed
         if (ready := (yield from channel.wait_ready(monotonic() + patient(RESUME_SECONDS)))) is None:
             raise CheckpointError(DIED_BRANCHING)
-        self._run(channel, copy.lineage, copy)
+        self._take_over(channel, copy.lineage, copy)
         self._begin_group(channel, copy.lineage)
         return ready.notes
 
@@ -518,8 +519,8 @@ class SessionProcesses:
     # Files
 
     def on_files(self, call: Callable[[], R], incoming: Snapshot | bool | None = None) -> Core[R]:
-        """Do `call`, which walks or copies the files of the workspace, or brings those that are `incoming`: off an
-        event loop, unless there are none. (A thread takes 100 us, a look at nothing 20.)
+        """Do `call`, which works on the files of the workspace: off an event loop, unless there are none and none are
+        `incoming`. (A thread takes 100 us, a look at nothing 20.)
         """
         workspace = self.workspace
         assert workspace is not None
@@ -542,7 +543,7 @@ class SessionProcesses:
             yield from wait_and_close(self._take_ending())  # one at a time: there is no end to what they hold
             yield from runner.lineage.end_runner(runner.channel, self)
             self.runner = None
-            self._ending = runner.channel.pidfd_copy()
+            self._ending = runner.channel.dup_pidfd()
             runner.channel.close()
 
     def _wait_until_gone(self) -> Core[None]:
@@ -565,11 +566,11 @@ class SessionProcesses:
         held = self._take_ending()
         if runner is not None:
             runner.channel.kill()
-            held += runner.channel.pidfd_copy()
+            held += runner.channel.dup_pidfd()
             self.children.gate.withdraw(runner.pid)
         for copy in copies:
             if copy.users == 1:
-                held += copy.pidfd_copy()
+                held += copy.dup_pidfd()
                 self.children.gate.withdraw(copy.pid())
             copy.release()
         for lineage in self._lineages:
@@ -593,7 +594,7 @@ class SessionProcesses:
         if self.workspace is not None:
             self.workspace.close()
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         """Close the copies of descriptors in a fork of the process that has the session. Ends nothing."""
         if self.runner is not None:
             self.runner.channel.close()
@@ -603,11 +604,11 @@ class SessionProcesses:
         for process in self._take_ending():
             os.close(process)
         for copy in self.history.copies():
-            copy.forget()
+            copy.disown()
         if self.copies.next is not None:
-            self.copies.next.forget()
+            self.copies.next.disown()
         if self.workspace is not None:
-            self.workspace.forget()
+            self.workspace.disown()
         self.output.close()
 
     # What a watcher asks
@@ -638,12 +639,13 @@ class SessionProcesses:
         runner = self.runner
         if runner is None or runner.channel.pidfd < 0:
             return self.copies.undiscovered
-        return processes.has_ended(runner.channel.pidfd)
+        return has_ended(runner.channel.pidfd)
 
 
 def _entry_of(request: Any, did: int) -> m.JournalEntry | None:
-    """Return the entry for a request that the process says can be repeated; None where it cannot be had again, as what
-    came on standard input. `did`: a number for what it did, to which a repetition must come too.
+    """Return the entry for a request that the process says can be repeated; None where the host has not kept all that
+    the step was given (standard input, arguments). `did`: a number for what it did, to which a repetition must come
+    too.
     """
     if type(request) is m.Assign or type(request) is m.Remove:
         return m.JournalEntry(request, did)

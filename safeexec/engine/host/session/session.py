@@ -270,12 +270,12 @@ class SessionCore:
             self.turns.ended(self)
             self.sandbox.sessions.closed(self)
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         """Close the copies of descriptors in a fork of the process that has the session. Ends nothing."""
         self.supervisor.why_closed = "the session was opened before the process forked; open one in each worker"
         if self.supervisor.state is not CLOSED:
             self.supervisor.transition(CLOSED)
-        self.processes.forget()
+        self.processes.disown()
 
     # While it is idle
 

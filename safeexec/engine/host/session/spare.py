@@ -38,11 +38,11 @@ class Spare(Struct, eq=False):
             return None
         return ready
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         """Close what this process holds of it, and nothing else."""
         self._let_go()
         if self.workspace is not None:
-            self.workspace.forget()
+            self.workspace.disown()
 
     def _let_go(self) -> None:
         self.channel.close()
@@ -94,9 +94,9 @@ class Spares:
         while not self._number and (spare := self.take()) is not None:
             spare.close()
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         """Close what this process holds of them, and nothing else."""
         self._number = 0
         for spare in self._waiting:
-            spare.forget()
+            spare.disown()
         self._waiting.clear()

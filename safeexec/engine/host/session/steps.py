@@ -151,7 +151,7 @@ class Steps:
             argv=arguments,
             shows=listeners.display is not None,
             frames=self.tells_frames,
-            copied=self.supervisor.processes.journal.must_copy(text),
+            copied=self.supervisor.processes.copying.must_copy(text),
             judged=self.policy.checkpoints == "idle",
         )
         try:

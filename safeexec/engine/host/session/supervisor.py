@@ -92,7 +92,7 @@ class Supervisor:
         self.idle_violation: Verdict | None = None
         """What the session did while no step ran: its process has been ended for it."""
         self.diverged = False
-        """Whether steps were lost as they came out otherwise, and no caller knows."""
+        """Whether steps were lost because a repetition came out otherwise, and no caller has been told."""
         self.why_closed: str | None = None
         """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
 
@@ -201,7 +201,7 @@ class Supervisor:
     def ask(self, question: Callable[[Runner], Core[R]]) -> Core[R]:
         """Return what the process answers. If it dies of that, its state is restored: `SandboxError`."""
         runner = yield from self.ready_runner()
-        self.processes.journal.looked_at = True
+        self.processes.copying.looked_at = True
         try:
             return (yield from self._asking(question(runner)))
         except (Gone, ProtocolError) as error:
@@ -276,22 +276,25 @@ class Supervisor:
     def _undo_abandoned_step(self, runner: Runner) -> Core[None]:
         """Undo a step whose caller is gone, unless it is part of the session already or was never sent."""
         processes = self.processes
-        history = processes.history
         if self.doing is not None:
             self.doing.close()
-        begun = not runner.channel.at_rest
-        if history.next is not None and not begun:
-            # Answered, or never sent. No child begins a step before it has made the copy of the state before, if one is
-            # due.
-            copies = history.copies_of(history.current.memory)
-            begun = not copies or any(copy.seen() for copy in copies)
-        if begun:
+        may_have_begun = self._may_have_begun(runner)
+        if may_have_begun:
             yield from processes.copies.have_current(monotonic() + patient(SECURE_SECONDS))
-            processes.undo()
-            self.transition(LOST)
-            return
         processes.undo()
-        self.transition(IDLE)
+        self.transition(LOST if may_have_begun else IDLE)
+
+    def _may_have_begun(self, runner: Runner) -> bool:
+        """Return whether the process may have begun the step that is not part of the session yet."""
+        history = self.processes.history
+        if not runner.channel.at_rest:
+            return True
+        if history.next is None:
+            return False
+        # Answered, or never sent. No child begins a step before it has made the copy of the state before, if one is
+        # due.
+        copies = history.copies_of(history.current.memory)
+        return not copies or any(copy.seen() for copy in copies)
 
     # Going back
 
@@ -321,7 +324,7 @@ class Supervisor:
         self.transition(IDLE)
 
     def refresh_file_baseline(self) -> None:
-        """Have the next step's changes of files be found by comparison with those that are there now."""
+        """Compare the files after the next step with those that are there now."""
         if self.processes.workspace is not None and self.processes.history.current.files is not None:
             self.marks = self.processes.workspace.marks
 
@@ -349,8 +352,8 @@ class Supervisor:
         return diverged
 
     def note_untold(self, result: Result) -> None:
-        """Have the next result tell what this one was to, which nobody gets: its caller was interrupted after the step
-        had ended.
+        """Keep for the next result what this one was to say: its caller was interrupted after the step had ended, and
+        never gets it.
         """
         kept = f"step {result.step} had ended when it was cancelled, and is part of the state"
         self.notes_next += (*result.notes, kept) if result.state == "kept" else result.notes
@@ -422,7 +425,7 @@ class Supervisor:
             if not (yield from self._take_digest()):
                 return
             self.doing = None
-            self.sources.last = ""  # the process that comes knows nothing of it as lost
+            self.sources.last = ""  # the next process is not to report the names of this step as lost
             self.processes.undo()
             self.transition(LOST)
             yield from self.processes.rest()
@@ -439,11 +442,11 @@ class Supervisor:
         assert runner is not None
         if memory.entry is None or memory.digest:
             return True
-        names = yield from self._unasked(" while it rested", runner.ask(m.ListNames(digest=True), m.Names))
+        names = yield from self._while_idle(" while it rested", runner.ask(m.ListNames(digest=True), m.Names))
         memory.digest = 0 if names is None else names.digest
         return names is not None
 
-    def _unasked(self, when: str, work: Core[R]) -> Core[R | None]:
+    def _while_idle(self, when: str, work: Core[R]) -> Core[R | None]:
         """Do `work` with the process while the session is idle. None if no copy could be made, or the process died of
         it, of which the next result tells.
         """
@@ -473,7 +476,7 @@ class Supervisor:
             # stays as deep as it was made, however long its sessions are idle.
             return
         made = processes.copies.new(processes.runner, processes.output, patient(FREEZE_SECONDS))
-        copy = yield from self._unasked(FREEZING, made)
+        copy = yield from self._while_idle(FREEZING, made)
         if copy is not None:  # else the one that is there does
             copy.created = newest.created
             processes.release(history.replace(newest, copy))

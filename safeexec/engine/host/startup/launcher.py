@@ -117,9 +117,9 @@ class ZygoteHandle:
         size = os.fstat(self._log).st_size
         return os.pread(self._log, 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         """Close this process's copies of the descriptors, in a fork of the process that started the zygote."""
-        self.gate.forget()
+        self.gate.disown()
         self._let_go()
 
     def _let_go(self) -> None:

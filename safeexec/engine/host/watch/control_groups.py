@@ -38,16 +38,16 @@ class _Parent(NamedTuple):
     path: str
     """Below which groups have limits; "" where none have, for the `reason`."""
     reason: str
-    core: str
+    anywhere: str
     """Below which groups can be made at all."""
-    core_reason: str
+    anywhere_reason: str
 
 
 @cache
 def _parent_of(pid: int) -> _Parent:
     """Return the parent of this process's groups, looked for once, and again in a process forked from it."""
-    path, reason = _found(cgroups.delegated)
-    return _Parent(path, reason, *((path, "") if path else _found(cgroups.core)))
+    path, reason = _found(cgroups.with_limits)
+    return _Parent(path, reason, *((path, "") if path else _found(cgroups.without_limits)))
 
 
 def _found(look: Callable[[], str]) -> tuple[str, str]:
@@ -78,9 +78,9 @@ def mechanisms() -> list[Mechanism]:
         Mechanism(NAME, True, f"memory and processes of a session are bounded together, below {parent.path}")
         if parent.path
         else Mechanism(NAME, False, f"not available ({parent.reason}): {instead}"),
-        Mechanism(CORE, True, f"CPU time of ended processes counts where guests may start any, below {parent.core}")
-        if parent.core
-        else Mechanism(CORE, False, f"not available ({parent.core_reason}): {sampled}"),
+        Mechanism(CORE, True, f"CPU time of ended processes counts where guests may start any, below {parent.anywhere}")
+        if parent.anywhere
+        else Mechanism(CORE, False, f"not available ({parent.anywhere_reason}): {sampled}"),
     ]
 
 
@@ -91,13 +91,14 @@ def new_group(policy: Policy) -> cgroups.Group | None:
     parent = _parent_of(os.getpid())
     # To move a process into a group takes 0.13 ms. Who may not fork has no processes that end between two looks.
     forks = policy.limits.processes > 0 or bool(policy.danger_allow_commands)
-    if not (parent.path or (parent.core and (forks or any(CORE in entry.split(" or ") for entry in policy.require)))):
+    is_required = any(CORE in entry.split(" or ") for entry in policy.require)
+    if not (parent.path or (parent.anywhere and (forks or is_required))):
         return None
     finish()
     limits = policy.limits
     memory = limits.memory_mb + limits.checkpoint_memory_mb + limits.workspace_mb + SLACK_MB
     try:
-        group = cgroups.Group(f"{parent.core}/safeexec-{os.getpid()}-{next(_numbers)}")
+        group = cgroups.Group(f"{parent.anywhere}/safeexec-{os.getpid()}-{next(_numbers)}")
         if parent.path:
             group.limit(memory_bytes=memory << 20, processes=processes(policy))
     except OSError:

@@ -191,9 +191,9 @@ class ForkGate:
             if monotonic() >= deadline:
                 return
             yield Wait((), monotonic() + 0.0001)
-        self.forget()
+        self.disown()
 
-    def forget(self) -> None:
+    def disown(self) -> None:
         """Close this process's descriptors. The thread has ended, or is another process's."""
         for fd in (self._listener, self._stop):
             if fd >= 0:

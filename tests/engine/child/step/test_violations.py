@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from safeexec.engine.child.step.violations import of_call
+from safeexec.engine.syscalls.table import GROUPS
 from tests.conftest import OpenSession, Run
 
 CALLS = [
@@ -37,6 +39,12 @@ CALLS = [
         "The system refuses",
     ),
 ]
+
+
+@pytest.mark.parametrize("group", [*GROUPS, None])
+def test_every_group_of_refused_calls_says_what_to_do_instead(group: str | None) -> None:
+    call = "chroot" if group is None else min(GROUPS[group])
+    assert of_call(call).hint
 
 
 @pytest.mark.parametrize(("source", "subject", "hint"), CALLS)

@@ -12,7 +12,7 @@ from itertools import product
 import pytest
 
 from safeexec import CheckpointError
-from safeexec.engine.host.session.history import FRESH, MOST_BYTES, UNREACHABLE, History, Journal, Memory, State
+from safeexec.engine.host.session.history import FRESH, MOST_BYTES, UNREACHABLE, CopyDecision, History, Memory, State
 
 Truth = tuple[str, ...]
 """What a session remembers: the names of all that was done to it."""
@@ -134,7 +134,7 @@ class Engine:
     def branch(self) -> Engine:
         self._settle()
         branch = Engine(self.freezes, self.differs)
-        self.history.begin_branch(branch.history, Copy(self.truth, True))
+        self.history.give_branch(branch.history, Copy(self.truth, True))
         branch.truth, branch.steps = self.truth, self.steps
         return branch
 
@@ -365,7 +365,7 @@ def test_long_random_sequences_in_which_one_copy_in_five_cannot_be_made(seed: in
 def without_copies() -> tuple[History[str], str]:
     """A line of a session that makes no copies: it began in one, and has done a step since."""
     history = History[str]()
-    History[str](State(0, FRESH, "first")).begin_branch(history, "begun")
+    History[str](State(0, FRESH, "first")).give_branch(history, "begun")
     after_a_step(history, "guest's")
     return history, "begun"
 
@@ -428,12 +428,12 @@ FULL = Memory(FRESH, size=MOST_BYTES + 1)
 def test_a_state_is_copied_where_a_look_may_have_changed_it_or_its_journal_is_full(
     source: bytes, before: Memory, resumed: bool, looked_at: bool, copied: bool
 ) -> None:
-    journal = Journal(History[str](State(0, before)))
+    journal = CopyDecision(History[str](State(0, before)))
     journal.looked_at, journal.resumed = looked_at, resumed
     assert journal.must_copy(source) is copied
 
 
 def test_once_a_step_came_out_otherwise_every_state_is_copied() -> None:
-    journal = Journal(History[str]())
+    journal = CopyDecision(History[str]())
     journal.repeats = False
     assert journal.must_copy(b"x = 1")

@@ -71,7 +71,7 @@ def check_repeated(session: Session, what: str) -> None:
         assert session._core.steps.number == steps + 1
         session.rollback()
         after = namespace(session)
-        assert session._core.processes.journal.repeats and session._core.processes.runner is not None, f"{what}: lost"
+        assert session._core.processes.copying.repeats and session._core.processes.runner is not None, f"{what}: lost"
         assert after == before, f"{what}: {[pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]}"
 
 

@@ -214,7 +214,7 @@ def test_a_fork_of_the_host_lets_go_of_a_zygote_and_ends_nothing(zygote_that: Zy
     zygote = zygote_that(answering(says(READY)))
     drive(zygote.start(CONFIGURE))
     held, pid = os.pidfd_open(zygote.pid), zygote.pid
-    zygote.forget()
+    zygote.disown()
     assert not zygote.alive and not processes.has_ended(held)
     drive(zygote.close())
     assert not processes.has_ended(held), "there is nothing that it could end any more"

@@ -199,10 +199,10 @@ def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(
 FEW_DESCRIPTORS = """
 import os, resource, time
 from safeexec import Sandbox, SandboxError
-from safeexec.engine.host.session.history import Journal
+from safeexec.engine.host.session.history import CopyDecision
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
-Journal.repeats = False
+CopyDecision.repeats = False
 with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sandbox.session() as second:
     sessions = first, second
     for session in sessions:
