@@ -46,7 +46,7 @@ READS_NONE = {
         servers/http/e2b.py
     """,
     "tables of its own: names of modules, commands, programs, constants": """
-        __init__.py agent/__init__.py api/blocking.py cli/bench.py cli/container.py cli/example.py
+        __init__.py agent/__init__.py agent/survey.py api/blocking.py cli/bench.py cli/container.py cli/example.py
         engine/host/session/standard_input.py recordings/store/postgres.py reports/card.py
         servers/http/openapi.py
     """,
@@ -75,6 +75,7 @@ BOUND = {
     "agent/repair/texts.py": "a hundred lines are compared, of a hundred characters each",
     "agent/repair/judges.py": "names of files, each in one pass; nothing is imported",
     "agent/repair/verification.py": "a log that the output limit has cut; numbers of nine digits; reports line by line",
+    "agent/survey_program.py": "runs in a sandbox alone, under the limits of its policy; the host reads it as text",
     "agent/snippets.py": "the code of one reply, within a budget of parsed characters; what CPython refuses is caught",
     "agent/tokens.py": "20,000 characters of an answer (`agent/numerals.py`), a token at a time; 2,000 digits",
     "agent/transcript.py": "a recording that the user names: a regular file of a set size, line by line",
