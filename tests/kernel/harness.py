@@ -68,7 +68,7 @@ def start(
 def main() -> None:
     """The host of one case."""
     job = json.loads(sys.stdin.readline())
-    from safeexec.engine.host.startup.confinement import library_paths
+    from safeexec.engine.host.startup.library_paths import library_paths
 
     if job["ordinary"] and os.geteuid() == 0:
         _become_ordinary(job["base"], library_paths((str(_ROOT),)))

@@ -37,7 +37,7 @@ READS_NONE = {
     """,
     "files and numbers of the kernel, of the installation and of the policy": """
         cli/__init__.py cli/serve.py engine/host/session/copy.py engine/host/startup/configuration.py
-        engine/host/startup/confinement.py
+        engine/host/startup/confinement.py engine/host/startup/library_paths.py
         engine/host/startup/fonts.py engine/host/watch/census.py engine/host/watch/clock.py
         engine/host/watch/control_groups.py engine/host/watch/room.py engine/linux/capabilities.py
         engine/linux/cgroups.py engine/linux/landlock.py engine/linux/libc.py engine/linux/namespaces.py

@@ -6,18 +6,24 @@ holds. Whether that is enough, the policy decides (`require`).
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import stat
-import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from safeexec import errors
-from safeexec.engine.host.startup.launch import loader_folders
+from safeexec.engine.host.startup.library_paths import (
+    SYSTEM_DATA,
+    installation_targets,
+    installed_in,
+    is_below,
+    library_paths,
+    machine_paths,
+    needed_packages,
+    parents,
+)
 from safeexec.engine.host.watch.control_groups import mechanisms as group_mechanisms
 from safeexec.engine.linux import landlock
 from safeexec.engine.linux.probe import probe
@@ -29,19 +35,6 @@ if TYPE_CHECKING:
     from safeexec.engine.linux.probe import Probe
     from safeexec.engine.policy.model import Policy
 
-_SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/nix/store", "/gnu/store")
-_SYSTEM_DATA = (
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/usr/share/zoneinfo",
-    "/usr/share/fonts",
-    "/usr/local/share/fonts",
-)
-_NEEDED = ("RestrictedPython", "asttokens", "cloudpickle")
-"""Packages that a zygote imports after it has given up its rights."""
-_METADATA = ".dist-info"
-_SITES = ("site-packages", "dist-packages")
 _WORKSPACE_LINKS = (("/home/user", "/proc/self/cwd"), ("/mnt/data", "/proc/self/cwd"))
 """Where programs that were written for other services look for their files: in a new root that is the directory that a
 session works in, its workspace until the program changes it.
@@ -50,9 +43,6 @@ _INPUT_LINKS = (("/dev/stdin", "/proc/self/fd/0"), ("/dev/fd", "/proc/self/fd"))
 """Not /dev/stdout and /dev/stderr: a program that opens one to write would empty the file of what it has printed."""
 _DEVICES = ("/dev/null", "/dev/urandom")
 """Not /dev/zero: mapped shared it is memory that no size tells of."""
-_SHARED_PREFIXES = frozenset(("/", "/usr", "/usr/local"))
-"""Prefixes that hold a whole system: of those only Python's own directories are needed."""
-
 _SHARED_PROCESSES = 1024  # of all sessions together, where the kernel cannot count for each
 _FIRST_USER = 0x70000000
 _USERS = 256
@@ -66,10 +56,14 @@ _WITHOUT = {
     "net": "seccomp refuses every socket",
     "ipc": "seccomp refuses shared memory and queues",
     "uts": "the host's name can be read",
-    "cgroup": "nothing else is lost",
+    "cgroup": "the names of the host's control groups can be read",
 }
 _WITHOUT_GATE = "what guest code forks is counted, and ended when it is found"
-_NAMES = {"net": "network-namespace"}
+
+
+def _mechanism_of(kind: str) -> str:
+    """Return the name by which policies require a kind of namespace."""
+    return "network-namespace" if kind == "net" else f"{kind}-namespace"
 
 
 class User(NamedTuple):
@@ -100,13 +94,13 @@ def plan(
         reason = f"seccomp does not work here ({facts.seccomp.reason})"
         raise ProtectionError(f"{reason}; guest code cannot be confined without it")
     namespaces, missing = _namespaces(facts)
-    extra = () if "mount" in namespaces else _machine_paths()
-    listed = tuple(_installation_targets())
-    packages = tuple(package for directory in listed for package in _installed_in(directory))
-    needed = _needed_packages()
+    extra = () if "mount" in namespaces else machine_paths()
+    listed = tuple(installation_targets())
+    packages = tuple(package for directory in listed for package in installed_in(directory))
+    needed = needed_packages()
     read, links = library_paths((*libraries, *policy.filesystem.read, *extra, *packages, *needed))
     listed = tuple(dict.fromkeys(os.path.realpath(place) for place in (*listed, *map(os.path.dirname, needed))))
-    listed = tuple(place for place in listed if not _is_below(place, read))
+    listed = tuple(place for place in listed if not is_below(place, read))
     user = None
     if facts.root.works:
         unreadable = _unreadable(read, "mount" in namespaces)
@@ -166,8 +160,7 @@ def _namespaces(facts: Probe) -> tuple[tuple[str, ...], list[Mechanism]]:
         if answer.works:
             wanted.append(kind)
         else:
-            detail = f"not available ({answer.reason}): {lost}"
-            missing.append(Mechanism(_NAMES.get(kind, f"{kind}-namespace"), False, detail))
+            missing.append(Mechanism(_mechanism_of(kind), False, f"not available ({answer.reason}): {lost}"))
     if not {"mount", "pid"} <= set(wanted):  # a new root needs a /proc of its own, which needs a pid namespace
         wanted = [kind for kind in wanted if kind not in ("mount", "pid")]
         if facts.pid.works:
@@ -234,11 +227,11 @@ def _tasks_of(uid: int) -> int:
 
 
 def unprivileged_user() -> User:
-    """Return a uid and gid that nobody has: of this sandbox alone, so that not even the same user is shared with
-    another.
+    """Return a uid and gid that nobody has, and that no other sandbox of this host gets.
 
     Taken from far above the ranges that systems hand out, or from the end of what a container maps. A host that has
-    opened hundreds comes round to the first ones: those that have a process are passed over.
+    opened hundreds comes round to the first ones: those that have a process are passed over. Where all have one, the
+    last one is shared.
     """
     for _ in range(_USERS):
         wanted = _FIRST_USER + os.getpid() % 0x100000 * _USERS + next(_counter) % _USERS
@@ -251,6 +244,7 @@ def unprivileged_user() -> User:
 
 
 def _mapped(path: str, wanted: int) -> int:
+    """Return an id that this user namespace maps: the one that is wanted, or one near the end of its largest range."""
     try:
         with open(path, encoding="utf-8") as file:
             ranges = [(int(first), int(count)) for first, _, count in (line.split() for line in file)]
@@ -267,9 +261,9 @@ def _unreadable(paths: Iterable[str], new_root: bool) -> str | None:
     matter.
     """
     for path in paths:
-        if path in _SYSTEM_DATA:
+        if path in SYSTEM_DATA:
             continue
-        for place in (path,) if new_root else (path, *_parents(path)):
+        for place in (path,) if new_root else (path, *parents(path)):
             mode = os.stat(place).st_mode
             needed = (0o5 if place == path else 0o1) if stat.S_ISDIR(mode) else 0o4
             if mode & needed != needed:
@@ -277,160 +271,21 @@ def _unreadable(paths: Iterable[str], new_root: bool) -> str | None:
     return None
 
 
-def _parents(path: str) -> Iterator[str]:
-    while (parent := os.path.dirname(path)) != path:
-        yield parent
-        path = parent
-
-
-def library_paths(extra: Iterable[str]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Return the real paths that Python and its libraries read, and the symlinks that lead to them.
-
-    Holds the standard library, the prefix, site-packages (also the user's, where it is on), what ``.pth`` files and
-    editable installs add, this package, and the system's libraries, time zones and fonts.
-    """
-    wanted = [*_python_paths(), *_SYSTEM_LIBRARIES, *_SYSTEM_DATA, *extra]
-    real: dict[str, None] = {}
-    links: dict[str, str] = {}
-    for path in wanted:
-        if os.path.isabs(path) and os.path.exists(path):
-            links.update(_links_on(path))
-            real[os.path.realpath(path)] = None
-    kept = [path for path in real if not _is_below(path, real)]
-    return tuple(sorted(kept)), tuple(links.items())
-
-
-def _is_below(path: str, others: Collection[str]) -> bool:
-    return any(parent in others for parent in _parents(path))
-
-
-def _machine_paths() -> Iterator[str]:
-    """Yield what libraries ask about the machine, and do not find in a new root: processors, and the control group's
-    limits.
-
-    Where they are in view but refused, joblib fails: it expects ENOENT.
-    """
-    yield "/sys/devices/system/cpu/online"
-    limits = ("cpu.max", "memory.max", "memory.high", "cpu.cfs_quota_us", "cpu.cfs_period_us", "memory.limit_in_bytes")
-    try:
-        with open("/proc/self/cgroup", encoding="utf-8") as file:
-            groups = [line.strip().split(":", 2)[1:] for line in file]
-    except OSError:
-        return
-    for controllers, group in groups:
-        for controller in controllers.split(","):
-            for place in {group, "/"}:
-                directory = os.path.normpath(f"/sys/fs/cgroup/{controller}/{place}")
-                yield from (path for name in limits if os.path.exists(path := os.path.join(directory, name)))
-
-
-def _python_paths() -> Iterator[str]:
-    # The site directories are on the import path. `sysconfig` would say the same, at the cost of a large table.
-    yield os.path.dirname(os.__file__)
-    yield os.path.join(sys.base_exec_prefix, sys.platlibdir, "python{}.{}".format(*sys.version_info))
-    for prefix in {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}:
-        if os.path.realpath(prefix) not in _SHARED_PREFIXES:
-            yield prefix
-    yield os.path.dirname(os.path.abspath(errors.__file__))
-    yield from _site_paths()
-    for name, module in list(sys.modules.items()):
-        if name.startswith("__editable___"):  # setuptools' finders map packages to a source tree
-            yield from (path for path in getattr(module, "MAPPING", {}).values() if isinstance(path, str))
-    for folder in loader_folders():  # the shared libraries there, and not what lies beside them
-        libraries = (name for name in _list(folder) if name.rstrip(".0123456789").endswith(".so"))  # libz.so.1.3 too
-        yield from filter(os.path.isfile, (os.path.join(folder, name) for name in libraries))
-
-
-def _site_paths() -> Iterator[str]:
-    """Yield the site directories on the import path, and the entries that their ``.pth`` files added to it.
-
-    Other entries are the caller's own code (the script's directory, PYTHONPATH), which guest code has no need to read.
-    """
-    on_path = {os.path.abspath(entry) for entry in sys.path if entry}
-    sites = [entry for entry in on_path if os.path.basename(entry) in _SITES]
-    yield from sites
-    for file in (os.path.join(site, name) for site in sites for name in _list(site) if name.endswith(".pth")):
-        with contextlib.suppress(OSError), open(file, encoding="utf-8", errors="replace") as lines:
-            added = (os.path.abspath(os.path.join(os.path.dirname(file), line.strip())) for line in lines)
-            yield from on_path.intersection(added)
-
-
-def _installation_targets() -> Iterator[str]:
-    """Yield the directories on the import path that ``pip install --target`` has filled, whatever they are called."""
-    standard = os.path.dirname(os.__file__)
-    for entry in {os.path.abspath(entry) for entry in sys.path if entry}:
-        if standard in (entry, os.path.dirname(entry)) or os.path.basename(entry) in _SITES:
-            continue
-        if any(name.endswith(_METADATA) for name in _list(entry)):
-            yield entry
-
-
-def _installed_in(directory: str) -> Iterator[str]:
-    """Yield what is installed in such a directory, and not what lies beside it: the caller's own code may."""
-    names: dict[str, None] = {}
-    for info in (name for name in _list(directory) if name.endswith(_METADATA)):
-        names[info] = None
-        try:
-            with open(os.path.join(directory, info, "RECORD"), encoding="utf-8", errors="replace") as file:
-                names.update(dict.fromkeys(line.partition(",")[0].partition("/")[0] for line in file))
-        except OSError:
-            continue
-    yield from (os.path.join(directory, name) for name in names if name not in ("", ".", "..", "__pycache__"))
-
-
-def _needed_packages() -> tuple[str, ...]:
-    """Return where the packages of `_NEEDED` lie on the import path. Raises `ProtectionError`."""
-    entries = [os.path.abspath(entry) for entry in sys.path if entry]
-    found = {
-        name: next((path for entry in entries if os.path.isdir(path := os.path.join(entry, name))), "")
-        for name in _NEEDED
-    }
-    if missing := [name for name, place in found.items() if not place]:
-        raise ProtectionError(
-            f"{missing[0]}, which safeexec needs, is in no directory of this Python's import path (sys.path): install "
-            "safeexec with its dependencies, by pip or uv"
-        )
-    return tuple(found.values())
-
-
-def _list(directory: str) -> list[str]:
-    try:
-        return os.listdir(directory)
-    except OSError:
-        return []
-
-
-def _links_on(path: str) -> Iterator[tuple[str, str]]:
-    """Yield (place, target) of every symlink on the way to `path`, targets included."""
-    parts, place = path.strip("/").split("/"), "/"
-    for _ in range(256):
-        if not parts:
-            return
-        here = os.path.join(place, parts.pop(0))
-        if os.path.islink(here):
-            target = os.readlink(here)
-            yield here, target
-            there = os.path.normpath(os.path.join(place, target))
-            parts, place = there.strip("/").split("/") + parts, "/"
-        else:
-            place = here
-
-
 def describe(facts: Probe | None = None) -> list[Mechanism]:
     """Return what this machine can enforce, for `safeexec doctor`: each answer was found by trying."""
     if facts is None:
         facts = probe()
-    landlock = f"ABI {facts.landlock_abi}" if facts.landlock.works else facts.landlock.reason
+    abi = f"ABI {facts.landlock_abi}" if facts.landlock.works else facts.landlock.reason
     found = [
         Mechanism("seccomp", facts.seccomp.works, facts.seccomp.reason or "a filter was installed and refused a call"),
-        Mechanism("landlock", facts.landlock.works, landlock),
+        Mechanism("landlock", facts.landlock.works, abi),
         Mechanism("fork-gate", facts.notify.works, facts.notify.reason or "a fork waited until it was allowed"),
         Mechanism("unprivileged-user", facts.root.works or os.geteuid() != 0, facts.root.reason),
     ]
     for kind, without in _WITHOUT.items():
         answer = facts.namespace(kind)
         detail = "" if answer.works else f"{answer.reason}: {without}"
-        found.append(Mechanism(_NAMES.get(kind, f"{kind}-namespace"), answer.works, detail))
+        found.append(Mechanism(_mechanism_of(kind), answer.works, detail))
     return [*found, *group_mechanisms()]
 
 

@@ -20,7 +20,6 @@ import safeexec
 from safeexec import Policy, ProtectionError
 from safeexec.engine.host.startup.confinement import (
     Confinement,
-    _links_on,
     _mapped,
     _tasks_of,
     _unreadable,
@@ -29,6 +28,7 @@ from safeexec.engine.host.startup.confinement import (
     plan,
     unprivileged_user,
 )
+from safeexec.engine.host.startup.library_paths import _links_on
 from safeexec.engine.linux.probe import Probe
 from tests.alone import ran
 from tests.engine.host.startup.machines import able
