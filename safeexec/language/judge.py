@@ -75,7 +75,7 @@ class PolicyJudge:
                 return False
         return not _reads_refused(read, imported, rules, self._known_names)
 
-    def visit(self, source: str, trees: Sequence[ast.AST]) -> bool:
+    def rewrite(self, source: str, trees: Sequence[ast.AST]) -> bool:
         from safeexec.language.transformer import StepTransformer  # with RestrictedPython 15 ms: the screen passes most
 
         if self._workspace is not None:
@@ -120,7 +120,7 @@ def compile_text(
         if judge.passes(source, (code,)):
             return code
         tree = ast.parse(source, filename, mode)
-        return compile_code(tree, filename, mode, flags) if judge.visit(source, (tree,)) else code
+        return compile_code(tree, filename, mode, flags) if judge.rewrite(source, (tree,)) else code
     except (RecursionError, MemoryError):
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 

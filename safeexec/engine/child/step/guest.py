@@ -23,15 +23,15 @@ from safeexec.engine.child.step.failures import (
     rejection_report,
     release_frames,
 )
+from safeexec.engine.child.step.fences import without_fence, without_magics
 from safeexec.engine.child.step.loop import StepLoop, on_the_loop
 from safeexec.engine.child.step.program import (
     CompiledStep,
     Language,
     Rejection,
     Review,
+    as_it_is,
     compile_program,
-    without_fence,
-    without_magics,
 )
 from safeexec.engine.child.step.progress import ProgressBars
 from safeexec.engine.child.step.standard_input import NO_ARGUMENTS, GuestInput
@@ -132,7 +132,7 @@ class Guest:
         # Parsing allocates thousands of short-lived nodes; a collection in the middle finds nothing and costs 10 %.
         gc.disable()
         try:
-            review = self.repeatable.inspect if self.looks_for_repeats else None
+            review: Review = self.repeatable.inspect if self.looks_for_repeats else as_it_is
             source, compiled = self._compiled(source, filename, request.stdin, review)
         except BaseException as error:
             done = self.refused(error, filename, source)
@@ -147,9 +147,7 @@ class Guest:
             self.repeatable.conclude(done, self.streams.printed)
         return done
 
-    def _compiled(
-        self, source: str, filename: str, stdin: bool, review: Review | None = None
-    ) -> tuple[str, CompiledStep]:
+    def _compiled(self, source: str, filename: str, stdin: bool, review: Review = as_it_is) -> tuple[str, CompiledStep]:
         """Return the program in what was sent, and its code. Raises what compiling raises."""
         language = self.language
         judge = language.judge_with_input() if stdin else language.judge

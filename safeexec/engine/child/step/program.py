@@ -69,8 +69,10 @@ class ProgramJudge(Protocol):
         """Tell whether the compiled code shows that nothing in it is refused."""
         ...
 
-    def visit(self, source: str, trees: Sequence[ast.AST]) -> bool:
-        """Tell whether the trees were rewritten. Raises `Rejection` with all that is refused in them."""
+    def rewrite(self, source: str, trees: Sequence[ast.AST]) -> bool:
+        """Rewrite the trees where the policy has it so, and return whether it did. Raises `Rejection` with all that is
+        refused in them.
+        """
         ...
 
 
@@ -78,8 +80,12 @@ Review = Callable[[Collection[CodeType]], "Callable[..., None] | None"]
 """Looks at the code of a program. Returns what rewrites the trees of the program, in place, or None."""
 
 
+def as_it_is(codes: Collection[CodeType]) -> None:
+    """Stand for a review that rewrites nothing."""
+
+
 def compile_program(
-    source: str, filename: str, flags: int = 0, judge: ProgramJudge | None = None, review: Review | None = None
+    source: str, filename: str, flags: int = 0, judge: ProgramJudge | None = None, review: Review = as_it_is
 ) -> CompiledStep:
     """Compile a step or a module, once `judge` has taken it, and as `review` has it rewritten. `flags` are those of
     `compile`.
@@ -90,25 +96,20 @@ def compile_program(
     try:
         step = _compile_text(source, filename, flags)
         codes = () if step is None else tuple(filter(None, (step.body, step.tail)))
-        passes = judge is None or (step is not None and judge.passes(source, codes))
+        accepted = step is not None and (judge is None or judge.passes(source, codes))
         rewrite = None
-        if step is not None and passes:
-            rewrite = review(codes) if review is not None else None
-            if rewrite is None:
-                return step
+        if step is not None and accepted and (rewrite := review(codes)) is None:
+            return step
         tree = ast.parse(source, filename)
         last = _split_tail(tree, source)
         trees = (tree,) if last is None else (tree, last)
         if rewrite is None:
-            rewritten = judge is not None and not passes and judge.visit(source, trees)
-            if step is None or rewritten:
+            if (judge is not None and not accepted and judge.rewrite(source, trees)) or step is None:
                 step = _compile_tree(tree, last, filename, flags)
-            rewrite = review(tuple(filter(None, (step.body, step.tail)))) if review is not None else None
-        if rewrite is not None:
-            rewrite(*trees)
-            step = _compile_tree(tree, last, filename, flags)
-        assert step is not None
-        return step
+            if (rewrite := review(tuple(filter(None, (step.body, step.tail))))) is None:
+                return step
+        rewrite(*trees)
+        return _compile_tree(tree, last, filename, flags)
     except (RecursionError, MemoryError):
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 
@@ -346,37 +347,3 @@ class Language:
 def leave(code: object = None, /) -> None:
     """Leave the step: `exit` and `quit` as `site` defines them."""
     raise SystemExit(code)
-
-
-# What models put around a program: a Markdown fence, and the lines of a notebook that do nothing here. Neither is
-# Python, so no program means something else by it. Lines keep their numbers.
-
-_FENCE = re.compile(r"\s*(?P<mark>`{3,}|~{3,})[ \t]*(?:[\w+.-]{1,20}[ \t]*)?(?:\r?\n|\Z)")
-_AFTER = re.compile(r"\s*(?:<end_code>|</?code>)?\s*\Z")
-_MAGIC = re.compile(
-    r"[ \t]*%(?:matplotlib|config|load_ext|reload_ext|autoreload)\b[^\n]*\Z|%%(?:time|capture)\b[^\n]*\Z"
-)
-
-
-def without_fence(source: str) -> str:
-    """Return the program in the only fence of a text that begins with one; any other text as it is."""
-    opened = _FENCE.match(source)
-    if opened is None:
-        return source
-    before = source[: opened.end()].count("\n")
-    body = source[opened.end() :]
-    closed = re.search(rf"^[ \t]*{re.escape(opened['mark'])}", body, re.MULTILINE)
-    if closed is not None:
-        if not _AFTER.match(body, closed.end()):
-            return source  # there is more: whoever sent it is told
-        body = body[: closed.start()]
-    return "\n" * before + body
-
-
-def without_magics(source: str) -> str:
-    """Return the text without the lines that set up a notebook: `%matplotlib inline`, `%load_ext autoreload`. For a
-    text that is no Python: in a Python program such a line may belong to an expression, or to a text.
-    """
-    if "%" not in source:
-        return source
-    return "\n".join("" if _MAGIC.match(line) else line for line in source.split("\n"))

@@ -1,0 +1,38 @@
+"""Takes away what models put around a program: a Markdown fence, and the lines of a notebook that do nothing here.
+
+Neither is Python, so no program means something else by it. Lines keep their numbers.
+"""
+
+from __future__ import annotations
+
+import re
+
+_FENCE = re.compile(r"\s*(?P<mark>`{3,}|~{3,})[ \t]*(?:[\w+.-]{1,20}[ \t]*)?(?:\r?\n|\Z)")
+_AFTER = re.compile(r"\s*(?:<end_code>|</?code>)?\s*\Z")
+_MAGIC = re.compile(
+    r"[ \t]*%(?:matplotlib|config|load_ext|reload_ext|autoreload)\b[^\n]*\Z|%%(?:time|capture)\b[^\n]*\Z"
+)
+
+
+def without_fence(source: str) -> str:
+    """Return the program in the only fence of a text that begins with one; any other text as it is."""
+    opened = _FENCE.match(source)
+    if opened is None:
+        return source
+    before = source[: opened.end()].count("\n")
+    body = source[opened.end() :]
+    closed = re.search(rf"^[ \t]*{re.escape(opened['mark'])}", body, re.MULTILINE)
+    if closed is not None:
+        if not _AFTER.match(body, closed.end()):
+            return source  # there is more: whoever sent it is told
+        body = body[: closed.start()]
+    return "\n" * before + body
+
+
+def without_magics(source: str) -> str:
+    """Return the text without the lines that set up a notebook: `%matplotlib inline`, `%load_ext autoreload`. For a
+    text that is no Python: in a Python program such a line may belong to an expression, or to a text.
+    """
+    if "%" not in source:
+        return source
+    return "\n".join("" if _MAGIC.match(line) else line for line in source.split("\n"))
