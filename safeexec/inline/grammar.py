@@ -118,7 +118,7 @@ class Builder:
         key = node.id
         if self._is_bound(key):
             return node
-        if self._is_number(key):
+        if self._is_constant(key):
             return self.call(node, _given, _NAMES, _constant(key), _constant(functions.CONSTANTS["math"][key]))
         self.places[place_of(node)] = node
         return ast.Call(self.guard(admit), [self.read(node)], [], **_place(node))
@@ -130,12 +130,12 @@ class Builder:
 
     def operand(self, node: ast.expr) -> ast.expr:
         """Return an operand of a guard, which looks at its type itself."""
-        if not isinstance(node, ast.Name) or self._is_bound(node.id) or self._is_number(node.id):
+        if not isinstance(node, ast.Name) or self._is_bound(node.id) or self._is_constant(node.id):
             return self.visit(node)
         self._nodes += 1
         return self.read(node)
 
-    def _is_number(self, key: str) -> bool:
+    def _is_constant(self, key: str) -> bool:
         """Tell whether the name is a constant where the caller gives none of that name."""
         return key in (functions.CONSTANTS["math"] if self.mathematics else _ALWAYS)
 
@@ -176,7 +176,7 @@ class Builder:
 
     def dict_display(self, node: ast.Dict) -> ast.expr:
         if all(isinstance(key, ast.Constant) and type(key.value) in (str, bool, type(None)) for key in node.keys):
-            self._nodes += 1 + (len(node.keys) >> 1)  # from 184 bytes
+            self._nodes += 1 + (len(node.keys) >> 1)  # the bytes of a dict, paid as nodes
             return ast.Dict(node.keys, [self.visit(value) for value in node.values], **_place(node))
         rows: list[ast.expr] = []
         for key, value in zip(node.keys, node.values, strict=True):
@@ -333,7 +333,7 @@ class Builder:
 
 
 def _given(fuel: Fuel, names: Mapping[str, Any], key: str, default: float) -> Any:
-    """Return a name that has a value of its own where none is given: `pi`."""
+    """Return what the caller gives for `key`, else its own value, as `pi` has one."""
     return admit(names[key]) if key in names else default
 
 

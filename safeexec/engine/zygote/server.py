@@ -20,11 +20,10 @@ from msgspec.structs import replace
 
 from safeexec.engine import advice
 from safeexec.engine.child.link import Link
-from safeexec.engine.child.process import determinism
+from safeexec.engine.child.process import determinism, substitutes
 from safeexec.engine.child.process.lockdown import PROGRAM_STACK, STACK, Lockdown
 from safeexec.engine.child.repeat.objects import look_at_modules
 from safeexec.engine.child.step import refusals
-from safeexec.engine.child.step.violations import refuse_programs
 from safeexec.engine.linux import processes, seccomp
 from safeexec.engine.linux.fork import fork
 from safeexec.engine.linux.libc import make
@@ -293,6 +292,6 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     refusals.listen(configure.child)
     server.guest.language.close_paths(refusals.closed_paths(configure.child))
     if not configure.limits.processes:
-        refuse_programs()
+        substitutes.refuse_programs()
     preload.finish(server)
     return Zygote(link, configure, server, lockdown, command), [*mechanisms, *lockdown.mechanisms]

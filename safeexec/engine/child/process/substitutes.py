@@ -10,7 +10,7 @@ import errno
 import os
 import resource
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from safeexec.engine.child.on_import import after_import, replace_after_import
 
@@ -36,6 +36,22 @@ def install() -> None:
     after_import("sqlite3", _index_in_memory)
     # Several buffers are sent one by one: 3.12 and later use sendmsg for it, which can carry descriptors, too.
     replace_after_import("asyncio.selector_events", {"_HAS_SENDMSG": False})
+
+
+def refuse_programs() -> None:
+    """Let `subprocess` fail with an error that programs catch, where no process may be started.
+
+    A courtesy to libraries that ask the machine about itself (`platform.processor`, matplotlib's list of fonts) and do
+    without an answer: a fork that reaches the kernel waits there, and ends the step.
+    """
+    import _posixsubprocess
+
+    def fork_exec(*_: object) -> NoReturn:
+        raise PermissionError(errno.EPERM, "no program can be started")
+
+    _posixsubprocess.fork_exec = fork_exec
+    if (loaded := sys.modules.get("subprocess")) is not None:
+        loaded._fork_exec = fork_exec  # type: ignore[attr-defined]
 
 
 def _limit_recursion() -> None:

@@ -22,10 +22,9 @@ from __future__ import annotations
 
 import errno
 import re
-import sys
 from opcode import opname
 from types import BuiltinFunctionType, CodeType, TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safeexec.common.identity import args_of, cause_of, context_of, entries_of
 from safeexec.common.own import os
@@ -113,22 +112,6 @@ _SPOKEN = {
     "mknodat": "mkfifo",
     "prlimit64": "setrlimit",
 }
-
-
-def refuse_programs() -> None:
-    """Let `subprocess` fail with an error that programs catch, where no process may be started.
-
-    A courtesy to libraries that ask the machine about itself (`platform.processor`, matplotlib's list of fonts) and do
-    without an answer: a fork that reaches the kernel waits there, and ends the step.
-    """
-    import _posixsubprocess
-
-    def fork_exec(*_: object) -> NoReturn:
-        raise PermissionError(errno.EPERM, "no program can be started")
-
-    _posixsubprocess.fork_exec = fork_exec
-    if (loaded := sys.modules.get("subprocess")) is not None:
-        loaded._fork_exec = fork_exec  # type: ignore[attr-defined]
 
 
 def rule_of(group: str) -> str:

@@ -49,7 +49,7 @@ class Copies:
     @property
     def automatic(self) -> list[Copy]:
         """The copies without a name, the oldest first."""
-        named = [copy for _, copy in list(self.history.named.values())]
+        named = self.history.named_copies()
         return [copy for copy in self.history.copies() if copy not in named]
 
     # The one that comes next
@@ -117,7 +117,7 @@ class Copies:
     def forget(self, copy: Copy) -> None:
         """Forget a copy that is not there, or has to make room; one with a name is released when that is dropped."""
         self.history.forget([copy])
-        if all(copy is not named for _, named in self.history.named.values()):
+        if copy not in self.history.named_copies():
             copy.release()
 
     def new(self, runner: Runner, output: SessionOutput, seconds: float | None = None) -> Core[Copy]:

@@ -187,7 +187,7 @@ class History(Generic[C]):
         self.see_files(files)
         if began_in is None or is_there or self.current.memory.entry is not None:
             return  # a journal leads back to this state, which has the files
-        held = {self.resumed_from, *self._names()}
+        held = {self.resumed_from, *self.named_copies()}
         if any(copy not in held and state.memory is not began_in.memory for copy, state in self._copies.items()):
             return  # there are automatic copies: a kill leads to one of them
         self._process_began_in = _with_files(began_in, files)
@@ -251,14 +251,14 @@ class History(Generic[C]):
         """Return the copies that could go for want of room: automatic ones, the oldest first, none that the present
         state is made of.
         """
-        kept, memory = self._names(), self.current.memory
+        kept, memory = self.named_copies(), self.current.memory
         needed = self._nearest_copied(memory), self._nearest_copied(memory, self._memories(without_names=True))
         return [copy for copy, state in self._copies.items() if copy not in kept and state.memory not in needed]
 
     def copies(self) -> list[C]:
         """Return every copy that is held, the oldest first; those with a name whose process has ended among them."""
         # Each step is one call of C code: a thread that sweeps a branch of the session may ask at the same time.
-        return list(dict.fromkeys((*self._copies, *self._names())))
+        return list(dict.fromkeys((*self._copies, *self.named_copies())))
 
     def copies_below(self, state: State) -> list[C]:
         """Return the copies from which the state can be had, if need be by repeating the steps since."""
@@ -270,16 +270,16 @@ class History(Generic[C]):
         found = [copy for copy, of in self._copies.items() if of.memory is memory]
         if len(found) < 2:
             return found
-        names = self._names()
+        names = self.named_copies()
         return sorted(found, key=lambda copy: (copy in self.uncertain, copy not in names))
 
-    def _names(self) -> list[C]:
+    def named_copies(self) -> list[C]:
         """Return the copies that have a name."""
         return [copy for _, copy in list(self.named.values())]
 
     def _kept_without_names(self) -> list[C]:
         """Return the copies that stay when all names are dropped: those without one, and that of `resumed_from`."""
-        names = self._names()
+        names = self.named_copies()
         return [copy for copy in self._copies if copy is self.resumed_from or copy not in names]
 
     def _memories(self, *, without_names: bool = False) -> set[int]:
@@ -448,7 +448,7 @@ class History(Generic[C]):
         """Return the copies without a name that are not of the memories `kept`, or of one that has a sure copy
         already.
         """
-        names = self._names()
+        names = self.named_copies()
         found: list[C] = []
         have: list[Memory] = []
         for copy, of in self._copies.items():
