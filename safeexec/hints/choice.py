@@ -5,6 +5,7 @@ An entry of a table is a text, or a dict of needs and texts. A need is one or se
     import:json          the policy lets guest code import the module
     builtin:open         the policy has the builtin
     workspace, writable  there is a workspace; it can be written
+    read                 paths outside of it can be read; ``{read}`` are these
     tool:fetch           a host tool has this word in its name, or a synonym from `TOOL_WORDS`; ``{tool}`` is that tool
 
 and an empty need is always met. So a hint never recommends what the policy would refuse.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from safeexec.common.matching import quoted
 from safeexec.engine.policy.access import is_here, module_access, name_access
 from safeexec.engine.policy.refusals import by_name
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 Advice = str | dict[str, str]
 """A text, or need → text: the first whose need is met."""
+READ = "Only what lies below {read} can be read here, by absolute paths; keep all else in variables."
+"""Advice where a policy has no workspace, and paths to read."""
 
 TOOL_WORDS: dict[str, tuple[str, ...]] = {
     "fetch": ("fetch", "http", "url", "web", "download", "browse", "request", "scrape", "crawl"),
@@ -53,7 +57,7 @@ def choose(advice: Advice, plan: LanguagePlan) -> str | None:
             elif not _meets(part, plan):
                 break
         else:
-            return text.replace("{tool}", tool)
+            return text.replace("{tool}", tool).replace("{read}", quoted(plan.read, 3))
     return None
 
 
@@ -87,6 +91,8 @@ def _meets(need: str, plan: LanguagePlan) -> bool:
         return plan.mode == "python" or name in plan.builtins
     if kind == "workspace":
         return plan.workspace != "none"
+    if kind == "read":
+        return bool(plan.read)
     if kind == "writable":
         return plan.workspace == "read-write"
     raise ValueError(f"unknown need {need!r} in a table of hints")

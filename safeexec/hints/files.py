@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from safeexec.common.matching import nearest, quoted
+from safeexec.hints.choice import READ, Advice, choose
 from safeexec.hints.failure import Failure
 from safeexec.hints.limits import NO_PROCESSES
 from safeexec.hints.refusals import hint_for
@@ -38,7 +39,7 @@ def _no_semaphores(failure: Failure, match: re.Match[str]) -> Iterator[str]:
 
 
 def _no_files(failure: Failure, match: re.Match[str]) -> Iterator[str]:
-    if failure.plan.workspace == "none" and failure.plan.mode == "restricted" and _name(failure):
+    if not failure.plan.has_files and failure.plan.mode == "restricted" and _name(failure):
         # What the policy says of `open` is said of every other way to a file.
         yield failure.plan.hints.get("open", _NO_FILES)
 
@@ -60,6 +61,8 @@ def _not_found(failure: Failure, match: re.Match[str]) -> Iterator[str]:
     if not name:
         return
     files = failure.workspace_files()
+    if failure.plan.read and (name.startswith("/") or failure.plan.workspace == "none"):
+        yield f"There is no `{name}`; what can be read by an absolute path lies below {quoted(failure.plan.read, 3)}."
     if name.startswith("/") and plain not in {file.rpartition("/")[2] for file in files}:
         yield f"Only relative names inside the workspace are found here: nothing is at `{name}`."
     if not files:
@@ -86,11 +89,18 @@ def _nearest_files(base: str, files: list[str]) -> list[str]:
     return list(dict.fromkeys(found or [by_name[other] for other in nearest(base, by_name, 2)]))[:2]
 
 
-def _outside(failure: Failure, match: re.Match[str]) -> Iterator[str]:
+_OPEN: Advice = {
+    "workspace read": "Only files of the workspace can be opened, by relative names, and to read what lies below {read}.",
+    "read": READ,
+    "": "Only files of the workspace can be opened: use a relative name, for example `'result.csv'`.",
+}
+
+
+def _outside(failure: Failure, match: re.Match[str]) -> Iterator[str | None]:
     if _name(failure) and failure.plan.workspace == "read-only":
         yield "The workspace can only be read here: print the result instead of writing a file."
     if _name(failure):
-        yield "Only files of the workspace can be opened: use a relative name, for example `'result.csv'`."
+        yield choose(_OPEN, failure.plan)
 
 
 _OF_FILES = "FileNotFoundError FileExistsError IsADirectoryError NotADirectoryError PermissionError"

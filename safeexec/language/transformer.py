@@ -268,7 +268,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             elif rules.input_only and path.value != names.INPUT_FILE:  # type: ignore[attr-defined]
                 self.refuse("builtin", "open", function)
             elif rules.is_closed_path(path.value):  # type: ignore[attr-defined]
-                message = f"open() of {path.value!r} is refused: it lies outside of the workspace"  # type: ignore[attr-defined]
+                outside = "the workspace" if rules.plan.workspace != "none" else "what can be read here"
+                message = f"open() of {path.value!r} is refused: it lies outside of {outside}"  # type: ignore[attr-defined]
                 self.refuse("builtin", "open", call, message)
 
     def _called(self, function: ast.expr) -> str | None:

@@ -49,8 +49,15 @@ class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     """Names of the host tools, for hints (`requests` → the tool that fetches)."""
     workspace: Literal["none", "read-only", "read-write"] = "none"
+    read: tuple[str, ...] = ()
+    """Absolute paths that can be read beside the workspace."""
     stdin: bool = False
     """True if the step has a standard input: then `input`, `sys.stdin` and `open(0)` are there."""
+
+    @property
+    def has_files(self) -> bool:
+        """Tell if the policy names any files."""
+        return self.workspace != "none" or bool(self.read)
 
     @property
     def has_sql(self) -> bool:

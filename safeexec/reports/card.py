@@ -198,18 +198,18 @@ def _refusals(policy: PolicyData, judge: Judge) -> tuple[list[str], dict[str, st
 
 def _files(policy: PolicyData) -> str:
     limits = policy.limits
-    access = policy.filesystem.workspace
+    access, read = policy.filesystem.workspace, policy.filesystem.read
     if access == "none":
-        text = "none"
+        said = [] if read else ["none"]
     elif access == "read-only":
-        text = "in the current directory, read only, by relative name"
+        said = ["in the current directory, read only, by relative name"]
     else:
-        text = f"in the current directory, by relative name, at most {limits.workspace_mb} MB"
+        said = [f"in the current directory, by relative name, at most {limits.workspace_mb} MB"]
     if access != "none" and policy.language.mode == "restricted":
-        text += "; `import helper` loads helper.py"
-    if access != "none" and lacks_open(policy):
-        text += f"; `open` is refused: the policy lacks `{OPEN_LINE}`"
-    return text + "".join(f"; {path} (read only)" for path in policy.filesystem.read)
+        said.append("`import helper` loads helper.py")
+    if lacks_open(policy):
+        said.append(f"`open` is refused: the policy lacks `{OPEN_LINE}`")
+    return "; ".join([*said, *(f"{path} (read only)" for path in read)])
 
 
 def _tools(tools: Any) -> Iterator[ToolCard]:

@@ -59,6 +59,9 @@ def _whole(policy: PolicyData) -> Iterator[PolicyFinding]:
         text = f"{what} is open; `extends: standard`, for one, opens the usual ones"
         rule = policy.origin("builtins") or (os.path.basename(policy.files[0]) if policy.files else policy.name)
         yield PolicyFinding(rule, "builtins", text, harmless=True)
+    elif restricted and len(policy.files) > 1 and "Exception" not in policy.builtins:
+        text = "a list takes the place of what is inherited; `{add: [...]}` adds to it"
+        yield _finding(policy, "builtins", text, harmless=True)
     shipped = names(shipped=True)
     for base in [stem(file) for file in policy.files[1:] if restricted and file == shipped.get(stem(file))]:
         pinned = f"{base}-0.9"
@@ -91,7 +94,7 @@ def _modules(policy: PolicyData, plan: LanguagePlan) -> Iterator[PolicyFinding]:
         top = module.partition(".")[0]
         if _is_own(rule, policy) and top not in fetched and not is_module(module):
             yield PolicyFinding(rule, path, "the module is not installed", harmless=True)
-        if (row := refusals.of_module(module)) is not None and row.tag != "display":
+        if (row := refusals.of_module(module)) is not None:
             yield PolicyFinding(rule, path, f"it can be imported, but {row.text}", harmless=True)
         written = [*(chosen.names or ())]
         if chosen.names is None and module not in WORDS:  # what `add` writes to it shows in no selection

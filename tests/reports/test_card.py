@@ -112,6 +112,7 @@ def test_an_unknown_format():
 
 FEW = {"language": {"constructs": ["assignment", "for", "function", "f-string"]}}
 NO_RANDOM = {"imports": {"random": "none"}, "hints": {"random": "Use 4."}}
+READ_BY_OPEN = {"filesystem": {"read": ["/a"]}, "builtins": {"add": ["open"]}}
 CHOSEN = {"imports": {"statistics": ["NormalDist"], "json": {"except": ["dump"]}}}
 
 
@@ -122,6 +123,8 @@ CHOSEN = {"imports": {"statistics": ["NormalDist"], "json": {"except": ["dump"]}
         pytest.param("data-analysis", {}, ["SQL: sql("], [], marks=pytest.mark.modules("pandas")),
         ("data-analysis", {}, ["by relative name, at most 512 MB"], ["two runs print the same"]),
         ("data-analysis", {"filesystem": {"workspace": "read-only"}}, ["directory, read only, by relative name"], []),
+        ("standard", {"filesystem": {"read": ["/a", "/b"]}}, ["Files: `open` is refused: the policy lacks"], ["none"]),
+        ("standard", READ_BY_OPEN, ["Files: /a (read only)."], ["none;"]),
         ("deterministic", {}, ["random numbers are seeded with 0, and the clock stands at 2025-01-01"], []),
         ("calculator", {"determinism": {"seed": 7}}, ["random numbers are seeded with 7."], ["clock"]),
         ("expression", {}, ["Modules: math, statistics (", "without an import, which is refused"], ["Imports:"]),

@@ -176,22 +176,26 @@ def weight(value: Any) -> int:
     """Return about how large a value of the host is: its items, and the characters of its texts. What is nothing of
     Python's own (an array, a frame) counts as large; beyond `AT_ONCE` it counts no further.
     """
-    kind = type(value)
-    if kind in _SCALARS:
-        return 1
-    if kind in (str, bytes, bytearray):
-        return len(value)
-    if kind not in (list, tuple, set, frozenset, dict) or len(value) > AT_ONCE:
-        return AT_ONCE + 1
-    size = 1
-    for item in (*value, *value.values()) if kind is dict else value:
-        size += weight(item)
-        if size > AT_ONCE:
-            break
+    size, left = 1, [value]
+    while left and size <= AT_ONCE:
+        item = left.pop()
+        kind = type(item)
+        if kind in _SCALARS:
+            continue
+        if kind not in _SIZED:
+            return LARGE
+        size += 2 * len(item) if kind is dict else len(item)
+        if kind in _TEXTS or size > AT_ONCE:
+            continue
+        left += item
+        if kind is dict:
+            left += item.values()
     return size
 
 
 _SCALARS = (int, float, bool, type(None), complex)
+_TEXTS = (str, bytes, bytearray)
+_SIZED = (*_TEXTS, list, tuple, set, frozenset, dict)
 
 
 def wait(request: Wait) -> bool:

@@ -200,7 +200,7 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
             return Access(False, _ONLY_NAMES, whole.rule)
     elif not _is_left(module, name, plan):
         return Access(False, _BY_POLICY, whole.rule)
-    elif (row := refusals.of_name(module, name)) is not None and (row.tag != "files" or plan.workspace == "none"):
+    elif (row := refusals.of_name(module, name)) is not None and (row.tag != "files" or not plan.has_files):
         return Access(False, row.text, whole.rule, row.tag)
     elif dotted in refusals.MODULES:
         return module_access(dotted, plan)

@@ -85,6 +85,14 @@ def _program(name: str) -> str:
     return "" if fits else f"expected the name or path of one program without arguments, found {name!r}"
 
 
+def _tool(name: str) -> str:
+    return "no tool has a `*` in its name, and patterns are not read" if "*" in name else ""
+
+
+def _asked(name: str) -> str:
+    return "every tool is '*' here" if name == "all" else "" if name == "*" else _tool(name)
+
+
 _WRONG: dict[str, Callable[[str], str]] = {
     "builtins": _builtin,
     "require": _mechanism,
@@ -94,6 +102,8 @@ _WRONG: dict[str, Callable[[str], str]] = {
     "danger_allow_modules": lambda name: "" if _is_dotted(name) else f"{name!r} is no name",
     "filesystem.read": _path,
     "danger_allow_commands": _program,
+    "tools.allow": _tool,
+    "tools.approval": _asked,
 }
 """Setting that lists names → what is wrong with one of them; "" for nothing."""
 

@@ -19,7 +19,7 @@ from safeexec.engine.policy.document import Choice, Document, Edit
 from safeexec.errors import PolicyError
 from safeexec.untrusted.yaml_text import START, Mark, kind_of, read_yaml
 
-_SWITCHES = {"yes": "all", "on": "all", True: "all", "no": "none", "off": "none", False: "none"}
+_SWITCHES = {"*": "all", "yes": "all", "on": "all", True: "all", "no": "none", "off": "none", False: "none"}
 UNITS = {"seconds": "a number of seconds, such as 5.0", "mb": "a whole number of MiB", "kb": "a whole number of KiB"}
 
 
@@ -150,7 +150,7 @@ def _check_section(value: dict[str, Any], struct: type[msgspec.Struct], path: st
     for key in list(value):
         where = f"{path}.{key}" if path else key
         if key not in fields:
-            hint = suggestion(key, fields) or f"; the keys here are {', '.join(fields)}"
+            hint = _elsewhere(key, struct) or suggestion(key, fields) or f"; the keys here are {', '.join(fields)}"
             source.mistakes.append(source.mistake(where, f"unknown key{hint}"))
             _drop(value, key, where, source)
         elif not _check(value[key], fields[key], where, source):
@@ -165,6 +165,19 @@ def _check_section(value: dict[str, Any], struct: type[msgspec.Struct], path: st
             source.mistakes.append(source.mistake(path, str(error)))
         return False
     return True
+
+
+def _elsewhere(key: str, struct: type[msgspec.Struct]) -> str:
+    """Return where a policy has this key, for one that stands in another section of it."""
+    sections: dict[str, Any] = {"": Document}
+    for name, kind in _fields(Document).items():
+        for arm in _arms(kind):
+            if isinstance(arm, type) and issubclass(arm, msgspec.Struct) and arm is not Edit:
+                sections[name] = arm
+    if struct not in sections.values():
+        return ""
+    there = [f"{name}.{key}".lstrip(".") for name, section in sections.items() if key in _fields(section)]
+    return f"; did you mean {' or '.join(there)}?" if there else ""
 
 
 def _drop(section: dict[str, Any], key: str, path: str, source: PolicyFile) -> None:
@@ -197,7 +210,9 @@ def _complaint(value: Any, arms: list[Any], path: str, error: str) -> str:
     if "all" in words and isinstance(value, str | bool) and value in _SWITCHES:
         hint = f"; did you mean {_SWITCHES[value]}?"
     elif not hint and isinstance(value, str) and value and any(get_origin(arm) is list for arm in bare):
-        hint = f"; a list of one name is [{value}]"
+        hint = f"; a list of one name is [{value}]" if value not in (*_SWITCHES, *_SWITCHES.values()) else ""
+    elif isinstance(value, str) and {bool, int, float} & {*bare} and (value.isdecimal() or value in ("true", "false")):
+        hint = "; write it without quotes"
     elif isinstance(value, list) and any(get_origin(arm) is dict for arm in bare):
         hint = f"; write `{value[0]}: …` for each" if value and isinstance(value[0], str) else ""
     return f"expected {', or '.join(parts)}; found {kind_of(value)}{hint}"

@@ -60,7 +60,10 @@ def existing(path: str) -> str:
     """Return the path, if a file is there. Raises `PolicyError`."""
     if os.path.isfile(path):
         return path
-    raise PolicyError(f"{path} is no file" if os.path.exists(path) else f"there is no policy file {path}")
+    if os.path.exists(path):
+        raise PolicyError(f"{path} is no file")
+    meant = f"; the profile is called {stem(path)}" if stem(path) in names() else ""
+    raise PolicyError(f"there is no policy file {path}{meant}")
 
 
 def named(name: str, searched: list[str]) -> str:

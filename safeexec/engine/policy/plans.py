@@ -43,6 +43,7 @@ def language_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePl
         rules=dict(policy.origins),
         tools=tuple(name for name in tools if name in policy.tools.allow),
         workspace=policy.filesystem.workspace,
+        read=tuple(policy.filesystem.read),
     )
 
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from safeexec.engine.policy.refusals import by_name
-from safeexec.hints.choice import Advice
+from safeexec.hints.choice import READ, Advice
 
 BUILTINS: dict[str, Advice] = by_name(
     {
@@ -26,11 +26,14 @@ BUILTINS: dict[str, Advice] = by_name(
         "open": {
             "builtin:open workspace": "Open files of the workspace with names relative to it: `open('name.txt')`.",
             "workspace": "This policy has a workspace, but not this builtin: whoever writes it must add `builtins: {add: [open]}`; until then keep the text in a variable.",
+            "read builtin:open": READ,
+            "read": "This policy has files to read, but not this builtin: whoever writes it must add `builtins: {add: [open]}`; until then keep the text in a variable.",
             "import:io": "There are no files here: keep the text in a variable (`io.StringIO(text)` reads it as a file) and print the result.",
             "": "There are no files here: keep the text in a variable and print the result.",
         },
         "file": {
             "workspace builtin:open": "Use `open('name.txt')` with a name relative to the workspace.",
+            "read builtin:open": READ,
             "": "There are no files here: keep the text in a variable and print the result.",
         },
         "input raw_input": {

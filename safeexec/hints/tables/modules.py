@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from safeexec.engine.policy.refusals import by_name
-from safeexec.hints.choice import Advice
+from safeexec.hints.choice import READ, Advice
 
 MODULES: dict[str, Advice] = by_name(
     {
@@ -71,6 +71,7 @@ MODULES: dict[str, Advice] = by_name(
             "writable import:pathlib": "Use `pathlib.Path` for files of the workspace: `Path('name.txt').read_text()`, `.glob('*.csv')`, `.unlink()`.",
             "writable builtin:open": "Use `open('name.txt')` for files of the workspace, with relative names.",
             "workspace builtin:open": "The workspace can be read with `open('name.txt')`, with relative names.",
+            "read builtin:open": READ,
             "": "There are no files here: keep the data in variables and print the result.",
         },
         "cffi fcntl pwd grp termios tty syslog select selectors psutil winreg msvcrt os posix nt": {
@@ -119,6 +120,7 @@ MODULES: dict[str, Advice] = by_name(
         },
         "pathlib": {
             "writable builtin:open": "Use `open('name.txt')` with names relative to the workspace.",
+            "read builtin:open": READ,
             "": "There are no files here: keep the text in a variable and print it.",
         },
         "importlib imp": "Write the import statement directly, for example `import json`; the modules that can be imported are fixed by the policy.",

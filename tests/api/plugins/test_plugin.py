@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
+from functools import reduce
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -190,6 +191,22 @@ def test_modules_import_one_another(sandbox: Sandbox) -> None:
         assert plugin.price(10.7) == ("30.0 EUR", 0.5, 0.5, "EUR")
 
 
+@pytest.mark.parametrize("state", ["keep", "fresh"])
+def test_a_plugin_that_is_a_package_imports_what_lies_below_it(sandbox: Sandbox, tmp_path: Path, state: Any) -> None:
+    package = tmp_path / "shop"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from . import money\nfrom .tax import gross\nimport shop.tax as tax\nVAT = 0.5\n"
+        "def price(x):\n    from shop.late import label\n    return label(gross(x)), tax.rate(), money.currency\n"
+    )
+    (package / "money.py").write_text("currency = 'EUR'")
+    (package / "tax.py").write_text("import shop\ndef rate(): return shop.VAT\ndef gross(x): return x * (1 + rate())")
+    (package / "late.py").write_text("from .money import currency\ndef label(x): return f'{x} {currency}'")
+    with sandbox.plugin(tmp_path, name="prices", state=state) as plugin:
+        assert list(plugin.exports) == ["price"]
+        assert plugin.price(2) == plugin.price(2) == ("3.0 EUR", 0.5, "EUR")
+
+
 @pytest.mark.parametrize(
     ("modules", "message"),
     [
@@ -355,6 +372,7 @@ SHOP = """
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
+from functools import reduce
 
 @dataclass
 class Own:
@@ -417,6 +435,10 @@ def test_models_of_pydantic_cross_where_the_interface_names_them(sandbox: Sandbo
             plugin.doubled({"amount": "x"})
 
 
+ITSELF: list[Any] = []
+ITSELF.append(ITSELF)
+
+
 @pytest.mark.parametrize(
     ("value", "told"),
     [
@@ -424,6 +446,8 @@ def test_models_of_pydantic_cross_where_the_interface_names_them(sandbox: Sandbo
         ([0, {"k": Item("a", Path())}], r"argument 1\[1\]\['k'\] .*Item; pass its data"),
         ({"k": (1, print)}, r"argument 1\['k'\]\[1\] .*builtin_function_or_method; .*one of the tools"),
         (object(), "of type object; pass its data as numbers"),
+        (ITSELF, "it holds itself"),
+        (reduce(lambda inner, _: [inner], range(5000), []), r"nested deeper than limits.value_depth \(64\)"),
     ],
 )
 def test_what_cannot_cross_is_told_by_type_and_place(sandbox: Sandbox, value: Any, told: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -75,3 +76,24 @@ def test_the_kernel_opens_nothing_of_the_host_without_a_language_layer(
         result = sandbox.run("open('/new', 'w')")
     assert result.outcome == "violation"
     assert result.error.message.startswith("open() of '/new' is refused by calculator.yaml:")
+
+
+def test_a_policy_with_paths_to_read_and_no_workspace_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    policy = Policy.load("standard").replace(filesystem={"read": [str(tmp_path)]}, builtins={"add": ["open"]})
+    found = (
+        f"import os, glob\nfolder = {str(tmp_path)!r}\n"
+        "file = folder + '/a.txt'\n"
+        "os.listdir(folder), os.path.exists(file), len(glob.glob(folder + '/*')), open(file).read()"
+    )
+    assert policy.why("os.listdir").allowed and policy.why("glob.glob").allowed
+    with Sandbox(policy) as sandbox:
+        assert sandbox.run(found).check().value == (["a.txt"], True, 1, "text")
+        for source, outcome, message in [
+            (f"open({str(tmp_path / 'b.txt')!r})", "error", "No such file"),
+            ("open('b.txt')", "error", "No such file"),
+            ("open('/etc/passwd')", "rejected", "it lies outside of what can be read here"),
+        ]:
+            result = sandbox.run(source)
+            assert (result.outcome, message in result.error.message) == (outcome, True)
+            assert str(tmp_path) in (result.error.hint or ""), result.error

@@ -48,6 +48,12 @@ def test_the_shipped_profiles_are_listed_checked_and_printed_as_they_can_be_read
         ("filesystem: {read: [/nowhere/data]}", 0, "note: filesystem.read./nowhere/data: there is no such path"),
         ("imports: {nowhere: all}", 0, "note: imports.nowhere: the module is not installed"),
         ("imports: {socket: all}", 0, "note: imports.socket: it can be imported, but it uses the network"),
+        ("imports: {turtle: all}", 0, "note: imports.turtle: it can be imported, but it needs a display, or a person"),
+        (
+            "builtins: [print]",
+            0,
+            "mine.yaml:2: note: builtins: a list takes the place of what is inherited",
+        ),
         ("checkpoints: off\non_error: restore", 1, "on_error: with `checkpoints: off` nothing is kept to go back to"),
         ("builtins: []", 0, "note: builtins: no builtin is open; `extends: standard`, for one"),
         ("hints: {math: No.}", 0, "note: hints.math: it is allowed, so that nobody reads the hint"),

@@ -139,6 +139,7 @@ def test_a_profile_that_comes_into_the_search_is_seen(tmp_path, monkeypatch):
     [
         ("standart", "did you mean standard"),
         ("/nowhere/x.yaml", "there is no policy file /nowhere/x.yaml"),
+        ("./standard.yaml", "/standard.yaml; the profile is called standard"),
         ("/", "/ is no file"),
         ("mine", "no policy is called 'mine'; the file here is ./mine.yaml"),
         ("mine.json", "mine.json here is no policy: a policy is a file whose name ends in .yaml or .yml"),

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.engine.child.step.program import ModuleSource, ProgramModules, is_library
+from safeexec.engine.child.step.program import ModuleSource, ProgramLoader, ProgramModules, is_library
 from safeexec.engine.policy.access import module_access, parents
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_call
@@ -42,8 +43,13 @@ def modules_of(
         file = f"<plugin {label}>" if name == main else f"<plugin {label}:{name}>"
         return ModuleSource(file, sources.get(name, ""), is_package=name in packages)
 
+    def is_there(name: str) -> bool:
+        return name in sources or name in packages
+
     def find(name: str) -> ModuleSource | None:
-        return source(name) if name in sources or name in packages else None
+        if name.startswith("__main__.") and is_there(below := main + name.removeprefix("__main__")):
+            import_module(below)  # `from . import x` in a package asks by the name of its module, and then looks there
+        return source(name) if is_there(name) else None
 
     tops = frozenset(name.partition(".")[0] for name in sources)
     importer = guest.language.have(find, f"the plugin (it has {', '.join(sources)})", tops)
@@ -112,9 +118,9 @@ class LoadedPlugin:
         sources = {name: source.decode("utf-8", "surrogatepass") for name, source in request.modules}
         main = next(iter(sources))
         sources[main] = as_imported(sources[main])
+        taken = next((name for name in sources if name != main and is_library(name.partition(".")[0])), None)
         importer, source_of = modules_of(guest, request.name, sources)
         source = source_of(main)
-        taken = next((name for name in sources if name != main and is_library(name.partition(".")[0])), None)
         guest.streams.begin()
         try:
             if taken is not None:
@@ -124,6 +130,8 @@ class LoadedPlugin:
                 importer.given["settings"] = decode(request.settings)
                 namespace.update(importer.given)
             namespace["__package__"] = main if source.is_package else main.rpartition(".")[0]
+            if source.is_package:  # what lies below it is found as below any other package of the plugin
+                namespace.update(__path__=[], __loader__=ProgramLoader(importer, source))
             importer.run(main, source, namespace)
             names = request.exports if request.exports is not None else self._public()
             self._by_fields = False

@@ -225,12 +225,12 @@ class ProgramModules:
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
         """Return the spec of a module of the program; None for all others."""
         parent = name.rpartition(".")[0]
-        if parent and not isinstance(getattr(sys.modules.get(parent), "__loader__", None), _Loader):
+        if parent and not isinstance(getattr(sys.modules.get(parent), "__loader__", None), ProgramLoader):
             return None
         source = self.find(name)
         if source is None:
             return None
-        loader: Any = _Loader(self, source)
+        loader: Any = ProgramLoader(self, source)
         spec = ModuleSpec(name, loader, origin=source.path or source.file, is_package=source.is_package)
         spec.has_location = bool(source.path)
         if source.is_package and source.path:
@@ -254,7 +254,7 @@ class ProgramModules:
         return error
 
 
-class _Loader:
+class ProgramLoader:
     """Runs one module of the program. `importlib.abc.Loader` would cost each zygote 6 ms of imports (3.11)."""
 
     def __init__(self, modules: ProgramModules, source: ModuleSource) -> None:

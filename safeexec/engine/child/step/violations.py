@@ -47,7 +47,7 @@ _NO_MAPPING = "failed to map segment from shared object"  # glibc's dlopen keeps
 NO_NETWORK = "There is no network in this sandbox: use a tool of the host, or the data that is already there."
 HINTS = {
     "network": NO_NETWORK,
-    "files": "Keep the data in variables: this session has no files.",
+    "files": "Keep the data in variables: this session has no files but those that its policy names.",
     "metadata": "Modes, owners, times and attributes of files cannot be changed; write the content and leave them.",
     "links": "Copy the file instead of linking to it.",
     "programs": "No other program can be started: do it in Python.",
@@ -339,7 +339,7 @@ def _explain_path(path: str | None) -> KernelRefusal | None:
     """Return a refusal by Landlock or the read-only root. Beneath the workspace it is the file's mode: an error."""
     if path is None or in_workspace(path):
         return None
-    hint = "Use relative paths: only the session's own directory is open." if known.workspace else HINTS["files"]
+    hint = "Use relative paths: the session's own directory is open." if known.workspace else HINTS["files"]
     rule = rule_of("files")
     return KernelRefusal(f"open() of {path!r} is refused by {rule}", rule, hint)
 

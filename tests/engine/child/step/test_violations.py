@@ -125,7 +125,7 @@ def test_what_a_library_was_refused_is_a_violation(
     assert result.outcome == "violation" and result.error is not None
     assert result.error.message == f"{subject} is refused by {result.error.rule}"
     if "/usr" in subject:
-        assert result.error.hint == "Use relative paths: only the session's own directory is open."
+        assert result.error.hint == "Use relative paths: the session's own directory is open."
 
 
 @pytest.mark.profile("data-analysis")
