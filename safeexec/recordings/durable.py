@@ -401,9 +401,9 @@ class Durable(SessionRecording):
         """Yield what the lines before the saved state say that is still to be known."""
         for name in session.processes.history.named:
             yield form.Named(name=name, step=session.steps.number, now=session.processes.history.current.step)
-        yield from self.earlier.records()
         if session.effects is not None:
             yield from session.effects.unfinished()
+        yield from self.earlier.records()
         if (waiting := session.waits.waiting) is not None:
             yield waiting
 
@@ -529,7 +529,7 @@ class Durable(SessionRecording):
                 continue
             lost = [doing.record for doing in doings[done:] if isinstance(doing.record, form.Run)]
             left.lost = sorted({*left.lost, *(run.step for run in lost)})
-            left.undone = [*(Undone(run, []) for run in lost), *left.undone]
+            left.undone = [*map(Undone, lost), *left.undone]
             left.now = doings[done - 1].step if done else left.heading.now
             notes = [*notes, OTHERWISE]
             doings, size = doings[:done], BATCH
@@ -624,7 +624,9 @@ class Durable(SessionRecording):
             began = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(left.heading.started)).total_seconds())
         except (ValueError, TypeError):
             began = 0.0
-        self._write_to(recovery.part_of(left.segment), lines=left.lines, size=left.size, began=began)
+        self._write_to(
+            recovery.part_of(left.segment), lines=left.recording.lines, size=left.recording.size, began=began
+        )
         self.calls = count(left.calls + 1)
         if (effects := session.effects) is not None:
             effects.come_back()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,11 +46,11 @@ class Exchange(Struct):
         return self.answer is None
 
 
-class Undone(NamedTuple):
+class Undone(Struct):
     """A step that is no part of the state, and the calls that it made."""
 
     run: Run
-    made: list[Exchange]
+    made: list[Exchange] = []
 
 
 class ServedTools:
@@ -160,9 +160,9 @@ class EarlierSteps:
     """
 
     def __init__(self, undone: Iterable[Undone] = ()) -> None:
-        self._undone = deque(undone)
-        self._repeats = False
-        """True while the step that runs repeats the first of them."""
+        self.undone = deque(undone)
+        self._repeated: Undone | None = None
+        """The first of them, while a step repeats it."""
         self._before: deque[Exchange] = deque()
         """The calls that it is to make."""
         self._made: Exchange | None = None
@@ -170,21 +170,24 @@ class EarlierSteps:
         self.unsure = False
         """True if nobody knows what came of that call, and it is not made again."""
 
-    def begin(self, source: str) -> None:
-        """Note that a step begins."""
-        self._before.clear()
-        self._made = None
-        self._repeats = bool(self._undone) and self._undone[0].run.source == source
-        if self._repeats:
-            self._before.extend(self._undone[0].made)
+    def begin(self, source: str | None) -> Undone | None:
+        """Note that a step begins, which is no program without `source`. Returns the one that it repeats."""
+        self._made = self._repeated = None
+        if self.undone and self.undone[0].run.source == source:
+            self._repeated = self.undone.popleft()
         else:
-            self._undone.clear()
+            self.undone.clear()
+        self._before = deque(() if self._repeated is None else self._repeated.made)
+        return self._repeated
 
-    def ended(self, *, part: bool) -> None:
-        """Note that it has ended. `part`: as part of the session; if not, its calls are still to be answered."""
-        if self._repeats and part:
-            self._undone.popleft()
-        self._repeats = False
+    def ended(self, *, part: bool) -> bool:
+        """Note that it has ended. `part`: as part of the session; if not, its calls are still to be answered. Returns
+        whether it repeated one.
+        """
+        repeated, self._repeated = self._repeated, None
+        if repeated is not None and not part:
+            self.undone.appendleft(repeated)
+        return repeated is not None
 
     def key_of(self, call: m.ToolRequest) -> str:
         """Return the key that this call had in an earlier run of the step; "" where that has not made it. Arguments
@@ -211,10 +214,12 @@ class EarlierSteps:
 
     def records(self) -> Iterator[Record]:
         """Yield what a new segment of a stored session is to say of them."""
-        for run, made in self._undone:
-            yield replace(run, undone=True)
-            for one in made:
-                yield from filter(None, (one.call, one.answer, one.effect))
+        for one in self.undone:
+            yield replace(one.run, undone=True)
+            for made in one.made:
+                # Also a call to which a repeat of its step had not come: its own step is none that a reader knows.
+                called = replace(made.call, step=one.run.step)
+                yield from filter(None, (called, made.answer, made.effect))
 
 
 def reply_of(call: m.ToolRequest, answer: Answered) -> m.ToolReply:
