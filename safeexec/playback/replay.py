@@ -358,7 +358,7 @@ class Replay:
         """Return the step, with as much time as there is: it was not stopped when it was recorded."""
         longest = self.policy.limits.max_wall_seconds
         if isinstance(begun, form.Queried):
-            return session.sql(begun.query, name=begun.name, timeout=longest)
+            return session.sql(begun.source, name=begun.name, timeout=longest)
         assert isinstance(begun, form.Run)
         source = self._sources.get((begun.session, begun.step), begun.source)
         if self._replaced(begun):
@@ -399,7 +399,7 @@ class Replay:
         if core.policy.checkpoints != "off" or any(history.ways_back()):
             # What fails in its first line goes back as a step does that is stopped: as far, and hints speak of what
             # it would have bound.
-            session.run(f"0 / 0\n{begun.text}", atomic=True)
+            session.run(f"0 / 0\n{begun.source}", atomic=True)
         core.steps.number = recorded.step
         if history.current.step == recorded.now:
             return

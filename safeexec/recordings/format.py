@@ -183,21 +183,14 @@ class FromTemplate(Operation, frozen=True, kw_only=True, tag="template"):
 class Begun(OfSession, frozen=True, kw_only=True):
     """A step begins."""
 
+    source: str
+    """A program, or a query."""
     timeout: Seconds | None = None
-
-    @property
-    def text(self) -> str:
-        """Return what is done: a program or a query."""
-        match self:
-            case Run(source=text) | Queried(query=text):
-                return text
-        return ""
 
 
 class Run(Begun, frozen=True, kw_only=True, tag="run"):
     """A step begins: what was given to `Session.run`."""
 
-    source: str
     atomic: bool = False
     argv: list[str] | None = None
     stdin: Content | None = None
@@ -215,7 +208,7 @@ class Run(Begun, frozen=True, kw_only=True, tag="run"):
 class Queried(Begun, frozen=True, kw_only=True, tag="query"):
     """A step begins: what was given to `Session.sql`."""
 
-    query: str
+    source: str = field(name="query")
     name: str | None = None
 
 

@@ -311,7 +311,7 @@ class Recorder:
         def making(step: int) -> m.Query:
             request: m.Query = make(step)
             text = request.query.decode("utf-8", "surrogatepass")
-            self.tell(form.Queried(query=text, name=request.name, step=step, **where))
+            self.tell(form.Queried(source=text, name=request.name, step=step, **where))
             return request
 
         return (yield from self._to_its_end(operation(making, **kwargs), session, None))
