@@ -28,7 +28,7 @@ from safeexec.playback.compare import Deviation, differing
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import Redaction, bytes_of, encoded, ended, libraries, line_of, value_of
 from safeexec.recordings.reader import Recording, parse
-from safeexec.recordings.served import Exchange, ServedTools
+from safeexec.recordings.served import ServedTools
 
 if TYPE_CHECKING:
     from safeexec.results import Result
@@ -163,7 +163,7 @@ class Replay:
         self._begun: dict[int, form.Begun] = {}
         self._threads: dict[int, str] = {}
         """By session, the first step whose threads made it end otherwise than recorded."""
-        self._calls: dict[int, dict[int, Exchange]] = {}
+        self._calls: dict[int, dict[int, form.Exchange]] = {}
         """By session, the calls of the step that runs, by their numbers."""
         self._templates: list[Session] = []
         """The sessions that prepared a template."""
@@ -292,7 +292,7 @@ class Replay:
             case form.Begun(session=session):
                 self._begun[session], self._calls[session] = record, {}
             case form.Called(session=session, call=call):
-                self._calls.setdefault(session, {})[call] = Exchange(record)
+                self._calls.setdefault(session, {})[call] = form.Exchange(record)
             case form.Answered(session=session, call=call):
                 if (exchange := self._calls.get(session, {}).get(call)) is not None:
                     exchange.answer = record

@@ -16,34 +16,12 @@ from safeexec.engine.host.waiting import Core
 from safeexec.errors import RecordingError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
-from safeexec.recordings.format import Answered, Called, Effect, Record, Run, ToolShape
+from safeexec.recordings.format import Answered, Called, Exchange, Record, Run, ToolShape
 from safeexec.recordings.forms import arguments_of, bytes_of, call_text, packed, value_of
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.engine.host.tools.toolbox import Toolbox
-
-
-OPEN = ("begun", "undoing", "unknown")
-"""The states of an effect that was begun, and of which nobody knows whether it has happened."""
-
-
-class Exchange(Struct):
-    """A recorded call of a host tool, and what came of it."""
-
-    call: Called
-    answer: Answered | None = None
-    """None: nobody knows what came of it, if it was made at once."""
-    effect: Effect | None = None
-    """The last line about its effect, of a deferred call or one that can be undone."""
-    served: bool = False
-
-    @property
-    def unknown(self) -> bool:
-        """Tell whether nobody knows if it was made."""
-        if self.call.effect == "deferred":
-            return self.effect is not None and self.effect.became in OPEN
-        return self.answer is None
 
 
 class Undone(Struct):
@@ -64,9 +42,10 @@ class ServedTools:
         self.mismatch = ""
         """The first call that was not recorded so, in words."""
         self._live = live
-        self._script: list[Exchange] = []
+        self._left: dict[int, Exchange] = {}
+        """The calls of the step that have not been made, by their numbers."""
         self._waiting: dict[tuple[str, str | bytes | None], deque[Exchange]] = {}
-        """The calls of the step that have not been made, by what they ask."""
+        """The same, by what they ask; those that were made with another answer, too."""
         self.signatures()
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
@@ -80,14 +59,14 @@ class ServedTools:
 
     def begin(self, script: list[Exchange]) -> None:
         """Note that a step begins, whose calls are in `script`."""
-        self._script, self.mismatch = script, ""
+        self._left, self.mismatch = {one.call.call: one for one in script}, ""
         self._waiting = {}
         for exchange in script:
             self._waiting.setdefault(recorded_key(exchange.call), deque()).append(exchange)
 
     def left(self) -> list[Exchange]:
         """Return the calls that the step has not made."""
-        return [exchange for exchange in self._script if not exchange.served]
+        return [*self._left.values()]
 
     def answer(self, call: m.ToolRequest, steps: Any, deadline: float | None) -> Core[m.ToolReply]:
         """Return the recorded answer to this very call; of several in turn."""
@@ -98,9 +77,9 @@ class ServedTools:
         answer = waiting[0].answer if waiting else None
         if waiting and answer is not None:
             exchange = waiting.popleft()
+            self._left.pop(exchange.call.call, None)
             if self._live is None or answer.value is None or not answer.value.left_out:
-                return self._serve(call, exchange, steps)
-            exchange.served = True
+                return self._serve(call, answer, steps)
         if self._live is not None:
             steps.calls_of_step -= 1
             return (yield from self._live.answer(call, steps, deadline))
@@ -110,17 +89,14 @@ class ServedTools:
             refused = f"{call.tool[:100]}(): more than {limit} tool calls in one step (tools.max_calls)"
             return m.ToolReply(call.call, error_type="PermissionError", error=refused)
         if not self.mismatch:
-            expected = next((one.call.text for one in self._script if not one.served), "")
+            expected = next((one.call.text for one in self._left.values()), "")
             instead = f"where {expected} was recorded" if expected else "which was not recorded"
             self.mismatch = f"the step called {text}, {instead}"
         steps.tool_records.append(ToolCallRecord(call.tool[:200], steps.number, "error", "not in the recording"))
         return m.ToolReply(call.call, error_type="ToolError", error=f"{text}: the recording has no answer to this call")
 
-    def _serve(self, call: m.ToolRequest, exchange: Exchange, steps: Any) -> m.ToolReply:
+    def _serve(self, call: m.ToolRequest, answer: Answered, steps: Any) -> m.ToolReply:
         """Return the answer that a call got when it was recorded."""
-        answer = exchange.answer
-        assert answer is not None
-        exchange.served = True
         outcome: Any = "ok" if answer.outcome == "deferred" else answer.outcome
         steps.tool_records.append(ToolCallRecord(call.tool, steps.number, outcome, answer.error))
         try:

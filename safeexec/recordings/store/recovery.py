@@ -15,9 +15,10 @@ from typing import NamedTuple
 from safeexec.common.text import short_repr
 from safeexec.errors import RecordingError, StoreError
 from safeexec.recordings import format as form
+from safeexec.recordings.format import OPEN, Exchange
 from safeexec.recordings.forms import bytes_of
 from safeexec.recordings.reader import Recording
-from safeexec.recordings.served import OPEN, EarlierSteps, Exchange, Undone
+from safeexec.recordings.served import EarlierSteps, Undone
 from safeexec.recordings.store.interface import Claim, Store
 
 LINES, STATE = ".jsonl", ".state"
