@@ -267,8 +267,6 @@ class Durable(SessionRecording):
             return (yield from self._recover(session, result))
         try:
             yield from self._keep(session)
-            if self._undone_unread:
-                yield from self._find_undone()
             self.check()
             yield from self._update_list(session)
         except (SandboxError, OSError) as error:
@@ -306,12 +304,14 @@ class Durable(SessionRecording):
                 yield Work(partial(self._store.append, claim, WAITS, 0, waits.listed(waiting)))
 
     def _find_undone(self) -> Core[None]:
-        """Steps are no part of the session any more: if a source runs again, its calls are answered as they were."""
+        """Steps are no part of the session any more: if a source runs again, its calls are answered as they were. To be
+        read again with the next use: only then all is written of the calls that are undone for it.
+        """
         claim = self._claim
         yield Work(self.writer.flush)
         claim.parts[recovery.part_of(self._segment)] = self.writer.size
         left = yield Work(partial(recovery.read, self._store, claim))
-        self.earlier, self._undone_unread = EarlierSteps(() if left is None else left.again), False
+        self.earlier = EarlierSteps(() if left is None else left.again)
 
     def _recover(self, session: RecordedSession, result: Result) -> Core[Result]:
         """Bring back the session from its store, as a step has ended with all its processes. Returns its result."""
@@ -355,6 +355,8 @@ class Durable(SessionRecording):
         if self.must_resume(session.processes) or not self.due:
             return
         self.check()
+        if self._undone_unread:
+            yield from self._find_undone()
         segment = self._segment + 1
         state: list[form.Content] = []
         put = partial(self._put, claim, segment, state)
@@ -487,6 +489,9 @@ class Durable(SessionRecording):
             yield from session.supervisor.ensure_ready()  # what is lost is known before a step of it is written down
         if self.must_resume(session.processes):
             yield from self.resume(session)
+        elif self._undone_unread:
+            yield from self._find_undone()
+            self._undone_unread = False
 
     def resume(self, session: RecordedSession) -> Core[None]:
         """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`, and

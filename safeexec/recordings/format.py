@@ -295,10 +295,15 @@ class Exchange(Struct, omit_defaults=True, forbid_unknown_fields=True):
 
     @property
     def unknown(self) -> bool:
-        """Tell whether nobody knows if it was made."""
-        if self.call.effect == "deferred":
-            return self.effect is not None and self.effect.became in OPEN
-        return self.answer is None
+        """Tell whether nobody knows if it was made, or undone."""
+        if self.effect is not None:
+            return self.effect.became in OPEN
+        return self.answer is None and self.call.effect == "at-once"
+
+    @property
+    def undone(self) -> bool:
+        """Tell whether nothing is left of it: whoever makes it again makes another one."""
+        return self.effect is not None and self.effect.became == "undone"
 
 
 class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):

@@ -49,8 +49,11 @@ class ServedTools:
         self.signatures()
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
-        """Return them as the guest saw them."""
-        return signatures_of(self.tools.values())
+        """Return them as the guest saw them. Raises `RecordingError` for what no tool can be called, or take."""
+        try:
+            return tuple(map(signature_of, self.tools.values()))
+        except ValueError as error:
+            raise RecordingError(f"in the recording {error}") from None
 
     def close(self) -> None:
         """End what is live, if anything is."""
@@ -113,15 +116,18 @@ def earlier_reply(made: Exchange, call: m.ToolRequest, rule: Any) -> m.ToolReply
     """Return what a call got that an earlier run of the same step has made. None where it is to be made now, with the
     same key.
     """
-    answer, again = made.answer, rule is not None and rule.idempotent
+    answer, effect, again = made.answer, made.effect, rule is not None and rule.idempotent
     if made.call.effect == "deferred":
-        if made.effect is None or made.effect.became == "dropped" or (made.unknown and again):
+        if effect is None or effect.became == "dropped" or (made.unknown and again):
             return None
         return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
     if answer is None:
         if again:
             return None
         error = f"{call.tool}() was begun when the host ended, and nobody knows what became of it: not called again"
+        return m.ToolReply(call.call, error_type="ToolError", error=error)
+    if made.unknown:
+        error = f"{call.tool}() was called already, and nobody knows whether it was undone: not called again"
         return m.ToolReply(call.call, error_type="ToolError", error=error)
     try:
         return reply_of(call, answer)
@@ -166,13 +172,15 @@ class EarlierSteps:
         return repeated is not None
 
     def key_of(self, call: m.ToolRequest) -> str:
-        """Return the key that this call had in an earlier run of the step; "" where that has not made it. Arguments
-        that were too large to be kept are not known to be the same.
+        """Return the key that this call had in an earlier run of the step; "" where that has not made it, or has undone
+        it. Arguments that were too large to be kept are not known to be the same.
         """
         self._made = self._before.popleft() if self._before else None
         if self._made is not None and recorded_key(self._made.call) != key_of(call.tool, call.arguments):
             self._made = None
             self._before.clear()
+        if self._made is not None and self._made.undone:
+            self._made = None
         return "" if self._made is None else self._made.call.key
 
     def turn(self, call: m.ToolRequest, steps: Any) -> tuple[m.ToolReply | None, None]:
@@ -223,14 +231,6 @@ def signature_of(shape: ToolShape) -> m.ToolSignature:
     except ValueError as error:
         raise ValueError(f"there is an invalid tool {shape.name[:100]!r}: {error}") from None
     return signature
-
-
-def signatures_of(shapes: Iterable[ToolShape]) -> tuple[m.ToolSignature, ...]:
-    """Return recorded tools as the guest sees them. Raises `RecordingError` for what no tool can be called, or take."""
-    try:
-        return tuple(map(signature_of, shapes))
-    except ValueError as error:
-        raise RecordingError(f"in the recording {error}") from None
 
 
 def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:

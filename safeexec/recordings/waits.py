@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from time import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -189,11 +189,6 @@ def check_may_begin(waiting: form.Waiting | None, again: Any) -> None:
         if again.waiting.until <= time():
             raise StepWaiting(f"the answer comes too late: {in_words(again.waiting)}; run the step again")
         raise StepWaiting(f"no answer to {again.waiting.call.text} is waited for any more")
-
-
-def over(waiting: form.Waiting, session: int, became: Literal["answered", "cancelled", "late"]) -> form.WaitOver:
-    """Return what a recording says when nothing waits any more."""
-    return form.WaitOver(session=session, step=waiting.step, became=became)
 
 
 class Again:

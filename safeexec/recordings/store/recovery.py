@@ -203,6 +203,8 @@ class Left:
             if at < len(made) and made[at].call.key == record.key:
                 exchange = made[at]  # the step makes it once more, and what came of it is known
                 exchange.call = record
+            elif at < len(made) and made[at].undone:
+                made[at] = exchange
             else:
                 made[at:] = [exchange]
             self._come += 1
@@ -291,13 +293,14 @@ def told(left: Left) -> list[str]:
         notes.append(f"step {left.begun} had not ended, and is undone")
     made = [call for one in left.undone for call in one.made]
     for call in made[:NAMED]:
-        if call.unknown:
+        became = "" if call.effect is None else call.effect.became
+        if call.call.effect == "at-once" and call.answer is not None:
+            undo = became and f"; its undo: {became}"
+            notes.append(f"{_shown(call.call)} was made, with the outcome {call.answer.outcome}{undo}")
+        elif call.unknown:
             notes.append(f"{_shown(call.call)} was begun: nobody knows what became of it")
-        elif call.call.effect == "deferred":
-            if call.effect is not None:
-                notes.append(f"{_shown(call.call)} was carried out: {call.effect.became}")
-        elif call.answer is not None:
-            notes.append(f"{_shown(call.call)} was made, with the outcome {call.answer.outcome}")
+        elif became:
+            notes.append(f"{_shown(call.call)} was carried out: {became}")
     if len(made) > NAMED:
         notes.append(f"{len(made) - NAMED} more calls were made by these steps")
     notes += [f"{_shown(one)}, a call with an effect: nobody knows what became of it" for one in left.unsure[:NAMED]]
