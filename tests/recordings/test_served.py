@@ -9,7 +9,7 @@ from safeexec.protocol.arguments import encode_arguments
 from safeexec.protocol.messages import ToolReply, ToolRequest
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import encoded, packed
-from safeexec.recordings.served import ServedTools
+from safeexec.recordings.served import ServedTools, earlier_reply
 from tests.untrusted.doubling import SLACK, growth
 
 
@@ -106,3 +106,12 @@ def test_arguments_that_cannot_be_read_are_equal_by_their_bytes_alone() -> None:
     assert call(tools, raw=b"\xc1").error_type == "ToolError"
     assert call(tools, "a").value == encoded(20)
     assert [one.call.call for one in tools.left()] == [1]
+
+
+def test_a_call_of_which_nobody_knows_whether_it_was_undone_is_not_made_again() -> None:
+    made = exchange(1, 10)
+    for became, known in (("not-undone", True), ("undoing", False), ("unknown", False)):
+        made.effect = form.Effect(call=1, tool="f", became=became)
+        reply = earlier_reply(made, ToolRequest(1, "f", asked()), SimpleNamespace(idempotent=True))
+        assert reply is not None and (reply.value == encoded(10)) is known
+        assert known or "nobody knows whether it was undone" in reply.error

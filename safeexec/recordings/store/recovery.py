@@ -95,9 +95,7 @@ def state_of(store: Store, claim: Claim, left: Left) -> Iterator[bytes]:
 
 
 class Left:
-    """A session as it was left, at the end of a segment: the lines of which are taken in turn. Raises
-    `RecordingError`.
-    """
+    """A session as it was left at the end of a segment, whose lines it takes in turn. Raises `RecordingError`."""
 
     def __init__(self, segment: int, recording: Recording) -> None:
         heading = recording.heading
@@ -131,6 +129,7 @@ class Left:
         """The step whose calls come, and how many have come."""
         self._come = 0
         self._calls: dict[int, Exchange] = {}
+        """By their numbers."""
         self._keys: dict[str, Exchange] = {}
         self._part: dict[str, Exchange] = {}
         """By key, the calls of the steps that are part of the newest state, and of those after it, in their order."""
@@ -188,7 +187,8 @@ class Left:
     def _begin(self, record: form.Begun) -> None:
         self._come = 0
         if not isinstance(record, form.Run):
-            self._begun = self._caller = self._earlier.begin(None)
+            self._earlier.begin(None)
+            self._begun = self._caller = None
         elif record.undone:
             self._caller = Undone(record)
             self._earlier.undone.append(self._caller)
