@@ -37,6 +37,8 @@ PAUSE_SECONDS = 0.01
 """Seconds for which records come together before they are written: a host that is killed loses so much."""
 PATIENCE_SECONDS = 5.0
 """Seconds that a disk may take for one line before the recording is given up."""
+SYNC_SECONDS = 60.0
+"""Seconds that a disk may take until what is written is on it."""
 LOOK_BYTES = 1 << 20
 """Bytes that are written between two looks at the size of the whole directory."""
 LAST_LINE = 200
@@ -188,7 +190,7 @@ class RecordWriter:
         if self._pid != os.getpid() or not self._thread.is_alive():
             return
         if disk or self.options.durable:
-            self._between(self._sync, 2 * PATIENCE_SECONDS)
+            self._between(self._sync, SYNC_SECONDS)
         else:
             self._between(lambda: None, PATIENCE_SECONDS)
 
