@@ -444,6 +444,21 @@ def test_calls_of_a_step_that_fell_back_are_answered_but_for_those_that_were_und
     assert made == ["pay 1", "book A1", "pay 2", "cancel A1", "book A1"]
 
 
+def test_steps_that_are_lost_with_all_processes_are_told_by_the_step_that_ended_so(tmp_path: Path) -> None:
+    def pay(amount: int) -> int:
+        return amount
+
+    options: Any = {"durable": "close", "tools": [pay, end_processes], "spare": 0}
+    with pytest.MonkeyPatch.context() as patch, stored(tmp_path, **options) as sandbox:
+        patch.setattr(session_module, "REST_SECONDS", 3600.0)
+        session = sandbox.session_for("ada")
+        session.run("a = pay(1)").check()
+        session.run("b = 1").check()
+        result = session.run("end_processes()")
+        assert (result.outcome, result.state) == ("crashed", "restored")
+        assert "steps 1 to 2 are lost: no state was saved after them" in result.notes
+
+
 def test_a_call_that_was_undone_with_its_interrupted_step_is_made_again(tmp_path: Path) -> None:
     made: list[str] = []
 

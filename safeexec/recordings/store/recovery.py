@@ -142,7 +142,7 @@ class Left:
             if not isinstance(record, form.OfSession) or record.session == 1:
                 self._take(record)
         lost = {step: self._kept[step] for step in self._after if step in self._kept}
-        self.lost, self.unset, self.dropped = [*self._untold, *lost], [*self._unset], [*self._named]
+        self.lost, self.unset, self.dropped = sorted([*self._untold, *lost]), [*self._unset], [*self._named]
         """The steps that had ended, and are no part of that state; the variables and files that the host changed after
         it; the checkpoints that had a name.
         """
@@ -228,8 +228,7 @@ class Left:
             self._no_part_after(record.now)  # that was wanted: who runs it again has its calls made again
         elif isinstance(record, form.Resumed):
             # Who runs it again gets the answers that it had.
-            self._untold += [step for step in self._kept if step > record.now]
-            lost = self._no_part_after(record.now)
+            lost = self._lost_after(record.now)
             if self._begun is not None:
                 self._unended = self._begun.run.step
                 lost.append(self._begun)
@@ -258,13 +257,20 @@ class Left:
         repeats = self._earlier.ended(part=part)
         # Nobody has had the result of one with a problem: perhaps the session ended with it.
         self._begun = done if record.problem and (part or not repeats) else None
+        if not record.problem:
+            self._untold, self._unended = [], 0
         if part and not record.problem:
             self._kept[record.step] = done
         elif not part:
-            self._earlier = EarlierSteps([*self._no_part_after(record.now), *self._earlier.undone])
-        if not record.problem:
-            self._untold, self._unended = [], 0
+            # A process that has lost more than the store leads to is given up, and the store's state comes back.
+            lost = self._lost_after(max(record.now, self.now))
+            self._earlier = EarlierSteps([*lost, *self._earlier.undone])
         return None if done is None else done.run
+
+    def _lost_after(self, now: int) -> list[Undone]:
+        """Return the same, of which the next result is to tell."""
+        self._untold += [step for step in self._kept if step > now]
+        return self._no_part_after(now)
 
     def _no_part_after(self, now: int) -> list[Undone]:
         """Return the steps after that are no part of the session any more."""
