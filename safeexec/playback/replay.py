@@ -28,7 +28,7 @@ from safeexec.playback.compare import Deviation, differing
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import Redaction, bytes_of, encoded, ended, libraries, line_of, value_of
 from safeexec.recordings.reader import Recording, parse
-from safeexec.recordings.served import Exchange, ServedTools
+from safeexec.recordings.served import ServedTools
 
 if TYPE_CHECKING:
     from safeexec.results import Result
@@ -163,7 +163,7 @@ class Replay:
         self._begun: dict[int, form.Begun] = {}
         self._threads: dict[int, str] = {}
         """By session, the first step whose threads made it end otherwise than recorded."""
-        self._calls: dict[int, dict[int, Exchange]] = {}
+        self._calls: dict[int, dict[int, form.Exchange]] = {}
         """By session, the calls of the step that runs, by their numbers."""
         self._templates: list[Session] = []
         """The sessions that prepared a template."""
@@ -292,7 +292,7 @@ class Replay:
             case form.Begun(session=session):
                 self._begun[session], self._calls[session] = record, {}
             case form.Called(session=session, call=call):
-                self._calls.setdefault(session, {})[call] = Exchange(record)
+                self._calls.setdefault(session, {})[call] = form.Exchange(record)
             case form.Answered(session=session, call=call):
                 if (exchange := self._calls.get(session, {}).get(call)) is not None:
                     exchange.answer = record
@@ -358,7 +358,7 @@ class Replay:
         """Return the step, with as much time as there is: it was not stopped when it was recorded."""
         longest = self.policy.limits.max_wall_seconds
         if isinstance(begun, form.Queried):
-            return session.sql(begun.query, name=begun.name, timeout=longest)
+            return session.sql(begun.source, name=begun.name, timeout=longest)
         assert isinstance(begun, form.Run)
         source = self._sources.get((begun.session, begun.step), begun.source)
         if self._replaced(begun):
@@ -399,7 +399,7 @@ class Replay:
         if core.policy.checkpoints != "off" or any(history.ways_back()):
             # What fails in its first line goes back as a step does that is stopped: as far, and hints speak of what
             # it would have bound.
-            session.run(f"0 / 0\n{begun.text}", atomic=True)
+            session.run(f"0 / 0\n{begun.source}", atomic=True)
         core.steps.number = recorded.step
         if history.current.step == recorded.now:
             return

@@ -40,7 +40,7 @@ from safeexec.recordings.recorder import SessionRecording
 from safeexec.recordings.served import EarlierSteps, Undone
 from safeexec.recordings.store import recovery
 from safeexec.recordings.store.interface import WAITS, Claim, Store
-from safeexec.recordings.writer import Disk, RecordOptions, RecordWriter
+from safeexec.recordings.writer import Append, RecordOptions, RecordWriter
 from safeexec.results import ErrorInfo, Result
 from safeexec.results.outcomes import NEWEST_LEFT, STARTS_EMPTY, Changes
 
@@ -86,29 +86,6 @@ class Way(NamedTuple):
     def longer(self, cpu_ms: float, source_bytes: int) -> Way:
         """Return the way with one more step."""
         return Way(self.steps + 1, self.cpu_ms + cpu_ms, self.source_bytes + source_bytes)
-
-
-class StorePlace(Disk):
-    """A part of a stored session, as a writer writes to it."""
-
-    def __init__(self, store: Store, claim: Claim, part: str, at: int) -> None:
-        self._store, self._claim, self._part, self._at = store, claim, part, at
-        self.path = f"{store.options.tenant}/{claim.label}/{part}"
-
-    def write(self, lines: bytes, *, sync: bool = False) -> None:
-        """Append lines. Raises OSError with what the store says."""
-        try:
-            self._store.append(self._claim, self._part, self._at, lines, sync=sync)
-        except StoreError as error:
-            raise OSError(0, str(error)) from error
-        self._at += len(lines)
-
-    def sync(self) -> None:
-        """Wait until all is on the disk."""
-        self.write(b"", sync=True)
-
-    def close(self) -> None:
-        """Do nothing: the store knows what it has open."""
 
 
 class Durable(SessionRecording):
@@ -187,7 +164,7 @@ class Durable(SessionRecording):
         """
         session.turns.durable, session.steps.identity, self.entropy = self, self.identity, session.processes.entropy
         self._segment = next(iter(recovery.segments(self._claim)), 0) + 1
-        self._write_to(StorePlace(self._store, self._claim, recovery.part_of(self._segment), 0))
+        self._write_to(recovery.part_of(self._segment))
         memory = session.processes.history.current.memory
         if memory is not FRESH and saved:
             memory.state_number, self._ways = next(self._state_numbers), {}
@@ -196,10 +173,10 @@ class Durable(SessionRecording):
             self._standing, self._ahead_since = AHEAD, monotonic()
         return self
 
-    def _write_to(self, place: StorePlace, **there: Any) -> None:
+    def _write_to(self, part: str, **there: Any) -> None:
         options = RecordOptions(max_mb=self._store.options.session_mb, durable=self.mode == "step")
-        later = LATE_SECONDS if self.mode == "second" else None
-        self.writer = RecordWriter(options, place, sync_seconds=later, **there)
+        later, append = LATE_SECONDS if self.mode == "second" else None, partial(self._store.append, self._claim, part)
+        self.writer = RecordWriter(options, append, sync_seconds=later, **there)
 
     def records(self) -> Recording:
         """Return the lines since the newest saved state."""
@@ -290,8 +267,6 @@ class Durable(SessionRecording):
             return (yield from self._recover(session, result))
         try:
             yield from self._keep(session)
-            if self._undone_unread:
-                yield from self._find_undone()
             self.check()
             yield from self._update_list(session)
         except (SandboxError, OSError) as error:
@@ -329,12 +304,14 @@ class Durable(SessionRecording):
                 yield Work(partial(self._store.append, claim, WAITS, 0, waits.listed(waiting)))
 
     def _find_undone(self) -> Core[None]:
-        """Steps are no part of the session any more: if a source runs again, its calls are answered as they were."""
+        """Steps are no part of the session any more: if a source runs again, its calls are answered as they were. To be
+        read again with the next use: only then all is written of the calls that are undone for it.
+        """
         claim = self._claim
         yield Work(self.writer.flush)
         claim.parts[recovery.part_of(self._segment)] = self.writer.size
         left = yield Work(partial(recovery.read, self._store, claim))
-        self.earlier, self._undone_unread = EarlierSteps(() if left is None else left.again), False
+        self.earlier = EarlierSteps(() if left is None else left.again)
 
     def _recover(self, session: RecordedSession, result: Result) -> Core[Result]:
         """Bring back the session from its store, as a step has ended with all its processes. Returns its result."""
@@ -378,6 +355,8 @@ class Durable(SessionRecording):
         if self.must_resume(session.processes) or not self.due:
             return
         self.check()
+        if self._undone_unread:
+            yield from self._find_undone()
         segment = self._segment + 1
         state: list[form.Content] = []
         put = partial(self._put, claim, segment, state)
@@ -390,7 +369,7 @@ class Durable(SessionRecording):
         said: dict[str, Any] = {"step": session.steps.number, "now": history.current.step, "state_number": number}
         carried = list(self._carried(session))
 
-        def begin(size: int) -> tuple[Disk, int, int]:
+        def begin(size: int) -> tuple[Append, int, int]:
             heading = replace(
                 self.heading,
                 safeexec=VERSION,
@@ -409,7 +388,7 @@ class Durable(SessionRecording):
             self._store.append(claim, part, 0, lines, sync=True)
             claim.parts[recovery.part_of(segment - 1)] = size
             self.heading = heading
-            return StorePlace(self._store, claim, part, len(lines)), len(lines), len(records)
+            return partial(self._store.append, claim, part), len(lines), len(records)
 
         try:
             yield Work(partial(self.writer.turn_over, begin))
@@ -424,9 +403,9 @@ class Durable(SessionRecording):
         """Yield what the lines before the saved state say that is still to be known."""
         for name in session.processes.history.named:
             yield form.Named(name=name, step=session.steps.number, now=session.processes.history.current.step)
-        yield from self.earlier.records()
         if session.effects is not None:
             yield from session.effects.unfinished()
+        yield from self.earlier.records()
         if (waiting := session.waits.waiting) is not None:
             yield waiting
 
@@ -510,6 +489,9 @@ class Durable(SessionRecording):
             yield from session.supervisor.ensure_ready()  # what is lost is known before a step of it is written down
         if self.must_resume(session.processes):
             yield from self.resume(session)
+        elif self._undone_unread:
+            yield from self._find_undone()
+            self._undone_unread = False
 
     def resume(self, session: RecordedSession) -> Core[None]:
         """Go on with what is in the store. By who has the turn. Raises `StoreError`, `StateFileError`, and
@@ -552,7 +534,7 @@ class Durable(SessionRecording):
                 continue
             lost = [doing.record for doing in doings[done:] if isinstance(doing.record, form.Run)]
             left.lost = sorted({*left.lost, *(run.step for run in lost)})
-            left.undone = [*(Undone(run, []) for run in lost), *left.undone]
+            left.undone = [*map(Undone, lost), *left.undone]
             left.now = doings[done - 1].step if done else left.heading.now
             notes = [*notes, OTHERWISE]
             doings, size = doings[:done], BATCH
@@ -643,12 +625,13 @@ class Durable(SessionRecording):
             self._ways[self._state_number] = way
         session.steps.fingerprint, session.files.changed = None, False
         self.earlier = EarlierSteps(left.undone)
-        place = StorePlace(self._store, claim, recovery.part_of(left.segment), left.size)
         try:
             began = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(left.heading.started)).total_seconds())
         except (ValueError, TypeError):
             began = 0.0
-        self._write_to(place, lines=left.lines, size=left.size, began=began)
+        self._write_to(
+            recovery.part_of(left.segment), lines=left.recording.lines, size=left.recording.size, began=began
+        )
         self.calls = count(left.calls + 1)
         if (effects := session.effects) is not None:
             effects.come_back()

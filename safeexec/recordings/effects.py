@@ -264,8 +264,8 @@ class Effects:
             first = total - len(result) if name == "rollback" else session.waits.calls_before
             gone = self._undone
             if cancelled is not None:  # what an earlier process has deferred was never carried out
-                calls = [one for one in cancelled.calls if isinstance(one, form.Called)]
-                gone = gone.union(first + at for at, one in enumerate(calls) if one.effect == "deferred")
+                made = enumerate(cancelled.calls, first)
+                gone = gone.union(at for at, one in made if one.call.effect == "deferred")
             return [record for number, record in enumerate(result, first) if number not in gone]
         elif isinstance(result, Result) and name != "check":
             if result.ok and not self._waits:

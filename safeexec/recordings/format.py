@@ -183,21 +183,14 @@ class FromTemplate(Operation, frozen=True, kw_only=True, tag="template"):
 class Begun(OfSession, frozen=True, kw_only=True):
     """A step begins."""
 
+    source: str
+    """A program, or a query."""
     timeout: Seconds | None = None
-
-    @property
-    def text(self) -> str:
-        """Return what is done: a program or a query."""
-        match self:
-            case Run(source=text) | Queried(query=text):
-                return text
-        return ""
 
 
 class Run(Begun, frozen=True, kw_only=True, tag="run"):
     """A step begins: what was given to `Session.run`."""
 
-    source: str
     atomic: bool = False
     argv: list[str] | None = None
     stdin: Content | None = None
@@ -215,7 +208,7 @@ class Run(Begun, frozen=True, kw_only=True, tag="run"):
 class Queried(Begun, frozen=True, kw_only=True, tag="query"):
     """A step begins: what was given to `Session.sql`."""
 
-    query: str
+    source: str = field(name="query")
     name: str | None = None
 
 
@@ -275,13 +268,51 @@ class Answered(OfSession, frozen=True, kw_only=True, tag="tool-result"):
     wall_ms: Seconds = 0.0
 
 
+class Effect(OfSession, frozen=True, kw_only=True, tag="effect"):
+    """Progress of the effect of a call. `begun` is written before it is carried out or undone; without a later line
+    nobody knows what came of it.
+    """
+
+    call: Number
+    tool: str
+    became: Literal["begun", "done", "failed", "dropped", "undoing", "undone", "not-undone", "unknown"]
+    key: str = ""
+    message: str = ""
+
+
+OPEN = ("begun", "undoing", "unknown")
+"""The states of an effect that was begun, and of which nobody knows whether it has happened."""
+
+
+class Exchange(Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """A recorded call of a host tool, and what came of it."""
+
+    call: Called
+    answer: Answered | None = None
+    """None: nobody knows what came of it, if it was made at once."""
+    effect: Effect | None = None
+    """The last line about its effect, of a deferred call or one that can be undone."""
+
+    @property
+    def unknown(self) -> bool:
+        """Tell whether nobody knows if it was made, or undone."""
+        if self.effect is not None:
+            return self.effect.became in OPEN
+        return self.answer is None and self.call.effect == "at-once"
+
+    @property
+    def undone(self) -> bool:
+        """Tell whether nothing is left of it: whoever makes it again makes another one."""
+        return self.effect is not None and self.effect.became == "undone"
+
+
 class Waiting(OfSession, frozen=True, kw_only=True, tag="waiting"):
     """A call was put off, and its step undone. All that is needed to run it again in the state before it: `calls` are
-    the calls and answers that came before, in their order, `call` is the one that waits.
+    those that came before, answered, in their order, `call` is the one that waits.
     """
 
     run: Run
-    calls: list[Called | Answered] = []
+    calls: list[Exchange] = []
     call: Called
     asked: Literal["approval", "tool"]
     note: str = ""
@@ -298,18 +329,6 @@ class WaitOver(OfSession, frozen=True, kw_only=True, tag="wait-over"):
     """
 
     became: Literal["answered", "cancelled", "late"]
-
-
-class Effect(OfSession, frozen=True, kw_only=True, tag="effect"):
-    """Progress of the effect of a call. `begun` is written before it is carried out or undone; without a later line
-    nobody knows what came of it.
-    """
-
-    call: Number
-    tool: str
-    became: Literal["begun", "done", "failed", "dropped", "undoing", "undone", "not-undone", "unknown"]
-    key: str = ""
-    message: str = ""
 
 
 # What the host does between steps

@@ -76,7 +76,10 @@ class Redaction:
             self._calls.add(record.call)
             return replace(record, arguments=self._by_name(record.arguments, arguments_of))
         if isinstance(record, form.Waiting):
-            calls = [self._by_names(one) for one in record.calls]
+            calls = [
+                replace(one, call=self._by_names(one.call), answer=one.answer and self._by_names(one.answer))
+                for one in record.calls
+            ]
             waits = replace(record, run=self._by_names(record.run), calls=calls, call=self._by_names(record.call))
             self._calls.discard(record.call.call)
             return waits

@@ -113,7 +113,7 @@ def preparation(session: RecordedSession, recording: SessionRecording, name: str
     writer = recording.writer
     writer.flush()
     try:
-        return TemplateRecord(name, writer.problem, [] if writer.problem else list(Recording(writer.path)))
+        return TemplateRecord(name, writer.problem, [] if writer.problem else list(recording.records()))
     finally:
         writer.close()
 
@@ -148,7 +148,8 @@ class SessionRecording:
 
     def records(self) -> Recording:
         """Return what is written."""
-        return Recording(self.writer.path)
+        assert self.writer.file is not None
+        return Recording(self.writer.file.path)
 
     def take_transition(self, session: RecordedSession) -> dict[str, Any]:
         """Take in which state an operation has led to, and how. Returns fields of its line."""
@@ -310,7 +311,7 @@ class Recorder:
         def making(step: int) -> m.Query:
             request: m.Query = make(step)
             text = request.query.decode("utf-8", "surrogatepass")
-            self.tell(form.Queried(query=text, name=request.name, step=step, **where))
+            self.tell(form.Queried(source=text, name=request.name, step=step, **where))
             return request
 
         return (yield from self._to_its_end(operation(making, **kwargs), session, None))

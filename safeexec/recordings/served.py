@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from safeexec.engine.host.waiting import Core
 from safeexec.errors import RecordingError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import encode
-from safeexec.recordings.format import Answered, Called, Effect, Record, Run, ToolShape
+from safeexec.recordings.format import Answered, Called, Exchange, Record, Run, ToolShape
 from safeexec.recordings.forms import arguments_of, bytes_of, call_text, packed, value_of
 from safeexec.results import ToolCallRecord
 
@@ -24,33 +24,11 @@ if TYPE_CHECKING:
     from safeexec.engine.host.tools.toolbox import Toolbox
 
 
-OPEN = ("begun", "undoing", "unknown")
-"""The states of an effect that was begun, and of which nobody knows whether it has happened."""
-
-
-class Exchange(Struct):
-    """A recorded call of a host tool, and what came of it."""
-
-    call: Called
-    answer: Answered | None = None
-    """None: nobody knows what came of it, if it was made at once."""
-    effect: Effect | None = None
-    """The last line about its effect, of a deferred call or one that can be undone."""
-    served: bool = False
-
-    @property
-    def unknown(self) -> bool:
-        """Tell whether nobody knows if it was made."""
-        if self.call.effect == "deferred":
-            return self.effect is not None and self.effect.became in OPEN
-        return self.answer is None
-
-
-class Undone(NamedTuple):
+class Undone(Struct):
     """A step that is no part of the state, and the calls that it made."""
 
     run: Run
-    made: list[Exchange]
+    made: list[Exchange] = []
 
 
 class ServedTools:
@@ -64,14 +42,18 @@ class ServedTools:
         self.mismatch = ""
         """The first call that was not recorded so, in words."""
         self._live = live
-        self._script: list[Exchange] = []
+        self._left: dict[int, Exchange] = {}
+        """The calls of the step that have not been made, by their numbers."""
         self._waiting: dict[tuple[str, str | bytes | None], deque[Exchange]] = {}
-        """The calls of the step that have not been made, by what they ask."""
+        """The same, by what they ask; those that were made with another answer, too."""
         self.signatures()
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
-        """Return them as the guest saw them."""
-        return signatures_of(self.tools.values())
+        """Return them as the guest saw them. Raises `RecordingError` for what no tool can be called, or take."""
+        try:
+            return tuple(map(signature_of, self.tools.values()))
+        except ValueError as error:
+            raise RecordingError(f"in the recording {error}") from None
 
     def close(self) -> None:
         """End what is live, if anything is."""
@@ -80,14 +62,14 @@ class ServedTools:
 
     def begin(self, script: list[Exchange]) -> None:
         """Note that a step begins, whose calls are in `script`."""
-        self._script, self.mismatch = script, ""
+        self._left, self.mismatch = {one.call.call: one for one in script}, ""
         self._waiting = {}
         for exchange in script:
             self._waiting.setdefault(recorded_key(exchange.call), deque()).append(exchange)
 
     def left(self) -> list[Exchange]:
         """Return the calls that the step has not made."""
-        return [exchange for exchange in self._script if not exchange.served]
+        return [*self._left.values()]
 
     def answer(self, call: m.ToolRequest, steps: Any, deadline: float | None) -> Core[m.ToolReply]:
         """Return the recorded answer to this very call; of several in turn."""
@@ -98,9 +80,9 @@ class ServedTools:
         answer = waiting[0].answer if waiting else None
         if waiting and answer is not None:
             exchange = waiting.popleft()
+            self._left.pop(exchange.call.call, None)
             if self._live is None or answer.value is None or not answer.value.left_out:
-                return self._serve(call, exchange, steps)
-            exchange.served = True
+                return self._serve(call, answer, steps)
         if self._live is not None:
             steps.calls_of_step -= 1
             return (yield from self._live.answer(call, steps, deadline))
@@ -110,17 +92,14 @@ class ServedTools:
             refused = f"{call.tool[:100]}(): more than {limit} tool calls in one step (tools.max_calls)"
             return m.ToolReply(call.call, error_type="PermissionError", error=refused)
         if not self.mismatch:
-            expected = next((one.call.text for one in self._script if not one.served), "")
+            expected = next((one.call.text for one in self._left.values()), "")
             instead = f"where {expected} was recorded" if expected else "which was not recorded"
             self.mismatch = f"the step called {text}, {instead}"
         steps.tool_records.append(ToolCallRecord(call.tool[:200], steps.number, "error", "not in the recording"))
         return m.ToolReply(call.call, error_type="ToolError", error=f"{text}: the recording has no answer to this call")
 
-    def _serve(self, call: m.ToolRequest, exchange: Exchange, steps: Any) -> m.ToolReply:
+    def _serve(self, call: m.ToolRequest, answer: Answered, steps: Any) -> m.ToolReply:
         """Return the answer that a call got when it was recorded."""
-        answer = exchange.answer
-        assert answer is not None
-        exchange.served = True
         outcome: Any = "ok" if answer.outcome == "deferred" else answer.outcome
         steps.tool_records.append(ToolCallRecord(call.tool, steps.number, outcome, answer.error))
         try:
@@ -137,15 +116,18 @@ def earlier_reply(made: Exchange, call: m.ToolRequest, rule: Any) -> m.ToolReply
     """Return what a call got that an earlier run of the same step has made. None where it is to be made now, with the
     same key.
     """
-    answer, again = made.answer, rule is not None and rule.idempotent
+    answer, effect, again = made.answer, made.effect, rule is not None and rule.idempotent
     if made.call.effect == "deferred":
-        if made.effect is None or made.effect.became == "dropped" or (made.unknown and again):
+        if effect is None or effect.became == "dropped" or (made.unknown and again):
             return None
         return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
     if answer is None:
         if again:
             return None
         error = f"{call.tool}() was begun when the host ended, and nobody knows what became of it: not called again"
+        return m.ToolReply(call.call, error_type="ToolError", error=error)
+    if made.unknown:
+        error = f"{call.tool}() was called already, and nobody knows whether it was undone: not called again"
         return m.ToolReply(call.call, error_type="ToolError", error=error)
     try:
         return reply_of(call, answer)
@@ -160,9 +142,9 @@ class EarlierSteps:
     """
 
     def __init__(self, undone: Iterable[Undone] = ()) -> None:
-        self._undone = deque(undone)
-        self._repeats = False
-        """True while the step that runs repeats the first of them."""
+        self.undone = deque(undone)
+        self._repeated: Undone | None = None
+        """The first of them, while a step repeats it."""
         self._before: deque[Exchange] = deque()
         """The calls that it is to make."""
         self._made: Exchange | None = None
@@ -170,30 +152,35 @@ class EarlierSteps:
         self.unsure = False
         """True if nobody knows what came of that call, and it is not made again."""
 
-    def begin(self, source: str) -> None:
-        """Note that a step begins."""
-        self._before.clear()
-        self._made = None
-        self._repeats = bool(self._undone) and self._undone[0].run.source == source
-        if self._repeats:
-            self._before.extend(self._undone[0].made)
+    def begin(self, source: str | None) -> Undone | None:
+        """Note that a step begins, which is no program without `source`. Returns the one that it repeats."""
+        self._made = self._repeated = None
+        if self.undone and self.undone[0].run.source == source:
+            self._repeated = self.undone.popleft()
         else:
-            self._undone.clear()
+            self.undone.clear()
+        self._before = deque(() if self._repeated is None else self._repeated.made)
+        return self._repeated
 
-    def ended(self, *, part: bool) -> None:
-        """Note that it has ended. `part`: as part of the session; if not, its calls are still to be answered."""
-        if self._repeats and part:
-            self._undone.popleft()
-        self._repeats = False
+    def ended(self, *, part: bool) -> bool:
+        """Note that it has ended. `part`: as part of the session; if not, its calls are still to be answered. Returns
+        whether it repeated one.
+        """
+        repeated, self._repeated = self._repeated, None
+        if repeated is not None and not part:
+            self.undone.appendleft(repeated)
+        return repeated is not None
 
     def key_of(self, call: m.ToolRequest) -> str:
-        """Return the key that this call had in an earlier run of the step; "" where that has not made it. Arguments
-        that were too large to be kept are not known to be the same.
+        """Return the key that this call had in an earlier run of the step; "" where that has not made it, or has undone
+        it. Arguments that were too large to be kept are not known to be the same.
         """
         self._made = self._before.popleft() if self._before else None
         if self._made is not None and recorded_key(self._made.call) != key_of(call.tool, call.arguments):
             self._made = None
             self._before.clear()
+        if self._made is not None and self._made.undone:
+            self._made = None
         return "" if self._made is None else self._made.call.key
 
     def turn(self, call: m.ToolRequest, steps: Any) -> tuple[m.ToolReply | None, None]:
@@ -211,10 +198,12 @@ class EarlierSteps:
 
     def records(self) -> Iterator[Record]:
         """Yield what a new segment of a stored session is to say of them."""
-        for run, made in self._undone:
-            yield replace(run, undone=True)
-            for one in made:
-                yield from filter(None, (one.call, one.answer, one.effect))
+        for one in self.undone:
+            yield replace(one.run, undone=True)
+            for made in one.made:
+                # Also a call to which a repeat of its step had not come: its own step is none that a reader knows.
+                called = replace(made.call, step=one.run.step)
+                yield from filter(None, (called, made.answer, made.effect))
 
 
 def reply_of(call: m.ToolRequest, answer: Answered) -> m.ToolReply:
@@ -242,14 +231,6 @@ def signature_of(shape: ToolShape) -> m.ToolSignature:
     except ValueError as error:
         raise ValueError(f"there is an invalid tool {shape.name[:100]!r}: {error}") from None
     return signature
-
-
-def signatures_of(shapes: Iterable[ToolShape]) -> tuple[m.ToolSignature, ...]:
-    """Return recorded tools as the guest sees them. Raises `RecordingError` for what no tool can be called, or take."""
-    try:
-        return tuple(map(signature_of, shapes))
-    except ValueError as error:
-        raise RecordingError(f"in the recording {error}") from None
 
 
 def recorded_key(recorded: Called) -> tuple[str, str | bytes | None]:

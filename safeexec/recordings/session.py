@@ -91,7 +91,7 @@ class WaitingStep(Waits):
         """Note that nothing waits any more."""
         waiting, self.waiting = self.waiting, None
         if waiting is not None and (recorder := self.turns.recorder) is not None:
-            recorder.tell(_waits().over(waiting, recorder.number, became))
+            recorder.tell(_waits().form.WaitOver(session=recorder.number, step=waiting.step, became=became))
 
     # What the steps ask
 

@@ -288,7 +288,7 @@ class Timeline:
             line.at.now,
             session=ended.session,
             step=ended.step,
-            source=begun.text if begun is not None else "",
+            source=begun.source if begun is not None else "",
             ended=ended,
             undone=undone,
             written={name: changes.descriptions.get(name, "") for name in names},

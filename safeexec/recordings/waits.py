@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from time import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -31,7 +31,7 @@ from safeexec.recordings import format as form
 from safeexec.recordings import forms
 from safeexec.recordings.forms import line_of
 from safeexec.recordings.reader import parse
-from safeexec.recordings.served import Exchange, key_of, note_repeated, recorded_key, reply_of
+from safeexec.recordings.served import key_of, note_repeated, recorded_key, reply_of
 from safeexec.recordings.store.interface import WAITS_BYTES
 from safeexec.results import ToolCallRecord, WaitingCall
 
@@ -76,10 +76,12 @@ def put_off(steps: Steps, call: m.ToolRequest, later: PutOff) -> Core[str]:
 def _record(steps: Steps, calls: StepCalls, call: m.ToolRequest, later: PutOff, seconds: float) -> form.Waiting:
     now = time()
     where: dict[str, Any] = {"step": steps.number}
-    made: list[form.Called | form.Answered] = []
-    for number, (one, reply, outcome, more) in enumerate(calls.made, 1):
-        made.append(forms.called(one, call=number, **more, **where))
-        made.append(forms.answered(reply, outcome, call=number, **where))
+    made = [
+        form.Exchange(
+            forms.called(one, call=number, **more, **where), forms.answered(reply, outcome, call=number, **where)
+        )
+        for number, (one, reply, outcome, more) in enumerate(calls.made, 1)
+    ]
     given: Any = calls.stdin.encode() if isinstance(calls.stdin, str) else calls.stdin
     run = form.Run(
         source=calls.source,
@@ -111,10 +113,11 @@ def _left_out(waiting: form.Waiting) -> str:
 
 def _values(waiting: form.Waiting) -> Iterator[form.Value]:
     """Yield the arguments and the answers of its calls."""
-    for one in (*waiting.calls, waiting.call):
-        value = one.arguments if isinstance(one, form.Called) else one.value
-        if value is not None:
-            yield value
+    yield waiting.call.arguments
+    for one in waiting.calls:
+        yield one.call.arguments
+        if one.answer is not None and one.answer.value is not None:
+            yield one.answer.value
 
 
 def size_of(waiting: form.Waiting) -> int:
@@ -171,12 +174,8 @@ def of_rows(rows: Iterable[StoredSession], others: Container[str | None], toolbo
 
 def records_of(waiting: form.Waiting) -> list[ToolCallRecord]:
     """Return the calls that the step had made before."""
-    tools = {one.call: one.tool for one in waiting.calls if isinstance(one, form.Called)}
-    return [
-        ToolCallRecord(tools[one.call], one.step, "error" if one.error_type else "ok", one.error)
-        for one in waiting.calls
-        if isinstance(one, form.Answered)
-    ]
+    answers = ((one.call.tool, one.answer) for one in waiting.calls if one.answer is not None)
+    return [ToolCallRecord(tool, it.step, "error" if it.error_type else "ok", it.error) for tool, it in answers]
 
 
 def check_may_begin(waiting: form.Waiting | None, again: Any) -> None:
@@ -192,11 +191,6 @@ def check_may_begin(waiting: form.Waiting | None, again: Any) -> None:
         raise StepWaiting(f"no answer to {again.waiting.call.text} is waited for any more")
 
 
-def over(waiting: form.Waiting, session: int, became: Literal["answered", "cancelled", "late"]) -> form.WaitOver:
-    """Return what a recording says when nothing waits any more."""
-    return form.WaitOver(session=session, step=waiting.step, became=became)
-
-
 class Again:
     """Answers the calls of a step that runs again, in the order in which they were made."""
 
@@ -210,13 +204,7 @@ class Again:
         self._decided = _decided(waiting, answer, toolbox)
         self.reached = False
         """True once the call that waited was made again: from then on the answer counts, and nothing waits any more."""
-        exchanges: list[Exchange] = []
-        for one in waiting.calls:
-            if isinstance(one, form.Called):
-                exchanges.append(Exchange(one))
-            elif exchanges:
-                exchanges[-1].answer = one
-        self._next = iter([*exchanges, Exchange(waiting.call)])
+        self._next = iter([*waiting.calls, form.Exchange(waiting.call)])
         self._expected = next(self._next)
 
     unsure = False
@@ -300,11 +288,13 @@ def read(line: bytes) -> form.Waiting:
 def checked(found: form.Waiting) -> form.Waiting:
     """Return a record that was parsed already, once its parts are checked. Raises `RecordingError`."""
     try:
-        for one in (*found.calls, found.call):
-            if isinstance(one, form.Called):
-                forms.arguments_of(one.arguments)
-            elif one.value is not None:
-                forms.value_of(one.value)
+        forms.arguments_of(found.call.arguments)
+        for one in found.calls:
+            forms.arguments_of(one.call.arguments)
+            if one.answer is None:
+                raise ValueError("a call that came before has no answer")
+            if one.answer.value is not None:
+                forms.value_of(one.answer.value)
         stdin_of(found.run)
     except ValueError as error:
         raise RecordingError(f"the step that waits is not whole: {error}") from None

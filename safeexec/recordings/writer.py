@@ -18,12 +18,12 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from safeexec.errors import RecordingError
+from safeexec.errors import RecordingError, StoreError
 from safeexec.recordings.format import LINE_BYTES, Record, Stop
 from safeexec.recordings.forms import Redaction, line_of
 
@@ -37,6 +37,8 @@ PAUSE_SECONDS = 0.01
 """Seconds for which records come together before they are written: a host that is killed loses so much."""
 PATIENCE_SECONDS = 5.0
 """Seconds that a disk may take for one line before the recording is given up."""
+SYNC_SECONDS = 60.0
+"""Seconds that a disk may take until what is written is on it."""
 LOOK_BYTES = 1 << 20
 """Bytes that are written between two looks at the size of the whole directory."""
 LAST_LINE = 200
@@ -60,7 +62,15 @@ class RecordOptions(Struct, frozen=True, kw_only=True):
     """Variables and tools whose values are not written. Their texts are taken out of everything else, too."""
 
 
-class Disk:
+class Append(Protocol):
+    """Writes lines from a byte on, which is where the recording ends then: whole or not at all. `sync`: they are on the
+    disk then, with all before. Raises OSError or `StoreError`.
+    """
+
+    def __call__(self, at: int, lines: bytes, *, sync: bool = False) -> None: ...
+
+
+class RecordFile:
     """The file of a recording: a new one that only its owner may read."""
 
     path: str
@@ -68,7 +78,6 @@ class Disk:
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         """Raises `RecordingError` where there is such a file already, or none can be made."""
-        self._size = 0
         if path is None:
             self._fd = os.memfd_create("recording", os.MFD_CLOEXEC)
             self.path = f"/proc/self/fd/{self._fd}"
@@ -83,20 +92,16 @@ class Disk:
             why = getattr(error, "strerror", None) or error
             raise RecordingError(f"nothing can be recorded in {os.fspath(path)!s}: {why}") from None
 
-    def write(self, line: bytes) -> None:
-        """Append a line, whole or not at all. Raises OSError."""
-        rest = memoryview(line)
+    def append(self, at: int, lines: bytes, *, sync: bool = False) -> None:
+        rest = memoryview(lines)
         try:
             while rest:
                 rest = rest[os.write(self._fd, rest) :]
         except OSError:
-            os.ftruncate(self._fd, self._size)
+            os.ftruncate(self._fd, at)
             raise
-        self._size += len(line)
-
-    def sync(self) -> None:
-        """Wait until all is on the disk. Raises OSError."""
-        os.fdatasync(self._fd)
+        if sync:
+            os.fdatasync(self._fd)
 
     def close(self) -> None:
         os.close(self._fd)
@@ -108,31 +113,34 @@ class RecordWriter:
     def __init__(
         self,
         options: RecordOptions,
-        place: Disk | None = None,
+        append: Append | None = None,
         *,
         lines: int = 0,
         size: int = 0,
         began: float = 0.0,
         sync_seconds: float | None = None,
     ) -> None:
-        """`place`: where it goes, if not to the path of the options; so many `lines` and bytes are there already, the
-        first of them written `began` seconds ago. `sync_seconds`: how long after a line it is on the disk at the
-        latest. Raises `RecordingError` where nothing can be recorded.
+        """`append`: writes to a store, if it does not go to the path of the options; so many `lines` and bytes are
+        there already, the first of them written `began` seconds ago. `sync_seconds`: how long after a line it is on the
+        disk at the latest. Raises `RecordingError` where nothing can be recorded.
         """
         self.options = options
-        self._stored = place is not None
-        """True if another process may go on with it: then it has no last line."""
         self._sync_seconds = sync_seconds
         self._unsynced = 0.0
         """Monotonic time since which lines wait to be on the disk; 0: none do."""
         self.hidden = Redaction(frozenset(options.redact))
         self.problem = ""
         """The reason why nothing more is recorded; "" while it goes on."""
-        self.cause: BaseException | None = None
-        """The error of the store then."""
+        self.cause: Exception | None = None
+        """The error of the disk, or of the store, then."""
         if (full := _full(options)) is not None:
             raise RecordingError(full)
-        self._disk = place or Disk(options.path)
+        self.file: RecordFile | None = None
+        """None: another process may go on with it, in a store. Then it has no last line."""
+        if append is None:
+            self.file = RecordFile(options.path)
+            append = self.file.append
+        self._append: Append = append
         self.size = size
         """Bytes of the lines so far."""
         self._lines = lines
@@ -177,20 +185,19 @@ class RecordWriter:
                 return
             sleep(0.001)
 
-    @property
-    def path(self) -> str:
-        """Return where it can be read."""
-        return self._disk.path
-
     def flush(self, *, disk: bool = False) -> None:
         """Wait until what was added is written; until it is on the `disk` where the recording is durable."""
         if self._pid != os.getpid() or not self._thread.is_alive():
             return
-        if self._between(lambda: None, PATIENCE_SECONDS) and (disk or self.options.durable):
-            self._sync()
+        if disk or self.options.durable:
+            self._between(self._sync, SYNC_SECONDS)
+        else:
+            self._between(lambda: None, PATIENCE_SECONDS)
 
     def _between(self, act: Callable[[], None], seconds: float) -> bool:
-        """Have the thread that writes do something, after what was added. Returns whether it was done in time."""
+        """Have the thread that writes do something, after what was added: nobody else writes, so that it knows where
+        the recording ends. Returns whether it was done in time.
+        """
         done = threading.Event()
 
         def acting() -> None:
@@ -208,11 +215,11 @@ class RecordWriter:
         self._unsynced = 0.0
         if not self.problem:
             try:
-                self._disk.sync()
-            except OSError as error:
-                self.problem, self.cause = f"it is not on the disk: {error.strerror}", error.__cause__
+                self._append(self.size, b"", sync=True)
+            except (OSError, StoreError) as error:
+                self.problem, self.cause = f"it is not on the disk: {_words_of(error)}", error
 
-    def turn_over(self, begin: Callable[[int], tuple[Disk, int, int]]) -> None:
+    def turn_over(self, begin: Callable[[int], tuple[Append, int, int]]) -> None:
         """Go on at another place, which `begin` makes of how many bytes there are here, with the bytes and lines that
         it holds already. Raises what it raises: then the recording goes on here.
         """
@@ -222,12 +229,10 @@ class RecordWriter:
             try:
                 if self.problem:
                     raise RecordingError(self.problem)
-                place, size, lines = begin(self.size)
+                self._append, self.size, self._lines = begin(self.size)
             except Exception as error:
                 failed.append(error)
             else:
-                self._disk.close()
-                self._disk, self._lines, self.size = place, lines, size
                 self._began, self._unsynced = monotonic(), 0.0
 
         # By the thread that writes: it may be about to wait for the disk, and no line comes in between.
@@ -250,13 +255,14 @@ class RecordWriter:
         try:
             while self._write_what_came():
                 pass
-            if not self.problem and not self._stored:
+            if not self.problem:
                 self._last("closed")
             self._put_all()
-            if self._stored:
+            if self.file is None:
                 self._sync()
         finally:
-            self._disk.close()
+            if self.file is not None:
+                self.file.close()
 
     def _write_what_came(self) -> bool:
         """Write what comes in a moment. False: it was the end."""
@@ -308,13 +314,13 @@ class RecordWriter:
             self.problem = f"{type(error).__name__} while a record was made"
 
     def _stop(self, why: str) -> None:
-        if not self._stored:
-            self._last("full")
+        self._last("full")
         self._put_all()
         self.problem = self.problem or why
 
     def _last(self, reason: Any) -> None:
-        self._put(line_of(Stop(n=self._lines, at=round(monotonic() - self._began, 6), reason=reason)))
+        if self.file is not None:
+            self._put(line_of(Stop(n=self._lines, at=round(monotonic() - self._began, 6), reason=reason)))
 
     def _put(self, line: bytes) -> None:
         self._batch.append(line)
@@ -324,15 +330,19 @@ class RecordWriter:
             self._put_all()
 
     def _put_all(self) -> None:
-        batch, self._batch = self._batch, []
+        batch, self._batch = b"".join(self._batch), []
         if not batch or self.problem:
             return
         try:
-            self._disk.write(b"".join(batch))
-        except OSError as error:
-            self.problem, self.cause = error.strerror or str(error), error.__cause__
+            self._append(self.size - len(batch), batch)
+        except (OSError, StoreError) as error:
+            self.problem, self.cause = _words_of(error), error
         if self._sync_seconds is not None:
             self._unsynced = self._unsynced or monotonic()
+
+
+def _words_of(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _full(options: RecordOptions) -> str | None:

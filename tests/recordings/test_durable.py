@@ -24,6 +24,7 @@ import pytest
 import safeexec
 from safeexec import AsyncSandbox, Sandbox, tool
 from safeexec.api.loops import Driver
+from safeexec.engine.host.session import session as session_module
 from safeexec.errors import (
     PolicyError,
     RecordingError,
@@ -406,6 +407,83 @@ def test_an_effect_of_a_lost_step_is_not_repeated(hosts: Hosts) -> None:
     assert shown[0].count("send(1) of step ") == shown[0].count("pay(2) of step ") == 1
 
 
+@pytest.mark.parametrize("closed", [False, True], ids=["here", "next host"])
+def test_calls_of_a_step_that_fell_back_are_answered_but_for_those_that_were_undone(
+    tmp_path: Path, closed: bool
+) -> None:
+    made: list[str] = []
+
+    @tool(undo=lambda _, seat: made.append(f"cancel {seat}"))
+    def book(seat: str) -> str:
+        made.append(f"book {seat}")
+        return seat
+
+    def pay(amount: int) -> int:
+        made.append(f"pay {amount}")
+        return amount
+
+    def opened() -> Sandbox:
+        return stored(tmp_path, durable="close", tools=[book, pay, end_processes], spare=0)
+
+    source = "import time\nt = time.time()\na = pay(1)\nb = book('A1')\nc = pay(2)"
+    with pytest.MonkeyPatch.context() as patch, opened() as sandbox:
+        patch.setattr(session_module, "REST_SECONDS", 3600.0)
+        session = sandbox.session_for("ada")
+        session.run("x = 1").check()
+        session.run(source).check()
+        result = session.run("end_processes()")
+        assert result.outcome == "crashed" and "'step 1' is the newest" in result.notes[0]
+        assert made == ["pay 1", "book A1", "pay 2", "cancel A1"]
+        if not closed:
+            session.run(source).check()
+    with opened() as sandbox:
+        session = sandbox.session_for("ada")
+        if closed:
+            session.run(source).check()
+        assert session.run("x, a, b, c").value == (1, 1, "A1", 2)
+    assert made == ["pay 1", "book A1", "pay 2", "cancel A1", "book A1"]
+
+
+def test_steps_that_are_lost_with_all_processes_are_told_by_the_step_that_ended_so(tmp_path: Path) -> None:
+    def pay(amount: int) -> int:
+        return amount
+
+    options: Any = {"durable": "close", "tools": [pay, end_processes], "spare": 0}
+    with pytest.MonkeyPatch.context() as patch, stored(tmp_path, **options) as sandbox:
+        patch.setattr(session_module, "REST_SECONDS", 3600.0)
+        session = sandbox.session_for("ada")
+        session.run("a = pay(1)").check()
+        session.run("b = 1").check()
+        result = session.run("end_processes()")
+        assert (result.outcome, result.state) == ("crashed", "restored")
+        assert "steps 1 to 2 are lost: no state was saved after them" in result.notes
+
+
+def test_a_call_that_was_undone_with_its_interrupted_step_is_made_again(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    @tool(undo=lambda _, seat: made.append(f"cancel {seat}"))
+    def book(seat: str) -> str:
+        made.append(f"book {seat}")
+        if seat == "B2" and made.count("book B2") == 1:
+            raise KeyboardInterrupt
+        return seat
+
+    source = "book('A1')\nbook('B2')"
+    for host in range(2):
+        with stored(tmp_path, durable="step", tools=[book]) as sandbox:
+            session = sandbox.session_for("ada")
+            if not host:
+                session.run("x = 1").check()
+                with pytest.raises(KeyboardInterrupt):
+                    session.run(source)
+                continue
+            result = session.run(source)
+            told = "book('A1') of step 2 was made, with the outcome ok; its undo: undone"
+            assert told in result.notes and "nobody knows what became of it: not called again" in str(result.error)
+    assert made == ["book A1", "book B2", "cancel A1", "book A1"]
+
+
 def test_only_one_process_has_a_session(tmp_path: Path, hosts: Hosts) -> None:
     pid, printed = hosts.start("print('open', flush=True)\nsignal.pause()")
     with printed, stored(tmp_path) as sandbox:
@@ -579,7 +657,7 @@ def test_what_the_host_sets_and_no_store_takes_is_undone(tmp_path: Path, monkeyp
         session = sandbox.session_for("ada")
         session.set("x", 1)
         with monkeypatch.context() as patch:
-            patch.setattr(directory.DirectoryStore, "_append", full)
+            patch.setattr(directory, "_append", full)
             with pytest.raises(StoreError, match=r"the change could not be stored, and is undone: .*No space left"):
                 session.set("x", 2)
         assert session.get("x") == 1
@@ -646,12 +724,12 @@ def test_a_deferred_call_of_a_step_that_was_not_stored_is_carried_out_once(tmp_p
         session = sandbox.session_for("ada")
         session.run("x = 1").check()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(directory.DirectoryStore, "_append", full)
+            patch.setattr(directory, "_append", full)
             for _ in range(2):
                 assert session.run("send(1)").outcome == "cancelled"
         assert session.run("send(1)").ok
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(directory.DirectoryStore, "_append", full)
+            patch.setattr(directory, "_append", full)
             other = sandbox.session_for("bob")
             assert other.run("send(2)").outcome == "cancelled"
         with pytest.raises(SessionClosed, match="ask for the session again"):
@@ -667,7 +745,7 @@ def test_an_answer_that_cannot_be_stored_is_given_again(tmp_path: Path, monkeypa
     def pay(number: int, effect_key: str) -> int:
         paid.append(effect_key)
         if len(paid) == 1:
-            monkeypatch.setattr(directory.DirectoryStore, "_append", full)
+            monkeypatch.setattr(directory, "_append", full)
         return number
 
     with stored(tmp_path, durable="step", tools=[pay]) as sandbox:

@@ -9,7 +9,7 @@ from safeexec.protocol.arguments import encode_arguments
 from safeexec.protocol.messages import ToolReply, ToolRequest
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import encoded, packed
-from safeexec.recordings.served import Exchange, ServedTools
+from safeexec.recordings.served import ServedTools, earlier_reply
 from tests.untrusted.doubling import SLACK, growth
 
 
@@ -17,9 +17,9 @@ def asked(*args: Any) -> bytes:
     return encode_arguments(args, {}, max_bytes=1 << 20, max_depth=64).data
 
 
-def exchange(number: int, answer: int | None, *args: Any) -> Exchange:
+def exchange(number: int, answer: int | None, *args: Any) -> form.Exchange:
     answered = None if answer is None else form.Answered(call=number, value=packed(encoded(answer)))
-    return Exchange(form.Called(call=number, tool="f", arguments=packed(asked(*args))), answered)
+    return form.Exchange(form.Called(call=number, tool="f", arguments=packed(asked(*args))), answered)
 
 
 def a_session(max_calls: int = 1 << 30) -> Any:
@@ -39,7 +39,7 @@ def call(tools: ServedTools, *args: Any, session: Any = None, raw: bytes | None 
 def test_each_call_gets_its_own_answer_in_turn() -> None:
     tools = ServedTools([], None)
     script = [exchange(1, 10, "a"), exchange(2, 20, "b"), exchange(3, 30, "a"), exchange(4, 40, {"x", "y"})]
-    tools.begin([*script, Exchange(form.Called(call=5, tool="f", arguments=form.Value(left_out="redacted")))])
+    tools.begin([*script, form.Exchange(form.Called(call=5, tool="f", arguments=form.Value(left_out="redacted")))])
     assert [call(tools, name).value for name in ("b", "a", "a")] == [*map(encoded, (20, 10, 30))]
     assert call(tools, {"y", "x"}).value == encoded(40)
     assert call(tools, "a").error_type == "ToolError"
@@ -55,17 +55,21 @@ def test_an_answer_that_cannot_be_given_is_named() -> None:
     ):
         tools = ServedTools([], None)
         tools.begin(
-            [Exchange(form.Called(call=1, tool="f", arguments=packed(asked(1))), form.Answered(call=1, value=value))]
+            [
+                form.Exchange(
+                    form.Called(call=1, tool="f", arguments=packed(asked(1))), form.Answered(call=1, value=value)
+                )
+            ]
         )
         assert call(tools, 1).error_type == "ToolError"
         assert tools.mismatch.startswith("the answer to f(1) is needed: ") and why in tools.mismatch
 
 
 def test_a_million_recorded_calls_are_not_looked_at_again_for_each() -> None:
-    def script(n: int) -> list[Exchange]:
+    def script(n: int) -> list[form.Exchange]:
         return [exchange(number, 1, number) for number in range(n)]
 
-    def step(recorded: list[Exchange]) -> None:
+    def step(recorded: list[form.Exchange]) -> None:
         tools = ServedTools([], None)
         tools.begin(recorded)
         for number in reversed(range(len(recorded))):
@@ -77,7 +81,7 @@ def test_a_million_recorded_calls_are_not_looked_at_again_for_each() -> None:
 def test_a_call_whose_effect_was_put_off_gets_no_value() -> None:
     tools = ServedTools([], None)
     call_recorded = form.Called(call=1, tool="f", arguments=packed(asked(1)))
-    tools.begin([Exchange(call_recorded, form.Answered(call=1, outcome="deferred"))])
+    tools.begin([form.Exchange(call_recorded, form.Answered(call=1, outcome="deferred"))])
     session = a_session()
     reply = call(tools, 1, session=session)
     assert (reply.value, reply.error_type, tools.mismatch) == (ToolReply(1).value, "", "")
@@ -96,7 +100,18 @@ def test_arguments_that_cannot_be_read_are_equal_by_their_bytes_alone() -> None:
     """Of a call, and of a recording that somebody has edited."""
     tools = ServedTools([], None)
     odd = form.Value(data=b"!!", size=2)
-    tools.begin([Exchange(form.Called(call=1, tool="f", arguments=odd), form.Answered(call=1)), exchange(2, 20, "a")])
+    tools.begin(
+        [form.Exchange(form.Called(call=1, tool="f", arguments=odd), form.Answered(call=1)), exchange(2, 20, "a")]
+    )
     assert call(tools, raw=b"\xc1").error_type == "ToolError"
     assert call(tools, "a").value == encoded(20)
     assert [one.call.call for one in tools.left()] == [1]
+
+
+def test_a_call_of_which_nobody_knows_whether_it_was_undone_is_not_made_again() -> None:
+    made = exchange(1, 10)
+    for became, known in (("not-undone", True), ("undoing", False), ("unknown", False)):
+        made.effect = form.Effect(call=1, tool="f", became=became)
+        reply = earlier_reply(made, ToolRequest(1, "f", asked()), SimpleNamespace(idempotent=True))
+        assert reply is not None and (reply.value == encoded(10)) is known
+        assert known or "nobody knows whether it was undone" in reply.error

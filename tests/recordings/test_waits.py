@@ -343,7 +343,7 @@ def test_it_is_in_a_saved_state(session: Session, desk: Desk, tmp_path: Path) ->
         assert lacks.get("total") == 100
 
 
-WRONG = [b"\xff", b'{"kind":"note"}', b'{"kind":"waiting","since":1,"until":2}', "data", "left out"]
+WRONG = [b"\xff", b'{"kind":"note"}', b'{"kind":"waiting","since":1,"until":2}', "data", "left out", "answer"]
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=range(len(WRONG)))
@@ -355,10 +355,11 @@ def test_a_strangers_state_is_read_as_one(
     def line(waiting: form.Waiting) -> bytes:
         if isinstance(wrong, bytes):
             return wrong
-        called, answered = waiting.calls
-        assert isinstance(called, form.Called)
+        (made,) = waiting.calls
+        if wrong == "answer":
+            return line_of(replace(waiting, calls=[replace(made, answer=None)]))
         value = form.Value(data=bytes(3)) if wrong == "data" else form.Value(left_out="large")
-        return line_of(replace(waiting, calls=[replace(called, arguments=value), answered]))
+        return line_of(replace(waiting, calls=[replace(made, call=replace(made.call, arguments=value))]))
 
     monkeypatch.setattr("safeexec.recordings.waits.line_of", line)
     session.save(tmp_path / "state")
@@ -490,7 +491,7 @@ def test_what_is_redacted_is_in_no_line(sandbox: Sandbox, tmp_path: Path) -> Non
         session.run("price('pears-and-plums')\npay(47114711, to='Rumpelstilzchen')")
         assert session.answer(Allow()).ok
     (waits,) = [record for record in Recording(tmp_path / "run.jsonl") if isinstance(record, form.Waiting)]
-    arguments = [one.arguments for one in (*waits.calls, waits.call) if isinstance(one, form.Called)]
+    arguments = [one.arguments for one in (*(made.call for made in waits.calls), waits.call)]
     assert [one.left_out for one in arguments] == ["redacted", "redacted"]
 
 

@@ -176,3 +176,28 @@ def test_a_fork_of_the_host_writes_nothing(tmp_path: Path) -> None:
     assert os.waitpid(child, 0)[1] == 0
     writer.close()
     assert [type(record).__name__ for record in Recording(tmp_path / "r.jsonl")] == ["Heading", "Stop"]
+
+
+def test_a_line_that_comes_while_the_disk_is_waited_for_is_written_after_it() -> None:
+    """A store cuts a part off where it is to be on the disk: a line that came in between would be lost."""
+    written, syncing, came = bytearray(), threading.Event(), threading.Event()
+    cut: list[bool] = []
+
+    def append(at: int, lines: bytes, *, sync: bool = False) -> None:
+        if sync and not syncing.is_set():
+            syncing.set()
+            cut.append(came.wait(0.1))
+        elif syncing.is_set():
+            came.set()
+        del written[at:]
+        written.extend(lines)
+
+    writer = RecordWriter(RecordOptions(durable=True), append)
+    writer.add(FIRST)
+    waiting = threading.Thread(target=writer.flush)
+    waiting.start()
+    assert syncing.wait(60)
+    writer.add(Note(text="x"))
+    waiting.join()
+    writer.close()
+    assert cut == [False] and written.count(b"\n") == 2

@@ -33,7 +33,7 @@ def step(source: str, outcome: str = "ok", error: ErrorInfo | None = None) -> tu
     ("records", "told"),
     [
         ([form.Command(argv=["git", "log"])], "the program git of Session.command"),
-        ([form.Queried(step=2, query="select 1", name="t")], "step 2: its SQL, which takes duckdb under `imports`"),
+        ([form.Queried(step=2, source="select 1", name="t")], "step 2: its SQL, which takes duckdb under `imports`"),
         (step("import os", "rejected"), "step 1: it was refused when it was recorded"),
         (step("global x\nx = 1\nglobal x"), "step 1: the program is not valid Python, line 3: name 'x' is assigned"),
         (step("import ctypes"), "step 1: ctypes: it reads and writes memory by address"),

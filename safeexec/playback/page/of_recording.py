@@ -59,8 +59,8 @@ class _Rows:
             case f.Heading():
                 self._begin(record)
             case f.Begun():
-                node = self._add(record, "query" if isinstance(record, f.Queried) else "step", title_of(record.text))
-                node.source = cut(record.text)
+                node = self._add(record, "query" if isinstance(record, f.Queried) else "step", title_of(record.source))
+                node.source = cut(record.source)
                 if isinstance(record, f.Run):
                     node.notes = [f"{name} = {value.text}" for name, value in record.namespace.items()]
                 self._open[record.session] = len(self.nodes) - 1

@@ -19,7 +19,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from time import time_ns
-from typing import Any
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
@@ -49,12 +48,6 @@ class _Handle(Struct, eq=False):
     directory: int
     lock: int
     mark: bytes
-    part: str = ""
-    """The part that is written, and its file."""
-    fd: int = -1
-    size: int = 0
-    guard: Any = None
-    """A lock, held while it is written."""
 
 
 class DirectoryStore:
@@ -120,7 +113,7 @@ class DirectoryStore:
             # Zeros, where the machine has lost its power: then a number that no owner before has had.
             mark = b"%0*d" % (_MARK, (int(before or b"0") if before.isdigit() or not before else time_ns()) + 1)
             os.pwrite(lock, mark + f" process {os.getpid()} of {socket.gethostname()}\n".encode(), 0)
-            return _Handle(directory, lock, mark, guard=threading.Lock())
+            return _Handle(directory, lock, mark)
         except BaseException:
             os.close(lock)
             raise
@@ -134,45 +127,19 @@ class DirectoryStore:
         _close(handle)
 
     def append(self, claim: Claim, part: str, at: int, data: bytes, *, sync: bool = False) -> None:
-        handle: _Handle = claim.handle
         if data:
             self._room.check()
         try:
-            with handle.guard:
-                self._check_owner(claim)
-                self._append(handle, part, at, data)
-                if sync:
-                    os.fdatasync(handle.fd)
-                self._check_owner(claim)
+            self._check_owner(claim)
+            _append(claim.handle.directory, part, at, data, sync)
+            self._check_owner(claim)
         except OSError as error:
             raise self._failed(claim.label, error) from None
-
-    def _append(self, handle: _Handle, part: str, at: int, data: bytes) -> None:
-        if handle.part != part:
-            self._open(handle, part)
-        if handle.size > at:
-            os.ftruncate(handle.fd, at)  # what the owner before wrote in part
-        rest = memoryview(data)
-        try:
-            while rest:
-                rest = rest[os.pwrite(handle.fd, rest, at + len(data) - len(rest)) :]
-        except OSError:
-            os.ftruncate(handle.fd, at)
-            raise
-        handle.size = at + len(data)
 
     def _check_owner(self, claim: Claim) -> None:
         handle: _Handle = claim.handle
         if handle.lock < 0 or os.pread(handle.lock, _MARK, 0) != handle.mark:
             raise SessionTaken(f"another process has taken over the session {claim.label!r}")
-
-    def _open(self, handle: _Handle, part: str) -> None:
-        fd = _opened(part, os.O_WRONLY | os.O_CREAT, handle.directory)
-        if handle.fd >= 0:
-            os.close(handle.fd)
-        handle.part, handle.fd, handle.size = part, fd, os.fstat(fd).st_size
-        if not handle.size:
-            os.fsync(handle.directory)  # the name, too, is to outlive a loss of power
 
     def read(self, claim: Claim, part: str) -> Iterator[bytes]:
         handle: _Handle = claim.handle
@@ -212,10 +179,8 @@ class DirectoryStore:
         handle: _Handle = claim.handle
         try:
             if part is not None:
-                with handle.guard, suppress(FileNotFoundError):
+                with suppress(FileNotFoundError):
                     os.unlink(part, dir_fd=handle.directory)
-                    if handle.part == part:
-                        handle.part = ""
                 return
             # The lock goes last, and with it the last name that leads here: whoever waits for it begins anew.
             name = _name_of(claim.label)
@@ -259,11 +224,30 @@ def _opened(name: str, flags: int, directory: int | None = None) -> int:
     return fd
 
 
+def _append(directory: int, part: str, at: int, data: bytes, sync: bool) -> None:
+    fd = _opened(part, os.O_WRONLY | os.O_CREAT, directory)
+    try:
+        if not (size := os.fstat(fd).st_size):
+            os.fsync(directory)  # the name, too, is to outlive a loss of power
+        if size > at:
+            os.ftruncate(fd, at)  # what the owner before wrote in part
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.pwrite(fd, rest, at + len(data) - len(rest)) :]
+        except OSError:
+            os.ftruncate(fd, at)
+            raise
+        if sync:
+            os.fdatasync(fd)
+    finally:
+        os.close(fd)
+
+
 def _close(handle: _Handle) -> None:
-    fds, handle.fd, handle.lock = (handle.fd, handle.directory, handle.lock), -1, -1
-    for fd in fds:
-        if fd >= 0:
-            os.close(fd)
+    lock, handle.lock = handle.lock, -1
+    os.close(lock)
+    os.close(handle.directory)
 
 
 def _name_of(label: str) -> str:

@@ -8,20 +8,17 @@ and of the one that it was done in (`since`), where it can be repeated.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from safeexec.common.text import short_repr
 from safeexec.errors import RecordingError, StoreError
 from safeexec.recordings import format as form
+from safeexec.recordings.format import OPEN, Exchange
 from safeexec.recordings.forms import bytes_of
 from safeexec.recordings.reader import Recording
-from safeexec.recordings.served import OPEN, Exchange, Undone
+from safeexec.recordings.served import EarlierSteps, Undone
 from safeexec.recordings.store.interface import Claim, Store
 
 LINES, STATE = ".jsonl", ".state"
@@ -39,48 +36,6 @@ class Doing(NamedTuple):
     state_number: int
     """The number of the state that it led to."""
     cpu_ms: float = 0.0
-
-
-class Left(Struct):
-    """A session as it was left."""
-
-    segment: int
-    heading: form.Heading
-    lines: int = 0
-    size: int = 0
-    """Bytes of the segment's whole lines."""
-    doings: list[Doing] = []
-    """The operations to repeat, from the state of the heading to the newest one that can be had."""
-    step: int = 0
-    """The last step that had begun."""
-    begun: int = 0
-    """The step that had not ended; 0: there is none."""
-    now: int = 0
-    """The step whose state that is."""
-    last_state_number: int = 0
-    """The highest number of a state."""
-    calls: int = 0
-    """Number of the last call of a tool."""
-    lost: list[int] = []
-    """Steps that had ended, and are no part of that state."""
-    undone: list[Undone] = []
-    """The programs that are no part of it, in their order: those lost, the one that had not ended, and earlier ones
-    that nobody has run again.
-    """
-    again: list[Undone] = []
-    """The earlier ones of these."""
-    waiting: list[form.Called] = []
-    """The deferred calls of steps that are, which were not carried out."""
-    unsure: list[form.Called] = []
-    """The deferred calls of which nobody knows what came of them."""
-    dropped: list[str] = []
-    """The checkpoints that had a name."""
-    waits: form.Waiting | None = None
-    """The step that waits for an answer."""
-    unset: list[str] = []
-    """Variables and files that the host changed after that state."""
-    unread: list[int] = []
-    """The newer segments of which not even the heading is there."""
 
 
 def segments(claim: Claim) -> list[int]:
@@ -116,7 +71,7 @@ def read(store: Store, claim: Claim) -> Left | None:
         if follows is not None and before is not None and before > follows:
             continue
         try:
-            left = _SegmentReading(number, recording.heading).all(recording)
+            left = Left(number, recording)
             left.unread = unread
             return left
         except RecordingError as error:
@@ -139,118 +94,130 @@ def state_of(store: Store, claim: Claim, left: Left) -> Iterator[bytes]:
         raise StoreError(f"the saved state of the session {claim.label!r} is damaged: {error}") from None
 
 
-class _SegmentReading:
-    """Reads the lines of one segment, in turn."""
+class Left:
+    """A session as it was left at the end of a segment, whose lines it takes in turn. Raises `RecordingError`."""
 
-    def __init__(self, segment: int, heading: form.Heading) -> None:
-        self._left = Left(segment, heading, step=heading.step, now=heading.now, last_state_number=heading.state_number)
+    def __init__(self, segment: int, recording: Recording) -> None:
+        heading = recording.heading
+        self.segment, self.recording, self.heading = segment, recording, heading
+        self.step = heading.step
+        """The last step that had begun."""
+        self.now = heading.now
+        """The step whose state the newest one is that can be had."""
+        self.last_state_number = heading.state_number
+        """The highest number of a state."""
+        self.calls = 0
+        """Number of the last call of a tool."""
+        self.waits: form.Waiting | None = None
+        """The step that waits for an answer."""
+        self.unread: list[int] = []
+        """The newer segments of which not even the heading is there."""
         self._newest: int | None = heading.state_number
         """The last state that can be had."""
+        self._since: dict[int, tuple[int, Doing]] = {}
+        """State that can be had → the one before it, and the operation that leads from there."""
         self._after: list[int] = []
         """The steps that ended after it, and what the host changed after it."""
         self._unset: dict[str, None] = {}
-        self._since: dict[int, tuple[int, Doing]] = {}
-        """State that can be had → the one before it, and the operation that leads from there."""
-        self._begun: form.Run | None = None
-        self._ended: dict[int, form.Run | None] = {}
-        """The steps that ended since the last owner came."""
-        self._undone: deque[Undone] = deque()
+        self._begun: Undone | None = None
+        """The step that runs."""
+        self._kept: dict[int, Undone | None] = {}
+        """The steps that ended since the last owner came, as a part of the session; None for queries."""
+        self._earlier = EarlierSteps()
         """Steps that an earlier owner has undone."""
-        self._again = False
-        """True if the last step that began repeats an undone one."""
-        self._before: dict[int, list[Exchange]] = {}
-        """By step, the calls of the one that it does once more."""
+        self._caller: Undone | None = None
+        """The step whose calls come, and how many have come."""
+        self._come = 0
         self._calls: dict[int, Exchange] = {}
-        self._effects: dict[str, form.Effect] = {}
+        """By their numbers."""
+        self._keys: dict[str, Exchange] = {}
+        self._part: dict[str, Exchange] = {}
+        """By key, the calls of the steps that are part of the newest state, and of those after it, in their order."""
         self._named: dict[str, None] = {}
-        self._gone: set[int] = set()
-        """The steps that earlier owners found to be no part of the state."""
         self._untold: list[int] = []
         """Steps that were lost, and no result has told of it yet."""
         self._unended = 0
         """The step that had not ended, which was lost, too."""
-
-    def all(self, recording: Recording) -> Left:
         for record in recording:
-            self._take(record)
-        left, number = self._left, self._newest
-        lost = [step for step in self._after if step in self._ended]
-        left.lines, left.size = recording.lines, recording.size
-        left.lost, left.unset = [*self._untold, *lost], [*self._unset]
-        while number is not None and number != self._left.heading.state_number:
+            if not isinstance(record, form.OfSession) or record.session == 1:
+                self._take(record)
+        lost = {step: self._kept[step] for step in self._after if step in self._kept}
+        self.lost, self.unset, self.dropped = sorted([*self._untold, *lost]), [*self._unset], [*self._named]
+        """The steps that had ended, and are no part of that state; the variables and files that the host changed after
+        it; the checkpoints that had a name.
+        """
+        self.doings: list[Doing] = []
+        """The operations to repeat, from the state of the heading to the newest one that can be had."""
+        number = self._newest
+        while number is not None and number != heading.state_number:
             number, doing = self._since[number]
-            left.doings.append(doing)
-        left.doings.reverse()
-        left.begun = self._unended if self._begun is None else self._begun.step
-        left.again, left.dropped = self._earlier(), list(self._named)
-        runs = (run for run in (*(self._ended[step] for step in lost), self._begun) if run is not None)
-        left.undone = [*(Undone(run, self._made_by(run.step)) for run in runs), *left.again]
-        gone = {*self._gone, *lost, *(one.run.step for one in left.undone)}
-        of_each_key = {one.call.key: one.call for one in self._calls.values()}  # the last one
-        calls = [one for one in of_each_key.values() if one.step not in gone]
-        left.waiting = [one for one in calls if one.effect == "deferred" and one.key not in self._effects]
-        left.unsure = [one for one in calls if one.key in self._effects and self._effects[one.key].became in OPEN]
-        return left
-
-    def _earlier(self) -> list[Undone]:
-        return [Undone(run, made or self._made_by(run.step)) for run, made in self._undone]
-
-    def _made_by(self, step: int) -> list[Exchange]:
-        """Return the calls of a step, and those of the one that it does once more to which it has not come."""
-        own = [
-            replace(one, effect=self._effects.get(one.call.key))
-            for one in self._calls.values()
-            if one.call.step == step
-        ]
-        before = self._before.get(step, [])
-        same = all(one.call.key == other.call.key for one, other in zip(own, before, strict=False))
-        return own + (before[len(own) :] if same else [])
+            self.doings.append(doing)
+        self.doings.reverse()
+        self.begun = self._unended if self._begun is None else self._begun.run.step
+        """The step that had not ended; 0: there is none."""
+        self.again = [*self._earlier.undone]
+        self.undone = [*filter(None, (*lost.values(), self._begun)), *self.again]
+        """The programs that are no part of it, in their order: those lost, the one that had not ended, and earlier ones
+        that nobody has run again (`again`).
+        """
+        self._drop_calls()
+        calls = self._part.values()
+        self.waiting = [one.call for one in calls if one.call.effect == "deferred" and one.effect is None]
+        """The deferred calls of steps that are, which were not carried out."""
+        self.unsure = [one.call for one in calls if one.effect is not None and one.effect.became in OPEN]
+        """The calls with an effect of which nobody knows what came of them."""
 
     def _take(self, record: form.Record) -> None:
-        if isinstance(record, form.OfSession) and record.session != 1:
-            return
-        left = self._left
-        left.step = max(left.step, getattr(record, "step", 0))
-        if isinstance(record, form.Run) and record.undone:
-            self._undone.append(Undone(record, []))
-            self._gone.add(record.step)
-        elif isinstance(record, form.Begun):
-            self._begun = record if isinstance(record, form.Run) else None
-            if self._undone and self._begun is not None and self._undone[0].run.source == self._begun.source:
-                run, made = self._undone.popleft()
-                self._before[record.step] = made or self._made_by(run.step)
-                self._again = True
-            else:
-                self._again = False
-                self._undone.clear()
+        self.step = max(self.step, getattr(record, "step", 0))
+        if isinstance(record, form.Begun):
+            self._begin(record)
         elif isinstance(record, form.Called):
-            self._calls[record.call] = Exchange(record)
-            left.calls = max(left.calls, record.call)
+            self._call(record)
         elif isinstance(record, form.Answered):
             if (call := self._calls.get(record.call)) is not None:
                 call.answer = record
         elif isinstance(record, form.Waiting | form.WaitOver):
-            left.waits = record if isinstance(record, form.Waiting) else None
+            self.waits = record if isinstance(record, form.Waiting) else None
         elif isinstance(record, form.Effect):
-            self._effects[record.key] = record
+            if (call := self._keys.get(record.key)) is not None:
+                call.effect = record
         elif isinstance(record, form.Operation):
             self._operate(record)
+
+    def _begin(self, record: form.Begun) -> None:
+        self._come = 0
+        if not isinstance(record, form.Run):
+            self._earlier.begin(None)
+            self._begun = self._caller = None
+        elif record.undone:
+            self._caller = Undone(record)
+            self._earlier.undone.append(self._caller)
+        else:
+            self._begun = self._caller = self._earlier.begin(record.source) or Undone(record)
+            self._begun.run = record
+
+    def _call(self, record: form.Called) -> None:
+        exchange, caller, undone = Exchange(record), self._caller, False
+        if caller is not None and caller.run.step == record.step:
+            made, at, undone = caller.made, self._come, caller.run.undone
+            if at < len(made) and made[at].call.key == record.key:
+                exchange = made[at]  # the step makes it once more, and what came of it is known
+                exchange.call = record
+            elif at < len(made) and made[at].undone:
+                made[at] = exchange
+            else:
+                made[at:] = [exchange]
+            self._come += 1
+        self._calls[record.call] = self._keys[record.key] = exchange
+        self.calls = max(self.calls, record.call)
+        self._part.pop(record.key, None)
+        if not undone:
+            self._part[record.key] = exchange
 
     def _operate(self, record: form.Operation) -> None:
         done: form.Run | form.Set | form.Deleted | None = None
         if isinstance(record, form.Ended):
-            done, self._begun = self._begun, None
-            if record.now != record.step and done is not None and self._again:
-                self._undone.appendleft(Undone(done, self._made_by(record.step)))
-            elif record.problem:
-                self._begun = done  # nobody has had its result: perhaps the session ended with it
-            elif record.now == record.step:
-                self._ended[record.step] = done
-            if record.now != record.step:
-                self._gone.add(record.step)  # and its deferred calls: one that has waited makes them again
-                self._undone.extendleft(self._no_part_after(record.now)[::-1])
-            if not record.problem:
-                self._untold, self._unended = [], 0
+            done = self._end(record)
         elif isinstance(record, form.Set | form.Deleted):
             done = record
         elif isinstance(record, form.Named):
@@ -261,24 +228,22 @@ class _SegmentReading:
             self._no_part_after(record.now)  # that was wanted: who runs it again has its calls made again
         elif isinstance(record, form.Resumed):
             # Who runs it again gets the answers that it had.
-            self._untold += [step for step in self._ended if step > record.now]
-            lost = self._no_part_after(record.now)
+            lost = self._lost_after(record.now)
             if self._begun is not None:
-                self._unended = self._begun.step
-                self._gone.add(self._unended)
-                lost.append(Undone(self._begun, self._made_by(self._unended)))
-            self._undone, self._begun = deque([*lost, *self._earlier()]), None
-            self._ended.clear()
+                self._unended = self._begun.run.step
+                lost.append(self._begun)
+            self._earlier, self._begun = EarlierSteps([*lost, *self._earlier.undone]), None
+            self._kept.clear()
             self._named.clear()
-        number = record.state_number
+        number, since = record.state_number, record.since
         if number is not None:
-            self._left.last_state_number = max(self._left.last_state_number, number)
-            since = record.since
+            self.last_state_number = max(self.last_state_number, number)
             if done is not None and since is not None and self._can_be_had(since) and not self._can_be_had(number):
                 spent = record.usage.cpu_ms if isinstance(record, form.Ended) else 0.0
                 self._since[number] = since, Doing(done, record.did, record.step, number, spent)
         if self._can_be_had(number):
-            self._newest, self._left.now = number, record.now
+            self._newest, self.now = number, record.now
+            self._drop_calls()
             self._after.clear()
             self._unset.clear()
         elif isinstance(record, form.Ended):
@@ -287,14 +252,38 @@ class _SegmentReading:
             self._unset.pop(record.name, None)
             self._unset[record.name] = None
 
+    def _end(self, record: form.Ended) -> form.Run | None:
+        done, part = self._begun, record.now == record.step
+        repeats = self._earlier.ended(part=part)
+        # Nobody has had the result of one with a problem: perhaps the session ended with it.
+        self._begun = done if record.problem and (part or not repeats) else None
+        if not record.problem:
+            self._untold, self._unended = [], 0
+        if part and not record.problem:
+            self._kept[record.step] = done
+        elif not part:
+            # A process that has lost more than the store leads to is given up, and the store's state comes back.
+            lost = self._lost_after(max(record.now, self.now))
+            self._earlier = EarlierSteps([*lost, *self._earlier.undone])
+        return None if done is None else done.run
+
+    def _lost_after(self, now: int) -> list[Undone]:
+        """Return the same, of which the next result is to tell."""
+        self._untold += [step for step in self._kept if step > now]
+        return self._no_part_after(now)
+
     def _no_part_after(self, now: int) -> list[Undone]:
         """Return the steps after that are no part of the session any more."""
-        after = {step: self._ended.pop(step) for step in list(self._ended) if step > now}
-        self._gone.update(after)
-        return [Undone(run, self._made_by(step)) for step, run in after.items() if run is not None]
+        after = [self._kept.pop(step) for step in list(self._kept) if step > now]
+        return [one for one in after if one is not None]
+
+    def _drop_calls(self) -> None:
+        """Forget the calls of steps that are no part of the newest state: one that has waited makes them again."""
+        while self._part and self._part[next(reversed(self._part))].call.step > self.now:
+            self._part.popitem()
 
     def _can_be_had(self, number: int | None) -> bool:
-        return number == self._left.heading.state_number or number in self._since
+        return number == self.heading.state_number or number in self._since
 
 
 def told(left: Left) -> list[str]:
@@ -310,13 +299,14 @@ def told(left: Left) -> list[str]:
         notes.append(f"step {left.begun} had not ended, and is undone")
     made = [call for one in left.undone for call in one.made]
     for call in made[:NAMED]:
-        if call.unknown:
+        became = "" if call.effect is None else call.effect.became
+        if call.call.effect == "at-once" and call.answer is not None:
+            undo = became and f"; its undo: {became}"
+            notes.append(f"{_shown(call.call)} was made, with the outcome {call.answer.outcome}{undo}")
+        elif call.unknown:
             notes.append(f"{_shown(call.call)} was begun: nobody knows what became of it")
-        elif call.call.effect == "deferred":
-            if call.effect is not None:
-                notes.append(f"{_shown(call.call)} was carried out: {call.effect.became}")
-        elif call.answer is not None:
-            notes.append(f"{_shown(call.call)} was made, with the outcome {call.answer.outcome}")
+        elif became:
+            notes.append(f"{_shown(call.call)} was carried out: {became}")
     if len(made) > NAMED:
         notes.append(f"{len(made) - NAMED} more calls were made by these steps")
     notes += [f"{_shown(one)}, a call with an effect: nobody knows what became of it" for one in left.unsure[:NAMED]]

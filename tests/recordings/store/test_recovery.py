@@ -13,14 +13,16 @@ from hypothesis import strategies as st
 from safeexec import Sandbox, tool
 from safeexec.engine.host.session import session as session_module
 from safeexec.errors import StateFileError, StoreError
+from safeexec.recordings.forms import line_of
+from safeexec.recordings.served import EarlierSteps
 from safeexec.recordings.store import StoreOptions, open_store, recovery
 from tests.recordings.examples import cuts
 from tests.recordings.store.kills import run as killed
 
 
-def lines(*records: dict[str, Any]) -> bytes:
-    heading = {"kind": "recording", "format": 2, "safeexec": "0.10", "python": "3.11.2", "identity": "me"}
-    numbered = [{"n": n, **record} for n, record in enumerate([heading, *records])]
+def lines(*records: dict[str, Any], now: int = 0) -> bytes:
+    heading = {"kind": "recording", "format": 2, "safeexec": "0.10", "python": "3.11.2", "identity": "me", "now": now}
+    numbered = [{**record, "n": n} for n, record in enumerate([heading, *records])]
     return b"".join(json.dumps(record).encode() + b"\n" for record in numbered)
 
 
@@ -123,7 +125,7 @@ def test_wherever_it_is_cut_it_is_what_it_was_after_some_line(stored: bytes, tmp
         store.append(claim, "000001.jsonl", 0, stored[:cut])
         claim.parts["000001.jsonl"] = cut
         found = recovery.read(store, claim)
-        assert found.size == stored[:cut].rindex(b"\n") + 1
+        assert found.recording.size == stored[:cut].rindex(b"\n") + 1
         if stored[cut - 1 : cut] == b"\n":
             before = found
             seen.add((found.now, found.begun))
@@ -202,3 +204,21 @@ def test_steps_that_come_out_otherwise_are_lost_and_told(tmp_path: Path) -> None
 def test_kills_lose_nothing_in_silence() -> None:
     counted = killed(6, 3, "step", "directory")
     assert counted["kills"] >= 6
+
+
+def test_calls_to_which_a_repeat_had_not_come_stay_with_their_step_in_a_new_segment(tmp_path: Path) -> None:
+    def run(number: int, *calls: int) -> list[dict[str, Any]]:
+        where = {"session": 1, "step": number}
+        made = [
+            {"kind": "tool-call", **where, "call": 10 * number + n, "key": f"me-2-{n}", "effect": "deferred"}
+            for n in calls
+        ]
+        begun = {"kind": "run", **where, "source": "send(1)\nsend(2)"}
+        return [begun, *({**one, "tool": "send", "arguments": {}} for one in made)]
+
+    resumed = {"kind": "resume", "session": 1, "step": 2, "now": 1, "moment": 1}
+    found = left(tmp_path, p000001=lines(*step(1, 0), *run(2, 1, 2), resumed, *run(3, 1)))
+    assert [[call.call.key for call in one.made] for one in found.undone] == [["me-2-1", "me-2-2"]]
+    carried = [json.loads(line_of(record)) for record in EarlierSteps(found.undone).records()]
+    again = left(tmp_path / "next", p000001=lines(*carried, now=3))
+    assert again.waiting == [] and [len(one.made) for one in again.undone] == [2]
