@@ -418,14 +418,26 @@ def test_tests_may_fork(shop: Path) -> None:
     assert found.ended == "exit", found.log
 
 
+def test_tests_may_start_a_hundred_threads(shop: Path) -> None:
+    found = verified(
+        shop,
+        "import threading\n\ndef test_threads():\n    end = threading.Event()\n"
+        "    threads = [threading.Thread(target=end.wait) for _ in range(100)]\n    try:\n"
+        "        for thread in threads:\n            thread.start()\n    finally:\n        end.set()\n",
+    )
+    assert found.ok, found.log
+
+
 def test_what_the_sandbox_refuses_is_said_in_words(shop: Path) -> None:
-    tests = "import pathlib, pytest, socket, subprocess\n\ndef test_a():\n    subprocess.run(['true'])\n\n"
+    tests = "import multiprocessing, pathlib, pytest, socket, subprocess\n\n"
+    tests += "def test_a():\n    subprocess.run(['true'])\n\ndef test_c():\n    multiprocessing.Lock()\n\n"
     tests += "def test_b():\n    socket.create_connection(('127.0.0.1', 9), 1)\n\n"
     # Without a mount namespace a path can be seen, and what it leads to cannot.
     tests += "def test_original():\n    with pytest.raises(OSError):\n"
     found = verified(shop, f"{tests}        pathlib.Path({str(shop / 'src/shop/pricing.py')!r}).read_text()\n")
-    assert (found.passed, len(found.failing)) == (1, 2)
+    assert (found.passed, len(found.failing)) == (1, 3)
     assert "is what the sandbox answers to network and signals" in found.log
+    assert "`multiprocessing` gets no semaphores" in found.log and "--deselect" in found.log
     assert PROGRAMS in found.log
 
 

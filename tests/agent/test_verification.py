@@ -153,9 +153,12 @@ def test_a_policy_for_guest_code_is_refused(halves: Path) -> None:
         "bash: line 1: /usr/bin/ls: Permission denied",
         "./run: line 12: python3: Permission denied",
         "bash: ./x.sh: /bin/sh: bad interpreter: Permission denied",
+        "subprocess.py:1950: in _execute_child\n    raise child(errno_num)\nE   PermissionError: [Errno 13] 'less'",
+        "subprocess.py:1950: PermissionError",
+        'File "subprocess.py", line 1950, in _execute_child\n    raise child(errno_num)\nPermissionError: [Errno 13]',
     ],
 )
-def test_a_program_that_a_shell_may_not_start_is_explained(log: str) -> None:
+def test_a_program_that_may_not_be_started_is_explained(log: str) -> None:
     assert PROGRAMS in read_log(["bash"], 6000, 1, f"first\n{log}\n", {}).log
     assert PROGRAMS not in read_log(["bash"], 6000, 1, "bash: line 1: /root/x: No such file or directory", {}).log
 
