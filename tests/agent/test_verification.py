@@ -194,3 +194,10 @@ def test_what_the_program_says_of_its_end_is_a_strangers_word(halves: Path) -> N
 def test_a_held_out_command_must_name_what_it_holds_out(halves: Path) -> None:
     with pytest.raises(RepairError, match="names no file of the repository"):
         RepairAgent(ScriptedModel([]), halves, verify=["python", "check.py"], held_out=["pytest", "-q"]).run()
+
+
+@pytest.mark.slow
+def test_a_tree_of_more_files_than_a_policy_gives_a_workspace_is_verified(halves: Path) -> None:
+    for number in range(20_001):
+        (halves / f"{number}.txt").touch()
+    assert verify(WorkingCopy(halves, ["m.py"]), "python", "-c", "import m").ok

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec import Policy, PolicyError, Sandbox, SandboxError, Session, WorkspaceError
 from safeexec.agent.errors import RepairError
+from safeexec.agent.repair.tree import MAX_BYTES, MAX_FILES
 from safeexec.agent.repair.verdicts import Verification, together
 from safeexec.agent.repair.witness import SOURCE, Report, read_report
 from safeexec.common.text import head_and_tail, printable
@@ -163,7 +164,8 @@ class Verifier:
         self._timeout = timeout
         self._limits: Any = {
             "memory_mb": memory_mb,
-            "workspace_files": 20_000,
+            "workspace_mb": 3 * MAX_BYTES >> 20,  # the tree, its archive, and what tests write
+            "workspace_files": 2 * MAX_FILES,
             "processes": _PROCESSES,
             "threads": _THREADS,
             "max_wall_seconds": max(timeout, _PREPARE_SECONDS),
