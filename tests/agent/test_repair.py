@@ -393,8 +393,9 @@ def test_failing_tests_are_known_where_the_log_does_not_name_them(shop: Path) ->
 
 
 @pytest.mark.modules("xdist")
-def test_tests_that_would_be_distributed_run_in_the_one_process_there_is(shop: Path) -> None:
-    found = verified(shop, "def test_a():\n    pass\n", pytest_ini=f"{LEAN} -n auto --dist loadfile\n")
+def test_a_repository_may_ask_for_processes_and_a_cache(shop: Path) -> None:
+    """Its tests run in the one process that there is, and nothing is left in the cache."""
+    found = verified(shop, "def test_a():\n    pass\n", pytest_ini=f"{LEAN} -n auto --dist loadfile --lf\n")
     assert (found.ok, found.passed) == (True, 1), found.log
 
 

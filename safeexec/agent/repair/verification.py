@@ -301,8 +301,7 @@ def _python_program(argv: list[str]) -> str | None:
             run = f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
             known = f"importlib.util.find_spec({module.partition('.')[0]!r})"
             missing = f"there is no module {module!r}, neither in the repository nor installed"
-            # Before the caller's own arguments: behind "--" it would be a file.
-            shown = [module, "-p", "no:cacheprovider", *rest] if module == "pytest" else [module, *rest]
+            shown = [module, *rest]
         case ["-c", source, *rest]:
             run = f"exec(compile({source!r}, '<string>', 'exec'), {{'__name__': '__main__'}})"
             known, missing = "True", ""
