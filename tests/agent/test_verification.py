@@ -125,7 +125,8 @@ def test_a_prepared_copy_that_was_ended_is_made_anew(halves: Path) -> None:
 def test_tests_start_python_and_what_the_policy_lists(halves: Path) -> None:
     (halves / "pytest.ini").write_text(f"{LEAN} -p no:xdist\n")
     (halves / "test_m.py").write_text(
-        "import os, subprocess, sys, pytest\n\ndef test_program():\n    assert 'PYTEST_PLUGINS' not in os.environ\n"
+        "import getpass, os, subprocess, sys, pytest\n\ndef test_program():\n"
+        "    assert 'PYTEST_PLUGINS' not in os.environ and getpass.getuser() == 'guest'\n"
         "    assert subprocess.check_output([sys.executable, '-c', 'print(6 * 7)'], text=True) == '42\\n'\n\n"
         "def test_other():\n    with pytest.raises(OSError):\n        subprocess.run(['/usr/bin/env'])\n"
     )
