@@ -141,6 +141,10 @@ def test_a_line_of_a_shell_starts_what_the_policy_lists(halves: Path) -> None:
     verdict = verify(WorkingCopy(halves, ["."]), *line, policy=PYTHON)
     assert not verdict.ok and "four" in verdict.log
     assert not verify(WorkingCopy(halves, ["."]), "bash", "-c", "env true").ok
+    line = ["python", "-c", "import subprocess; subprocess.run('exit 0', shell=True, check=True)"]
+    assert "/bin/sh" in verify(WorkingCopy(halves, ["."]), *line).log
+    shell = PYTHON.replace(danger_allow_commands=["/bin/sh"])
+    assert verify(WorkingCopy(halves, ["."]), *line, policy=shell).ok
 
 
 def test_a_policy_for_guest_code_is_refused(halves: Path) -> None:
