@@ -393,8 +393,9 @@ def test_failing_tests_are_known_where_the_log_does_not_name_them(shop: Path) ->
 
 
 @pytest.mark.modules("xdist")
-def test_tests_that_would_be_distributed_run_in_the_one_process_there_is(shop: Path) -> None:
-    found = verified(shop, "def test_a():\n    pass\n", pytest_ini=f"{LEAN} -n auto --dist loadfile\n")
+def test_a_repository_may_ask_for_processes_and_a_cache(shop: Path) -> None:
+    """Its tests run in the one process that there is, and nothing is left in the cache."""
+    found = verified(shop, "def test_a():\n    pass\n", pytest_ini=f"{LEAN} -n auto --dist loadfile --lf\n")
     assert (found.ok, found.passed) == (True, 1), found.log
 
 
@@ -418,14 +419,26 @@ def test_tests_may_fork(shop: Path) -> None:
     assert found.ended == "exit", found.log
 
 
+def test_tests_may_start_a_hundred_threads(shop: Path) -> None:
+    found = verified(
+        shop,
+        "import threading\n\ndef test_threads():\n    end = threading.Event()\n"
+        "    threads = [threading.Thread(target=end.wait) for _ in range(100)]\n    try:\n"
+        "        for thread in threads:\n            thread.start()\n    finally:\n        end.set()\n",
+    )
+    assert found.ok, found.log
+
+
 def test_what_the_sandbox_refuses_is_said_in_words(shop: Path) -> None:
-    tests = "import pathlib, pytest, socket, subprocess\n\ndef test_a():\n    subprocess.run(['true'])\n\n"
+    tests = "import multiprocessing, pathlib, pytest, socket, subprocess\n\n"
+    tests += "def test_a():\n    subprocess.run(['true'])\n\ndef test_c():\n    multiprocessing.Lock()\n\n"
     tests += "def test_b():\n    socket.create_connection(('127.0.0.1', 9), 1)\n\n"
     # Without a mount namespace a path can be seen, and what it leads to cannot.
     tests += "def test_original():\n    with pytest.raises(OSError):\n"
     found = verified(shop, f"{tests}        pathlib.Path({str(shop / 'src/shop/pricing.py')!r}).read_text()\n")
-    assert (found.passed, len(found.failing)) == (1, 2)
+    assert (found.passed, len(found.failing)) == (1, 3)
     assert "is what the sandbox answers to network and signals" in found.log
+    assert "`multiprocessing` gets no semaphores" in found.log and "--deselect" in found.log
     assert PROGRAMS in found.log
 
 

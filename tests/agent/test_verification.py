@@ -125,7 +125,8 @@ def test_a_prepared_copy_that_was_ended_is_made_anew(halves: Path) -> None:
 def test_tests_start_python_and_what_the_policy_lists(halves: Path) -> None:
     (halves / "pytest.ini").write_text(f"{LEAN} -p no:xdist\n")
     (halves / "test_m.py").write_text(
-        "import os, subprocess, sys, pytest\n\ndef test_program():\n    assert 'PYTEST_PLUGINS' not in os.environ\n"
+        "import getpass, os, subprocess, sys, pytest\n\ndef test_program():\n"
+        "    assert 'PYTEST_PLUGINS' not in os.environ and getpass.getuser() == 'guest'\n"
         "    assert subprocess.check_output([sys.executable, '-c', 'print(6 * 7)'], text=True) == '42\\n'\n\n"
         "def test_other():\n    with pytest.raises(OSError):\n        subprocess.run(['/usr/bin/env'])\n"
     )
@@ -140,6 +141,10 @@ def test_a_line_of_a_shell_starts_what_the_policy_lists(halves: Path) -> None:
     verdict = verify(WorkingCopy(halves, ["."]), *line, policy=PYTHON)
     assert not verdict.ok and "four" in verdict.log
     assert not verify(WorkingCopy(halves, ["."]), "bash", "-c", "env true").ok
+    line = ["python", "-c", "import subprocess; subprocess.run('exit 0', shell=True, check=True)"]
+    assert "/bin/sh" in verify(WorkingCopy(halves, ["."]), *line).log
+    shell = PYTHON.replace(danger_allow_commands=["/bin/sh"])
+    assert verify(WorkingCopy(halves, ["."]), *line, policy=shell).ok
 
 
 def test_a_policy_for_guest_code_is_refused(halves: Path) -> None:
@@ -153,9 +158,12 @@ def test_a_policy_for_guest_code_is_refused(halves: Path) -> None:
         "bash: line 1: /usr/bin/ls: Permission denied",
         "./run: line 12: python3: Permission denied",
         "bash: ./x.sh: /bin/sh: bad interpreter: Permission denied",
+        "subprocess.py:1950: in _execute_child\n    raise child(errno_num)\nE   PermissionError: [Errno 13] 'less'",
+        "subprocess.py:1950: PermissionError",
+        'File "subprocess.py", line 1950, in _execute_child\n    raise child(errno_num)\nPermissionError: [Errno 13]',
     ],
 )
-def test_a_program_that_a_shell_may_not_start_is_explained(log: str) -> None:
+def test_a_program_that_may_not_be_started_is_explained(log: str) -> None:
     assert PROGRAMS in read_log(["bash"], 6000, 1, f"first\n{log}\n", {}).log
     assert PROGRAMS not in read_log(["bash"], 6000, 1, "bash: line 1: /root/x: No such file or directory", {}).log
 
@@ -191,3 +199,10 @@ def test_what_the_program_says_of_its_end_is_a_strangers_word(halves: Path) -> N
 def test_a_held_out_command_must_name_what_it_holds_out(halves: Path) -> None:
     with pytest.raises(RepairError, match="names no file of the repository"):
         RepairAgent(ScriptedModel([]), halves, verify=["python", "check.py"], held_out=["pytest", "-q"]).run()
+
+
+@pytest.mark.slow
+def test_a_tree_of_more_files_than_a_policy_gives_a_workspace_is_verified(halves: Path) -> None:
+    for number in range(20_001):
+        (halves / f"{number}.txt").touch()
+    assert verify(WorkingCopy(halves, ["m.py"]), "python", "-c", "import m").ok

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec import Policy, PolicyError, Sandbox, SandboxError, Session, WorkspaceError
 from safeexec.agent.errors import RepairError
+from safeexec.agent.repair.tree import MAX_BYTES, MAX_FILES
 from safeexec.agent.repair.verdicts import Verification, together
 from safeexec.agent.repair.witness import SOURCE, Report, read_report
 from safeexec.common.text import head_and_tail, printable
@@ -84,15 +85,32 @@ _report.write(json.dumps({{"status": status if isinstance(status, str) else int(
 sys.exit(status if isinstance(status, int) else 1)
 """
 
-_REFUSED = "Operation not permitted"
-_NO_PROGRAM = re.compile(
-    r"subprocess\.py(?::[0-9]{1,6}: |\", line (?:[^\n]{1,400}\n){2,3})(?:FileNotFound|Permission)Error"
-    r"|(?:bad interpreter|: line [0-9]{1,6}: [^\n:]{1,400}+): Permission denied"
-)
+_THREADS = 128
 PROGRAMS = (
     "A check may start Python, and the programs that the policy names: danger_allow_commands, --program of "
-    "`safeexec repair` (for `bash -c`, each program that it calls)."
+    "`safeexec repair` (for `bash -c`, each program that it calls; for `shell=True`, /bin/sh by this path)."
 )
+_REFUSALS = [
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (
+            "Operation not permitted",
+            "`Operation not permitted` is what the sandbox answers to network and signals: there are none.",
+        ),
+        (
+            r"multiprocessing/synchronize\.py",
+            "`multiprocessing` gets no semaphores in the sandbox: its pools, locks and queues fail.",
+        ),
+        ("can't start new thread", f"A check may have {_THREADS} threads at once."),
+        (
+            r"subprocess\.py(?::[0-9]{1,6}: |\", line )(?:[^\n]{0,400}\n){0,3}(?:E +)?(?:FileNotFound|Permission)Error"
+            r"|(?:bad interpreter|: line [0-9]{1,6}: [^\n:]{1,400}+): Permission denied",
+            PROGRAMS,
+        ),
+    )
+]
+"""How a log shows what the sandbox refused, and what to say of it."""
+_TO_LEAVE_OUT = "Whoever gives the command leaves out tests that need it: --deselect."
 MAX_LOG = 4 << 20
 """Characters of a log that are looked at: its end says how it went."""
 _MAX_LINE = 400
@@ -104,7 +122,7 @@ _LOG_CHARACTERS = 6000
 _PREPARE_SECONDS = 120.0
 """Limit for unpacking a tree. `timeout` is for the command; a busy machine is slow."""
 _PROCESSES = 64
-"""Tests may fork."""
+"""Tests may fork, and of threads they start a hundred to look for races."""
 _TELLING = re.compile(
     r"^(?:E  |>  |FAILED|ERROR|FAIL:|\w+Error\b|\w+Exception\b|_{4,} .* _{4,}|\S+:\d+: |Traceback|  File )"
 )
@@ -146,8 +164,10 @@ class Verifier:
         self._timeout = timeout
         self._limits: Any = {
             "memory_mb": memory_mb,
-            "workspace_files": 20_000,
+            "workspace_mb": 3 * MAX_BYTES >> 20,  # the tree, its archive, and what tests write
+            "workspace_files": 2 * MAX_FILES,
             "processes": _PROCESSES,
+            "threads": _THREADS,
             "max_wall_seconds": max(timeout, _PREPARE_SECONDS),
             "wall_seconds": timeout,
         }
@@ -251,10 +271,8 @@ def read_log(
         return Verification(False, head_and_tail(printable(status), room)[0], ended="missing")
     ok = status == 0
     log = printable(log[-MAX_LOG:])
-    if not ok and _REFUSED in log:
-        log += f"\n`{_REFUSED}` is what the sandbox answers to network and signals: there are none."
-    if _NO_PROGRAM.search(log):
-        log += f"\n{PROGRAMS}"
+    if not ok and (refused := [words for pattern, words in _REFUSALS if pattern.search(log)]):
+        log += "\n".join(["", *refused, _TO_LEAVE_OUT])
     command = _python_command(argv) or []
     if ok and not outcomes and command[:1] == ["-m"] and command[1:2] in (["pytest"], ["unittest"]):
         ok = False
@@ -283,8 +301,7 @@ def _python_program(argv: list[str]) -> str | None:
             run = f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
             known = f"importlib.util.find_spec({module.partition('.')[0]!r})"
             missing = f"there is no module {module!r}, neither in the repository nor installed"
-            # Before the caller's own arguments: behind "--" it would be a file.
-            shown = [module, "-p", "no:cacheprovider", *rest] if module == "pytest" else [module, *rest]
+            shown = [module, *rest]
         case ["-c", source, *rest]:
             run = f"exec(compile({source!r}, '<string>', 'exec'), {{'__name__': '__main__'}})"
             known, missing = "True", ""

@@ -45,6 +45,7 @@ def environment(home: str, memory_mb: int) -> dict[str, str]:
     return {
         "PATH": os.pathsep.join((os.path.dirname(sys.executable), "/usr/local/bin", "/usr/bin", "/bin")),
         "HOME": home,
+        "LOGNAME": "guest",
         "TMPDIR": os.path.join(home, "tmp"),
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",

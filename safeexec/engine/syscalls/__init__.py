@@ -26,7 +26,8 @@ class Check(NamedTuple):
 class Rule(NamedTuple):
     """Allowed if one of the alternatives holds entirely; otherwise refused with `error`.
 
-    `fallbacks` are (checks, errno) for calls that a library makes as a matter of course and must fail in the usual way.
+    `fallbacks` are (checks, errno) for calls that a library makes as a matter of course and must fail in the usual way;
+    of errno 0 the call does nothing and reports success.
     """
 
     alternatives: tuple[tuple[Check, ...], ...] = ()

@@ -70,12 +70,14 @@ _PROT_WRITE, _PROT_EXEC = 2, 4
 _MAP_TYPE, _MAP_SHARED, _MAP_PRIVATE, _MAP_ANONYMOUS = 0xF, 1, 2, 0x20
 _AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0o2004000
 _SOL_SOCKET, _MSG_OOB = 1, 1
-# SO_PASSCRED SO_RCVTIMEO SO_SNDTIMEO; not SO_ATTACH_FILTER, which takes a BPF program, and not SO_SNDBUF and SO_RCVBUF:
-# what lies in a buffer is in nobody's resident size, and they raise it from 208 KiB to what the machine allows
+# SO_PASSCRED SO_RCVTIMEO SO_SNDTIMEO; not SO_ATTACH_FILTER, which takes a BPF program
 _SOCKET_OPTIONS = (16, 20, 21)
+# SO_SNDBUF SO_RCVBUF: what lies in a buffer is in nobody's resident size, and they raise it from 208 KiB to what the
+# machine allows. They are a wish, which Linux cuts to its own limits without a word: trio asks for a small buffer.
+_BUFFER_OPTIONS = (7, 8)
 # SO_TYPE SO_ERROR SO_SNDBUF SO_RCVBUF SO_ACCEPTCONN SO_PROTOCOL SO_DOMAIN, and the above; not SO_PEERPIDFD (6.5), a
 # pidfd of the host
-_ASKED_OPTIONS = (3, 4, 7, 8, 30, 38, 39, *_SOCKET_OPTIONS)
+_ASKED_OPTIONS = (3, 4, 30, 38, 39, *_BUFFER_OPTIONS, *_SOCKET_OPTIONS)
 # TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX TCGETS2: isatty, non-blocking and close-on-exec
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)
 # F_DUPFD F_GETFD F_SETFD F_GETFL F_DUPFD_CLOEXEC F_GETPIPE_SZ; no owner, lease, notify
@@ -108,6 +110,10 @@ def _in_band(flags: int) -> Rule:
 
 def _one_of(index: int, values: tuple[int, ...]) -> Rule:
     return allow_if(*((_equal(index, value),) for value in values))
+
+
+def _options(options: tuple[int, ...]) -> tuple[tuple[Check, ...], ...]:
+    return tuple((_equal(1, _SOL_SOCKET), _equal(2, option)) for option in options)
 
 
 def rules_for(plan: ChildConfinement) -> dict[str, Rule]:
@@ -228,8 +234,8 @@ _LIMITED_BY_ARGUMENT: dict[str, Rule] = {
     "recvfrom": _in_band(3),
     "recvmmsg": _in_band(3),
     "prlimit64": allow_if((_equal(0, 0), _equal(2, 0, _LONG))),
-    "getsockopt": allow_if(*((_equal(1, _SOL_SOCKET), _equal(2, option)) for option in _ASKED_OPTIONS)),
-    "setsockopt": allow_if(*((_equal(1, _SOL_SOCKET), _equal(2, option)) for option in _SOCKET_OPTIONS)),
+    "getsockopt": allow_if(*_options(_ASKED_OPTIONS)),
+    "setsockopt": Rule(_options(_SOCKET_OPTIONS), fallbacks=tuple((wish, 0) for wish in _options(_BUFFER_OPTIONS))),
 }
 
 _FALL_BACK_ON_WRITING: dict[str, Rule] = {

@@ -14,7 +14,7 @@ import io
 import mmap
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import partial, update_wrapper
 from typing import Any
 
 from safeexec.common.own import os
@@ -353,8 +353,8 @@ class Streams:
             except ValueError:
                 log.overflow(data)
 
-        print.__qualname__ = "print"
-        print.__module__ = "builtins"
+        update_wrapper(print, slow)  # whose signature, and no annotations, libraries find by `inspect`
+        print.__annotations__ = {}
         return print
 
 

@@ -95,7 +95,7 @@ class Workspace:
     def names(self) -> list[str]:
         """Return the names of the regular files, sorted. Raises `WorkspaceError`."""
         with self._of_host() as top:
-            return workspace_files.list_files(top)
+            return workspace_files.list_files(top, self._lineage.max_files)
 
     def read(self, name: str, max_bytes: int) -> bytes:
         """Return the bytes of a file. Raises `WorkspaceError`."""

@@ -25,8 +25,6 @@ from safeexec.errors import WorkspaceError
 from safeexec.results import FileChange
 from safeexec.untrusted.below import read_descriptor, replace_file
 
-MAX_FILES = 10_000
-"""Files that are listed."""
 NAME_CHARACTERS = 4096
 """The most characters of a name that is told: the kernel takes no longer path."""
 MAX_BYTES = 64 << 20
@@ -55,7 +53,7 @@ Marks = dict[str, FileMark]
 """The regular files of a workspace."""
 
 
-def list_files(top: int, *, max_files: int = MAX_FILES) -> list[str]:
+def list_files(top: int, max_files: int) -> list[str]:
     """Return the names of the regular files below a directory, sorted; at most `max_files` of them and 32 directories
     deep.
 

@@ -70,6 +70,11 @@ def test_a_program_begins_in_a_directory_that_is_gone(run: Run) -> None:
     assert run("print(__file__)", argv=["p.py"]).check().stdout == "p.py\n"
 
 
+@pytest.mark.profile("confined-python")
+def test_whoever_asks_for_the_user_gets_a_name(run: Run) -> None:
+    assert run("import getpass\ngetpass.getuser()").check().value == "guest"
+
+
 @pytest.mark.modules("numpy", "sympy", "mpmath")
 @pytest.mark.profile("mathematics")
 def test_the_digits_of_an_exact_number_are_the_text_of_a_step_as_long_as_python_writes_them(run: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import os
 import resource
@@ -53,6 +54,8 @@ def test_print_is_the_builtin_in_every_respect(run: Run) -> None:
     with contextlib.redirect_stdout(expected):
         exec(PRINTS, {"__name__": "__main__"})
     assert run(PRINTS).stdout == expected.getvalue()
+    looked_at = run("import inspect\nprint(inspect.signature(print), print.__doc__, inspect.get_annotations(print))")
+    assert looked_at.stdout == f"{inspect.signature(print)} {print.__doc__} {{}}\n"
 
 
 def test_the_streams_are_closed_and_entered_as_programs_do(run: Run) -> None:
