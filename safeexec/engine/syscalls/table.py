@@ -67,6 +67,7 @@ _O_ASYNC, _O_APPEND, _O_TRUNC, _O_ACCMODE = 0o20000, 0o2000, 0o1000, 3
 _DESCRIPTOR_BITS = 12
 """`limits.open_files` is 4096 at most."""
 _PROT_WRITE, _PROT_EXEC = 2, 4
+_RLIMIT_STACK = 3
 _MAP_TYPE, _MAP_SHARED, _MAP_PRIVATE, _MAP_ANONYMOUS = 0xF, 1, 2, 0x20
 _AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0o2004000
 _SOL_SOCKET, _MSG_OOB = 1, 1
@@ -233,7 +234,11 @@ _LIMITED_BY_ARGUMENT: dict[str, Rule] = {
     "sendto": _in_band(3),
     "recvfrom": _in_band(3),
     "recvmmsg": _in_band(3),
-    "prlimit64": allow_if((_equal(0, 0), _equal(2, 0, _LONG))),
+    # Programs of contests raise the limit of their stack before they recurse. It has room already, and stays.
+    "prlimit64": Rule(
+        ((_equal(0, 0), _equal(2, 0, _LONG)),),
+        fallbacks=(((_equal(0, 0), _equal(1, _RLIMIT_STACK), _equal(3, 0, _LONG)), 0),),
+    ),
     "getsockopt": allow_if(*_options(_ASKED_OPTIONS)),
     "setsockopt": Rule(_options(_SOCKET_OPTIONS), fallbacks=tuple((wish, 0) for wish in _options(_BUFFER_OPTIONS))),
 }

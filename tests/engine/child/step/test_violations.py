@@ -60,6 +60,14 @@ def test_an_uncaught_refusal_is_a_violation_with_a_name(run: Run, source: str, s
 
 
 @pytest.mark.profile("confined-python")
+def test_a_program_may_ask_for_more_stack_and_has_what_there_is(run: Run) -> None:
+    raised = "resource.setrlimit(resource.RLIMIT_STACK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))"
+    before = "import resource\nbefore = resource.getrlimit(resource.RLIMIT_STACK)"
+    assert run(f"{before}\n{raised}\nbefore == resource.getrlimit(resource.RLIMIT_STACK)").check() is True
+    assert run("import resource; resource.prlimit(0, resource.RLIMIT_STACK, (9, 9))").outcome == "violation"
+
+
+@pytest.mark.profile("confined-python")
 def test_a_plain_eperm_is_a_permission_error(run: Run) -> None:
     nice = "import os\ntry:\n    os.nice(-5)\nexcept PermissionError as e:\n    told = e.errno\ntold"
     assert run(nice).value == errno.EPERM
