@@ -141,7 +141,10 @@ class _Protocol(asyncio.BufferedProtocol, H11Protocol):  # type: ignore[misc]
         began = thread_time()
         self.data_received(bytes(self._piece[:nbytes]))
         self._watch()
-        if (took := thread_time() - began) > COSTLY_SECONDS:
+        took = thread_time() - began
+        if self.cycle is not None and (pay := self.scope.get("pay")) is not None:
+            pay(took)  # of a body: whose it is, is known when the head has been read
+        if took > COSTLY_SECONDS:
             self.transport.pause_reading()
             self.loop.call_later(min(took * REST, MAX_REST_SECONDS), self._read_on)
 
