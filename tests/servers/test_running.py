@@ -174,3 +174,23 @@ async def test_a_connection_whose_pieces_take_long_rests_after_each(monkeypatch:
         served.send(b"\r\n")
         assert await served.read() == SIZE
     assert len(rests) >= pieces and all(rests)
+
+
+async def test_the_pieces_of_a_body_are_paid_for_by_whose_it_is() -> None:
+    paid, read = list[float](), asyncio.Event()
+
+    async def app(scope: Any, receive: Any, _: Any) -> None:
+        scope["pay"] = paid.append
+        read.set()
+        while (await receive()).get("more_body"):
+            pass
+
+    async with Served(app) as served:
+        served.send(b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        await asyncio.wait_for(read.wait(), 60)
+        assert paid == []
+        served.send(b"1\r\nx\r\n" * 1000 + b"0\r\n\r\n")
+        async with asyncio.timeout(60):
+            while not paid:
+                await asyncio.sleep(0.001)
+    assert min(paid) > 0
