@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from time import thread_time
+from time import monotonic, thread_time
 from typing import Any, ParamSpec, TypeVar
 
 from safeexec.common.weight import AT_ONCE
@@ -36,6 +36,20 @@ class ClientAccount:
         """True while an answer waits for room."""
         self.turn, self.thread = asyncio.Lock(), asyncio.Lock()
         self.taken = asyncio.Event()
+        self._rests = 0.0
+        """Until when its connections rest, in monotonic seconds."""
+
+    def rest(self, seconds: float, rest: float) -> float:
+        """Charge so many CPU seconds of the loop, and return after how many seconds the connection may be read that
+        has used them: after a `rest` that begins when those of its other connections are over; 0 for none.
+        """
+        if self.pay is not None:
+            self.pay(seconds)
+        if rest:
+            now = monotonic()
+            self._rests = max(self._rests, now) + rest
+            rest = self._rests - now
+        return rest
 
     def begin(self) -> None:
         """Begin to answer a request: what this task does until its end is for it, and then the client has the answer,

@@ -133,8 +133,8 @@ class Guard:
             raise RefusedRequest(503, "the server stops", "Stopping", 5)
         tenant.count_request()
         scope["tenant"] = tenant
+        scope["account"] = tenant.account
         tenant.account.begin()
-        scope["pay"] = tenant.account.pay
 
     @staticmethod
     def _refusal(error: Exception) -> RefusedRequest:
