@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from safeexec.common.identity import LARGE, weight
 from safeexec.common.text import shorten
 from safeexec.common.version import VERSION
-from safeexec.common.weight import LARGE, weight
 from safeexec.engine.host.session.standard_input import pieces_of
 from safeexec.engine.host.session.turns import OperationName
 from safeexec.engine.host.startup.launch import environment

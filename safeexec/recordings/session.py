@@ -6,7 +6,7 @@ from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any, Literal
 
-from safeexec.common.weight import weight
+from safeexec.common.identity import weight
 from safeexec.engine.host.session.listeners import NOBODY
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.session.tool_calls import Waits

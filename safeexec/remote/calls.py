@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
-from safeexec.common.weight import weight
+from safeexec.common.identity import weight
 from safeexec.engine.approvals import Allow
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.tool_calls import ToolLog

@@ -10,8 +10,8 @@ from typing import Any, Literal, NoReturn, TypeVar
 
 from msgspec.structs import replace
 
+from safeexec.common.identity import weight
 from safeexec.common.text import as_bytes
-from safeexec.common.weight import weight
 from safeexec.engine.approvals import Allow, Deny
 from safeexec.engine.host.session.listeners import NOBODY, Callbacks, listening
 from safeexec.engine.host.session.standard_input import Given, checked_arguments

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from time import monotonic, thread_time
 from typing import Any, ParamSpec, TypeVar
 
-from safeexec.common.weight import AT_ONCE
+from safeexec.common.identity import AT_ONCE
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -25,7 +25,7 @@ from safeexec import (
     SandboxError,
     SessionClosed,
 )
-from safeexec.common.weight import LARGE, weight
+from safeexec.common.identity import LARGE, weight
 from safeexec.remote.methods import EVERY, MAX_FILE, METHOD, OWNED, TIGHTENED, Method
 from safeexec.results.jsonable import display_to_dict, jsonable, waiting_to_dict
 from safeexec.results.marked import exact as exactly

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from safeexec import Policy, Result, SandboxError
-from safeexec.common.weight import LARGE, weight
+from safeexec.common.identity import LARGE, weight
 from safeexec.remote.methods import INTERNAL, MAX_MESSAGE, OURS, PARAMETERS, Bytes, Values
 from safeexec.results.jsonable import jsonable, pieces_of
 from safeexec.results.marked import exact as exactly

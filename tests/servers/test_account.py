@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from safeexec.common.weight import AT_ONCE, LARGE
+from safeexec.common.identity import AT_ONCE, LARGE
 from safeexec.servers import account
 from safeexec.servers.account import MAX_UNTAKEN, ClientAccount, apart, made, owe, room, taken
 from tests.servers.calling import call, opened

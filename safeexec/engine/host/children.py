@@ -12,7 +12,7 @@ from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from safeexec.common.weight import LARGE
+from safeexec.common.identity import LARGE
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel, Gone
 from safeexec.engine.host.session.output import SessionOutput

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 from weakref import WeakSet
 
-from safeexec.common.weight import LARGE
+from safeexec.common.identity import LARGE
 from safeexec.engine.approvals import Approval
 from safeexec.engine.host import descriptors
 from safeexec.engine.host.arguments import check_arguments

@@ -14,8 +14,8 @@ from collections.abc import Callable, Generator
 from functools import wraps
 from time import monotonic, sleep
 
+from safeexec.common.identity import AT_ONCE
 from safeexec.common.typed import TYPE_CHECKING
-from safeexec.common.weight import AT_ONCE
 from safeexec.errors import SessionBusy
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Router
 
-from safeexec.common.weight import LARGE
+from safeexec.common.identity import LARGE
 from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.account import apart
 from safeexec.servers.http import e2b, judge, openapi, sessions

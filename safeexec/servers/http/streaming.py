@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from safeexec.common.weight import weight
+from safeexec.common.identity import weight
 from safeexec.results.jsonable import pieces_of
 from safeexec.servers.account import made, taken
 from safeexec.servers.http.requests import RefusedRequest, refused, send_pieces

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from safeexec.common.weight import LARGE
+from safeexec.common.identity import LARGE
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.session.copy import Copy

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from safeexec.common.identity import AT_ONCE, weight
 from safeexec.common.text import spelt
-from safeexec.common.weight import AT_ONCE, weight
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.checks import arguments_for, checked_query, checked_source, timeout_of
 from safeexec.engine.host.session.decode import frames_of, restored

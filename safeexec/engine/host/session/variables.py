@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from safeexec.common.identity import weight
 from safeexec.common.text import spelt
-from safeexec.common.weight import weight
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.decode import may_be_bound, variables_of
 from safeexec.engine.host.session.turns import exclusive

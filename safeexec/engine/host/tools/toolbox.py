@@ -16,7 +16,7 @@ from uuid import UUID
 
 import msgspec
 
-from safeexec.common.weight import weight
+from safeexec.common.identity import weight
 from safeexec.engine.approvals import Allow, Approval, Deny, Later, decision
 from safeexec.engine.host.tools.answers import AnswersCalls, Given, PutOff, RelayedAnswer
 from safeexec.engine.host.waiting import CallTool, Core, apart

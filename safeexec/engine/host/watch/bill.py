@@ -9,7 +9,7 @@ from collections.abc import Callable
 from time import thread_time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from safeexec.common.weight import AT_ONCE
+from safeexec.common.identity import AT_ONCE
 from safeexec.engine.host.waiting import worked
 
 if TYPE_CHECKING:
