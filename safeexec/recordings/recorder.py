@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from safeexec.common.identity import LARGE, weight
 from safeexec.common.text import shorten
 from safeexec.common.version import VERSION
 from safeexec.engine.host.session.standard_input import pieces_of
 from safeexec.engine.host.session.turns import OperationName
 from safeexec.engine.host.startup.launch import environment
-from safeexec.engine.host.waiting import Core, Work, apart, weight, worked
-from safeexec.engine.host.watch.bill import LARGE_BYTES
+from safeexec.engine.host.waiting import Core, Work, apart, worked
 from safeexec.errors import RecordingError, StoreError, WorkspaceError
 from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
@@ -332,7 +332,7 @@ class Recorder:
         elif result.value is not None:  # how much it is, nobody knows before
             reading = partial(forms.encoded, result.value)
             try:
-                value = yield from session.processes.bill.reading(LARGE_BYTES, reading)
+                value = yield from session.processes.bill.reading(LARGE, reading)
             except BaseException as error:  # the step is part of the session all the same: its line says so
                 cancelled = error
 

@@ -6,11 +6,12 @@ from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any, Literal
 
+from safeexec.common.identity import weight
 from safeexec.engine.host.session.listeners import NOBODY
 from safeexec.engine.host.session.session import SessionCore
 from safeexec.engine.host.session.tool_calls import Waits
 from safeexec.engine.host.session.turns import exclusive
-from safeexec.engine.host.waiting import Core, Work, apart, weight
+from safeexec.engine.host.waiting import Core, Work, apart
 from safeexec.errors import RecordingError, StateFileError, StepWaiting
 from safeexec.results import Result, ToolCallRecord
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
+from safeexec.common.identity import weight
 from safeexec.engine.approvals import Allow
 from safeexec.engine.host.session.listeners import NOBODY, Listeners
 from safeexec.engine.host.session.tool_calls import ToolLog
 from safeexec.engine.host.tools.answers import PutOff, RelayedAnswer
 from safeexec.engine.host.tools.tool import by_names
 from safeexec.engine.host.tools.toolbox import Toolbox
-from safeexec.engine.host.waiting import Core, Wait, apart, drive, ending, given_up, weight
+from safeexec.engine.host.waiting import Core, Wait, apart, drive, ending, given_up
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtocolError, SandboxClosed
@@ -100,6 +101,7 @@ class PolicyCalls:
         *,
         listeners: Listeners = NOBODY,
         caller: RemoteCaller | None = None,
+        timeout: float | None = None,
         seconds: float = 0.0,
         within: float | None = None,
         stop: Callable[[], Core[object]] | None = None,
@@ -108,13 +110,17 @@ class PolicyCalls:
         """Return the answer of the server to one call, in the shape that the table says; for a step the plain dict.
 
         `listeners` hear of a step that runs meanwhile, and `caller` makes its calls of host tools. It may take
-        `seconds` longer than any step, or as long as `within` says. When whoever waits is interrupted the server
+        `seconds` and `PATIENCE_SECONDS` longer than a step with this `timeout`, without one longer than any step; or as
+        long as `within` says. When whoever waits is interrupted the server
         finishes: `stop` is done until it has, and `undo` with what it answered.
         """
         # Large ones are written as JSON, and taken from the pipe, beside an event loop: a server may read slowly.
         pending = yield from apart(weight(params), partial(self._wire.begin, method, params))
         if within is None:
-            within = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
+            most = self.policy.limits.max_wall_seconds  # what else is asked for the server refuses
+            within = (
+                (min(max(timeout, 0), most) if isinstance(timeout, int | float) else most) + seconds + PATIENCE_SECONDS
+            )
         try:
             try:
                 yield from self._until_over(pending, monotonic() + within, listeners, caller)

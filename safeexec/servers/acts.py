@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
@@ -26,13 +25,15 @@ from safeexec import (
     SandboxError,
     SessionClosed,
 )
+from safeexec.common.identity import LARGE, weight
 from safeexec.remote.methods import EVERY, MAX_FILE, METHOD, OWNED, TIGHTENED, Method
 from safeexec.results.jsonable import display_to_dict, jsonable, waiting_to_dict
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked
+from safeexec.servers.account import apart, owe, room
 from safeexec.servers.labels import StoredName, open_labelled, open_stored, reach
 from safeexec.servers.service import Notify, Service, Target, running
-from safeexec.servers.wire import LARGE, MAX_VALUE, Answer, BadCall, answer_of, apart, decode, parse, plain
+from safeexec.servers.wire import MAX_VALUE, Answer, BadCall, answer_of, decode, parse, plain
 from safeexec.toolkit import RelayedAnswer
 
 
@@ -242,7 +243,7 @@ async def _waiting_for(service: Service, at: Target) -> Answer:
 async def _describe_waiting(identity: str, session: AsyncSession) -> Answer | None:
     """Return what a session waits for. It may be large."""
     call = await session.waiting_for
-    return None if call is None else (await asyncio.to_thread(waiting_to_dict, call)) | {"session": identity}
+    return None if call is None else (await apart(LARGE, waiting_to_dict, call)) | {"session": identity}
 
 
 def _listeners(at: Target, stream: bool) -> dict[str, Any]:
@@ -273,9 +274,8 @@ async def _get(service: Service, at: Target, *, name: str, exact: bool) -> Answe
     value = await at.session.get(name, _NONE)
     if value is _NONE:
         return {"found": False, "value": None}
-    # In a thread, whatever it is: 32 MiB of an array, or the text of a frame, are one object.
     tell = partial(exactly, max_bytes=MAX_VALUE) if exact else jsonable
-    return {"found": True, "value": await apart(LARGE, tell, value)}
+    return {"found": True, "value": await apart(weight(value), tell, value)}
 
 
 async def _branch(service: Service, at: Target, *, n: int, **how: Any) -> Answer:
@@ -288,7 +288,9 @@ async def _branch(service: Service, at: Target, *, n: int, **how: Any) -> Answer
 
 
 async def _read_file(service: Service, at: Target, *, name: str, max_bytes: int = MAX_FILE) -> Answer:
-    data = await at.session.read_file(name, max_bytes=min(max_bytes, MAX_FILE))
+    async with room():
+        data = await at.session.read_file(name, max_bytes=min(max_bytes, MAX_FILE))
+        owe(len(data))
     return {"data": await apart(len(data), jsonable, data)}
 
 
@@ -298,11 +300,13 @@ async def _save(service: Service, at: Target, **how: Any) -> Answer:
         unsaved = await at.session.save(path, **how)
         if path.stat().st_size > MAX_VALUE:
             raise SandboxError(f"the state has {path.stat().st_size} bytes, and {MAX_VALUE} are the most that is sent")
-        return {"state": marked(path.read_bytes()), "unsaved": unsaved}
+        async with room():
+            owe(path.stat().st_size)
+            return {"state": await apart(LARGE, lambda: marked(path.read_bytes())), "unsaved": unsaved}
 
 
 async def _card(service: Service, at: Target, **how: Any) -> Answer:
-    return {"card": await asyncio.to_thread(at.session.card, **how)}  # the first one takes 40 ms
+    return {"card": await apart(LARGE, at.session.card, **how)}  # the first one takes 40 ms
 
 
 async def _close(service: Service, at: Target) -> None:

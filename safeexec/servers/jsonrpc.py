@@ -11,8 +11,9 @@ from safeexec import SandboxError
 from safeexec.common.text import one_line
 from safeexec.remote.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
 from safeexec.servers import acts
+from safeexec.servers.account import apart
 from safeexec.servers.service import Notify, Service
-from safeexec.servers.wire import MAX_PARTS, BadCall, apart, encode, encode_apart, problem_of
+from safeexec.servers.wire import MAX_PARTS, BadCall, encode, encode_apart, problem_of
 from safeexec.untrusted.json_shapes import check_parts, shaped
 
 MAX_BATCH = 1000

@@ -49,7 +49,7 @@ from safeexec import (
 )
 from safeexec.common.text import head_and_tail, printable, short_repr, shorten
 from safeexec.results.jsonable import jsonable, size_of
-from safeexec.servers.wire import apart
+from safeexec.servers.account import ClientAccount, apart, owe, room
 
 MAX_SESSIONS = 32
 """Open sessions. For one more, the one that was not used for longest is closed."""
@@ -65,6 +65,8 @@ its model.
 MAX_WORDS = 1000
 """Characters of one progress message, and of a call in a question."""
 MAX_FILE = 4 << 20
+COPIES = 4
+"""How often the SDK has a file that is read until its task ends: as text, in the structure, and in JSON of both."""
 
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
 
@@ -256,6 +258,7 @@ class McpServer:
 
     def __init__(self, policy: str | Policy, tools: Sequence[Callable[..., Any]] = ()) -> None:
         self._sandbox = AsyncSandbox(policy, tools=tools, approval=_approve, idle_seconds=IDLE_SECONDS)
+        self._account = ClientAccount()
         self._open: dict[str, SharedSession] = {}
         """By handle, in the order of their last use."""
         self._minting = asyncio.Lock()
@@ -458,8 +461,11 @@ class McpServer:
                     raise ToolError(f"files: content is not {encoding}: {error}") from None
                 await session.write_file(path, data)
                 return _answer({"session_id": handle, "size": len(data)})
-            data = await session.read_file(path, max_bytes=MAX_FILE)
-            return await apart(len(data), _read, handle, data)
+            self._account.begin()
+            async with room():
+                data = await session.read_file(path, max_bytes=MAX_FILE)
+                owe(COPIES * len(data))
+                return await apart(len(data), _read, handle, data)
 
     async def close_session(self, session_id: str) -> CallToolResult:
         """End a session; a step that runs in it is stopped. Its variables and files are gone."""

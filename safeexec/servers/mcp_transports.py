@@ -21,8 +21,9 @@ from safeexec import (
 )
 from safeexec.remote.methods import PARSE, REQUEST
 from safeexec.servers.access import TokenRequired
+from safeexec.servers.account import apart
 from safeexec.servers.mcp import McpServer
-from safeexec.servers.wire import MAX_ITEMS, apart
+from safeexec.servers.wire import MAX_ITEMS
 from safeexec.untrusted.json_shapes import check_parts, shaped
 from safeexec.untrusted.lines import Lines
 

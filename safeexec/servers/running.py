@@ -35,8 +35,8 @@ HEAD = 16 << 10
 """About how many bytes the head of a request may have: 12,000 headers hold the loop for 25 ms."""
 COSTLY_SECONDS, REST, MAX_REST_SECONDS = 0.002, 20, 0.25
 """A connection whose piece took more CPU time than that, 60 times the usual one, is not read for so many times as long:
-chunks of a byte each, over four connections, had the calls of others take 0.9 s. The bound: a pass of the garbage
-collector is nobody's fault.
+chunks of a byte each, over four connections, had the calls of others take 0.9 s. Those of one client rest one after the
+other, or 20 of them would have all of the loop. The bound: a pass of the garbage collector is nobody's fault.
 """
 KEEP_ALIVE_SECONDS = 60
 COLLECTED = (10_000, 5, 100)
@@ -141,9 +141,13 @@ class _Protocol(asyncio.BufferedProtocol, H11Protocol):  # type: ignore[misc]
         began = thread_time()
         self.data_received(bytes(self._piece[:nbytes]))
         self._watch()
-        if (took := thread_time() - began) > COSTLY_SECONDS:
+        took = thread_time() - began
+        rest = min(took * REST, MAX_REST_SECONDS) if took > COSTLY_SECONDS else 0.0
+        if self.cycle is not None and (account := self.scope.get("account")) is not None:
+            rest = account.rest(took, rest)  # of a body: whose it is, is known when the head has been read
+        if rest:
             self.transport.pause_reading()
-            self.loop.call_later(min(took * REST, MAX_REST_SECONDS), self._read_on)
+            self.loop.call_later(rest, self._read_on)
 
     def _read_on(self) -> None:
         if not self.flow.read_paused:  # else who reads the body does it

@@ -41,7 +41,8 @@ from safeexec import (
 from safeexec.recordings.format import ToolShape
 from safeexec.remote.methods import MAX_MESSAGE, Brought
 from safeexec.results.jsonable import to_base64
-from safeexec.servers.wire import Answer, apart, parse
+from safeexec.servers.account import ClientAccount, apart
+from safeexec.servers.wire import Answer, parse
 from safeexec.toolkit import RelayedAnswer, RelayedTools
 
 Notify = Callable[[str, dict[str, Any]], object]
@@ -117,6 +118,7 @@ class Service:
         self.default = default.name
         self.policies: dict[str, Policy] = {**others, default.name: default}
         self.sessions: dict[str, ClientSession] = {}
+        self.account = ClientAccount()
         self.record = record
         self.replica = replica
         self.store = store

@@ -14,11 +14,11 @@ import stat
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from time import monotonic
 from typing import Any
 
 from safeexec import SandboxError
 from safeexec.remote.methods import MAX_MESSAGE
+from safeexec.servers.account import taken
 from safeexec.servers.jsonrpc import reply
 from safeexec.servers.service import Service
 from safeexec.servers.wire import encode_apart
@@ -43,9 +43,11 @@ class _Connection:
     def __init__(self, service: Service, read: int, write: int) -> None:
         self._service = service
         self._read = read
-        self._output = _Unread(write, self._consider, self._leave)
-        self._said: asyncio.Queue[bytes | dict[str, Any]] = asyncio.Queue()
-        """Answers, and notifications that are still to be written as JSON, in the order in which they are sent."""
+        self._output = _Output(write, self._leave)
+        self._said: asyncio.Queue[tuple[bytes | dict[str, Any], asyncio.Event]] = asyncio.Queue()
+        """Answers, and notifications that are still to be written as JSON, in the order in which they are sent, with
+        what hears that they were.
+        """
         self._lines = Lines(MAX_MESSAGE)
         self._waiting: deque[bytes | None] = deque()
         self._calls: set[asyncio.Task[None]] = set()
@@ -68,9 +70,10 @@ class _Connection:
                 call.cancel()
             await asyncio.gather(*self._calls, return_exceptions=True)
             await self._service.close()
-            await self._said.join()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    await self._said.join()
             saying.cancel()
-        await self._output.flush()
 
     def _leave(self) -> None:
         """Read no more, and stop what still runs."""
@@ -90,23 +93,27 @@ class _Connection:
             self._over.set()
 
     def _has_room(self) -> bool:
-        return len(self._calls) < MAX_CALLS and self._output.size < MAX_UNREAD
+        return len(self._calls) < MAX_CALLS and self._service.account.untaken < MAX_UNREAD
 
     async def _answer(self, line: bytes | None) -> None:
-        self._said.put_nowait(await reply(self._service, line, self._notify))
+        self._service.account.begin()
+        self._said.put_nowait((await reply(self._service, line, self._notify), sent := asyncio.Event()))
+        await sent.wait()
+        taken()  # now, for `_answered` looks at what is not
 
     def _answered(self, call: asyncio.Task[None]) -> None:
         self._calls.discard(call)
         self._consider()
 
     def _notify(self, name: str, params: dict[str, Any]) -> None:
-        self._said.put_nowait({"jsonrpc": "2.0", "method": name, "params": params})
+        self._said.put_nowait(({"jsonrpc": "2.0", "method": name, "params": params}, asyncio.Event()))
 
     async def _say(self) -> None:
         while True:
-            said = await self._said.get()
+            said, sent = await self._said.get()
             with suppress(SandboxError):  # a notification that is too large: the result says so
-                self._output.put(said if isinstance(said, bytes) else await encode_apart(said) + b"\n")
+                await self._output.write(said if isinstance(said, bytes) else await encode_apart(said) + b"\n")
+            sent.set()
             self._said.task_done()
 
     def _watch(self, wanted: bool) -> None:
@@ -138,18 +145,18 @@ class _Connection:
         self._consider()
 
 
-class _Unread:
-    """The bytes that the client has yet to read. Nothing is written that would block, whatever kind of file it is."""
+class _Output:
+    """Where the client reads. Nothing is written that would block, whatever kind of file it is."""
 
-    def __init__(self, fd: int, moved: Callable[[], object], gone: Callable[[], object]) -> None:
-        """`moved` is called when some of it was written, `gone` when nobody reads any more."""
-        self.size = 0
+    def __init__(self, fd: int, gone: Callable[[], object]) -> None:
+        """`gone` is called when nobody reads any more."""
         self._fd = fd
-        self._waiting: deque[memoryview] = deque()
         self._room = select.poll()
         self._room.register(fd, select.POLLOUT)
-        self._moved = moved
         self._gone = gone
+        self._is_open = True
+        self._rest = memoryview(b"")
+        self._written: asyncio.Future[None]
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -164,35 +171,25 @@ class _Unread:
             if pipe:
                 loop.remove_reader(self._fd)
 
-    def put(self, data: bytes) -> None:
-        if data:
-            self._waiting.append(memoryview(data))
-            self.size += len(data)
-            self._write()
-
-    async def flush(self) -> None:
-        """Wait until everything is read; not for long."""
-        deadline = monotonic() + FLUSH_SECONDS
-        while self._waiting and monotonic() < deadline:
-            await asyncio.sleep(0.01)
-        asyncio.get_running_loop().remove_writer(self._fd)
+    async def write(self, data: bytes) -> None:
+        """Write all of it."""
+        loop = asyncio.get_running_loop()
+        self._rest, self._written = memoryview(data), loop.create_future()
+        self._write()
+        if not self._written.done():
+            loop.add_writer(self._fd, self._write)
+            try:
+                await self._written
+            finally:
+                loop.remove_writer(self._fd)
 
     def _write(self) -> None:
         """Write as much as there is room for, a page at a time: a pipe that has room has room for a page."""
-        loop = asyncio.get_running_loop()
         try:
-            while self._waiting and self._room.poll(0):
-                piece = self._waiting.popleft()
-                written = os.write(self._fd, piece[: select.PIPE_BUF])
-                self.size -= written
-                if written < len(piece):
-                    self._waiting.appendleft(piece[written:])
+            while self._rest and self._is_open and self._room.poll(0):
+                self._rest = self._rest[os.write(self._fd, self._rest[: select.PIPE_BUF]) :]
         except OSError:
-            self._waiting.clear()
-            self.size = 0
+            self._is_open = False
             self._gone()
-        if self._waiting:
-            loop.add_writer(self._fd, self._write)
-        else:
-            loop.remove_writer(self._fd)
-        self._moved()
+        if not ((self._rest and self._is_open) or self._written.done()):
+            self._written.set_result(None)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from codecs import utf_8_decode
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from contextvars import ContextVar
-from time import thread_time
+from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from safeexec import Policy, Result, SandboxError
+from safeexec.common.identity import LARGE, weight
 from safeexec.remote.methods import INTERNAL, MAX_MESSAGE, OURS, PARAMETERS, Bytes, Values
-from safeexec.results.jsonable import jsonable, pieces_of, size_of
+from safeexec.results.jsonable import jsonable, pieces_of
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import unmarked
+from safeexec.servers.account import apart, made
 from safeexec.untrusted.json_shapes import check_parts, shaped
 from safeexec.untrusted.json_text import loads
 
@@ -26,10 +24,6 @@ T = TypeVar("T")
 Answer = dict[str, Any]
 MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
-SMALL = 32 << 10
-"""Bytes of JSON that are read or written at once; more of it in a thread, for it may take long."""
-LARGE = SMALL + 1
-"""Stands for a size that nobody knows, or that does not tell how long it takes."""
 MAX_ITEMS = 100_000
 """Lists, dicts, items and keys in the JSON of one call, beside values of guests."""
 MAX_SPELLED = 8
@@ -68,30 +62,6 @@ def problem_of(error: BaseException) -> CallProblem:
     if isinstance(error, ValueError | TypeError):
         return CallProblem(PARAMETERS, name, text)
     return CallProblem(INTERNAL, "InternalError", "internal error")
-
-
-payer: ContextVar[Callable[[float], object] | None] = ContextVar("safeexec_payer", default=None)
-"""Hears of the CPU seconds of what is read and written `apart` for this task."""
-
-
-async def apart(size: int, read: Callable[..., T], *arguments: Any) -> T:
-    """Return what `read` makes of the arguments, which are `size` large: in a thread where that may hold the loop. Its
-    CPU time is told to the `payer`, also when the task that waits for it is cancelled.
-    """
-    if size <= SMALL:
-        return read(*arguments)
-    loop, pay = asyncio.get_running_loop(), payer.get()
-
-    def charged() -> T:
-        began = thread_time()
-        try:
-            return read(*arguments)
-        finally:
-            if pay is not None:
-                with suppress(RuntimeError):  # the loop has ended
-                    loop.call_soon_threadsafe(pay, thread_time() - began)
-
-    return await asyncio.to_thread(charged)
 
 
 async def parse(name: str, data: bytes | bytearray | msgspec.Raw, shape: type[T]) -> T:
@@ -138,8 +108,8 @@ def encode(message: Any) -> bytes:
 
 
 async def encode_apart(message: Any) -> bytes:
-    """Return `encode`, in a thread where that may hold the event loop."""
-    return await apart(size_of(message, SMALL), encode, message)
+    """Return `encode`, as `made` makes it."""
+    return await made(weight(message), encode, message)
 
 
 def plain(value: Any) -> Any:
@@ -164,7 +134,7 @@ def _answer_of(result: Result, exact: bool) -> Answer:
 async def answer_of(result: Result, exact: bool = False) -> Answer:
     """Return a result as a client gets it (`_answer_of`), made in a thread where that may hold the event loop."""
     shown = sum(len(data) for display in result.displays for data in display.values())
-    return await apart(shown + size_of(result.value, SMALL), _answer_of, result, exact)
+    return await apart(shown + weight(result.value), _answer_of, result, exact)
 
 
 async def decode(given: Mapping[str, Any], policy: Policy) -> dict[str, Any]:

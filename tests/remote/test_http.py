@@ -15,9 +15,13 @@ from typing import Any
 import pytest
 
 from safeexec import connect
+from safeexec.engine.host.session.listeners import Callbacks
+from safeexec.engine.host.tools.toolbox import Toolbox
+from safeexec.engine.host.waiting import drive
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
 from safeexec.remote import calls, http, pipe
+from safeexec.remote.session import RemoteSessionCore
 from safeexec.remote.wire import RemoteCall
 from tests.footprint import until
 from tests.limits import limited
@@ -38,6 +42,23 @@ def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(SandboxError, match="answered in time"):
             connect(url, "token")
+
+
+@pytest.mark.parametrize("timeout", [None, 0.1])
+def test_a_step_at_a_server_that_stalls_ends_with_its_own_time(
+    monkeypatch: pytest.MonkeyPatch, timeout: float | None
+) -> None:
+    """However long another step may take."""
+    monkeypatch.setattr(calls, "PATIENCE_SECONDS", 0.2)
+    offered = calls.PolicyCalls()
+    offered.policy = Policy().replace(limits={"wall_seconds": 0.1, "max_wall_seconds": 3600})
+    offered.toolbox = Toolbox({}, offered.policy, None)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        closing(http.HttpWire(f"http://127.0.0.1:{silent.getsockname()[1]}", "t")) as offered._wire,
+        pytest.raises(SandboxError, match="answered in time"),
+    ):
+        drive(RemoteSessionCore(offered, "s").run("1", timeout=timeout, atomic=False, callbacks=Callbacks()))
 
 
 def test_a_call_that_nobody_waits_for_has_no_connection() -> None:

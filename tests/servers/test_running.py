@@ -18,6 +18,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from safeexec.servers import running
+from safeexec.servers.account import ClientAccount
 from tests.engine.host.loop import LoopClock
 
 SIZE = 32 << 20
@@ -174,3 +175,35 @@ async def test_a_connection_whose_pieces_take_long_rests_after_each(monkeypatch:
         served.send(b"\r\n")
         assert await served.read() == SIZE
     assert len(rests) >= pieces and all(rests)
+
+
+async def test_the_pieces_of_a_body_are_paid_for_by_whose_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its connections rest one after the other."""
+    monkeypatch.setattr(running, "COSTLY_SECONDS", 0)
+    monkeypatch.setattr(running, "REST", 1e9)
+    paid, reads = list[float](), asyncio.Semaphore(0)
+    account, rests = ClientAccount(paid.append), list[float]()
+
+    def rest(seconds: float, given: float) -> float:
+        rests.append(ClientAccount.rest(account, seconds, given))
+        return rests[-1]
+
+    monkeypatch.setattr(account, "rest", rest)
+
+    async def app(scope: Any, receive: Any, _: Any) -> None:
+        scope["account"] = account
+        reads.release()
+        while (await receive()).get("more_body"):
+            pass
+
+    async with Served(app) as one, Served(app) as other:
+        for served in (one, other):
+            served.send(b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+            await asyncio.wait_for(reads.acquire(), 60)
+        assert paid == []
+        for served in (one, other):
+            served.send(b"1\r\nx\r\n" * 100)
+        async with asyncio.timeout(60):
+            while len(paid) < 2:
+                await asyncio.sleep(0.001)
+    assert min(paid) > 0 and rests[1] > running.MAX_REST_SECONDS >= rests[0]

@@ -12,6 +12,7 @@ from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from safeexec.common.identity import LARGE
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel, Gone
 from safeexec.engine.host.session.output import SessionOutput
@@ -22,7 +23,7 @@ from safeexec.engine.host.startup.configuration import configuration
 from safeexec.engine.host.startup.confinement import branch_ruleset
 from safeexec.engine.host.startup.launch import Launched
 from safeexec.engine.host.startup.launcher import ZygoteHandle
-from safeexec.engine.host.waiting import LARGE, Core, Work, apart
+from safeexec.engine.host.waiting import Core, Work, apart
 from safeexec.engine.host.watch.gate import NO_GATE
 from safeexec.engine.policy.model import Policy
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed, SandboxError

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 from weakref import WeakSet
 
+from safeexec.common.identity import LARGE
 from safeexec.engine.approvals import Approval
 from safeexec.engine.host import descriptors
 from safeexec.engine.host.arguments import check_arguments
@@ -25,7 +26,7 @@ from safeexec.engine.host.session.tightened import TightenedPolicies
 from safeexec.engine.host.startup.confinement import check_required
 from safeexec.engine.host.startup.launch import Launched
 from safeexec.engine.host.tools.toolbox import Toolbox
-from safeexec.engine.host.waiting import LARGE, Core, Work, drive, ending
+from safeexec.engine.host.waiting import Core, Work, drive, ending
 from safeexec.engine.host.watch import accountant, control_groups
 from safeexec.engine.linux import probe
 from safeexec.engine.policy.model import Policy

@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator
 from functools import wraps
 from time import monotonic, sleep
 
+from safeexec.common.identity import AT_ONCE
 from safeexec.common.typed import TYPE_CHECKING
 from safeexec.errors import SessionBusy
 
@@ -149,14 +150,6 @@ def worked(call: Callable[[], R]) -> Core[R]:
     return returned
 
 
-AT_ONCE = 4096
-"""So many bytes, or parts of a value, are dealt with where they are: at 3 us for a part, 12 ms of an event loop."""
-
-
-LARGE = AT_ONCE + 1
-"""Stands for a size that nobody knows."""
-
-
 def apart(size: int, call: Callable[[], R]) -> Core[R]:
     """Return what `call` makes of something of this size: in a thread, where it may hold an event loop."""
     return call() if size <= AT_ONCE else (yield Work(call))
@@ -170,32 +163,6 @@ def given_up() -> bool:
 def ending(size: int, call: Callable[[], R]) -> Core[R]:
     """Return as `apart`, for a `finally`: when nobody drives the core any more it is done here."""
     return call() if given_up() else (yield from apart(size, call))
-
-
-def weight(value: Any) -> int:
-    """Return about how large a value of the host is: its items, and the characters of its texts. What is nothing of
-    Python's own (an array, a frame) counts as large; beyond `AT_ONCE` it counts no further.
-    """
-    size, left = 1, [value]
-    while left and size <= AT_ONCE:
-        item = left.pop()
-        kind = type(item)
-        if kind in _SCALARS:
-            continue
-        if kind not in _SIZED:
-            return LARGE
-        size += 2 * len(item) if kind is dict else len(item)
-        if kind in _TEXTS or size > AT_ONCE:
-            continue
-        left += item
-        if kind is dict:
-            left += item.values()
-    return size
-
-
-_SCALARS = (int, float, bool, type(None), complex)
-_TEXTS = (str, bytes, bytearray)
-_SIZED = (*_TEXTS, list, tuple, set, frozenset, dict)
 
 
 def wait(request: Wait) -> bool:

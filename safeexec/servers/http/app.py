@@ -18,14 +18,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Router
 
+from safeexec.common.identity import LARGE
 from safeexec.servers.access import Hosts, given_tokens, same_origin
+from safeexec.servers.account import apart
 from safeexec.servers.http import e2b, judge, openapi, sessions
 from safeexec.servers.http.e2b_sandboxes import let_in
 from safeexec.servers.http.metrics import merged
 from safeexec.servers.http.peers import Peers
 from safeexec.servers.http.requests import Offered, RefusedRequest, Routes, answer, log, refused
 from safeexec.servers.http.tenancy import Tenancy
-from safeexec.servers.wire import payer, plain
+from safeexec.servers.wire import plain
 
 _routes = Routes()
 Scope = MutableMapping[str, Any]
@@ -131,7 +133,8 @@ class Guard:
             raise RefusedRequest(503, "the server stops", "Stopping", 5)
         tenant.count_request()
         scope["tenant"] = tenant
-        payer.set(tenant.use_cpu)
+        scope["account"] = tenant.account
+        tenant.account.begin()
 
     @staticmethod
     def _refusal(error: Exception) -> RefusedRequest:
@@ -208,7 +211,7 @@ async def _metrics(request: Request) -> Response:
 @_routes("GET", "/openapi.json")
 async def _openapi(_: Request) -> Response:
     """Answer with the OpenAPI document of this server."""
-    return await asyncio.to_thread(_description)
+    return await apart(LARGE, _description)
 
 
 @cache

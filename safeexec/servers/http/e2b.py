@@ -23,12 +23,13 @@ from starlette.responses import Response
 from safeexec import AsyncSession, Result, WorkspaceError
 from safeexec.results.jsonable import jsonable, to_base64
 from safeexec.results.observation import failure_text
+from safeexec.servers.account import apart, owe, room
 from safeexec.servers.http.e2b_sandboxes import MAX_KEPT, Box, NewSandbox, Seconds, find
 from safeexec.servers.http.idempotency import digest_of
 from safeexec.servers.http.requests import Large, RefusedRequest, Routes, answer, body_of
-from safeexec.servers.http.streaming import Piece, Put, Streamed, later, line
+from safeexec.servers.http.streaming import Put, Streamed, line
 from safeexec.servers.http.tenancy import Tenant
-from safeexec.servers.wire import apart, parse
+from safeexec.servers.wire import parse
 from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.multipart import files_of
 
@@ -224,21 +225,19 @@ async def execute(request: Request, body: Cell) -> Response:
             await context.set_environment(box.options.envVars | (body.env_vars or {}))
             box.tenant.check_cpu()
             context.count += 1
-            put(line({"type": "number_of_executions", "execution_count": context.count}))
+            put(line, {"type": "number_of_executions", "execution_count": context.count})
             result = await context.session.run(
                 body.code,
                 timeout=context.session.policy.limits.max_wall_seconds,
-                on_stdout=lambda text: put(_printed("stdout", text)),
-                on_stderr=lambda text: put(_printed("stderr", text)),
+                on_stdout=lambda text: put(line, _printed("stdout", text)),
+                on_stderr=lambda text: put(line, _printed("stderr", text)),
             )
             box.tenant.count(result)
-            parts = shown(result)
-            size = sum(len(data) for part in parts for data in part.data.values())
-            for row in await apart(size, lambda: [line({"type": "result", **as_result(part)}) for part in parts]):
-                put(row)
+            for part in shown(result):
+                put(_row, dict(part.data), part.main)
             if (error := result.error) is not None:
                 failed = {"name": error.type, "value": error.message, "traceback": failure_text(error)}
-                put(line({"type": "error", **failed}))
+                put(line, {"type": "error", **failed})
 
     return Streamed(request, work, "application/x-ndjson", _failed)
 
@@ -281,8 +280,12 @@ def _failed(error: RefusedRequest) -> bytes:
     return line({"type": "error", "name": error.kind, "value": str(error), "traceback": f"{error}\n"})
 
 
-def _printed(stream: str, text: str) -> Piece:
-    return later(text, line, {"type": stream, "text": text, "timestamp": time.time_ns()})
+def _row(data: dict[str, str | bytes], main: bool) -> bytes:
+    return line({"type": "result", **as_result(ShownPart(data, main))})
+
+
+def _printed(stream: str, text: str) -> dict[str, Any]:
+    return {"type": stream, "text": text, "timestamp": time.time_ns()}
 
 
 def _check_language(language: str | None) -> None:
@@ -334,7 +337,10 @@ async def read_file(request: Request) -> Response:
     name = _inside(request.query_params.get("path", ""), sessions)
     for session in sessions:
         if name in await session.list_files():
-            return Large(await session.read_file(name), media_type="application/octet-stream")
+            async with room():
+                data = await session.read_file(name)
+                owe(len(data))
+            return Large(data, media_type="application/octet-stream")
     raise RefusedRequest(404, f"there is no file {name[:200]!r}", "NotFound")
 
 

@@ -17,9 +17,9 @@ from safeexec import AsyncSandbox, AsyncSession, Result, SandboxError, Workspace
 from safeexec.remote.methods import MAX_MESSAGE, Arguments, Name
 from safeexec.results.jsonable import to_base64
 from safeexec.results.observation import failure_text
+from safeexec.servers.account import apart
 from safeexec.servers.http.requests import RefusedRequest, Routes, answer_apart
 from safeexec.servers.http.tenancy import Tenancy, Tenant
-from safeexec.servers.wire import apart
 
 routes = Routes()
 Files = Annotated[dict[Name, bytes | None], Meta(max_length=10_000)]

@@ -23,10 +23,6 @@ MAX_BODY = 32 << 20
 """Bytes of one body. A call of C that goes through so many holds all threads for 5 to 20 ms."""
 MAX_UNDER_WAY = 2 * MAX_BODY
 """Bytes of all bodies of one tenant that are under way."""
-MAX_UNTAKEN = 128 << 20
-"""Bytes of the answers of one tenant that are not taken, from which on none of its requests is begun: two of the
-largest. One session could make another answer of 50 MB each second, each of which waits for 30.
-"""
 BODY_SECONDS = 30.0
 """How long one body may take to arrive."""
 ANSWER_PIECE = 1 << 18
@@ -107,20 +103,15 @@ class Large(Response):  # type: ignore[misc]
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        await send_pieces(scope, send, self.body)
+        await send_pieces(send, self.body)
         await send({"type": "http.response.body", "body": b""})
 
 
-async def send_pieces(scope: MutableMapping[str, Any], send: Any, data: bytes) -> None:
-    """Hand on a part of an answer that is not yet its end. It counts as the tenant's until the client has taken it."""
-    view, tenant = memoryview(data), scope["tenant"]
-    tenant.untaken_bytes += len(data)
-    try:
-        for start in range(0, len(view), ANSWER_PIECE):
-            piece = bytes(view[start : start + ANSWER_PIECE])
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-    finally:
-        tenant.untaken_bytes -= len(data)
+async def send_pieces(send: Any, data: bytes) -> None:
+    """Hand on a part of an answer that is not yet its end."""
+    view = memoryview(data)
+    for start in range(0, len(view), ANSWER_PIECE):
+        await send({"type": "http.response.body", "body": bytes(view[start : start + ANSWER_PIECE]), "more_body": True})
 
 
 async def answer_apart(data: Any) -> Response:

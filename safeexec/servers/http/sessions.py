@@ -16,14 +16,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from safeexec.remote.methods import METHODS, Method
+from safeexec.servers.account import answering, apart
 from safeexec.servers.acts import do
 from safeexec.servers.http.idempotency import digest_of
 from safeexec.servers.http.requests import RefusedRequest, Routes, answer_apart, body_of
-from safeexec.servers.http.streaming import Put, Streamed, event, later
+from safeexec.servers.http.streaming import Put, Streamed, event
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.servers.labels import reach
 from safeexec.servers.service import Notify
-from safeexec.servers.wire import apart, parse, payer
+from safeexec.servers.wire import parse
 
 routes = Routes()
 
@@ -36,8 +37,7 @@ def _offer(method: Method) -> None:
         identity = given.pop("request_id")
 
         async def streamed(put: Put) -> None:
-            told = await _call(tenant, method, given, lambda name, data: put(later(data, event, name, data)))
-            put(later(told, event, "result", told))
+            put(event, "result", await _call(tenant, method, given, partial(put, event)))
 
         async def answered() -> Response:
             return await answer_apart(await _call(tenant, method, given))
@@ -85,9 +85,11 @@ async def _charged(tenant: Tenant, name: str) -> AsyncIterator[None]:
         if name in ("session.run", "session.answer", "session.sql", "session.command", "session.branch"):
             yield
             return
-        began, paid = monotonic(), payer.set(None)
+        began, request = monotonic(), answering.get()
+        assert request is not None
+        request.pay = None
         try:
             yield
         finally:
-            payer.reset(paid)
+            request.pay = tenant.use_cpu
             tenant.use_cpu(monotonic() - began)

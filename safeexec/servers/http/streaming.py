@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from safeexec.results.jsonable import pieces_of, size_of
+from safeexec.common.identity import weight
+from safeexec.results.jsonable import pieces_of
+from safeexec.servers.account import made, taken
 from safeexec.servers.http.requests import RefusedRequest, refused, send_pieces
 from safeexec.servers.http.tenancy import Tenancy
-from safeexec.servers.wire import LARGE, SMALL, apart, strictly
+from safeexec.servers.wire import strictly
 
-Piece = bytes | Callable[[], bytes]
-"""A piece of an answer; what is large is made when it is sent, in a thread."""
-Put = Callable[[Piece], None]
+Put = Callable[..., None]
+"""Takes a function that makes a piece of the answer, and its arguments: it is called when the piece is sent."""
 Work = Callable[[Put], Awaitable[None]]
 SILENCE_SECONDS = 0.5
 """After how long the head is sent where there is nothing to say yet."""
@@ -43,11 +43,11 @@ class Streamed(Response):  # type: ignore[misc]
         await tenancy.while_there(self._request, self._both(scope, send))
 
     async def _both(self, scope: MutableMapping[str, Any], send: Any) -> None:
-        pieces: asyncio.Queue[Piece | None] = asyncio.Queue()
-        work = asyncio.ensure_future(self._work(pieces.put_nowait))
+        pieces: asyncio.Queue[tuple[Any, ...] | None] = asyncio.Queue()
+        work = asyncio.ensure_future(self._work(lambda *piece: pieces.put_nowait(piece)))
         work.add_done_callback(lambda _: pieces.put_nowait(None))
         try:
-            piece: Piece | None = b""
+            piece: tuple[Any, ...] | None = ()
             with suppress(TimeoutError):
                 async with asyncio.timeout(SILENCE_SECONDS):
                     piece = await pieces.get()
@@ -55,8 +55,9 @@ class Streamed(Response):  # type: ignore[misc]
                 await work
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             while piece is not None:
-                data = piece if isinstance(piece, bytes) else await apart(LARGE, piece)
-                await send_pieces(scope, send, data)
+                if piece:
+                    await send_pieces(send, await made(weight(piece[1:]), *piece))
+                    taken()
                 piece = await pieces.get()
             try:
                 await work
@@ -69,11 +70,6 @@ class Streamed(Response):  # type: ignore[misc]
         finally:
             work.cancel()
             await asyncio.wait({work})
-
-
-def later(data: Any, make: Callable[..., bytes], *arguments: Any) -> Piece:
-    """Return what `make` makes of `arguments`, which hold `data`: now, if that is small."""
-    return make(*arguments) if size_of(data, SMALL) <= SMALL else partial(make, *arguments)
 
 
 def line(data: Any) -> bytes:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from safeexec import AsyncSession, CommandResult, Policy, PolicyError, Result, SandboxError
+from safeexec.servers.account import MAX_UNTAKEN, ClientAccount
 from safeexec.servers.http.grants import PERIODS, Bucket, Grant, Tokens, Use, UsedElsewhere
 from safeexec.servers.http.idempotency import Answers
 from safeexec.servers.http.metrics import Metrics
-from safeexec.servers.http.requests import MAX_UNDER_WAY, MAX_UNTAKEN, RefusedRequest, full, log
+from safeexec.servers.http.requests import MAX_UNDER_WAY, RefusedRequest, full, log
 from safeexec.servers.readiness import Findings, examine
 from safeexec.servers.service import ClientSession, Service
 
@@ -62,8 +63,7 @@ class Tenant(Service):
         """The sandboxes of E2B's clients (`safeexec.servers.http.e2b_sandboxes`), by their ids."""
         self.body_bytes = 0
         """Bytes of the bodies that arrive, or of which what they ask for is being done."""
-        self.untaken_bytes = 0
-        """Bytes of the answers that clients have not taken yet."""
+        self.account = ClientAccount(self.use_cpu)
         self.places = self.memory_mb = 0
         """How many sessions have a place, and their memory limits together."""
         now = monotonic()
@@ -81,7 +81,7 @@ class Tenant(Service):
 
     def count_request(self) -> None:
         """Raises `RefusedRequest` when there were too many of late, or their answers are not taken."""
-        if self.untaken_bytes > MAX_UNTAKEN:
+        if self.account.full:
             raise full(f"answers of yours have more than {MAX_UNTAKEN} bytes that are not taken yet: read them first")
         self._check("requests_per_minute")
         self._use("requests_per_minute", 1)

@@ -21,6 +21,7 @@ from starlette.requests import Request
 from safeexec import Later, Policy, SessionClosed
 from safeexec.servers import acts
 from safeexec.servers.access import Hosts
+from safeexec.servers.account import ClientAccount
 from safeexec.servers.http import app, e2b, e2b_sandboxes, idempotency, requests, tenancy
 from safeexec.servers.http.app import Guard, Lifetimes
 from safeexec.servers.http.grants import Grant, Tokens
@@ -37,7 +38,7 @@ START = {"type": "http.response.start", "status": 200, "headers": []}
 
 def held(**changes: Any) -> Any:
     """What a server holds, without any sandbox."""
-    tenant = SimpleNamespace(count_request=lambda: None, use_cpu=lambda seconds: None)
+    tenant = SimpleNamespace(count_request=lambda: None, use_cpu=lambda seconds: None, account=ClientAccount())
     counted: list[tuple[str, int]] = []
     metrics = SimpleNamespace(request=lambda *told: counted.append(told))
     return SimpleNamespace(
@@ -357,8 +358,8 @@ async def test_a_large_piece_of_a_stream_is_handed_on_in_smaller_ones() -> None:
     """A server copies what the client has not taken yet."""
     sent: list[bytes] = []
 
-    async def work(put: Callable[[bytes], None]) -> None:
-        put(bytes(3 * requests.ANSWER_PIECE + 1))
+    async def work(put: Callable[..., None]) -> None:
+        put(bytes, 3 * requests.ANSWER_PIECE + 1)
 
     async def send(message: Any) -> None:
         sent.append(message.get("body", b""))
@@ -368,6 +369,6 @@ async def test_a_large_piece_of_a_stream_is_handed_on_in_smaller_ones() -> None:
     answer = Streamed(request, work, "text/plain", lambda _: b"")  # type: ignore[arg-type]
     (tenant,) = server.tenants
     await answer({"type": "http", "tenancy": server, "tenant": tenant}, None, send)
-    assert tenant.untaken_bytes == 0
+    assert tenant.account.untaken == 0
     assert len(b"".join(sent)) == 3 * requests.ANSWER_PIECE + 1
     assert max(map(len, sent)) <= requests.ANSWER_PIECE

@@ -8,16 +8,18 @@ import http.client
 import json
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from time import thread_time
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from safeexec.results.jsonable import BASE64_PIECE, TEXT_PART, pieces_of, size_of, to_base64
 from safeexec.servers import acts
-from safeexec.servers.wire import encode, encode_apart, payer, strictly
+from safeexec.servers.account import MAX_UNTAKEN, ClientAccount
+from safeexec.servers.wire import encode, encode_apart, strictly
 from tests.engine.host.loop import LoopClock
 from tests.footprint import until
 from tests.servers.calling import call, opened
@@ -108,29 +110,38 @@ def test_the_bodies_of_one_tenant_that_are_under_way_are_bounded_together(server
 
 
 def test_who_takes_no_answers_gets_no_more_of_them(server: Server) -> None:
-    held: list[socket.socket] = []
-    with server.client() as client:
-        at = f"/v1/sessions/{client.post('/v1/sessions').json()['session']}"
-        client.post(f"{at}/run", json={"source": "x = 'y' * 16_000_000"})
-        try:
-            for _ in range(3 * requests.MAX_UNTAKEN // 16_000_000):
-                held.append(one := socket.create_connection(("127.0.0.1", server.port)))
-                one.settimeout(30)
-                one.sendall(
-                    f"POST {at}/get HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-API-Key: {server.token}\r\n"
-                    'Content-Type: application/json\r\nContent-Length: 12\r\n\r\n{"name":"x"}'.encode()
-                )
-                status = one.recv(12)  # so much of each, and no more
-                if status != b"HTTP/1.1 200":
-                    break
-            assert status == b"HTTP/1.1 429" and len(held) > requests.MAX_UNTAKEN // 16_000_000
-            refused = client.post(f"{at}/names")
-            assert refused.json()["type"] == "Full" and "not taken" in refused.json()["message"]
-        finally:
-            for one in held:
-                one.close()
-        until(lambda: client.post(f"{at}/names").status_code == 200)
-        client.post(f"{at}/close")
+    """Though all were asked for before the first was ready: the memory of the others is that of what was begun."""
+    count, size = 7, 48_000_000
+    source = {"source": "'\xe9' * 8_000_000", "timeout": 300}
+    _, peak = used(server)
+    with server.client() as client, ExitStack() as held:
+        at = [f"/v1/sessions/{client.post('/v1/sessions').json()['session']}" for _ in range(count + 1)]
+        other = at.pop()
+        asked = [held.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in at]
+        body = json.dumps(source).encode()
+        for one, path in zip(asked, at, strict=True):
+            one.sendall(
+                f"POST {path}/run HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-API-Key: {server.token}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                + body
+            )
+        until(lambda: client.post(f"{other}/names").status_code == 429)
+        refused = client.post(f"{other}/names").json()
+        assert refused["type"] == "Full" and "not taken" in refused["message"]
+        assert (used(server)[1] - peak) * (1 << 20) < 2 * MAX_UNTAKEN + 30_000_000 * count
+        for read in ThreadPoolExecutor(count).map(taken, asked):
+            assert read > size
+        until(lambda: client.post(f"{other}/names").status_code == 200)
+        for path in (*at, other):
+            client.post(f"{path}/close")
+
+
+def taken(one: socket.socket) -> int:
+    """How long the body of the answer is that comes."""
+    one.settimeout(60)
+    response = http.client.HTTPResponse(one)
+    response.begin()
+    return len(response.read())
 
 
 ANSWERS = {
@@ -184,7 +195,7 @@ async def test_a_large_source_does_not_hold_the_loop_of_the_server(character: st
 async def test_the_json_of_a_large_answer_is_paid_for() -> None:
     paid: list[float] = []
     async with opened("confined-python", []) as service:
-        payer.set(paid.append)
+        ClientAccount(paid.append).begin()
         await encode_apart(await call(service, "sandbox.run", {"source": "list(range(300_000))"}))
         await asyncio.sleep(0)  # what a thread tells the loop comes in its next round
     answered, encoded = paid
@@ -195,7 +206,7 @@ async def test_the_value_of_a_variable_is_paid_for() -> None:
     paid: list[float] = []
     async with opened("confined-python", []) as service:
         at = await call(service, "sandbox.session", {"namespace": {"a": list(range(20_000))}})
-        payer.set(paid.append)
+        ClientAccount(paid.append).begin()
         await call(service, "session.get", {**at, "name": "a", "exact": True})
         await asyncio.sleep(0)  # what a thread tells the loop comes in its next round
     assert paid and min(paid) > 0
@@ -236,8 +247,6 @@ def test_a_large_answer_is_handed_on_in_pieces() -> None:
         sent.append(message)
 
     body = bytes(range(256)) * (requests.ANSWER_PIECE // 100)
-    tenant = SimpleNamespace(untaken_bytes=0)
-    asyncio.run(requests.Large(body)({"type": "http", "tenant": tenant}, None, send))
-    assert tenant.untaken_bytes == 0
+    asyncio.run(requests.Large(body)({"type": "http"}, None, send))
     assert b"".join(message.get("body", b"") for message in sent) == body and len(sent) > 3
     assert not sent[-1].get("more_body") and max(len(message.get("body", b"")) for message in sent) <= 1 << 18

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
+from safeexec.common.identity import LARGE
 from safeexec.engine.host.patience import patient
 from safeexec.engine.host.session.channel import Channel
 from safeexec.engine.host.session.copy import Copy
 from safeexec.engine.host.session.decode import decode_file, decode_payload
 from safeexec.engine.host.waiting import Core
-from safeexec.engine.host.watch.bill import LARGE_BYTES, SMALL_BYTES, SMALL_SECONDS, Bill
+from safeexec.engine.host.watch.bill import SMALL_BYTES, SMALL_SECONDS, Bill
 from safeexec.engine.host.watch.lineage import Lineage
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
@@ -88,7 +89,7 @@ class Runner(Struct, eq=False):
         depth = self._limits.value_depth
         size = len(payload)
         if arrays and size > FRAME_BYTES and "pandas" not in sys.modules:
-            size = max(size, LARGE_BYTES)  # it may be imported to read the value, which takes 0.4 s
+            size = max(size, LARGE)  # it may be imported to read the value, which takes 0.4 s
         if size <= SMALL_BYTES:
             self.bill.cpu += SMALL_SECONDS
             return decode_payload(payload, depth, arrays=arrays)

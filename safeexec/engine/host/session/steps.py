@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from safeexec.common.identity import AT_ONCE, weight
 from safeexec.common.text import spelt
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.checks import arguments_for, checked_query, checked_source, timeout_of
@@ -24,7 +25,7 @@ from safeexec.engine.host.session.step import SECURE_SECONDS, Step
 from safeexec.engine.host.session.supervisor import IDLE, STEPPING, Supervisor
 from safeexec.engine.host.session.tool_calls import StepCalls, ToolLog
 from safeexec.engine.host.session.turns import exclusive
-from safeexec.engine.host.waiting import AT_ONCE, Core, Work, apart, ending, weight, worked
+from safeexec.engine.host.waiting import Core, Work, apart, ending, worked
 from safeexec.engine.host.watch.bill import Bill
 from safeexec.engine.host.watch.clock import Place
 from safeexec.engine.host.watch.verdict import Verdict, too_much_in_files

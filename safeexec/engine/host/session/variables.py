@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from safeexec.common.identity import weight
 from safeexec.common.text import spelt
 from safeexec.engine.host.session.channel import Gone
 from safeexec.engine.host.session.decode import may_be_bound, variables_of
 from safeexec.engine.host.session.turns import exclusive
-from safeexec.engine.host.waiting import Core, apart, weight
+from safeexec.engine.host.waiting import Core, apart
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_payload

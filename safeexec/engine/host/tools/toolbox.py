@@ -16,9 +16,10 @@ from uuid import UUID
 
 import msgspec
 
+from safeexec.common.identity import weight
 from safeexec.engine.approvals import Allow, Approval, Deny, Later, decision
 from safeexec.engine.host.tools.answers import AnswersCalls, Given, PutOff, RelayedAnswer
-from safeexec.engine.host.waiting import CallTool, Core, apart, weight
+from safeexec.engine.host.waiting import CallTool, Core, apart
 from safeexec.errors import ProtocolError, ToolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import CALL_NODES, decode_call

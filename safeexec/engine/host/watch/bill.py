@@ -9,6 +9,7 @@ from collections.abc import Callable
 from time import thread_time
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from safeexec.common.identity import AT_ONCE
 from safeexec.engine.host.waiting import worked
 
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ R = TypeVar("R")
 
 SMALL_BYTES, SMALL_SECONDS = 512, 20e-6
 """What is so small is charged at a flat rate: to ask for the CPU time is a system call."""
-AT_ONCE_BYTES = 16 << 10
-"""So much is read where it arrives, on an event loop too: 6 ms at most. More is read in a thread."""
-LARGE_BYTES = AT_ONCE_BYTES + 1
-"""Stands for a size that nobody knows, or that does not tell how long it takes."""
 
 
 class Bill:
@@ -45,6 +42,6 @@ class Bill:
 
     def reading(self, size: int, read: Callable[[], R]) -> Core[R]:
         """Return as `charged`, in a thread where that may hold an event loop."""
-        if size <= AT_ONCE_BYTES:
+        if size <= AT_ONCE:
             return self.charged(size, read)
         return (yield from worked(lambda: self.charged(size, read)))

@@ -1,0 +1,159 @@
+"""What a server does for one client beside its event loop, and what it holds for it: the one place that counts both.
+
+The host has the value of a step, within the policy's limits, as soon as the step has ended. All that is made of it for
+the client (JSON, base64), and all that is read of files, is counted here, and waits until there is room.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext, suppress
+from contextvars import ContextVar
+from time import monotonic, thread_time
+from typing import Any, ParamSpec, TypeVar
+
+from safeexec.common.identity import AT_ONCE
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Sent = TypeVar("Sent", bytes, bytearray)
+MAX_UNTAKEN = 64 << 20
+"""Bytes of the answers of one client that it has not taken, beyond which none is made for it: with the largest that was
+made last there are twice as many.
+"""
+
+
+class ClientAccount:
+    """What one client has of its server."""
+
+    def __init__(self, pay: Callable[[float], object] | None = None) -> None:
+        """`pay` hears of the CPU seconds of what is read and written for it beside the loop."""
+        self.pay = pay
+        self.untaken = 0
+        """Bytes of answers that it has not taken yet."""
+        self.full = False
+        """True while an answer waits for room."""
+        self.turn, self.thread = asyncio.Lock(), asyncio.Lock()
+        self.taken = asyncio.Event()
+        self._rests = 0.0
+        """Until when its connections rest, in monotonic seconds."""
+
+    def rest(self, seconds: float, rest: float) -> float:
+        """Charge so many CPU seconds of the loop, and return after how many seconds the connection may be read that
+        has used them: after a `rest` that begins when those of its other connections are over; 0 for none.
+        """
+        if self.pay is not None:
+            self.pay(seconds)
+        if rest:
+            now = monotonic()
+            self._rests = max(self._rests, now) + rest
+            rest = self._rests - now
+        return rest
+
+    def begin(self) -> None:
+        """Begin to answer a request: what this task does until its end is for it, and then the client has the answer,
+        or has left.
+        """
+        answering.set(request := Answering(self))
+        task = asyncio.current_task()
+        assert task is not None
+        task.add_done_callback(request.end)
+
+
+class Answering:
+    """A request of a client that is being answered."""
+
+    def __init__(self, account: ClientAccount) -> None:
+        self.account, self.pay = account, account.pay
+        self.untaken = 0
+        self._over = False
+
+    def owe(self, size: int) -> None:
+        """Count so many bytes more of its answer. Work that goes on when all have left has nobody who could take it."""
+        if not self._over:
+            self.untaken += size
+            self.account.untaken += size
+
+    def take(self) -> None:
+        """Note that all of its answer that there is was taken."""
+        self.owe(-self.untaken)
+        self.account.taken.set()
+
+    def end(self, _: object) -> None:
+        self.take()
+        self._over = True
+
+
+answering: ContextVar[Answering | None] = ContextVar("safeexec_answering", default=None)
+"""The request that this task answers, where a client has one."""
+
+
+async def apart(size: int, read: Callable[P, R], *arguments: P.args, **how: P.kwargs) -> R:
+    """Return what `read` makes of the arguments, which are `size` large: where that may hold the loop in a thread, of
+    which a client has one at a time. Its CPU time is paid by the client, also when the task that waits for it is
+    cancelled.
+    """
+    if size <= AT_ONCE:
+        return read(*arguments, **how)
+    request = answering.get()
+    if request is None:
+        return await asyncio.to_thread(read, *arguments, **how)
+    loop, pay, thread = asyncio.get_running_loop(), request.pay, request.account.thread
+
+    def charged() -> R:
+        began = thread_time()
+        try:
+            return read(*arguments, **how)
+        finally:
+            if pay is not None:
+                with suppress(RuntimeError):  # the loop has ended
+                    loop.call_soon_threadsafe(pay, thread_time() - began)
+
+    await thread.acquire()
+    done = loop.run_in_executor(None, charged)
+    done.add_done_callback(lambda _: thread.release())  # it goes on when this task is cancelled
+    return await asyncio.shield(done)
+
+
+@asynccontextmanager
+async def room() -> AsyncIterator[None]:
+    """Wait until the client has taken enough for one answer more, and have no other one made meanwhile. One that is
+    made already in part waits for nobody.
+    """
+    request = answering.get()
+    if request is None or request.untaken:
+        yield
+        return
+    account = request.account
+    async with account.turn:
+        try:
+            while account.untaken > MAX_UNTAKEN:
+                account.full = True
+                account.taken.clear()
+                await account.taken.wait()
+        finally:
+            account.full = False
+        yield
+
+
+async def made(size: int, make: Callable[..., Sent], *arguments: Any) -> Sent:
+    """Return what `make` makes for the client as `apart` does; what is large, when there is room. It counts until it is
+    taken.
+    """
+    async with room() if size > AT_ONCE else nullcontext():
+        data = await apart(size, make, *arguments)
+        owe(len(data))
+        return data
+
+
+def owe(size: int) -> None:
+    """Count so many bytes of the answer to the request that this task answers, if it does."""
+    if (request := answering.get()) is not None:
+        request.owe(size)
+
+
+def taken() -> None:
+    """Note that the client has taken what was made of the answer so far."""
+    if (request := answering.get()) is not None:
+        request.take()
