@@ -10,6 +10,7 @@ too, whose failure reaches no errno (`os.system` returns -1).
 from __future__ import annotations
 
 import errno
+import resource
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -73,7 +74,7 @@ _ALLOWED: dict[str, Callable[[tuple[Any, ...]], bool]] = {
     "socket.gethostbyname": _needs_no_name_server,
     "os.kill": lambda arguments: arguments[0] == os.getpid(),
     "os.killpg": lambda arguments: False,
-    "resource.setrlimit": lambda arguments: False,
+    "resource.setrlimit": lambda arguments: arguments[0] == resource.RLIMIT_STACK,
     "resource.prlimit": lambda arguments: len(arguments) < 3 or arguments[2] is None,
 }
 """Audit event of a call for which the filter has a rule that judges arguments → whether it lets these pass."""
