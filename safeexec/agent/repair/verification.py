@@ -88,7 +88,7 @@ sys.exit(status if isinstance(status, int) else 1)
 _THREADS = 128
 PROGRAMS = (
     "A check may start Python, and the programs that the policy names: danger_allow_commands, --program of "
-    "`safeexec repair` (for `bash -c`, each program that it calls; for `shell=True`, /bin/sh by this path)."
+    "`safeexec repair` (for `bash -c`, each program that it calls; for `shell=True`, `sh`)."
 )
 _REFUSALS = [
     (re.compile(pattern), words)

@@ -205,6 +205,16 @@ def test_every_file_that_a_program_needs_may_be_executed(content: bytes, others:
     assert wanted <= found if others else wanted == found
 
 
+def test_a_program_is_found_by_each_usual_path_that_leads_to_it() -> None:
+    """As `subprocess` with `shell=True` takes /bin/sh, wherever the policy's `sh` was found."""
+    usual = [path for path in ("/bin/sh", "/usr/bin/sh") if os.path.exists(path) and os.path.samefile(path, "/bin/sh")]
+    assert set(usual) <= set(executables(["sh"]))
+    script = "import subprocess; subprocess.run('echo ran', shell=True)"
+    policy = Policy.load("confined-python").replace(danger_allow_commands=("sh", PYTHON))
+    with Sandbox(policy) as sandbox:
+        assert sandbox.command([PYTHON, "-c", script]).stdout == "ran\n"
+
+
 def test_a_program_that_is_not_there_is_named(session: Session, tmp_path: Path) -> None:
     """When the policy is read; and when it is called, for it may have gone meanwhile."""
     program = tmp_path / "program"

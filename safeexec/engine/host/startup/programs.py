@@ -27,16 +27,26 @@ def locate(name: str) -> str | None:
 
 
 def executables(programs: Sequence[str]) -> tuple[str, ...]:
-    """Return every file that has to be executed to run `programs`, by the path that it is called by and by its real
-    one. Raises `PolicyError` for one that is not there.
+    """Return every file that has to be executed to run `programs`, by its real path and by those that it is called by.
+    Raises `PolicyError` for one that is not there.
     """
     found: dict[str, None] = {}
     for name in programs:
         path = locate(name)
         if path is None:
             raise PolicyError(f"danger_allow_commands: there is no program {name!r} on this machine")
-        found.update(dict.fromkeys(_needed(path)))
+        found.update(dict.fromkeys((*_needed(path), *_aliases(path))))
     return tuple(found)
+
+
+def _aliases(path: str) -> Iterator[str]:
+    """Yield the other paths of a program in the usual directories: `shell=True` starts /bin/sh, also where a policy's
+    `sh` was found in /usr/bin, which is the same directory on most systems.
+    """
+    for directory in os.defpath.split(os.pathsep):
+        other = os.path.join(directory, os.path.basename(path))
+        if other != path and os.path.exists(other) and os.path.samefile(other, path):
+            yield other
 
 
 def _needed(path: str, depth: int = 0) -> Iterator[str]:
