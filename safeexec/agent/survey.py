@@ -23,7 +23,7 @@ _MAX_TEXTS = 200
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 _TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
 _PACKED = tuple(text + packed for text in _TEXTS for packed in (".gz", ".bz2", ".xz"))
-SUFFIXES = (*_TEXTS, *_PACKED, ".parquet", ".pq", ".xlsx", ".xls", *_DATABASES)
+SUFFIXES = (*_TEXTS, *_PACKED, ".parquet", ".pq", ".xlsx", ".xls", ".zip", *_DATABASES)
 """Files that are looked at."""
 
 Text = Annotated[str, Meta(max_length=_MAX_TEXT)]
@@ -73,6 +73,8 @@ class FileSurvey(msgspec.Struct, frozen=True):
         if self.options:
             arguments = [repr(self.name), *(f"{name}={value!r}" for name, value in self.options.items())]
             lines[0] += f", read by pd.read_csv({', '.join(arguments)})"
+        if self.name.lower().endswith(".zip"):
+            lines[0] += f", read by pd.read_csv(zipfile.ZipFile({self.name!r}).open(…))"
         if self.name.lower().endswith(_DATABASES):
             lines[0] += f", read by sqlite3.connect({self.name!r})"
         lines += [f"  {_printable(part)}" for part in self.parts]

@@ -11,6 +11,7 @@ import gzip
 import lzma
 import re
 import sqlite3
+import zipfile
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -53,6 +54,8 @@ def survey_any(name: str) -> dict[str, Any]:
         return survey_parts({f"sheet {label!r}": frame for label, frame in sheets.items()})
     if kind in (".db", ".sqlite", ".sqlite3"):
         return survey_parts(tables_of(name))
+    if kind == ".zip":
+        return survey_parts(members_of(name))
     if kind not in TEXTS:
         return survey(chunks_of(name, kind, {}), {})
     with PACKERS.get(name.lower().rpartition(".")[2], open)(name, "rb") as file:
@@ -245,11 +248,25 @@ def tables_of(name: str) -> dict[str, Any]:
     return frames
 
 
+def members_of(name: str) -> dict[str, Any]:
+    """Return the text tables of a zip, each with at most `CHUNK_ROWS` rows. Raises ValueError if there are none."""
+    frames = {}
+    with zipfile.ZipFile(name) as archive:
+        for member in [one for one in archive.namelist() if kind_of(one) in TEXTS][:20]:
+            with archive.open(member) as file:
+                options, _ = options_of(file.read(SAMPLE))
+            with archive.open(member) as file:
+                frames[f"file {member!r}"] = pd.read_csv(file, nrows=CHUNK_ROWS, low_memory=False, **options)
+    if not frames:
+        raise ValueError("the archive has no file that is a table: .csv, .tsv, .txt")
+    return frames
+
+
 def survey_parts(parts: dict[str, Any]) -> dict[str, Any]:
     """Return the survey of the first of several tables, and what the others are."""
     first, *rest = parts
     found = survey([parts[first]], {}, oddities_of(parts[first]))
-    if rest or first.startswith("table"):
+    if rest or not first.startswith("sheet"):
         for label, frame in parts.items():
             shown = " (described here)" if label == first else ""
             count = f"{len(frame)} rows" if len(frame) < CHUNK_ROWS else f"at least {len(frame)} rows"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import bz2
 import gzip
+import io
 import lzma
 import sqlite3
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +104,22 @@ def test_the_tables_of_a_database_are_described() -> None:
         "  table 'orders' (described here): 2 rows: id, price\n  table 'dear': 1 rows: id\n  id: int64; 1 to 2\n"
     )
     assert none == "no.db: could not be read as a table: DatabaseError: file is not a database"
+
+
+@pytest.mark.modules("pandas")
+def test_the_tables_in_an_archive_are_described() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("sales/a.csv", "id;price\n1;2,5\n")
+        archive.writestr("b.txt", "x,y\n1,2\n3,4\n")
+        archive.writestr("photo.jpg", "none")
+    tables, none = (found.render() for found in analyse({"d.zip": packed.getvalue(), "no.zip": b"PK"}).surveys)
+    assert tables.startswith(
+        "d.zip: 1 rows, 2 columns, read by pd.read_csv(zipfile.ZipFile('d.zip').open(…))\n"
+        "  file 'sales/a.csv' (described here): 1 rows: id, price\n  file 'b.txt': 2 rows: x, y\n"
+        "  id: int64; 1\n  price: float64; 2.5\n"
+    )
+    assert none == "no.zip: could not be read as a table: BadZipFile: File is not a zip file"
 
 
 @pytest.mark.parametrize("files", ["data.csv", ["a/data.csv", "b/data.csv"]])
