@@ -581,7 +581,7 @@ class Durable(SessionRecording):
         processes, steps = session.processes, [self._entries(session, doing) for doing in doings]
         for start in range(0, max(len(steps), 1), size):
             batch = [entry for entries in steps[start : start + size] for entry in entries]
-            if not (yield from processes.repeat(batch, b"" if start else entropy)):
+            if not (yield from processes.repeat_stored(batch, b"" if start else entropy)):
                 return start
         total = session.supervisor.tool_records.total
         processes.history.current.tool_calls = total
