@@ -30,7 +30,7 @@ from safeexec.remote.methods import EVERY, MAX_FILE, METHOD, OWNED, TIGHTENED, M
 from safeexec.results.jsonable import display_to_dict, jsonable, waiting_to_dict
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked
-from safeexec.servers.account import apart, owe, room
+from safeexec.servers.account import apart, count_untaken, room
 from safeexec.servers.labels import StoredName, open_labelled, open_stored, reach
 from safeexec.servers.service import Notify, Service, Target, running
 from safeexec.servers.wire import MAX_VALUE, Answer, BadCall, answer_of, decode, parse, plain
@@ -286,7 +286,7 @@ async def _branch(service: Service, target: Target, *, n: int, **how: Any) -> An
 async def _read_file(service: Service, target: Target, *, name: str, max_bytes: int = MAX_FILE) -> Answer:
     async with room():
         data = await target.session.read_file(name, max_bytes=min(max_bytes, MAX_FILE))
-        owe(len(data))
+        count_untaken(len(data))
     return {"data": await apart(len(data), jsonable, data)}
 
 
@@ -297,7 +297,7 @@ async def _save(service: Service, target: Target, **how: Any) -> Answer:
         if path.stat().st_size > MAX_VALUE:
             raise SandboxError(f"the state has {path.stat().st_size} bytes, and {MAX_VALUE} are the most that is sent")
         async with room():
-            owe(path.stat().st_size)
+            count_untaken(path.stat().st_size)
             return {"state": await apart(LARGE, lambda: marked(path.read_bytes())), "unsaved": unsaved}
 
 
