@@ -146,6 +146,7 @@ def taken(one: socket.socket) -> int:
 
 ANSWERS = {
     "numbers": "list(range(400_000))",
+    "long numbers": "[10**4000 + i for i in range(2000)]",
     "surrogates": "['\\ud800' * 9] * 100_000",
     "dicts": "[{'a': i, 'b': str(i)} for i in range(60_000)]",
     "a dict": "{str(i): i for i in range(200_000)}",
