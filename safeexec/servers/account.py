@@ -19,8 +19,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Sent = TypeVar("Sent", bytes, bytearray)
 MAX_UNTAKEN = 64 << 20
-"""Bytes of the answers of one client that it has not taken, beyond which none is made for it: with the largest that was
-made last there are twice as many.
+"""Bytes of the answers of one client that it has not taken, beyond which no large one is made for it: the last one that
+was made comes on top.
 """
 
 

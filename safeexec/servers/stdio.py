@@ -29,6 +29,7 @@ MAX_CALLS = 1000
 MAX_UNREAD = 1 << 20
 """Bytes that the client has not read yet, from which on no further line is taken."""
 FLUSH_SECONDS = 5.0
+"""How long the client may take to read the last of it, at the end."""
 _PIECE = 64 << 10
 
 
