@@ -104,13 +104,17 @@ LARGE = AT_ONCE + 1
 
 
 def weight(value: Any) -> int:
-    """Return about how large a value of the host is: its items, and the characters of its texts. What is nothing of
-    Python's own (an array, a frame) counts as large; beyond `AT_ONCE` it counts no further.
+    """Return about how large a value of the host is: its items, the characters of its texts, the words of its ints (to
+    write 18 of 4000 digits takes 7 ms). What is nothing of Python's own (an array, a frame) counts as large; beyond
+    `AT_ONCE` it counts no further.
     """
     size, left = 1, [value]
     while left and size <= AT_ONCE:
         item = left.pop()
         kind = type(item)
+        if kind is int:
+            size += item.bit_length() >> 6
+            continue
         if kind in _SCALARS:
             continue
         if kind not in _SIZED:
@@ -124,6 +128,6 @@ def weight(value: Any) -> int:
     return size
 
 
-_SCALARS = (int, float, bool, type(None), complex)
+_SCALARS = (float, bool, type(None), complex)
 _TEXTS = (str, bytes, bytearray)
 _SIZED = (*_TEXTS, list, tuple, set, frozenset, dict)

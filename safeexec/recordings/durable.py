@@ -304,8 +304,8 @@ class Durable(SessionRecording):
                 yield Work(partial(self._store.append, claim, WAITS, 0, waits.listed(waiting)))
 
     def _find_undone(self) -> Core[None]:
-        """Steps are no part of the session any more: if a source runs again, its calls are answered as they were. To be
-        read again with the next use: only then all is written of the calls that are undone for it.
+        """Read which steps are no part of the session any more: if a source runs again, its calls are answered as they
+        were. The next use has to read them once more: only then all is written of the calls that were undone for it.
         """
         claim = self._claim
         yield Work(self.writer.flush)
@@ -581,7 +581,7 @@ class Durable(SessionRecording):
         processes, steps = session.processes, [self._entries(session, doing) for doing in doings]
         for start in range(0, max(len(steps), 1), size):
             batch = [entry for entries in steps[start : start + size] for entry in entries]
-            if not (yield from processes.repeat(batch, b"" if start else entropy)):
+            if not (yield from processes.repeat_stored(batch, b"" if start else entropy)):
                 return start
         total = session.supervisor.tool_records.total
         processes.history.current.tool_calls = total

@@ -115,7 +115,7 @@ class WaitingStep(Waits):
         self.waiting = waiting = yield Work(partial(_waits().read, written))
         processes = self._supervisor.processes
         entropy = bytes.fromhex(waiting.entropy) if processes.policy.determinism is None else b""
-        if entropy and not (yield from processes.repeat([], entropy)):
+        if entropy and not (yield from processes.repeat_stored([], entropy)):
             raise StateFileError("the process died before it restored the state")
 
 

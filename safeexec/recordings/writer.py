@@ -38,7 +38,7 @@ PAUSE_SECONDS = 0.01
 PATIENCE_SECONDS = 5.0
 """Seconds that a disk may take for one line before the recording is given up."""
 SYNC_SECONDS = 60.0
-"""Seconds that a disk may take until what is written is on it."""
+"""Seconds that a disk may take until what is written is on it, before the recording is given up."""
 LOOK_BYTES = 1 << 20
 """Bytes that are written between two looks at the size of the whole directory."""
 LAST_LINE = 200
@@ -89,8 +89,7 @@ class RecordFile:
         except FileExistsError:
             raise RecordingError(f"{os.fspath(path)!s} is there already, and no recording is overwritten") from None
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise RecordingError(f"nothing can be recorded in {os.fspath(path)!s}: {why}") from None
+            raise RecordingError(f"nothing can be recorded in {os.fspath(path)!s}: {_words_of(error)}") from None
 
     def append(self, at: int, lines: bytes, *, sync: bool = False) -> None:
         rest = memoryview(lines)

@@ -101,7 +101,6 @@ class PolicyCalls:
         *,
         listeners: Listeners = NOBODY,
         caller: RemoteCaller | None = None,
-        timeout: float | None = None,
         seconds: float = 0.0,
         within: float | None = None,
         stop: Callable[[], Core[object]] | None = None,
@@ -110,17 +109,20 @@ class PolicyCalls:
         """Return the answer of the server to one call, in the shape that the table says; for a step the plain dict.
 
         `listeners` hear of a step that runs meanwhile, and `caller` makes its calls of host tools. It may take
-        `seconds` and `PATIENCE_SECONDS` longer than a step with this `timeout`, without one longer than any step; or as
-        long as `within` says. When whoever waits is interrupted the server
-        finishes: `stop` is done until it has, and `undo` with what it answered.
+        `seconds` and `PATIENCE_SECONDS` longer than its `timeout`, or than any step, if it has no such parameter; or as
+        long as `within` says. When whoever waits is interrupted the server finishes: `stop` is done until it has, and
+        `undo` with what it answered.
         """
         # Large ones are written as JSON, and taken from the pipe, beside an event loop: a server may read slowly.
         pending = yield from apart(weight(params), partial(self._wire.begin, method, params))
         if within is None:
-            most = self.policy.limits.max_wall_seconds  # what else is asked for the server refuses
-            within = (
-                (min(max(timeout, 0), most) if isinstance(timeout, int | float) else most) + seconds + PATIENCE_SECONDS
-            )
+            limits = self.policy.limits
+            within, timeout = limits.max_wall_seconds, params.get("timeout", limits.max_wall_seconds)
+            if timeout is None:
+                timeout = limits.wall_seconds
+            if isinstance(timeout, int | float) and 0 < timeout < within:  # the server refuses all others
+                within = timeout
+            within += seconds + PATIENCE_SECONDS
         try:
             try:
                 yield from self._until_over(pending, monotonic() + within, listeners, caller)

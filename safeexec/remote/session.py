@@ -117,32 +117,19 @@ class RemoteSessionCore:
             "argv": None if argv is None else checked_arguments(argv),
             "namespace": self._calls.values(namespace),
         }
-        most = self._calls.policy.limits.wall_seconds if timeout is None else timeout
-        result = yield from self._step("run", params, callbacks, caller, wait, most)
+        result = yield from self._step("run", params, callbacks, caller, wait)
         if caller is not None and caller.later is None:
             result = replace(result, tool_calls=caller.tool_records.since(0))
         return self._told(source, result)
 
     def _step(
-        self,
-        verb: str,
-        params: dict[str, Any],
-        callbacks: Callbacks,
-        caller: RemoteCaller | None,
-        wait: float | None,
-        timeout: float | None = None,
+        self, verb: str, params: dict[str, Any], callbacks: Callbacks, caller: RemoteCaller | None, wait: float | None
     ) -> Core[Result]:
-        """Run a step, or go on with one. `wait`: for how long until it begins; `timeout`: for how long it runs."""
+        """Run a step, or go on with one. `wait`: for how long until it begins."""
         listeners = listening(callbacks) if any(callbacks) else NOBODY  # most steps have none: those cost nothing
         params |= {"wait": wait, "stream": listeners is not NOBODY or caller is not None, "exact": True}
         answer = yield from self._call(
-            verb,
-            params,
-            listeners=listeners,
-            caller=caller,
-            timeout=timeout,
-            seconds=wait or 0.0,
-            stop=self._stop,
+            verb, params, listeners=listeners, caller=caller, seconds=wait or 0.0, stop=self._stop
         )
         result = yield from apart(weight(answer), partial(result_of, answer))
         self._waits = result.waiting_for
@@ -183,7 +170,7 @@ class RemoteSessionCore:
 
     def sql(self, query: str, name: str | None, timeout: float | None) -> Core[Result]:
         params = {"query": query, "name": name, "timeout": timeout, "exact": True}
-        return self._told(query, result_of((yield from self._call("sql", params, timeout=timeout, stop=self._stop))))
+        return self._told(query, result_of((yield from self._call("sql", params, stop=self._stop))))
 
     def check(self, source: str, stdin: bool) -> Core[Result]:
         return self._calls.check(source, stdin)
@@ -250,7 +237,7 @@ class RemoteSessionCore:
         self, path: str | os.PathLike[str], timeout: float | None, *, wait: float | None = None
     ) -> Core[dict[str, str]]:
         params = {"timeout": timeout, "wait": wait}
-        answer = yield from self._call("save", params, timeout=timeout, seconds=wait or 0.0, stop=self._stop)
+        answer = yield from self._call("save", params, seconds=wait or 0.0, stop=self._stop)
         yield Work(partial(write_file, path, answer.state.base64))
         return dict(answer.unsaved)
 

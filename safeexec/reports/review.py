@@ -59,7 +59,12 @@ def _whole(policy: PolicyData) -> Iterator[PolicyFinding]:
         text = f"{what} is open; `extends: standard`, for one, opens the usual ones"
         rule = policy.origin("builtins") or (os.path.basename(policy.files[0]) if policy.files else policy.name)
         yield PolicyFinding(rule, "builtins", text, harmless=True)
-    elif restricted and len(policy.files) > 1 and "Exception" not in policy.builtins:
+    elif (
+        restricted
+        and len(policy.files) > 1
+        and "Exception" not in policy.builtins
+        and _is_own(policy.origin("builtins"), policy)
+    ):
         text = "a list takes the place of what is inherited; `{add: [...]}` adds to it"
         yield _finding(policy, "builtins", text, harmless=True)
     shipped = names(shipped=True)

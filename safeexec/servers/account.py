@@ -19,8 +19,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Sent = TypeVar("Sent", bytes, bytearray)
 MAX_UNTAKEN = 64 << 20
-"""Bytes of the answers of one client that it has not taken, beyond which none is made for it: with the largest that was
-made last there are twice as many.
+"""Bytes of the answers of one client that it has not taken, beyond which no large one is made for it: the last one that
+was made comes on top.
 """
 
 
@@ -40,8 +40,8 @@ class ClientAccount:
         """Until when its connections rest, in monotonic seconds."""
 
     def rest(self, seconds: float, rest: float) -> float:
-        """Charge so many CPU seconds of the loop, and return after how many seconds the connection may be read that
-        has used them: after a `rest` that begins when those of its other connections are over; 0 for none.
+        """Charge CPU seconds of the loop to the client. Returns for how many seconds the connection that used them is
+        not read: its own `rest` begins when those of the client's other connections are over. 0 without one.
         """
         if self.pay is not None:
             self.pay(seconds)
@@ -69,19 +69,19 @@ class Answering:
         self.untaken = 0
         self._over = False
 
-    def owe(self, size: int) -> None:
+    def count_untaken(self, size: int) -> None:
         """Count so many bytes more of its answer. Work that goes on when all have left has nobody who could take it."""
         if not self._over:
             self.untaken += size
             self.account.untaken += size
 
-    def take(self) -> None:
+    def count_taken(self) -> None:
         """Note that all of its answer that there is was taken."""
-        self.owe(-self.untaken)
+        self.count_untaken(-self.untaken)
         self.account.taken.set()
 
     def end(self, _: object) -> None:
-        self.take()
+        self.count_taken()
         self._over = True
 
 
@@ -143,17 +143,17 @@ async def made(size: int, make: Callable[..., Sent], *arguments: Any) -> Sent:
     """
     async with room() if size > AT_ONCE else nullcontext():
         data = await apart(size, make, *arguments)
-        owe(len(data))
+        count_untaken(len(data))
         return data
 
 
-def owe(size: int) -> None:
+def count_untaken(size: int) -> None:
     """Count so many bytes of the answer to the request that this task answers, if it does."""
     if (request := answering.get()) is not None:
-        request.owe(size)
+        request.count_untaken(size)
 
 
-def taken() -> None:
+def count_taken() -> None:
     """Note that the client has taken what was made of the answer so far."""
     if (request := answering.get()) is not None:
-        request.take()
+        request.count_taken()

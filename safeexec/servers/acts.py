@@ -30,7 +30,7 @@ from safeexec.remote.methods import EVERY, MAX_FILE, METHOD, OWNED, TIGHTENED, M
 from safeexec.results.jsonable import display_to_dict, jsonable, waiting_to_dict
 from safeexec.results.marked import exact as exactly
 from safeexec.results.marked import marked
-from safeexec.servers.account import apart, owe, room
+from safeexec.servers.account import apart, count_untaken, room
 from safeexec.servers.labels import StoredName, open_labelled, open_stored, reach
 from safeexec.servers.service import Notify, Service, Target, running
 from safeexec.servers.wire import MAX_VALUE, Answer, BadCall, answer_of, decode, parse, plain
@@ -55,32 +55,28 @@ async def do(service: Service, method: Method, given: dict[str, Any], notify: No
     if act := _OF_SERVER.get(method.name):
         return await act(service, **given)
     if "session" not in given:
-        sandbox = await service.sandbox(given.pop("policy", None))
-        return await _act(service, method, sandbox, sandbox, given)
+        return await _act(service, method, await service.sandbox(given.pop("policy", None)), given)
     held = await reach(service, identity := given.pop("session"))
     held.calls += 1
     try:
-        return await _act(service, method, Target(identity, held.session, notify), held.session, given)
+        return await _act(service, method, Target(identity, held.session, notify), given)
     finally:
         held.calls -= 1
         held.used = monotonic()
 
 
-async def _act(
-    service: Service,
-    method: Method,
-    at: AsyncSandbox | Target,
-    target: AsyncSandbox | AsyncSession,
-    given: dict[str, Any],
-) -> Answer:
-    """Do what a method says, and return its answer: a function of `ACTS`, else what `target` has of that name."""
+async def _act(service: Service, method: Method, target: AsyncSandbox | Target, given: dict[str, Any]) -> Answer:
+    """Do what a method says, and return its answer: a function of `ACTS`, else what the sandbox or the session has of
+    that name.
+    """
+    owner = target.session if isinstance(target, Target) else target
     exact = method.answer is Result and given.pop("exact", False)
-    given = await decode(given, target.policy)
+    given = await decode(given, owner.policy)
     if act := ACTS.get(method.name):
-        returned = await act(service, at, **given)
+        returned = await act(service, target, **given)
     else:
         # Safe: a name of the table, not of the client.
-        found = getattr(target, method.name.partition(".")[2])
+        found = getattr(owner, method.name.partition(".")[2])
         returned = found(**given) if callable(found) else found
         returned = await returned if isinstance(returned, Awaitable) else returned
     if isinstance(returned, Result | CommandResult):
@@ -142,7 +138,7 @@ async def _open_session(
     if service.store is None:
         raise SandboxError("this server has no store: safeexec serve --store DIRECTORY")
     names = "namespace", "queue_seconds", "template"
-    beginning = {name: given[name] for name in names if given.get(name) is not None}
+    beginning = {name: given[name] for name in names if name in given}
     tightened = {name: value for name, value in given.items() if name in TIGHTENED}
     policy = service.name_of(sandbox)
     name = StoredName(stored, None if policy == service.default else policy, tightened)
@@ -212,14 +208,14 @@ async def _waiting(service: Service, sandbox: AsyncSandbox) -> Answer:
 # Of sessions
 
 
-async def _run(service: Service, at: Target, *, stream: bool, **given: Any) -> Result:
-    running.set(at)
-    return await at.session.run(**given, **_listeners(at, stream))
+async def _run(service: Service, target: Target, *, stream: bool, **given: Any) -> Result:
+    running.set(target)
+    return await target.session.run(**given, **_listeners(target, stream))
 
 
 async def _answer(
     service: Service,
-    at: Target,
+    target: Target,
     *,
     arguments: dict[str, Any],
     reason: str,
@@ -228,16 +224,16 @@ async def _answer(
     wait: float | None = None,
     **given: Any,
 ) -> Result:
-    if (allow is None) is not ("value" in given):
+    if (allow is None) != ("value" in given):
         raise ValueError("an answer is `allow`, true or false, or a `value`")
     denied = Deny(reason) if reason else Deny()
     said = given.get("value") if allow is None else Allow(arguments=arguments) if allow else denied
-    running.set(at)
-    return await at.session.answer(said, wait=wait, **_listeners(at, stream))
+    running.set(target)
+    return await target.session.answer(said, wait=wait, **_listeners(target, stream))
 
 
-async def _waiting_for(service: Service, at: Target) -> Answer:
-    return {"waiting_for": await _describe_waiting(at.id, at.session)}
+async def _waiting_for(service: Service, target: Target) -> Answer:
+    return {"waiting_for": await _describe_waiting(target.id, target.session)}
 
 
 async def _describe_waiting(identity: str, session: AsyncSession) -> Answer | None:
@@ -246,9 +242,9 @@ async def _describe_waiting(identity: str, session: AsyncSession) -> Answer | No
     return None if call is None else (await apart(LARGE, waiting_to_dict, call)) | {"session": identity}
 
 
-def _listeners(at: Target, stream: bool) -> dict[str, Any]:
+def _listeners(target: Target, stream: bool) -> dict[str, Any]:
     """Return options of `run` that tell a client of its step while it runs."""
-    notify, session = at.notify, {"session": at.id}
+    notify, session = target.notify, {"session": target.id}
     if notify is None or not stream:
         return {}
 
@@ -266,51 +262,51 @@ def _listeners(at: Target, stream: bool) -> dict[str, Any]:
     return {"on_stdout": heard("stdout"), "on_stderr": heard("stderr"), "on_display": seen, "on_progress": moved}
 
 
-async def _reply(service: Service, at: Target, *, call: int, value: bytes | None = None, **given: Any) -> Answer:
-    return {"taken": service.reply(at.id, call, RelayedAnswer(value=value, **given))}
+async def _reply(service: Service, target: Target, *, call: int, value: bytes | None = None, **given: Any) -> Answer:
+    return {"taken": service.reply(target.id, call, RelayedAnswer(value=value, **given))}
 
 
-async def _get(service: Service, at: Target, *, name: str, exact: bool) -> Answer:
-    value = await at.session.get(name, _NONE)
+async def _get(service: Service, target: Target, *, name: str, exact: bool) -> Answer:
+    value = await target.session.get(name, _NONE)
     if value is _NONE:
         return {"found": False, "value": None}
     tell = partial(exactly, max_bytes=MAX_VALUE) if exact else jsonable
     return {"found": True, "value": await apart(weight(value), tell, value)}
 
 
-async def _branch(service: Service, at: Target, *, n: int, **how: Any) -> Answer:
-    policy = at.session.policy
+async def _branch(service: Service, target: Target, *, n: int, **how: Any) -> Answer:
+    policy = target.session.policy
     with ExitStack() as places:
         taken = n if 0 < n <= policy.limits.branches else 0  # other numbers the session refuses
         kept = [places.enter_context(service.reserve(policy)) for _ in range(taken)]
-        branches = await at.session.branch(n, **how)
+        branches = await target.session.branch(n, **how)
         return {"sessions": [service.hold(branch, place) for branch, place in zip(branches, kept, strict=True)]}
 
 
-async def _read_file(service: Service, at: Target, *, name: str, max_bytes: int = MAX_FILE) -> Answer:
+async def _read_file(service: Service, target: Target, *, name: str, max_bytes: int = MAX_FILE) -> Answer:
     async with room():
-        data = await at.session.read_file(name, max_bytes=min(max_bytes, MAX_FILE))
-        owe(len(data))
+        data = await target.session.read_file(name, max_bytes=min(max_bytes, MAX_FILE))
+        count_untaken(len(data))
     return {"data": await apart(len(data), jsonable, data)}
 
 
-async def _save(service: Service, at: Target, **how: Any) -> Answer:
+async def _save(service: Service, target: Target, **how: Any) -> Answer:
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
-        unsaved = await at.session.save(path, **how)
+        unsaved = await target.session.save(path, **how)
         if path.stat().st_size > MAX_VALUE:
             raise SandboxError(f"the state has {path.stat().st_size} bytes, and {MAX_VALUE} are the most that is sent")
         async with room():
-            owe(path.stat().st_size)
+            count_untaken(path.stat().st_size)
             return {"state": await apart(LARGE, lambda: marked(path.read_bytes())), "unsaved": unsaved}
 
 
-async def _card(service: Service, at: Target, **how: Any) -> Answer:
-    return {"card": await apart(LARGE, at.session.card, **how)}  # the first one takes 40 ms
+async def _card(service: Service, target: Target, **how: Any) -> Answer:
+    return {"card": await apart(LARGE, target.session.card, **how)}  # the first one takes 40 ms
 
 
-async def _close(service: Service, at: Target) -> None:
-    await service.end(at.id)
+async def _close(service: Service, target: Target) -> None:
+    await service.end(target.id)
 
 
 _NONE = object()

@@ -49,7 +49,7 @@ from safeexec import (
 )
 from safeexec.common.text import head_and_tail, printable, short_repr, shorten
 from safeexec.results.jsonable import jsonable, size_of
-from safeexec.servers.account import ClientAccount, apart, owe, room
+from safeexec.servers.account import ClientAccount, apart, count_untaken, room
 
 MAX_SESSIONS = 32
 """Open sessions. For one more, the one that was not used for longest is closed."""
@@ -66,7 +66,7 @@ MAX_WORDS = 1000
 """Characters of one progress message, and of a call in a question."""
 MAX_FILE = 4 << 20
 COPIES = 4
-"""How often the SDK has a file that is read until its task ends: as text, in the structure, and in JSON of both."""
+"""How many copies of a file that is read the SDK holds until its task ends: text, structure, and JSON of both."""
 
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
 
@@ -464,7 +464,7 @@ class McpServer:
             self._account.begin()
             async with room():
                 data = await session.read_file(path, max_bytes=MAX_FILE)
-                owe(COPIES * len(data))
+                count_untaken(COPIES * len(data))
                 return await apart(len(data), _read, handle, data)
 
     async def close_session(self, session_id: str) -> CallToolResult:

@@ -18,7 +18,7 @@ from typing import Any
 
 from safeexec import SandboxError
 from safeexec.remote.methods import MAX_MESSAGE
-from safeexec.servers.account import taken
+from safeexec.servers.account import count_taken
 from safeexec.servers.jsonrpc import reply
 from safeexec.servers.service import Service
 from safeexec.servers.wire import encode_apart
@@ -29,6 +29,7 @@ MAX_CALLS = 1000
 MAX_UNREAD = 1 << 20
 """Bytes that the client has not read yet, from which on no further line is taken."""
 FLUSH_SECONDS = 5.0
+"""How long the client may take to read the last of it, at the end."""
 _PIECE = 64 << 10
 
 
@@ -99,7 +100,7 @@ class _Connection:
         self._service.account.begin()
         self._said.put_nowait((await reply(self._service, line, self._notify), sent := asyncio.Event()))
         await sent.wait()
-        taken()  # now, for `_answered` looks at what is not
+        count_taken()  # now, for `_answered` looks at what is not
 
     def _answered(self, call: asyncio.Task[None]) -> None:
         self._calls.discard(call)

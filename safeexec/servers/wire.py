@@ -108,7 +108,7 @@ def encode(message: Any) -> bytes:
 
 
 async def encode_apart(message: Any) -> bytes:
-    """Return `encode`, as `made` makes it."""
+    """Return `encode(message)`, made when and where `account.made` says."""
     return await made(weight(message), encode, message)
 
 

@@ -201,3 +201,18 @@ def test_a_line_that_comes_while_the_disk_is_waited_for_is_written_after_it() ->
     waiting.join()
     writer.close()
     assert cut == [False] and written.count(b"\n") == 2
+
+
+def test_a_disk_that_brings_nothing_to_itself_ends_the_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SYNC_SECONDS", 0.05)
+    turns = threading.Event()
+
+    def append(at: int, lines: bytes, *, sync: bool = False) -> None:
+        assert not sync or turns.wait(60)
+
+    writer = RecordWriter(RecordOptions(durable=True), append)
+    writer.add(FIRST)
+    writer.flush()
+    turns.set()
+    writer.close()
+    assert "nothing could be written for 0.05 s" in writer.problem

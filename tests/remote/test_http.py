@@ -7,6 +7,7 @@ import io
 import resource
 import signal
 import socket
+from collections.abc import Callable
 from contextlib import closing
 from http.client import HTTPConnection
 from types import SimpleNamespace
@@ -44,11 +45,20 @@ def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch
             connect(url, "token")
 
 
-@pytest.mark.parametrize("timeout", [None, 0.1])
-def test_a_step_at_a_server_that_stalls_ends_with_its_own_time(
-    monkeypatch: pytest.MonkeyPatch, timeout: float | None
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda session: session.run("1", timeout=None, atomic=False, callbacks=Callbacks()),
+        lambda session: session.run("1", timeout=0.1, atomic=False, callbacks=Callbacks()),
+        lambda session: session.sql("select 1", None, None),
+        lambda session: session.command(["true"], ".", None),
+    ],
+    ids=["run", "run with a timeout", "sql", "command"],
+)
+def test_a_call_of_a_server_that_stalls_ends_with_its_own_time(
+    monkeypatch: pytest.MonkeyPatch, call: Callable[[RemoteSessionCore], Any]
 ) -> None:
-    """However long another step may take."""
+    """However long another one may take."""
     monkeypatch.setattr(calls, "PATIENCE_SECONDS", 0.2)
     offered = calls.PolicyCalls()
     offered.policy = Policy().replace(limits={"wall_seconds": 0.1, "max_wall_seconds": 3600})
@@ -58,7 +68,7 @@ def test_a_step_at_a_server_that_stalls_ends_with_its_own_time(
         closing(http.HttpWire(f"http://127.0.0.1:{silent.getsockname()[1]}", "t")) as offered._wire,
         pytest.raises(SandboxError, match="answered in time"),
     ):
-        drive(RemoteSessionCore(offered, "s").run("1", timeout=timeout, atomic=False, callbacks=Callbacks()))
+        drive(call(RemoteSessionCore(offered, "s")))
 
 
 def test_a_call_that_nobody_waits_for_has_no_connection() -> None:

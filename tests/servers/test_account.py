@@ -12,7 +12,7 @@ import pytest
 
 from safeexec.common.identity import AT_ONCE, LARGE
 from safeexec.servers import account
-from safeexec.servers.account import MAX_UNTAKEN, ClientAccount, apart, made, owe, room, taken
+from safeexec.servers.account import MAX_UNTAKEN, ClientAccount, apart, count_taken, count_untaken, made, room
 from tests.servers.calling import call, opened
 
 HALF = MAX_UNTAKEN // 2 + 1
@@ -44,12 +44,12 @@ class Client:
     async def makes(self, name: str, size: int = HALF) -> None:
         """Make an answer, which stands for one of `size` bytes."""
         await made(size, bytes, 1)
-        owe(size - 1)
+        count_untaken(size - 1)
         self.made.append(name)
 
     async def reads(self, name: str) -> None:
         async with room():
-            owe(HALF)
+            count_untaken(HALF)
             self.made.append(f"{name} read")
 
     async def settle(self, count: int) -> list[str]:
@@ -89,7 +89,7 @@ async def test_the_pieces_of_a_stream_count_until_each_is_taken() -> None:
     client = Client()
 
     async def takes(_: str) -> None:
-        taken()
+        count_taken()
 
     asked = client.ask("stream", client.makes, takes, client.makes, takes, client.makes)
     assert await client.settle(3) == ["stream"] * 3 and client.account.untaken == HALF
@@ -129,7 +129,7 @@ async def test_work_that_goes_on_when_all_have_left_counts_for_nobody() -> None:
 
     async def works() -> None:
         await left.wait()
-        owe(1000)
+        count_untaken(1000)
 
     async def asks() -> asyncio.Task[None]:
         own.begin()

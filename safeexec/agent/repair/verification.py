@@ -86,6 +86,7 @@ sys.exit(status if isinstance(status, int) else 1)
 """
 
 _THREADS = 128
+"""Tests that look for races start a hundred."""
 PROGRAMS = (
     "A check may start Python, and the programs that the policy names: danger_allow_commands, --program of "
     "`safeexec repair` (for `bash -c`, each program that it calls; for `shell=True`, `sh`)."
@@ -122,7 +123,7 @@ _LOG_CHARACTERS = 6000
 _PREPARE_SECONDS = 120.0
 """Limit for unpacking a tree. `timeout` is for the command; a busy machine is slow."""
 _PROCESSES = 64
-"""Tests may fork, and of threads they start a hundred to look for races."""
+"""Tests may fork."""
 _TELLING = re.compile(
     r"^(?:E  |>  |FAILED|ERROR|FAIL:|\w+Error\b|\w+Exception\b|_{4,} .* _{4,}|\S+:\d+: |Traceback|  File )"
 )

@@ -126,8 +126,9 @@ class Left:
         self._earlier = EarlierSteps()
         """Steps that an earlier owner has undone."""
         self._caller: Undone | None = None
-        """The step whose calls come, and how many have come."""
-        self._come = 0
+        """The step whose calls come."""
+        self._caller_calls = 0
+        """How many of them have come."""
         self._calls: dict[int, Exchange] = {}
         """By their numbers."""
         self._keys: dict[str, Exchange] = {}
@@ -185,7 +186,7 @@ class Left:
             self._operate(record)
 
     def _begin(self, record: form.Begun) -> None:
-        self._come = 0
+        self._caller_calls = 0
         if not isinstance(record, form.Run):
             self._earlier.begin(None)
             self._begun = self._caller = None
@@ -197,17 +198,18 @@ class Left:
             self._begun.run = record
 
     def _call(self, record: form.Called) -> None:
+        """Take a call: as a new one, or as one that its step makes once more, of which the answer is known."""
         exchange, caller, undone = Exchange(record), self._caller, False
         if caller is not None and caller.run.step == record.step:
-            made, at, undone = caller.made, self._come, caller.run.undone
+            made, at, undone = caller.made, self._caller_calls, caller.run.undone
             if at < len(made) and made[at].call.key == record.key:
-                exchange = made[at]  # the step makes it once more, and what came of it is known
+                exchange = made[at]
                 exchange.call = record
             elif at < len(made) and made[at].undone:
                 made[at] = exchange
             else:
                 made[at:] = [exchange]
-            self._come += 1
+            self._caller_calls += 1
         self._calls[record.call] = self._keys[record.key] = exchange
         self.calls = max(self.calls, record.call)
         self._part.pop(record.key, None)
@@ -253,6 +255,7 @@ class Left:
             self._unset[record.name] = None
 
     def _end(self, record: form.Ended) -> form.Run | None:
+        """Take the end of a step. Returns what was run; None for a query."""
         done, part = self._begun, record.now == record.step
         repeats = self._earlier.ended(part=part)
         # Nobody has had the result of one with a problem: perhaps the session ended with it.
@@ -268,7 +271,7 @@ class Left:
         return None if done is None else done.run
 
     def _lost_after(self, now: int) -> list[Undone]:
-        """Return the same, of which the next result is to tell."""
+        """Return the steps after `now`, which are lost: the next result is to tell of them."""
         self._untold += [step for step in self._kept if step > now]
         return self._no_part_after(now)
 

@@ -23,7 +23,7 @@ from starlette.responses import Response
 from safeexec import AsyncSession, Result, WorkspaceError
 from safeexec.results.jsonable import jsonable, to_base64
 from safeexec.results.observation import failure_text
-from safeexec.servers.account import apart, owe, room
+from safeexec.servers.account import apart, count_untaken, room
 from safeexec.servers.http.e2b_sandboxes import MAX_KEPT, Box, NewSandbox, Seconds, find
 from safeexec.servers.http.idempotency import digest_of
 from safeexec.servers.http.requests import Large, RefusedRequest, Routes, answer, body_of
@@ -339,7 +339,7 @@ async def read_file(request: Request) -> Response:
         if name in await session.list_files():
             async with room():
                 data = await session.read_file(name)
-                owe(len(data))
+                count_untaken(len(data))
             return Large(data, media_type="application/octet-stream")
     raise RefusedRequest(404, f"there is no file {name[:200]!r}", "NotFound")
 

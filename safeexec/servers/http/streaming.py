@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from safeexec.common.identity import weight
 from safeexec.results.jsonable import pieces_of
-from safeexec.servers.account import made, taken
+from safeexec.servers.account import count_taken, made
 from safeexec.servers.http.requests import RefusedRequest, refused, send_pieces
 from safeexec.servers.http.tenancy import Tenancy
 from safeexec.servers.wire import strictly
@@ -57,7 +57,7 @@ class Streamed(Response):  # type: ignore[misc]
             while piece is not None:
                 if piece:
                     await send_pieces(send, await made(weight(piece[1:]), *piece))
-                    taken()
+                    count_taken()
                 piece = await pieces.get()
             try:
                 await work

@@ -65,6 +65,11 @@ def test_check_looks_at_what_changes_nothing(capsys, mine, text, status, finding
     assert (found, finding in err) == (status, True), err
 
 
+def test_check_says_nothing_of_a_list_that_another_file_has(capsys, tmp_path):
+    (tmp_path / "mine.yaml").write_text("extends: expression\n")
+    assert run(capsys, "policy", "check", str(tmp_path / "mine.yaml"))[2] == ""
+
+
 def test_check_tells_all_mistakes_of_a_file_in_one_round(capsys, mine):
     wrong = "limits: {memory: 1}\nbuiltins: {add: [opne]}\nimports:\n  math: [squrt]\n"
     path = mine(wrong + "requirements: [../x.whl, 'humanize==']")

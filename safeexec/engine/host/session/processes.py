@@ -427,7 +427,7 @@ class SessionProcesses:
             pass
         return False
 
-    def repeat(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
+    def repeat_stored(self, entries: list[m.JournalEntry], entropy: bytes) -> Core[bool]:
         """Do steps that a store has kept once more, in a process that has just come up. Whether each came out as it
         did. `entropy`: of the process that did them first, if this is the beginning.
         """

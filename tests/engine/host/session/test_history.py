@@ -428,12 +428,12 @@ FULL = Memory(FRESH, size=MOST_BYTES + 1)
 def test_a_state_is_copied_where_a_look_may_have_changed_it_or_its_journal_is_full(
     source: bytes, before: Memory, resumed: bool, looked_at: bool, copied: bool
 ) -> None:
-    journal = CopyDecision(History[str](State(0, before)))
-    journal.looked_at, journal.resumed = looked_at, resumed
-    assert journal.must_copy(source) is copied
+    decision = CopyDecision(History[str](State(0, before)))
+    decision.looked_at, decision.resumed = looked_at, resumed
+    assert decision.must_copy(source) is copied
 
 
 def test_once_a_step_came_out_otherwise_every_state_is_copied() -> None:
-    journal = CopyDecision(History[str]())
-    journal.repeats = False
-    assert journal.must_copy(b"x = 1")
+    decision = CopyDecision(History[str]())
+    decision.repeats = False
+    assert decision.must_copy(b"x = 1")
