@@ -39,6 +39,7 @@ class Client:
         self.account.begin()
         for step in steps:
             await step(name)
+            await asyncio.sleep(0)  # a thread may be done before anything had to wait for it
         await self._takes.wait()
 
     async def makes(self, name: str, size: int = HALF) -> None:
