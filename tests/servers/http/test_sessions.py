@@ -288,7 +288,7 @@ async def test_who_waits_for_the_client_pays_nothing(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(module, "monotonic", lambda: next(clock))
     client = account.ClientAccount()
     client.begin()
-    async with sessions._charged(SimpleNamespace(check_cpu=int, use_cpu=paid.append), "session.read_file"):
-        async with account.room():
-            assert await account.apart(LARGE, int) == 0
+    tenant = SimpleNamespace(check_cpu=int, use_cpu=paid.append)
+    async with sessions._charged(tenant, "session.read_file"), account.room():
+        assert await account.apart(LARGE, int) == 0
     assert paid == [1132 - 10 - 100 - 1000]
