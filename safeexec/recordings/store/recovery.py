@@ -318,7 +318,7 @@ def told(left: Left) -> list[str]:
         notes.append(f"step {left.given_up} waits no more: the state before it is lost")
     if left.begun and left.begun not in left.lost:
         notes.append(f"step {left.begun} had not ended, and is undone")
-    made = [call for one in left.undone for call in one.made]
+    made = sorted((call for one in left.undone for call in one.made), key=lambda call: not call.unknown)
     for call in made[:NAMED]:
         became = "" if call.effect is None else call.effect.became
         if call.call.effect == "at-once" and call.answer is not None:
