@@ -121,8 +121,6 @@ def earlier_reply(made: Exchange, call: m.ToolRequest, rule: Any) -> m.ToolReply
         if effect is None or effect.became == "dropped" or (made.unknown and again):
             return None
         return m.ToolReply(call.call, encode(None, max_bytes=64, max_depth=1).data)
-    if answer is not None and answer.outcome == "waiting":
-        return None  # it was put off, and the host has ended before the step could wait
     if answer is None:
         if again:
             return None

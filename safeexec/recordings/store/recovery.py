@@ -211,15 +211,15 @@ class Left:
             self._begun.run = record
 
     def _call(self, record: form.Called) -> None:
-        """Take a call: as a new one, or as one that its step makes once more, of which the answer is known."""
+        """Take a call: as a new one, or as one that its step makes once more: what came of it is known."""
         exchange, caller, undone = Exchange(record), self._caller, False
         if caller is not None and caller.run.step == record.step:
             made, at, undone = caller.made, self._caller_calls, caller.run.undone
-            if at < len(made) and made[at].call.key == record.key:
+            if at < len(made) and made[at].undone:
+                made[at] = exchange
+            elif at < len(made) and made[at].call.key == record.key:
                 exchange = made[at]
                 exchange.call = record
-            elif at < len(made) and made[at].undone:
-                made[at] = exchange
             else:
                 made[at:] = [exchange]
             self._caller_calls += 1

@@ -67,6 +67,20 @@ def test_a_deferred_call_of_a_step_that_waits_does_not_wait_beside_it(tmp_path: 
     assert (found.now, found.waiting, found.undone) == (1, [], [])
 
 
+def test_a_call_that_was_put_off_and_begun_again_is_unknown(tmp_path: Path) -> None:
+    def calls(number: int) -> list[dict[str, Any]]:
+        where = {"session": 1, "step": number}
+        call = {"kind": "tool-call", **where, "call": number, "tool": "pay", "arguments": {}, "key": "me-2-1"}
+        return [{"kind": "run", **where, "source": "pay()"}, call]
+
+    put_off = {"kind": "tool-result", "session": 1, "step": 2, "call": 2, "outcome": "waiting"}
+    resumed = {"kind": "resume", "session": 1, "step": 2, "now": 1, "moment": 1}
+    first = [*step(1, 0), *calls(2), put_off, resumed]
+    assert "pay() of step 2 was put off" in recovery.told(left(tmp_path / "first", p000001=lines(*first)))
+    notes = recovery.told(left(tmp_path, p000001=lines(*first, *calls(3))))
+    assert "pay() of step 3 was begun: nobody knows what became of it" in notes
+
+
 def test_calls_of_which_nobody_knows_are_told_before_the_others(tmp_path: Path) -> None:
     where = {"session": 1, "step": 2}
     (run, _), count = step(2, None), recovery.NAMED + 1
